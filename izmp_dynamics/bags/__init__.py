@@ -1,0 +1,1 @@
+"""Reading and writing rosbag2 recordings without a ROS installation."""

@@ -1,0 +1,44 @@
+"""Conventions that every module shares; docs/conventions.md explains them with a drawing.
+
+SI units throughout, REP-103 axes (x forward, y left, z up), quaternions (x, y, z, w) as in ROS.
+A name like ``root_R_sole`` is the rotation that takes coordinates in the sole frame to
+coordinates in the root frame; ``p_sole_in_root`` is a position expressed in the root frame.
+A wrench is (force, moment) acting on the robot, about the origin of the frame it is expressed in.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Stamps = npt.NDArray[np.int64]
+
+GRAVITY = 9.80665
+"""Standard gravity [m/s²]; a robot file may state another value."""
+
+NANOSECONDS = 1_000_000_000
+"""Nanoseconds in a second; stamps are int64 nanoseconds."""
+
+
+def frozen(values: npt.ArrayLike, dtype: Any = np.float64) -> npt.NDArray[Any]:
+    """Return a read-only, C-contiguous copy of `values`."""
+    array = np.array(values, dtype=dtype, order='C', copy=True)
+    array.setflags(write=False)
+    return array
+
+
+def seconds(stamps: Stamps, origin: int | None = None) -> Array:
+    """Convert stamps to seconds since `origin` (default: the first stamp).
+
+    Args:
+        stamps: (T,) instants [ns].
+        origin: instant of zero seconds [ns].
+
+    Returns:
+        (T,) [s].
+    """
+    if origin is None:
+        origin = int(stamps[0]) if len(stamps) else 0
+    elapsed: Array = (stamps - origin).astype(np.float64) / NANOSECONDS
+    return elapsed

@@ -1,0 +1,83 @@
+"""The one tree of errors that a user can meet.
+
+Every message is a sentence that says what is wrong, where, and what would be valid. The command
+line prints it and exits with a non-zero status; nodes report it and go on.
+"""
+
+from collections.abc import Iterable
+
+
+class IzmpError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ModelError(IzmpError):
+    """The robot model cannot be used (URDF, tree, inertia, frames)."""
+
+
+class UnknownNameError(IzmpError):
+    """A name was asked for that does not exist.
+
+    Attributes:
+        kind: what the name denotes, e.g. 'link'.
+        name: the name that was asked for.
+        valid: the names that exist.
+    """
+
+    def __init__(self, kind: str, name: str, valid: Iterable[str], where: str = '') -> None:
+        self.kind = kind
+        self.name = name
+        self.valid = tuple(valid)
+        place = f' {where}' if where else ''
+        choices = ', '.join(self.valid) if self.valid else 'none'
+        super().__init__(f"There is no {kind} '{name}'{place}; valid: {choices}.")
+
+
+class RobotFileError(IzmpError):
+    """The robot file (YAML) has an unknown key, a wrong type or an impossible value."""
+
+
+class ShapeError(IzmpError):
+    """An array does not have the shape that the function states.
+
+    Attributes:
+        name: the argument.
+        expected: the shape as the documentation writes it, e.g. '(T, 31)'.
+        got: the shape that came.
+    """
+
+    def __init__(self, name: str, expected: str, got: tuple[int, ...]) -> None:
+        self.name = name
+        self.expected = expected
+        self.got = got
+        super().__init__(f'Expected {name} to have shape {expected} but got {got}.')
+
+
+class SensingError(IzmpError):
+    """Sensor data or a sensor layout that cannot give the wanted quantity."""
+
+
+class BagError(IzmpError):
+    """A recording cannot be read or written."""
+
+
+class ReplayError(IzmpError):
+    """A recording can be read but not evaluated with this robot."""
+
+
+class SimulationError(IzmpError):
+    """The simulation cannot run or the robot fell."""
+
+
+class MissingDependencyError(IzmpError):
+    """An optional library is needed for what was asked.
+
+    Attributes:
+        library: its import name.
+        remedy: the command that installs it.
+    """
+
+    def __init__(self, library: str, purpose: str, remedy: str) -> None:
+        self.library = library
+        self.remedy = remedy
+        super().__init__(f"{purpose} needs the library '{library}'; install it with: {remedy}")

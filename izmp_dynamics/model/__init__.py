@@ -1,0 +1,1 @@
+"""URDF and robot file in, frozen arrays for the kernels out."""

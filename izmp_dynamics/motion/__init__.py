@@ -1,0 +1,1 @@
+"""Motions as values: arrays with units that a plant or a robot executes."""

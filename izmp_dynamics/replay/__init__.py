@@ -1,0 +1,1 @@
+"""A recorded bag through the stages: sensing, dynamics, stability."""

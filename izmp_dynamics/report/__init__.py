@@ -1,0 +1,1 @@
+"""What a person looks at: the verdict, the figures and the page."""

@@ -1,0 +1,1 @@
+"""From raw sensor samples to the kinematic state of the robot."""

@@ -1,0 +1,1 @@
+"""The simulated robot with its sensors and the truth."""
