@@ -126,12 +126,12 @@ class Evaluation:
         return np.stack([x, np.cross(z, x), z], axis=1)
 
     def in_nif(self, points: Array) -> Array:
-        """Express `points` (K, …, 3) [m], given in the root frame, in nif."""
+        """Express `points` (K, …, 3) [m] of the root frame in nif."""
         rotated: Array = np.einsum('kij,k...j->k...i', self.nif_R_root(), points)
         return rotated
 
     def in_world(self, points: Array) -> Array | None:
-        """Express `points` (K, …, 3) [m], given in the root frame, in the world; None without it."""
+        """Express `points` (K, …, 3) [m] of the root frame in the world; None without it."""
         if self.world_p_root is None or self.world_R_root is None:
             return None
         rotated: Array = np.einsum('kij,k...j->k...i', self.world_R_root, points)
