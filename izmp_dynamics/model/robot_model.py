@@ -1,0 +1,278 @@
+"""The robot as frozen arrays, made from its KDL tree; what every kernel runs on.
+
+Links tied together by fixed joints are merged into *bodies*. A body's frame has its origin on the
+axis of the joint that moves it (the paper's body-fixed frame, sect. 3) and its z axis along that
+axis; body 0 is the root link's, its frame is the root link's frame.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import PyKDL as kdl
+
+from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.errors import ShapeError, UnknownNameError
+from izmp_dynamics.model import kinematics
+from izmp_dynamics.model.audit import Problem, audit
+from izmp_dynamics.model.kinematic_tree import KinematicTree, TreeSegment, build_tree
+from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
+
+REVOLUTE, PRISMATIC = 0, 1
+
+
+@dataclass(frozen=True)
+class FrameMount:
+    """Where a link's frame sits: on which body, and how.
+
+    Attributes:
+        body: index of the body.
+        body_R_frame: (3, 3).
+        p_frame_in_body: (3,) [m].
+    """
+
+    body: int
+    body_R_frame: Array
+    p_frame_in_body: Array
+
+
+@dataclass(frozen=True)
+class RobotModel:
+    """Kinematics and inertias of a robot with a floating root.
+
+    Attributes:
+        name: name of the robot.
+        root: name of the link that is the floating base.
+        joint_names: the n independent joints; their order is the order of q.
+        joints: (B, 3) int64: parent body, kind (0 revolute, 1 prismatic), index into q.
+        bodies: (B, 24) float64, a row per body: 0–8 parent_R_joint (row-major, at q = 0),
+            9–11 joint origin in the parent body [m], 12 mass [kg], 13–15 mass · centre of mass
+            [kg·m], 16–21 inertia about the body's origin xx yy zz xy xz yz [kg·m²],
+            22–23 multiplier and offset of the joint position (mimic joints).
+        position_lower: (n,) [rad] or [m], −inf where the URDF states none.
+        position_upper: (n,) [rad] or [m].
+        velocity_limit: (n,) [rad/s] or [m/s], inf where the URDF states none.
+        effort_limit: (n,) [N·m] or [N].
+        problems: warnings of the audit.
+        sha256: digest of the URDF.
+        tree: the KDL tree, for the readable reference.
+    """
+
+    name: str
+    root: str
+    joint_names: tuple[str, ...]
+    joints: npt.NDArray[np.int64]
+    bodies: Array
+    position_lower: Array
+    position_upper: Array
+    velocity_limit: Array
+    effort_limit: Array
+    problems: tuple[Problem, ...]
+    sha256: str
+    tree: KinematicTree
+    _frames: Mapping[str, FrameMount] = field(repr=False)
+
+    @property
+    def dof(self) -> int:
+        """Number n of independent joints."""
+        return len(self.joint_names)
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of the robot [kg]."""
+        return float(self.bodies[:, 12].sum())
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all links, massless and fixed ones included."""
+        return tuple(self._frames)
+
+    def mount(self, frame: str) -> FrameMount:
+        """Return where the frame of link `frame` sits.
+
+        Raises:
+            UnknownNameError: if there is no such link.
+        """
+        try:
+            return self._frames[frame]
+        except KeyError:
+            raise UnknownNameError(
+                'frame', frame, self._frames, f"in robot '{self.name}'"
+            ) from None
+
+    def mounted_on_root(self, frame: str) -> bool:
+        """Whether link `frame` is rigidly fixed to the root link."""
+        return self.mount(frame).body == 0
+
+    def frame_pose(self, frame: str, q: npt.ArrayLike) -> tuple[Array, Array]:
+        """Compute the pose of a link's frame in the root frame.
+
+        Args:
+            frame: name of the link.
+            q: (n,) or (T, n) joint positions [rad] or [m].
+
+        Returns:
+            root_R_frame (3, 3) or (T, 3, 3), and the frame's origin in the root frame (3,) or
+            (T, 3) [m].
+
+        Raises:
+            UnknownNameError: if there is no such link.
+            ShapeError: if q has not n columns.
+        """
+        mount = self.mount(frame)
+        batch, single = self._as_batch(q)
+        R, p = kinematics.frame_poses(
+            self.joints, self.bodies, batch, mount.body, mount.body_R_frame, mount.p_frame_in_body
+        )
+        return (R[0], p[0]) if single else (R, p)
+
+    def com(self, q: npt.ArrayLike) -> Array:
+        """Compute the centre of mass in the root frame: (3,) or (T, 3) [m] for q (n,) or (T, n).
+
+        Raises:
+            ShapeError: if q has not n columns.
+        """
+        batch, single = self._as_batch(q)
+        com: Array = kinematics.centers_of_mass(self.joints, self.bodies, batch)
+        return com[0] if single else com
+
+    def _as_batch(self, q: npt.ArrayLike) -> tuple[Array, bool]:
+        batch = np.ascontiguousarray(q, dtype=np.float64)
+        if batch.shape[-1:] != (self.dof,) or batch.ndim > 2:
+            raise ShapeError('q', f'({self.dof},) or (T, {self.dof})', batch.shape)
+        return batch.reshape(-1, self.dof), batch.ndim == 1
+
+
+def load_model(urdf: str | Path | Urdf, root: str | None = None) -> RobotModel:
+    """Load a robot model.
+
+    Args:
+        urdf: path of the URDF file, its text (anything that starts with '<'), or a parsed one.
+        root: link to use as floating base, usually the one that carries the IMU; the URDF's own
+            root if None. The tree is re-rooted there.
+
+    Raises:
+        ModelError: if the URDF cannot be used; the message names links, joints and lines.
+        UnknownNameError: if `root` is no link.
+    """
+    if isinstance(urdf, str) and urdf.lstrip().startswith('<'):
+        urdf = parse_urdf(urdf)
+    elif not isinstance(urdf, Urdf):
+        urdf = read_urdf(urdf)
+    tree = build_tree(urdf, root)
+    return _ModelBuilder(tree).model(urdf)
+
+
+class _ModelBuilder:
+    """Merges links into bodies while it walks the tree."""
+
+    def __init__(self, tree: KinematicTree) -> None:
+        self.tree = tree
+        self.joint_names = _independent_joints(tree)
+        self.joints: list[tuple[int, int, int]] = [(-1, REVOLUTE, 0)]
+        self.placements: list[Any] = [kdl.Frame()]
+        self.drives: list[tuple[float, float]] = [(0.0, 0.0)]
+        self.inertias: list[Any] = [tree.root_inertia]
+        self.mounts: dict[str, tuple[int, Any]] = {tree.root: (0, kdl.Frame())}
+        for segment in tree.segments:
+            self._add(segment)
+
+    def _add(self, segment: TreeSegment) -> None:
+        parent, body_T_parent = self.mounts[segment.parent]
+        if segment.kind == 'fixed':
+            body, body_T_link = parent, body_T_parent * segment.segment.pose(0.0)
+        else:
+            body, body_T_link = self._add_body(segment, parent, body_T_parent)
+        self.mounts[segment.link] = (body, body_T_link)
+        self.inertias[body] = self.inertias[body] + body_T_link * segment.segment.getInertia()
+
+    def _add_body(self, segment: TreeSegment, parent: int, body_T_parent: Any) -> tuple[int, Any]:
+        joint = segment.segment.getJoint()
+        joint_frame = kdl.Frame(_rotation_with_z(joint.JointAxis()), joint.JointOrigin())
+        kind = REVOLUTE if segment.kind == 'revolute' else PRISMATIC
+        self.joints.append((parent, kind, self.joint_names.index(segment.driver)))
+        self.placements.append(body_T_parent * joint_frame)
+        self.drives.append((segment.multiplier, segment.offset))
+        self.inertias.append(kdl.RigidBodyInertia(0.0))
+        return len(self.joints) - 1, joint_frame.Inverse() * segment.segment.pose(0.0)
+
+    def model(self, urdf: Urdf) -> RobotModel:
+        limits = _limits(self.tree, self.joint_names)
+        return RobotModel(
+            name=self.tree.name,
+            root=self.tree.root,
+            joint_names=self.joint_names,
+            joints=frozen(self.joints, np.int64),
+            bodies=frozen(
+                [
+                    [*_rotation(frame).ravel(), *_position(frame), *_inertia(inertia), *drive]
+                    for frame, inertia, drive in zip(
+                        self.placements, self.inertias, self.drives, strict=True
+                    )
+                ]
+            ),
+            position_lower=frozen(limits[:, 0]),
+            position_upper=frozen(limits[:, 1]),
+            velocity_limit=frozen(limits[:, 2]),
+            effort_limit=frozen(limits[:, 3]),
+            problems=tuple(audit(urdf)),
+            sha256=urdf.sha256,
+            tree=self.tree,
+            _frames=MappingProxyType(
+                {
+                    link: FrameMount(body, frozen(_rotation(frame)), frozen(_position(frame)))
+                    for link, (body, frame) in self.mounts.items()
+                }
+            ),
+        )
+
+
+def _independent_joints(tree: KinematicTree) -> tuple[str, ...]:
+    drivers = (segment.driver for segment in tree.segments if segment.kind != 'fixed')
+    return tuple(dict.fromkeys(drivers))
+
+
+def _limits(tree: KinematicTree, joint_names: tuple[str, ...]) -> Array:
+    """(n, 4): lower, upper, velocity, effort."""
+    limits = np.tile([-np.inf, np.inf, np.inf, np.inf], (len(joint_names), 1))
+    for segment in tree.segments:
+        joint = segment.urdf_joint
+        if segment.joint not in joint_names or joint.limit is None:
+            continue
+        row = limits[joint_names.index(segment.joint)]
+        if joint.type != 'continuous':
+            row[:2] = sorted((joint.limit.lower, joint.limit.upper))
+        row[2:] = [
+            limit if limit > 0 else np.inf for limit in (joint.limit.velocity, joint.limit.effort)
+        ]
+    return limits
+
+
+def _rotation_with_z(axis: Any) -> Any:
+    """Return a KDL rotation whose third column is the unit vector `axis`."""
+    smallest = int(np.argmin(np.abs([axis[0], axis[1], axis[2]])))
+    x = kdl.Vector(*np.eye(3)[smallest])
+    x = x - kdl.dot(x, axis) * axis
+    x.Normalize()
+    return kdl.Rotation(x, axis * x, axis)  # Vector * Vector is the cross product
+
+
+def _rotation(frame: Any) -> Array:
+    return np.array([[frame.M[row, column] for column in range(3)] for row in range(3)])
+
+
+def _position(frame: Any) -> Array:
+    return np.array([frame.p[0], frame.p[1], frame.p[2]])
+
+
+def _inertia(inertia: Any) -> list[float]:
+    """Mass, first moment and tensor about the origin, as the columns 12–21 of `bodies`."""
+    mass, com, tensor = inertia.getMass(), inertia.getCOG(), inertia.getRotationalInertia()
+    return [
+        mass, mass * com[0], mass * com[1], mass * com[2],
+        tensor[0], tensor[4], tensor[8], tensor[1], tensor[2], tensor[5],
+    ]  # fmt: skip
