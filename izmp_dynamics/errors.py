@@ -65,6 +65,10 @@ class ReplayError(IzmpError):
     """A recording can be read but not evaluated with this robot."""
 
 
+class MotionError(IzmpError):
+    """A motion cannot be planned (unreachable pose, joint limit, unsuitable leg)."""
+
+
 class SimulationError(IzmpError):
     """The simulation cannot run or the robot fell."""
 
