@@ -1,0 +1,72 @@
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'izmp_dynamics'
+SHARED = ('config', 'launch', 'robots', 'rviz', 'worlds')
+
+
+def shared_files() -> list[tuple[str, list[str]]]:
+    """Pair each shared folder's place under share/ with the files that go there."""
+    pairs: dict[str, list[str]] = {}
+    for folder in SHARED:
+        for path in sorted(Path(folder).rglob('*')):
+            if path.is_file() and path.suffix != '.pyc' and not path.name.startswith('.'):
+                place = f'share/{PACKAGE}/{path.parent.as_posix()}'
+                pairs.setdefault(place, []).append(path.as_posix())
+    return list(pairs.items())
+
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    description='Dynamics and imaginary zero-moment point of legged robots',
+    long_description=Path('README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    maintainer='izmp_dynamics maintainers',
+    maintainer_email='maintainers@users.noreply.a-seed-a69344a0.example',
+    license='Apache-2.0',
+    classifiers=[
+        'Intended Audience :: Science/Research',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Python :: 3',
+        'Topic :: Scientific/Engineering',
+    ],
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    package_data={'': ['py.typed', '*.j2', '*.css', '*.js']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (f'share/{PACKAGE}', ['package.xml']),
+        *shared_files(),
+    ],
+    python_requires='>=3.10',
+    install_requires=[
+        # PyKDL is not on PyPI: Debian and Ubuntu have it as python3-pykdl.
+        'numpy>=1.24,<3',
+        'scipy>=1.10',
+        'numba>=0.57',
+        'shapely>=1.8',
+        'urdf_parser_py>=0.0.4',
+        'lxml>=4.8',
+        'PyYAML>=5.4',
+        'jinja2>=3.0',
+        'matplotlib>=3.5',
+        'rich>=11',
+    ],
+    extras_require={
+        'offline': ['rosbags>=0.11', 'mcap>=1.1'],
+        'sim': ['mujoco>=3.2'],
+        'test': [
+            'pytest>=7',
+            'hypothesis>=6',
+            'mypy==2.4.*',
+            'ruff==0.17.*',
+            'setuptools>=64',
+            # Pinocchio, the second engine; no wheels elsewhere, its tests are skipped there.
+            'pin>=3; sys_platform != "win32" and python_version < "3.15"',
+            'example-robot-data>=4; sys_platform != "win32" and python_version < "3.15"',
+        ],
+    },
+    entry_points={'console_scripts': [f'izmp = {PACKAGE}.cli.main:main']},
+    zip_safe=False,
+)
