@@ -8,10 +8,14 @@ Compiling takes some seconds once per installation; the result is cached on disk
 `compile_kernels` does it on demand, so that no first sample of a running system waits for it.
 """
 
+import functools
+import logging
+import time
+
 import numpy as np
 from numba import njit
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, frozen
 
 ROOT = 9
 """Entries of a packed state before q: φ (3) [m/s²], ω (3) [rad/s], ω̇ (3) [rad/s²]."""
@@ -89,7 +93,7 @@ def _place(joint: Array, body: Array, q: float, parent: Array, own: Array) -> Ve
         own[row + 1] = c * y - s * x
         own[row + 2] = a * body[2] + b * body[5] + d * body[8]
     n = (own[2], own[5], own[8])
-    r = _add(_rotate(parent, _get(body, 9)), _scale(travel, n))
+    r: Vector = _add(_rotate(parent, _get(body, 9)), _scale(travel, n))
     _set(own, 9, _add(_get(parent, 9), r))
     return r
 
@@ -230,3 +234,24 @@ def momentum_batch(joints: Array, bodies: Array, states: Array) -> Array:
     for t in range(states.shape[0]):
         momentum(joints, bodies, states[t], work, out[t])
     return out
+
+
+@functools.cache
+def compile_kernels() -> None:
+    """Compile all kernels now, or load them from the cache, and log it when it took compiling.
+
+    Without this the first call of each kernel would wait for the compiler.
+    """
+    started = time.perf_counter()
+    joints, bodies = frozen([[-1, 0, 0]], np.int64), frozen(np.zeros((1, 24)))
+    state, work, out = np.zeros(ROOT), np.empty((1, WORK)), np.empty(9)
+    mr_ad(joints, bodies, state, work, out)
+    mr_ad_batch(joints, bodies, state[None])
+    momentum(joints, bodies, state[:6], work, out)
+    momentum_batch(joints, bodies, state[None, :6])
+    kernels = (mr_ad, mr_ad_batch, momentum, momentum_batch)
+    if any(kernel.stats.cache_misses for kernel in kernels):
+        logging.getLogger(__name__).info(
+            'Compiled the dynamics kernels in %.1f s; they are cached for the next start.',
+            time.perf_counter() - started,
+        )

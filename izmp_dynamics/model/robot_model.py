@@ -5,6 +5,7 @@ axis of the joint that moves it (the paper's body-fixed frame, sect. 3) and its 
 axis; body 0 is the root link's, its frame is the root link's frame.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,6 +141,22 @@ class RobotModel:
         com: Array = kinematics.centers_of_mass(self.joints, self.bodies, batch)
         return com[0] if single else com
 
+    def part(self, link: str) -> 'RobotModel':
+        """Return this robot with all mass removed but that of `link` and what it carries.
+
+        The contact wrench of the part is what the rest exerts on it plus its environment: with
+        it, the mass below a force sensor is accounted for.
+
+        Raises:
+            UnknownNameError: if there is no such link.
+        """
+        self.mount(link)
+        carried = {link}
+        for segment in self.tree.segments:
+            if segment.parent in carried:
+                carried.add(segment.link)
+        return dataclasses.replace(self, bodies=_ModelBuilder(self.tree, carried).bodies())
+
     def _as_batch(self, q: npt.ArrayLike) -> tuple[Array, bool]:
         batch = np.ascontiguousarray(q, dtype=np.float64)
         if batch.shape[-1:] != (self.dof,) or batch.ndim > 2:
@@ -170,13 +187,14 @@ def load_model(urdf: str | Path | Urdf, root: str | None = None) -> RobotModel:
 class _ModelBuilder:
     """Merges links into bodies while it walks the tree."""
 
-    def __init__(self, tree: KinematicTree) -> None:
+    def __init__(self, tree: KinematicTree, massive: set[str] | None = None) -> None:
         self.tree = tree
+        self.massive = massive
         self.joint_names = _independent_joints(tree)
         self.joints: list[tuple[int, int, int]] = [(-1, REVOLUTE, 0)]
         self.placements: list[Any] = [kdl.Frame()]
         self.drives: list[tuple[float, float]] = [(0.0, 0.0)]
-        self.inertias: list[Any] = [tree.root_inertia]
+        self.inertias: list[Any] = [self._inertia(tree.root, tree.root_inertia)]
         self.mounts: dict[str, tuple[int, Any]] = {tree.root: (0, kdl.Frame())}
         for segment in tree.segments:
             self._add(segment)
@@ -188,7 +206,13 @@ class _ModelBuilder:
         else:
             body, body_T_link = self._add_body(segment, parent, body_T_parent)
         self.mounts[segment.link] = (body, body_T_link)
-        self.inertias[body] = self.inertias[body] + body_T_link * segment.segment.getInertia()
+        inertia = self._inertia(segment.link, segment.segment.getInertia())
+        self.inertias[body] = self.inertias[body] + body_T_link * inertia
+
+    def _inertia(self, link: str, inertia: Any) -> Any:
+        """Return the link's inertia, or none if its mass is not to count."""
+        counts = self.massive is None or link in self.massive
+        return inertia if counts else kdl.RigidBodyInertia(0.0)
 
     def _add_body(self, segment: TreeSegment, parent: int, body_T_parent: Any) -> tuple[int, Any]:
         joint = segment.segment.getJoint()
@@ -200,6 +224,16 @@ class _ModelBuilder:
         self.inertias.append(kdl.RigidBodyInertia(0.0))
         return len(self.joints) - 1, joint_frame.Inverse() * segment.segment.pose(0.0)
 
+    def bodies(self) -> Array:
+        return frozen(
+            [
+                [*_rotation(frame).ravel(), *_position(frame), *_moments(inertia), *drive]
+                for frame, inertia, drive in zip(
+                    self.placements, self.inertias, self.drives, strict=True
+                )
+            ]
+        )
+
     def model(self, urdf: Urdf) -> RobotModel:
         limits = _limits(self.tree, self.joint_names)
         return RobotModel(
@@ -207,14 +241,7 @@ class _ModelBuilder:
             root=self.tree.root,
             joint_names=self.joint_names,
             joints=frozen(self.joints, np.int64),
-            bodies=frozen(
-                [
-                    [*_rotation(frame).ravel(), *_position(frame), *_inertia(inertia), *drive]
-                    for frame, inertia, drive in zip(
-                        self.placements, self.inertias, self.drives, strict=True
-                    )
-                ]
-            ),
+            bodies=self.bodies(),
             position_lower=frozen(limits[:, 0]),
             position_upper=frozen(limits[:, 1]),
             velocity_limit=frozen(limits[:, 2]),
@@ -269,7 +296,7 @@ def _position(frame: Any) -> Array:
     return np.array([frame.p[0], frame.p[1], frame.p[2]])
 
 
-def _inertia(inertia: Any) -> list[float]:
+def _moments(inertia: Any) -> list[float]:
     """Mass, first moment and tensor about the origin, as the columns 12–21 of `bodies`."""
     mass, com, tensor = inertia.getMass(), inertia.getCOG(), inertia.getRotationalInertia()
     return [

@@ -1,0 +1,59 @@
+"""The contact wrench: what both methods and the feet's sensors end in.
+
+The net wrench that the environment exerts on the robot, gravity excepted:
+
+    F_c = Ṗ − m g,    M_c = L̇ − r_COM × m g
+
+about the origin of the frame in which it is expressed. A ZMP follows from it in the same way,
+whatever method it came from (`stability.zmp`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+
+
+@dataclass(frozen=True)
+class ContactWrench:
+    """Contact wrenches at one instant or at T instants.
+
+    Attributes:
+        force: (3,) or (T, 3) F_c [N].
+        moment: (3,) or (T, 3) M_c about the origin of the frame [N·m].
+    """
+
+    force: Array
+    moment: Array
+
+    @classmethod
+    def from_array(cls, wrench: Array) -> 'ContactWrench':
+        """Split a (…, 6) array, force first."""
+        return cls(wrench[..., :3], wrench[..., 3:])
+
+    def as_array(self) -> Array:
+        """Join to a (…, 6) array, force first."""
+        return np.concatenate([self.force, self.moment], axis=-1)
+
+    def transformed(self, R: Array, p: Array) -> 'ContactWrench':
+        """Express the wrench in another frame, about that frame's origin.
+
+        Args:
+            R: (…, 3, 3) target_R_source.
+            p: (…, 3) origin of the source frame in the target frame [m].
+        """
+        force = np.einsum('...ij,...j->...i', R, self.force)
+        moment = np.einsum('...ij,...j->...i', R, self.moment)
+        return ContactWrench(force, moment + np.cross(p, force))
+
+    def momentum_rate(self, mass: float, gravity: Array, com: Array) -> 'ContactWrench':
+        """Add gravity: the rates of change of momentum Ṗ [N] and angular momentum [N·m].
+
+        Args:
+            mass: [kg].
+            gravity: (…, 3) gravity vector g in the frame [m/s²], pointing down.
+            com: (…, 3) centre of mass in the frame [m].
+        """
+        weight = mass * gravity
+        return ContactWrench(self.force + weight, self.moment + np.cross(com, weight))

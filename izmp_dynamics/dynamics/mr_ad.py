@@ -1,0 +1,166 @@
+"""MR-AD: Newton–Euler about a moving reference in the robot's own frame (paper, sect. 4.1–4.3).
+
+The reference point is the origin of the root link. What goes in is what the robot can measure in
+itself: joint positions and their derivatives, and the root's angular velocity, angular
+acceleration and proper acceleration φ = a − g. With φ in the place of a, eqs. 12 and 13 give the
+contact wrench directly: no world position, no linear velocity, no orientation and no value of g.
+
+`mr_ad_reference` reads like the paper, with KDL's types; `MrAd` runs the numba kernel.
+"""
+
+from typing import Any
+
+import numpy as np
+import PyKDL as kdl
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.dynamics import kernels
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.model.kinematic_tree import KinematicTree
+from izmp_dynamics.model.robot_model import RobotModel
+
+
+class MrAd:
+    """Contact wrench and centre of mass from the kinematic state.
+
+    Making one compiles the kernels if need be (`kernels.compile_kernels`).
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        kernels.compile_kernels()
+        self.model = model
+        self._state = np.empty(kernels.ROOT + 3 * model.dof)
+        self._work = np.empty((len(model.joints), kernels.WORK))
+        self._out = np.empty(9)
+
+    def update(
+        self,
+        proper_acceleration: Array,
+        angular_velocity: Array,
+        angular_acceleration: Array,
+        q: Array,
+        qd: Array,
+        qdd: Array,
+    ) -> tuple[ContactWrench, Array]:
+        """Evaluate one instant.
+
+        Args:
+            proper_acceleration: (3,) φ of the root origin in root axes [m/s²].
+            angular_velocity: (3,) ω of the root in root axes [rad/s].
+            angular_acceleration: (3,) ω̇ of the root in root axes [rad/s²].
+            q: (n,) joint positions [rad] or [m].
+            qd: (n,) joint velocities.
+            qdd: (n,) joint accelerations.
+
+        Returns:
+            The contact wrench about the root origin in root axes, and the centre of mass (3,) in
+            the root frame [m].
+        """
+        n = self.model.dof
+        state = self._state
+        state[0:3] = proper_acceleration
+        state[3:6] = angular_velocity
+        state[6:9] = angular_acceleration
+        state[9 : 9 + n] = q
+        state[9 + n : 9 + 2 * n] = qd
+        state[9 + 2 * n :] = qdd
+        kernels.mr_ad(self.model.joints, self.model.bodies, state, self._work, self._out)
+        out = self._out.copy()
+        return ContactWrench(out[0:3], out[3:6]), out[6:9] / self.model.total_mass
+
+    def batch(
+        self,
+        proper_acceleration: Array,
+        angular_velocity: Array,
+        angular_acceleration: Array,
+        q: Array,
+        qd: Array,
+        qdd: Array,
+    ) -> tuple[ContactWrench, Array]:
+        """Evaluate T instants: as `update`, every argument with T rows."""
+        n = self.model.dof
+        for name, array in (('q', q), ('qd', qd), ('qdd', qdd)):
+            if array.shape != (len(q), n):
+                raise ShapeError(name, f'({len(q)}, {n})', array.shape)
+        states = np.hstack(
+            [proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd]
+        )
+        out = kernels.mr_ad_batch(self.model.joints, self.model.bodies, states)
+        return ContactWrench(out[:, 0:3], out[:, 3:6]), out[:, 6:9] / self.model.total_mass
+
+
+def mr_ad_reference(
+    tree: KinematicTree,
+    proper_acceleration: Array,
+    angular_velocity: Array,
+    angular_acceleration: Array,
+    q: dict[str, float],
+    qd: dict[str, float],
+    qdd: dict[str, float],
+) -> ContactWrench:
+    """Evaluate MR-AD as the paper writes it, link by link, for reading and for checking.
+
+    Args:
+        tree: the robot.
+        proper_acceleration: (3,) φ of the root origin in root axes [m/s²].
+        angular_velocity: (3,) ω of the root in root axes [rad/s].
+        angular_acceleration: (3,) ω̇ of the root in root axes [rad/s²].
+        q: position of every independent joint by name [rad] or [m].
+        qd: velocities.
+        qdd: accelerations.
+
+    Returns:
+        The contact wrench about the root origin in root axes.
+    """
+    frame = {tree.root: kdl.Frame()}
+    phi = {tree.root: kdl.Vector(*proper_acceleration)}
+    omega = {tree.root: kdl.Vector(*angular_velocity)}
+    omega_dot = {tree.root: kdl.Vector(*angular_acceleration)}
+    F, M = _newton_euler(
+        tree.root_inertia, frame[tree.root], phi[tree.root], omega[tree.root], omega_dot[tree.root]
+    )
+    for link in tree.segments:
+        parent, joint = link.parent, link.segment.getJoint()
+        position = link.multiplier * q.get(link.driver, 0.0) + link.offset
+        velocity = link.multiplier * qd.get(link.driver, 0.0)
+        acceleration = link.multiplier * qdd.get(link.driver, 0.0)
+        frame[link.link] = frame[parent] * link.segment.pose(position)
+        w, wd = omega[parent], omega_dot[parent]
+        to_joint = frame[parent].M * joint.JointOrigin()
+        a = phi[parent] + _rotation_term(w, wd, to_joint)
+        from_joint = frame[link.link].p - frame[parent].p - to_joint
+        if link.kind == 'revolute':
+            n = frame[parent].M * joint.JointAxis()
+            wd = wd + w * (n * velocity) + n * acceleration  # eq. 19
+            w = w + n * velocity
+        elif link.kind == 'prismatic':
+            n = frame[parent].M * joint.JointAxis()
+            a = a + 2.0 * (w * (n * velocity)) + n * acceleration
+        phi[link.link] = a + _rotation_term(w, wd, from_joint)
+        omega[link.link], omega_dot[link.link] = w, wd
+        F_i, M_i = _newton_euler(
+            link.segment.getInertia(), frame[link.link], phi[link.link], w, wd
+        )
+        F, M = F + F_i, M + M_i
+    return ContactWrench(np.array([*F]), np.array([*M]))
+
+
+def _rotation_term(w: Any, wd: Any, r: Any) -> Any:
+    """ω̇ × r + ω × (ω × r); KDL's `*` of two vectors is the cross product."""
+    return wd * r + w * (w * r)
+
+
+def _newton_euler(inertia: Any, frame: Any, a_O: Any, w: Any, wd: Any) -> tuple[Any, Any]:
+    """Return a link's summands of eqs. 12 and 13, in root axes."""
+    m, s = inertia.getMass(), frame.M * inertia.getCOG()
+    r_H = frame.p
+    F = m * (a_O + wd * s + w * (w * s))
+    theta = inertia.getRotationalInertia()
+    w_i, wd_i = frame.M.Inverse() * w, frame.M.Inverse() * wd
+    spin = frame.M * (theta * wd_i + w_i * (theta * w_i))
+    M = (
+        m * (r_H * a_O + r_H * (wd * s) + r_H * (w * (w * s)) + s * a_O)
+        + spin
+    )  # fmt: skip
+    return F, M

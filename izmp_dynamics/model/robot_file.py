@@ -1,0 +1,318 @@
+"""The robot file: everything about a robot that its URDF does not say.
+
+`config/robot_example.yaml` teaches it by example.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+from izmp_dynamics.conventions import GRAVITY
+from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting
+
+_METRES = 'metres, not millimetres'
+
+
+@dataclass(frozen=True)
+class Joints:
+    """Where the joint positions come from."""
+
+    topic: str = setting('topic with sensor_msgs/JointState', default='joint_states')
+
+
+@dataclass(frozen=True)
+class Imu:
+    """The IMU on the root link."""
+
+    topic: str = setting('topic with sensor_msgs/Imu', default='imu')
+    frame: str | None = setting(
+        'link whose frame the IMU measures in; the frame_id of the messages if not given',
+        default=None,
+    )
+    gravity_removed: bool = setting(
+        'whether the driver subtracts gravity (then the orientation is needed to add it back)',
+        default=False,
+    )
+
+
+@dataclass(frozen=True)
+class Accelerometer:
+    """A further accelerometer on the root link, for the angular acceleration (eqs. 23–29)."""
+
+    topic: str = setting('topic with sensor_msgs/Imu, of which linear_acceleration is used')
+    frame: str | None = setting(
+        'link whose frame it measures in; the frame_id of the messages if not given',
+        default=None,
+    )
+    axes: str = setting(
+        'its sensitive axes',
+        default='xyz',
+        choices=('xyz', 'xy', 'xz', 'yz', 'x', 'y', 'z'),
+    )
+
+
+@dataclass(frozen=True)
+class Position:
+    """What tells where the root is in the world; only IR-MD and the views need it."""
+
+    topic: str = setting(
+        'topic with PointStamped (GPS), PoseStamped, PoseWithCovarianceStamped or Odometry'
+    )
+    frame: str | None = setting(
+        'link whose position (and orientation) it is; the root link if not given', default=None
+    )
+
+
+@dataclass(frozen=True)
+class FootWrench:
+    """The force/torque sensor of a foot."""
+
+    topic: str = setting('topic with geometry_msgs/WrenchStamped')
+    frame: str | None = setting(
+        'link whose frame it measures in; the frame_id of the messages if not given',
+        default=None,
+    )
+    sign: int = setting(
+        '1 if it reports what acts on the robot (z positive when loaded), -1 if the opposite',
+        default=1,
+        lower=-1,
+        upper=1,
+    )
+    below: str | None = setting(
+        'link below the sensor: it and all it carries press on the ground without being felt by '
+        'the sensor, which is accounted for; nothing if not given',
+        default=None,
+    )
+    normal_only: bool = setting(
+        'whether it measures nothing but the force along its z axis', default=False
+    )
+
+
+@dataclass(frozen=True)
+class Foot:
+    """One foot: its sole and, if it has one, its sensor."""
+
+    name: str = setting('name of the foot, as it appears in results')
+    sole: str = setting('link in the plane of the sole, z up')
+    polygon: tuple[tuple[float, float], ...] = setting(
+        'corners of the sole (x, y) in the frame of the sole link',
+        unit='m',
+        lower=-2.0,
+        upper=2.0,
+        hint=_METRES,
+    )
+    wrench: FootWrench | None = setting('force/torque sensor', default=None)
+
+    def __post_init__(self) -> None:
+        if len(self.polygon) < 3:
+            raise RobotFileError(f'polygon needs at least 3 corners, not {len(self.polygon)}.')
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Which plane the points are computed on, and from which load on."""
+
+    source: str = setting(
+        'sole: the sole of the foot that carries most; gravity: level ground below that sole; '
+        'frame: the x-y plane of a link',
+        default='sole',
+        choices=('sole', 'gravity', 'frame'),
+    )
+    frame: str | None = setting(
+        'link whose x-y plane is the ground, for source: frame', default=None
+    )
+    minimum_force: float | None = setting(
+        'normal force below which there is no ZMP (flight); 5 % of the weight if not given',
+        default=None,
+        unit='N',
+        lower=0.0,
+        upper=1e5,
+    )
+    contact_force: float | None = setting(
+        'normal force from which on a foot counts as loaded; 5 % of the weight if not given',
+        default=None,
+        unit='N',
+        lower=0.0,
+        upper=1e5,
+    )
+
+    def __post_init__(self) -> None:
+        if self.source == 'frame' and self.frame is None:
+            raise RobotFileError("source: frame needs the key 'frame', the name of a link.")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise densities of the sensors on the root: they weigh the accelerometers."""
+
+    accelerometer: float = setting(
+        'noise density of the accelerometers',
+        default=60.0,
+        unit='µg/√Hz',
+        lower=0.01,
+        upper=1e5,
+        hint='micro-g per root hertz',
+    )
+    gyroscope: float = setting(
+        'noise density of the gyroscope',
+        default=0.01,
+        unit='°/s/√Hz',
+        lower=1e-6,
+        upper=10.0,
+        hint='degrees per second per root hertz',
+    )
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Two rates: joints are differentiated at the first, the dynamics evaluated at the second."""
+
+    actuator: float | None = setting(
+        'rate of the joint positions; measured from the stamps if not given',
+        default=None,
+        unit='Hz',
+        lower=1.0,
+        upper=50_000.0,
+    )
+    bus: float = setting(
+        'rate at which the dynamics are evaluated', default=125.0, unit='Hz', lower=1.0,
+        upper=10_000.0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Acd:
+    """Actuator coordinate differentiation (sect. 4.4.1)."""
+
+    method: str = setting(
+        'difference quotient',
+        default='central',
+        choices=('central', 'paper', 'savitzky_golay'),
+    )
+    window: int = setting('samples of the Savitzky–Golay fit (odd)', default=7, lower=3, upper=101)
+    degree: int = setting('degree of the Savitzky–Golay fit', default=3, lower=2, upper=4)
+    max_gap: float = setting(
+        'longest time between samples that is differentiated across',
+        default=0.05,
+        unit='s',
+        lower=1e-4,
+        upper=10.0,
+        hint='seconds',
+    )
+    acceleration_limit: float = setting(
+        'joint acceleration beyond which a single sample is taken for an outlier',
+        default=3000.0,
+        unit='rad/s² or m/s²',
+        lower=1.0,
+        upper=1e7,
+    )
+
+    def __post_init__(self) -> None:
+        if self.window % 2 == 0 or self.window <= self.degree:
+            raise RobotFileError('window must be odd and larger than degree.')
+
+
+@dataclass(frozen=True)
+class AngularAcceleration:
+    """How the angular acceleration of the root is found (sect. 4.4.1)."""
+
+    method: str = setting(
+        'accelerometers: from the array; gyro: difference quotient of the gyroscope; auto: the '
+        'array if the robot has one',
+        default='auto',
+        choices=('auto', 'accelerometers', 'gyro'),
+    )
+
+
+@dataclass(frozen=True)
+class IrMd:
+    """The baseline IR-MD (sect. 4.4.2)."""
+
+    difference: str = setting(
+        'difference quotient of the momenta', default='central', choices=('central', 'paper')
+    )
+    step: str = setting(
+        'step of the difference quotient', default='bus', choices=('bus', 'actuator')
+    )
+
+
+@dataclass(frozen=True)
+class LowPass:
+    """Optional low-pass on all signals; off by default, as unfiltered signals are the point."""
+
+    cutoff: float | None = setting(
+        'cut-off frequency; off if not given', default=None, unit='Hz', lower=0.01, upper=10_000.0
+    )
+    order: int = setting('order of the Butterworth filter', default=2, lower=1, upper=8)
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """How samples of different topics are brought to one instant."""
+
+    max_gap: float = setting(
+        'longest time between two samples that is interpolated across',
+        default=0.05,
+        unit='s',
+        lower=0.0,
+        upper=10.0,
+        hint='seconds',
+    )
+
+
+@dataclass(frozen=True)
+class RobotFile:
+    """A robot: its URDF, its signals, its feet, and how to evaluate them."""
+
+    urdf: str = setting('URDF file, relative to this file')
+    root: str | None = setting(
+        "link that is the floating base and carries the IMU; the URDF's root if not given",
+        default=None,
+    )
+    gravity: float = setting(
+        'gravity at the place', default=GRAVITY, unit='m/s²', lower=1.0, upper=30.0
+    )
+    joints: Joints = setting('joint positions', factory=Joints)
+    imu: Imu = setting('IMU on the root link', factory=Imu)
+    accelerometers: tuple[Accelerometer, ...] = setting(
+        'further accelerometers on the root link', default=()
+    )
+    angular_acceleration: AngularAcceleration = setting(
+        'angular acceleration of the root', factory=AngularAcceleration
+    )
+    position: Position | None = setting('position of the root in the world', default=None)
+    feet: tuple[Foot, ...] = setting('the feet', default=())
+    ground: Ground = setting('ground plane', factory=Ground)
+    noise: Noise = setting('noise densities', factory=Noise)
+    rates: Rates = setting('rates', factory=Rates)
+    acd: Acd = setting('differentiation of the joint positions', factory=Acd)
+    ir_md: IrMd = setting('baseline IR-MD', factory=IrMd)
+    low_pass: LowPass = setting('low-pass filter', factory=LowPass)
+    pairing: Pairing = setting('pairing of stamps', factory=Pairing)
+    path: Path | None = dataclasses.field(default=None, metadata=NOT_IN_FILE)
+
+    def __post_init__(self) -> None:
+        names = [foot.name for foot in self.feet]
+        if len(set(names)) != len(names):
+            raise RobotFileError(f'two feet have the same name: {", ".join(names)}.')
+        topics = [self.imu.topic, *(sensor.topic for sensor in self.accelerometers)]
+        if len(set(topics)) != len(topics):
+            raise RobotFileError(
+                f'each accelerometer needs a topic of its own, but there are: {", ".join(topics)}.'
+            )
+
+    @property
+    def urdf_path(self) -> Path:
+        """Path of the URDF, resolved against the robot file."""
+        return (self.path.parent if self.path else Path()) / self.urdf
+
+
+def load_robot_file(path: str | Path) -> RobotFile:
+    """Read a robot file.
+
+    Raises:
+        RobotFileError: if it cannot be read or does not fit; the message names the line.
+    """
+    path = Path(path)
+    return dataclasses.replace(read_settings(RobotFile, path), path=path)

@@ -1,0 +1,132 @@
+"""Where the ground is, in the root frame, and which feet stand on it.
+
+The ground plane comes from the sole of the foot that carries most ('sole'), from gravity at the
+height of that sole ('gravity'), or from the x-y plane of a named link ('frame'). Orientation
+enters the whole method only here, as the normal of the plane.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import SensingError
+
+SAME_HEIGHT = 0.01
+"""Feet without force sensors stand if their soles are this close above the lowest one [m]."""
+
+
+@dataclass(frozen=True)
+class Sole:
+    """A foot's sole over time, in the root frame.
+
+    Attributes:
+        R: (T, 3, 3) root_R_sole.
+        p: (T, 3) origin of the sole frame [m].
+        corners: (T, V, 3) corners of the sole [m].
+        normal_force: (T,) force on the sole along its z axis [N]; None without a sensor.
+    """
+
+    R: Array
+    p: Array
+    corners: Array
+    normal_force: Array | None
+
+    @classmethod
+    def from_polygon(
+        cls, R: Array, p: Array, polygon: Array, normal_force: Array | None
+    ) -> 'Sole':
+        """Place a polygon (V, 2) [m], given in the sole frame."""
+        corners = p[:, None] + np.einsum('tij,vj->tvi', R[:, :, :2], polygon)
+        return cls(R, p, corners, normal_force)
+
+
+@dataclass(frozen=True)
+class GroundPlane:
+    """The ground plane n·(x − p0) = 0 over time, in the root frame.
+
+    Attributes:
+        normal: (T, 3) unit normal n.
+        point: (T, 3) p0 [m].
+    """
+
+    normal: Array
+    point: Array
+
+
+def loaded_feet(soles: tuple[Sole, ...], up: Array, contact_force: float) -> npt.NDArray[np.bool_]:
+    """Tell which feet carry load.
+
+    Args:
+        soles: the F feet.
+        up: (T, 3) a vector pointing up in the root frame, for feet without sensors.
+        contact_force: normal force from which on a foot is loaded [N].
+
+    Returns:
+        (T, F). Where every foot has a sensor, by force; else by height above the lowest sole.
+    """
+    forces = [sole.normal_force for sole in soles if sole.normal_force is not None]
+    if len(forces) == len(soles):
+        with np.errstate(invalid='ignore'):
+            return np.stack([force >= contact_force for force in forces], axis=1)
+    heights = _heights(soles, up)
+    lowest: npt.NDArray[np.bool_] = heights <= heights.min(axis=1, keepdims=True) + SAME_HEIGHT
+    return lowest
+
+
+def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
+    """Return (T,) the index of the foot that carries most; the lowest one without sensors."""
+    forces = [sole.normal_force for sole in soles if sole.normal_force is not None]
+    if len(forces) == len(soles):
+        load = np.nan_to_num(np.stack(forces, axis=1), nan=-np.inf)
+    else:
+        load = -_heights(soles, up)
+    foot: npt.NDArray[np.intp] = load.argmax(axis=1)
+    return foot
+
+
+def plane_of_soles(soles: tuple[Sole, ...], up: Array) -> GroundPlane:
+    """Take the plane of the sole that carries most."""
+    instants = np.arange(len(up))
+    foot = supporting_foot(soles, up)
+    normal = np.stack([sole.R[:, :, 2] for sole in soles])[foot, instants]
+    point = np.stack([sole.p for sole in soles])[foot, instants]
+    return GroundPlane(normal, point)
+
+
+def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array | None) -> GroundPlane:
+    """Take the level plane through the lowest corner of the sole that carries most.
+
+    Args:
+        soles: the feet.
+        up: (T, 3) a vector pointing up in the root frame.
+        world_R_root: (T, 3, 3) orientation of the root; its world's z axis points up.
+
+    Raises:
+        SensingError: without orientation.
+    """
+    if world_R_root is None:
+        raise SensingError(
+            'ground.source is gravity, which needs the orientation of the root, but the IMU '
+            'publishes none (orientation_covariance[0] is −1); use ground.source: sole, or give '
+            'a pose topic under position.'
+        )
+    normal = world_R_root[:, 2, :]
+    foot = supporting_foot(soles, up)
+    instants = np.arange(len(up))
+    corners = np.stack(
+        [sole.corners[instants, np.argmin(_along(sole.corners, normal), axis=1)] for sole in soles]
+    )
+    return GroundPlane(normal, corners[foot, instants])
+
+
+def _heights(soles: tuple[Sole, ...], up: Array) -> Array:
+    lowest = np.stack([_along(sole.corners, up).min(axis=1) for sole in soles], axis=1)
+    heights: Array = lowest / np.linalg.norm(up, axis=1, keepdims=True)
+    return heights
+
+
+def _along(points: Array, direction: Array) -> Array:
+    projected: Array = np.einsum('tvj,tj->tv', points, direction)
+    return projected

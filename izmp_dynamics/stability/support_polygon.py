@@ -1,0 +1,73 @@
+"""The support polygon and the signed distance of a point from its edge.
+
+The polygon is the convex hull of the soles that carry load, seen along the ground normal.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import shapely.geometry
+
+from izmp_dynamics.conventions import Array
+
+
+def plane_axes(normal: Array) -> Array:
+    """Return x and y axes of the ground plane, x as near to the frame's x axis as it can be.
+
+    Args:
+        normal: (…, 3) unit normal.
+
+    Returns:
+        (…, 2, 3) unit vectors in the plane; with the normal they make a right-handed frame.
+    """
+    ahead = np.array([1.0, 0.0, 0.0])
+    x = ahead - normal * normal[..., :1]
+    length = np.linalg.norm(x, axis=-1, keepdims=True)
+    aside = np.cross([0.0, 1.0, 0.0], normal)  # for a normal along x
+    x = np.where(length > 1e-6, x / np.maximum(length, 1e-6), aside)
+    return np.stack([x, np.cross(normal, x)], axis=-2)
+
+
+def support_polygon(corners: Array) -> shapely.geometry.Polygon | None:
+    """Return the convex hull of the corners (N, 2) [m]; None if it has no area."""
+    hull = shapely.geometry.MultiPoint(corners).convex_hull
+    return hull if isinstance(hull, shapely.geometry.Polygon) else None
+
+
+def margin(polygon: shapely.geometry.Polygon, point: Array) -> float:
+    """Return the distance of a point (2,) from the edge [m], negative if it is outside."""
+    position = shapely.geometry.Point(point)
+    distance = float(polygon.exterior.distance(position))
+    return distance if polygon.covers(position) else -distance
+
+
+def margins(
+    points: tuple[Array, ...],
+    soles: tuple[Array, ...],
+    loaded: npt.NDArray[np.bool_],
+    normal: Array,
+) -> tuple[Array, ...]:
+    """Compute the stability margins of several points over time.
+
+    Args:
+        points: arrays (T, 3) of points on the ground [m]; NaN where there is none.
+        soles: for each of F feet (T, V, 3) corners of the sole [m], in the same frame.
+        loaded: (T, F) which feet carry load.
+        normal: (T, 3) ground normal.
+
+    Returns:
+        For each array of points (T,) margins [m], negative outside; NaN without point or polygon.
+    """
+    count = len(normal)
+    results = tuple(np.full(count, np.nan) for _ in points)
+    axes = plane_axes(normal)
+    flat_points = [np.einsum('tij,tj->ti', axes, point) for point in points]
+    flat_soles = [np.einsum('tij,tvj->tvi', axes, sole) for sole in soles]
+    for t in np.flatnonzero(loaded.any(axis=1)):
+        corners = [sole[t] for sole, carries in zip(flat_soles, loaded[t], strict=True) if carries]
+        polygon = support_polygon(np.concatenate(corners))
+        if polygon is None:
+            continue
+        for result, point in zip(results, flat_points, strict=True):
+            if np.isfinite(point[t]).all():
+                result[t] = margin(polygon, point[t])
+    return results
