@@ -1,0 +1,144 @@
+"""MR-AD: reference, kernels and an independent engine agree; the laws of the method hold."""
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.dynamics import kernels
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
+from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.stability.zmp import zero_moment_point
+
+from .pinocchio_twin import ROBOTS, PinocchioTwin, pin, random_state, robot_path
+
+STATES = 200
+
+
+def relative(a, b):
+    """Largest deviation of force and moment, each relative to its own magnitude."""
+    force = np.linalg.norm(a[:3] - b[:3]) / np.linalg.norm(b[:3])
+    moment = np.linalg.norm(a[3:] - b[3:]) / np.linalg.norm(b[3:])
+    return max(force, moment)
+
+
+def by_name(model, values):
+    return dict(zip(model.joint_names, values, strict=True))
+
+
+@pytest.mark.parametrize('name', [*ROBOTS, 'biped31'])
+def test_agrees_with_pinocchio_on_random_states(name):
+    path = robot_path(name)
+    model = load_model(path)
+    twin = PinocchioTwin(path, model)
+    mr_ad = MrAd(model)
+    rng = np.random.default_rng(7)
+    for _ in range(STATES):
+        state = random_state(rng, model.dof)
+        wrench, com = mr_ad.update(*state)
+        assert relative(wrench.as_array(), twin.contact_wrench(*state)) <= 1e-9
+        np.testing.assert_allclose(com, twin.com(state[3]), atol=1e-12)
+
+
+@pytest.mark.parametrize('name', [*ROBOTS, 'biped31'])
+def test_kernel_reference_and_batch_agree(name):
+    model = load_model(robot_path(name))
+    mr_ad = MrAd(model)
+    rng = np.random.default_rng(8)
+    states = [random_state(rng, model.dof) for _ in range(STATES)]
+    batch, com = mr_ad.batch(*(np.array(column) for column in zip(*states, strict=True)))
+    for k, (phi, w, wd, q, qd, qdd) in enumerate(states):
+        single, single_com = mr_ad.update(phi, w, wd, q, qd, qdd)
+        reference = mr_ad_reference(
+            model.tree, phi, w, wd, by_name(model, q), by_name(model, qd), by_name(model, qdd)
+        )
+        assert relative(single.as_array(), reference.as_array()) <= 1e-11
+        assert relative(batch.as_array()[k], single.as_array()) <= 1e-12
+        np.testing.assert_allclose(com[k], single_com, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize('name', ['icub', 'biped31'])
+def test_wrench_does_not_depend_on_the_root(name):
+    """The same motion told by any link as root gives the same wrench."""
+    path = robot_path(name)
+    model = load_model(path)
+    twin = PinocchioTwin(path, model)
+    state = random_state(np.random.default_rng(9), model.dof)
+    expected, expected_com = MrAd(model).update(*state)
+    pq, pv, pa = twin.state(*state)
+    pin.forwardKinematics(twin.model, twin.data, pq, pv, pa)
+    pin.updateFramePlacements(twin.model, twin.data)
+    local = pin.ReferenceFrame.LOCAL
+    for link in model.frame_names:
+        frame = twin.model.getFrameId(link, pin.FrameType.BODY)
+        placement = twin.data.oMf[frame]
+        velocity = pin.getFrameVelocity(twin.model, twin.data, frame, local)
+        acceleration = pin.getFrameClassicalAcceleration(twin.model, twin.data, frame, local)
+        rerooted = load_model(path, root=link)
+        order = [model.joint_names.index(joint) for joint in rerooted.joint_names]
+        wrench, com = MrAd(rerooted).update(
+            acceleration.linear,
+            velocity.angular,
+            acceleration.angular,
+            *(values[order] for values in state[3:]),
+        )
+        in_root = wrench.transformed(placement.rotation, placement.translation)
+        assert relative(in_root.as_array(), expected.as_array()) <= 1e-9, link
+        np.testing.assert_allclose(
+            placement.rotation @ com + placement.translation, expected_com, atol=1e-10
+        )
+
+
+@pytest.mark.parametrize('name', ['g1', 'biped31'])
+def test_robot_at_rest_has_its_izmp_under_its_com(name):
+    model = load_model(robot_path(name))
+    rng = np.random.default_rng(10)
+    still, zero = np.zeros(model.dof), np.zeros(3)
+    for _ in range(20):
+        up = rng.normal(size=3)
+        up /= np.linalg.norm(up)
+        q = rng.uniform(-0.5, 0.5, model.dof)
+        wrench, com = MrAd(model).update(9.80665 * up, zero, zero, q, still, still)
+        point = zero_moment_point(wrench, up, -0.8 * up, 1.0)
+        under_com = com - up * (up @ com + 0.8)
+        np.testing.assert_allclose(point, under_com, rtol=0, atol=1e-9)
+
+
+def test_the_part_below_a_link_completes_the_rest():
+    """Robot = part below the ankle + all that remains, in force and moment."""
+    model = load_model(robot_path('biped31'))
+    part = model.part('l_foot')
+    assert 0 < part.total_mass < model.total_mass
+    state = random_state(np.random.default_rng(11), model.dof)
+    whole, _ = MrAd(model).update(*state)
+    below, _ = MrAd(part).update(*state)
+    rest = np.array(model.bodies)
+    rest[:, 12:22] -= part.bodies[:, 12:22]
+    out = np.empty(9)
+    kernels.mr_ad(
+        model.joints, rest, np.concatenate(state), np.empty((len(rest), kernels.WORK)), out
+    )
+    np.testing.assert_allclose(out[:6] + below.as_array(), whole.as_array(), rtol=1e-9, atol=1e-9)
+
+
+def test_transformed_wrench_and_momentum_rate():
+    rng = np.random.default_rng(12)
+    wrench = ContactWrench(rng.normal(size=3), rng.normal(size=3))
+    R = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    p = np.array([1.0, 2.0, 3.0])
+    moved = wrench.transformed(R, p)
+    np.testing.assert_allclose(moved.force, R @ wrench.force)
+    np.testing.assert_allclose(moved.moment, R @ wrench.moment + np.cross(p, R @ wrench.force))
+    back = moved.transformed(R.T, -R.T @ p)
+    np.testing.assert_allclose(back.as_array(), wrench.as_array(), atol=1e-12)
+    standing = ContactWrench(np.array([0.0, 0.0, 98.1]), np.array([0.0, -9.81, 0.0]))
+    rate = standing.momentum_rate(10.0, np.array([0.0, 0.0, -9.81]), np.array([0.1, 0.0, 0.5]))
+    np.testing.assert_allclose(rate.as_array(), 0.0, atol=1e-12)
+
+
+def test_wrong_shapes_are_named():
+    model = load_model(robot_path('biped31'))
+    zero = np.zeros((4, 3))
+    good, bad = np.zeros((4, model.dof)), np.zeros((4, model.dof - 1))
+    with pytest.raises(ShapeError, match=r'Expected qd to have shape \(4, 31\)'):
+        MrAd(model).batch(zero, zero, zero, good, bad, good)
