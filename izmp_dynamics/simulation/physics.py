@@ -1,0 +1,70 @@
+"""Parameters of the simulated world: physics, servos, pushes."""
+
+from dataclasses import dataclass
+
+from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Physics:
+    """How the world behaves; gravity is the robot file's.
+
+    Attributes:
+        time_step: of the integration [s].
+        friction: coefficient between soles and ground [-].
+        solref: time constant [s] and damping ratio [-] of MuJoCo's soft contacts.
+        impratio: friction-to-normal impedance of the contacts [-].
+        mass_scale: factor on all masses and inertias, to ask what a wrong model costs [-].
+    """
+
+    time_step: float = 0.002
+    friction: float = 1.0
+    solref: tuple[float, float] = (0.02, 1.0)
+    impratio: float = 10.0
+    mass_scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Servo:
+    """A position servo with feed-forward: force = kp (q_ref − q) + kv (q̇_ref − q̇) + τ_ff.
+
+    Attributes:
+        kp: [N·m/rad] or [N/m].
+        kv: [N·m·s/rad] or [N·s/m].
+        armature: inertia of the rotor seen at the joint [kg·m²] or [kg].
+        damping: viscous friction of the joint [N·m·s/rad] or [N·s/m].
+    """
+
+    kp: float = 4000.0
+    kv: float = 28.0
+    armature: float = 0.1
+    damping: float = 0.1
+
+
+@dataclass(frozen=True)
+class Push:
+    """A constant force for a while, at the centre of mass of the body that carries a link.
+
+    Attributes:
+        link: name of the link.
+        force: (3,) in world axes [N].
+        start: time in the recording [s].
+        duration: [s].
+    """
+
+    link: str
+    force: Array
+    start: float
+    duration: float
+
+    def __post_init__(self) -> None:
+        """Freeze a copy of the force."""
+        force = frozen(self.force)
+        if force.shape != (3,):
+            raise ShapeError('force', '(3,)', force.shape)
+        object.__setattr__(self, 'force', force)
+
+    def steps(self, time_step: float) -> tuple[int, int]:
+        """Return the first step of the push and the first one after it."""
+        return round(self.start / time_step), round((self.start + self.duration) / time_step)

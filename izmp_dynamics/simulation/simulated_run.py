@@ -1,0 +1,123 @@
+"""What a simulation yields: ideal sensor signals and the truth, both at the same instants."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.errors import SimulationError
+from izmp_dynamics.motion.root_motion import RootMotion
+
+
+@dataclass(frozen=True)
+class ImuSignals:
+    """Signals of the IMU in the axes of its frame.
+
+    Attributes:
+        angular_velocity: (T, 3) [rad/s].
+        specific_force: (T, 3) φ = a − g of the frame's origin [m/s²].
+        orientation_xyzw: (T, 4) world_R_imu as unit quaternions.
+    """
+
+    angular_velocity: Array
+    specific_force: Array
+    orientation_xyzw: Array
+
+
+@dataclass(frozen=True)
+class FootTruth:
+    """What the ground does to one foot.
+
+    Attributes:
+        corners: (T, V, 3) corners of the sole in the world, in the robot file's order [m].
+        normal_force: (T,) along z of the world [N].
+        wrench: (T, 6) ground on robot, force [N] and moment [N·m], in the sole's frame.
+        loaded: (T,) bool, whether it carries at least 5 % of the weight.
+    """
+
+    corners: Array
+    normal_force: Array
+    wrench: Array
+    loaded: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What no sensor tells.
+
+    Attributes:
+        qd: (T, n) joint velocities [rad/s] or [m/s].
+        qdd: (T, n) joint accelerations [rad/s²] or [m/s²].
+        root: the motion of the root.
+        com: (T, 3) centre of mass in the world [m].
+        contact_wrench: (T, 6) ground on robot, about the root origin in root axes [N], [N·m].
+        applied_wrench: (T, 6) pushes on the robot, likewise.
+        cop: (T, 3) where the ground reaction has no moment along the ground, in the world [m];
+            NaN while the ground carries less than 5 % of the weight.
+        feet: the feet by name.
+    """
+
+    qd: Array
+    qdd: Array
+    root: RootMotion
+    com: Array
+    contact_wrench: Array
+    applied_wrench: Array
+    cop: Array
+    feet: Mapping[str, FootTruth]
+
+    def cop_in_root(self) -> Array:
+        """Return the centre of pressure in the root frame, (T, 3) [m]."""
+        from_root = self.cop - self.root.position
+        rotated: Array = np.einsum('tji,tj->ti', self.root.rotation, from_root)
+        return rotated
+
+
+@dataclass(frozen=True)
+class SimulatedRun:
+    """A simulated motion; every row of every array belongs to the instant of its stamp.
+
+    Attributes:
+        motion: name of the plan that was executed.
+        robot: name of the robot.
+        root: name of its root link.
+        joint_names: the n joints in the order of the columns.
+        stamps: (T,) [ns].
+        q: (T, n) joint positions [rad] or [m].
+        effort: (T, n) torques [N·m] or forces [N] of the servos.
+        imu: signals of the IMU.
+        accelerometers: topic → (T, 3) specific force in the axes of the sensor's frame [m/s²].
+        position: (T, 3) position of the GPS frame in the world [m]; None without GPS.
+        wrenches: topic → (T, 6) what the foot below its sensor exerts on the robot above,
+            force [N] and moment [N·m] in the sensor's frame.
+        truth: the truth.
+        fall: how the robot fell, in a sentence; empty if it stands. The run ends there.
+    """
+
+    motion: str
+    robot: str
+    root: str
+    joint_names: tuple[str, ...]
+    stamps: Stamps
+    q: Array
+    effort: Array
+    imu: ImuSignals
+    accelerometers: Mapping[str, Array]
+    position: Array | None
+    wrenches: Mapping[str, Array]
+    truth: Truth
+    fall: str = ''
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    def require_standing(self) -> None:
+        """Do nothing if the robot stands.
+
+        Raises:
+            SimulationError: if it fell.
+        """
+        if self.fall:
+            raise SimulationError(self.fall)
