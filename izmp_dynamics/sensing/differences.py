@@ -1,0 +1,232 @@
+"""Derivatives of sampled signals by difference quotients on the actual stamps.
+
+Every quotient belongs to an instant, and the functions return it in the row of that instant:
+
+* `backward_quotient`: the paper's (sect. 4.4.1), (x_k - x_(k-1)) / Δt, taken as value at k;
+* `central_quotient`: first and second derivative at k of the parabola through k-1, k, k+1;
+* `local_polynomial`: a least-squares polynomial through a window around k (the method of
+  Savitzky and Golay, 1964, with the weights computed for the stamps as they are).
+
+The stamps may be spaced unevenly. A quotient never reaches across a gap longer than `max_gap`.
+Rows without a value hold NaN, and `valid` is False there. All functions are pure and work on one
+row as on many, with the same numbers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.sensing.kernel import kernel
+from izmp_dynamics.sensing.stamps import nanoseconds
+
+Mask = npt.NDArray[np.bool_]
+
+NO_GAP = 1 << 62
+"""A gap that no log has [ns]."""
+
+
+class Derivatives(NamedTuple):
+    """A signal and its derivatives at the sampled instants.
+
+    Attributes:
+        value: (T, m) the signal.
+        first: (T, m) first derivative [1/s].
+        second: (T, m) second derivative [1/s²].
+        valid: (T,) whether there is a value; where False, the rows hold NaN.
+    """
+
+    value: Array
+    first: Array
+    second: Array
+    valid: Mask
+
+
+def backward_quotient(
+    stamps: Stamps, values: Array, max_gap: float | None = None
+) -> tuple[Array, Mask]:
+    """First derivative by the difference to the sample before (paper, sect. 4.4.1).
+
+    Args:
+        stamps: (T,) strictly increasing [ns].
+        values: (T, m) the signal.
+        max_gap: no quotient across a longer time [s]; None: any.
+
+    Returns:
+        (T, m) derivative [1/s], taken as the value at k although it is the mean over
+        (k-1, k); (T,) whether there is one.
+    """
+    stamps, values, gap = _checked(stamps, values, max_gap)
+    first, valid = _backward(stamps, values, gap)
+    return first, valid
+
+
+def central_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) -> Derivatives:
+    """First and second derivative of the parabola through three neighbouring samples.
+
+    Exact for polynomials of degree 2; on even spacing these are the textbook formulas.
+
+    Args:
+        stamps: (T,) strictly increasing [ns].
+        values: (T, m) the signal.
+        max_gap: no quotient across a longer time [s]; None: any.
+    """
+    stamps, values, gap = _checked(stamps, values, max_gap)
+    first, second, valid = _central(stamps, values, gap)
+    return Derivatives(np.where(valid[:, None], values, np.nan), first, second, valid)
+
+
+def local_polynomial(
+    stamps: Stamps, values: Array, window: int, degree: int, max_gap: float | None = None
+) -> Derivatives:
+    """Value and derivatives of the least-squares polynomial through a window of samples.
+
+    Args:
+        stamps: (T,) strictly increasing [ns].
+        values: (T, m) the signal.
+        window: number of samples, odd; the instant is the middle one.
+        degree: of the polynomial, 2 to 4, less than `window`.
+        max_gap: no window across a longer time between two samples [s]; None: any.
+
+    Raises:
+        SensingError: impossible window or degree.
+    """
+    check_window(window, degree)
+    stamps, values, gap = _checked(stamps, values, max_gap)
+    value, first, second, valid = _polynomial(stamps, values, window // 2, degree, gap)
+    return Derivatives(value, first, second, valid)
+
+
+def check_window(window: int, degree: int) -> None:
+    """Refuse a window or degree that the local polynomial cannot have."""
+    if not 2 <= degree <= 4:
+        raise SensingError(f'The polynomial degree must be 2, 3 or 4, not {degree}.')
+    if window % 2 == 0 or window <= degree:
+        raise SensingError(
+            f'The window must be an odd number of samples greater than the degree {degree}, '
+            f'not {window}.'
+        )
+
+
+def check_increasing(stamps: Stamps) -> None:
+    """Refuse stamps that do not strictly increase."""
+    stuck = np.flatnonzero(np.diff(stamps) <= 0)
+    if len(stuck):
+        raise SensingError(
+            f'The stamps must strictly increase, but sample {stuck[0] + 1} '
+            f'({stamps[stuck[0] + 1]} ns) follows {stamps[stuck[0]]} ns.'
+        )
+
+
+def _checked(stamps: Stamps, values: Array, max_gap: float | None) -> tuple[Stamps, Array, int]:
+    stamps = np.ascontiguousarray(stamps, dtype=np.int64)
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if values.ndim != 2 or len(values) != len(stamps):
+        raise ShapeError('values', f'({len(stamps)}, m)', values.shape)
+    check_increasing(stamps)
+    return stamps, values, NO_GAP if max_gap is None else nanoseconds(max_gap)
+
+
+@kernel
+def contiguous(stamps: Stamps, first: int, last: int, gap: int) -> bool:
+    """Whether rows `first` to `last` exist and no gap lies between them."""
+    if first < 0 or last >= len(stamps):
+        return False
+    longest = np.int64(0)
+    for k in range(first, last):
+        longest = max(longest, stamps[k + 1] - stamps[k])
+    return bool(longest <= gap)
+
+
+@kernel
+def _backward(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Mask]:
+    rows, width = x.shape
+    first = np.full((rows, width), np.nan)
+    valid = np.zeros(rows, dtype=np.bool_)
+    for k in range(1, rows):
+        if not contiguous(stamps, k - 1, k, gap):
+            continue
+        valid[k] = True
+        h = (stamps[k] - stamps[k - 1]) / NANOSECONDS
+        for j in range(width):
+            first[k, j] = (x[k, j] - x[k - 1, j]) / h
+    return first, valid
+
+
+@kernel
+def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Mask]:
+    rows, width = x.shape
+    first = np.full((rows, width), np.nan)
+    second = np.full((rows, width), np.nan)
+    valid = np.zeros(rows, dtype=np.bool_)
+    for k in range(1, rows - 1):
+        if not contiguous(stamps, k - 1, k + 1, gap):
+            continue
+        valid[k] = True
+        h1 = (stamps[k] - stamps[k - 1]) / NANOSECONDS
+        h2 = (stamps[k + 1] - stamps[k]) / NANOSECONDS
+        for j in range(width):
+            before = (x[k, j] - x[k - 1, j]) / h1
+            after = (x[k + 1, j] - x[k, j]) / h2
+            first[k, j] = (before * h2 + after * h1) / (h1 + h2)
+            second[k, j] = 2.0 * (after - before) / (h1 + h2)
+    return first, second, valid
+
+
+@kernel
+def _fit_weights(times: Array, degree: int) -> Array:
+    """Weights (3, w) of the samples in value, first and second derivative at time zero.
+
+    The basis 1, τ, τ² ... is made orthonormal over the samples (modified Gram-Schmidt, twice),
+    so that the fit stays accurate for uneven stamps; τ = t / max|t|.
+    """
+    count, terms = len(times), degree + 1
+    scale = max(abs(times[0]), abs(times[-1]))
+    basis = np.ones((terms, count))
+    coefficients = np.eye(terms)  # row i: orthonormal polynomial i in powers of τ
+    for i in range(terms):
+        if i > 0:
+            basis[i] = basis[i - 1] * (times / scale)
+            coefficients[i] = 0.0
+            coefficients[i, 1:] = coefficients[i - 1, :-1]
+        for _ in range(2):
+            for m in range(i):
+                share = np.sum(basis[i] * basis[m])
+                basis[i] -= share * basis[m]
+                coefficients[i] -= share * coefficients[m]
+        norm = np.sqrt(np.sum(basis[i] * basis[i]))
+        basis[i] /= norm
+        coefficients[i] /= norm
+    weights = np.zeros((3, count))
+    for i in range(terms):
+        weights[0] += coefficients[i, 0] * basis[i]
+        weights[1] += coefficients[i, 1] / scale * basis[i]
+        weights[2] += 2.0 * coefficients[i, 2] / (scale * scale) * basis[i]
+    return weights
+
+
+@kernel
+def _polynomial(
+    stamps: Stamps, x: Array, half: int, degree: int, gap: int
+) -> tuple[Array, Array, Array, Mask]:
+    rows, width = x.shape
+    fit = np.full((3, rows, width), np.nan)
+    valid = np.zeros(rows, dtype=np.bool_)
+    times = np.empty(2 * half + 1)
+    for k in range(half, rows - half):
+        if not contiguous(stamps, k - half, k + half, gap):
+            continue
+        valid[k] = True
+        for i in range(2 * half + 1):
+            times[i] = (stamps[k - half + i] - stamps[k]) / NANOSECONDS
+        weights = _fit_weights(times, degree)
+        for d in range(3):
+            for j in range(width):
+                # Differences to the middle sample keep the digits of a slowly moving joint.
+                total = 0.0
+                for i in range(2 * half + 1):
+                    total += weights[d, i] * (x[k - half + i, j] - x[k, j])
+                fit[d, k, j] = total + x[k, j] if d == 0 else total
+    return fit[0], fit[1], fit[2], valid

@@ -1,0 +1,85 @@
+"""The state of the joints at a series of instants, and what was wrong with its samples."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.sensing.differences import Mask
+from izmp_dynamics.sensing.stamps import StampVerdict, Verdicts
+
+
+@dataclass(frozen=True)
+class JointKinematics:
+    """Joint positions, velocities and accelerations at K instants.
+
+    Attributes:
+        stamps: (K,) the instants [ns].
+        positions: (K, n) q [rad] or [m].
+        velocities: (K, n) q̇ [rad/s] or [m/s].
+        accelerations: (K, n) q̈ [rad/s²] or [m/s²].
+        valid: (K,) False where a joint has no trustworthy value; those entries are NaN.
+    """
+
+    stamps: Stamps
+    positions: Array
+    velocities: Array
+    accelerations: Array
+    valid: Mask
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> 'JointKinematics':
+        """Return the instants that `rows` (mask or indices) selects."""
+        return JointKinematics(
+            self.stamps[rows],
+            self.positions[rows],
+            self.velocities[rows],
+            self.accelerations[rows],
+            self.valid[rows],
+        )
+
+
+@dataclass(frozen=True)
+class JointFaults:
+    """What was wrong with the samples of a batch; rows count the samples as they were given.
+
+    Attributes:
+        joint_names: the n joints.
+        verdicts: (T,) `StampVerdict` of each sample; 0: used.
+        repaired: (T, n) outliers that were replaced by interpolation.
+        faulty: (T, n) instants at which the joint has no trustworthy value.
+    """
+
+    joint_names: tuple[str, ...]
+    verdicts: Verdicts
+    repaired: Mask
+    faulty: Mask
+
+    def counts(self, rows: slice = slice(None)) -> Counter[str]:
+        """Count the faults in `rows` by reason, for reports."""
+        counts: Counter[str] = Counter()
+        for verdict, number in zip(
+            *np.unique(self.verdicts[rows], return_counts=True), strict=True
+        ):
+            if verdict != StampVerdict.ADMITTED:
+                counts[StampVerdict(verdict).reason] = int(number)
+        for reason, mask in (('repaired', self.repaired), ('faulty', self.faulty)):
+            totals = mask[rows].sum(axis=0)
+            for joint in np.flatnonzero(totals):
+                counts[_reason(self.joint_names[joint], reason)] = int(totals[joint])
+        return counts
+
+    def gated(self, rows: slice = slice(None)) -> dict[str, int]:
+        """Return joint → number of values that were repaired or not trusted in `rows`."""
+        totals = (self.repaired[rows] | self.faulty[rows]).sum(axis=0)
+        return {self.joint_names[j]: int(totals[j]) for j in np.flatnonzero(totals)}
+
+
+def _reason(joint: str, kind: str) -> str:
+    if kind == 'repaired':
+        return f'{joint}: outlier, interpolated'
+    return f'{joint}: no trustworthy value at this instant'

@@ -1,0 +1,208 @@
+"""Wild encoder values: found, repaired where that is safe, declared invalid where it is not.
+
+One wrong joint position spoils three joint accelerations and with them the whole contact wrench.
+The gate works per joint, on physical bounds:
+
+* *Spike.* A sample is compared with what its two predecessors, its two successors and its two
+  neighbours predict for its instant. If all three disagree with it in the same direction, it went
+  out and back within one sample. Smooth motion and sudden changes of velocity (an impact) never
+  look like that: there the prediction from one side holds. A joint that cannot accelerate faster
+  than a can go out and back by a h² / 4 at most in an interval h; beyond that, plus the
+  resolution of the encoder, the sample is an outlier. A value that is not finite is one too.
+* *Repair.* A single outlier between good neighbours is left out: the cubic through the two good
+  samples on either side gives the value at its instant. Two or more in a row are not repaired.
+* *Kink.* What remains is checked for the acceleration itself: the distance of a sample from the
+  straight line between its neighbours is a h1 h2 / 2 for the acceleration a. Beyond the limit,
+  plus the resolution, no joint moved like that: the instant is invalid.
+
+The limit is 1000 rad/s² (m/s² for prismatic joints) by default. A change of velocity by 5 rad/s
+from one sample to the next, harder than a heel strike, passes at any rate up to 1 kHz. The
+resolution is 0.002 rad by default, one count of a 12-bit encoder: without it, the steps of such
+an encoder would look like 1500 rad/s² at 1 kHz.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.errors import SensingError
+from izmp_dynamics.sensing.differences import Mask, contiguous
+from izmp_dynamics.sensing.kernel import kernel
+
+ACCELERATION_LIMIT = 1000.0
+"""Joint acceleration that no joint exceeds [rad/s²] or [m/s²]."""
+
+RESOLUTION = 0.002
+"""Step of the encoder values that is no motion [rad] or [m]; 12 bits are 0.0015 rad."""
+
+REACH = 2
+"""Samples on either side that decide whether a sample is an outlier."""
+
+REPAIR_REACH = 4
+"""Samples on either side that the value of a repaired sample depends on."""
+
+
+class GatedPositions(NamedTuple):
+    """Joint positions after the gate.
+
+    Attributes:
+        positions: (T, n) the samples; single outliers interpolated, several in a row NaN.
+        outliers: (T, n) the samples that were found to be outliers.
+        kinks: (T, n) samples at which the joint would exceed its acceleration limit.
+    """
+
+    positions: Array
+    outliers: Mask
+    kinks: Mask
+
+
+def gate_positions(
+    stamps: Stamps, positions: Array, limit: Array, resolution: Array, gap: int
+) -> GatedPositions:
+    """Find the outliers of every joint and repair the single ones.
+
+    Args:
+        stamps: (T,) strictly increasing [ns].
+        positions: (T, n) encoder values [rad] or [m]; NaN or inf count as outliers.
+        limit: (n,) acceleration limits [rad/s²] or [m/s²]; inf finds non-finite values only.
+        resolution: (n,) resolutions of the encoders [rad] or [m].
+        gap: samples further apart do not know each other [ns].
+    """
+    outliers = _outliers(stamps, positions, limit, resolution, gap)
+    repaired = _repaired(stamps, positions, outliers, gap)
+    return GatedPositions(repaired, outliers, _kinks(stamps, repaired, limit, resolution, gap))
+
+
+@kernel
+def _outliers(stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int) -> Mask:
+    rows, joints = q.shape
+    outliers = ~np.isfinite(q)
+    for k in range(REACH, rows - REACH):
+        if not contiguous(stamps, k - REACH, k + REACH, gap):
+            continue
+        h0 = (stamps[k - 1] - stamps[k - 2]) / NANOSECONDS
+        h1 = (stamps[k] - stamps[k - 1]) / NANOSECONDS
+        h2 = (stamps[k + 1] - stamps[k]) / NANOSECONDS
+        h3 = (stamps[k + 2] - stamps[k + 1]) / NANOSECONDS
+        shortest = min(h1, h2)
+        for j in range(joints):
+            past = q[k - 1, j] + (q[k - 1, j] - q[k - 2, j]) * (h1 / h0)
+            future = q[k + 1, j] - (q[k + 2, j] - q[k + 1, j]) * (h2 / h3)
+            between = (q[k - 1, j] * h2 + q[k + 1, j] * h1) / (h1 + h2)
+            if not np.isfinite(past + future + between):
+                continue
+            above = q[k, j] - max(past, future, between)
+            below = min(past, future, between) - q[k, j]
+            if max(above, below) > 0.25 * limit[j] * shortest * shortest + resolution[j]:
+                outliers[k, j] = True
+    return outliers
+
+
+@kernel
+def _repaired(stamps: Stamps, q: Array, outliers: Mask, gap: int) -> Array:
+    rows, joints = q.shape
+    repaired: Array = q.copy()
+    for k in range(rows):
+        alone = contiguous(stamps, k - 1, k + 1, gap)
+        for j in range(joints):
+            if not outliers[k, j]:
+                continue
+            if alone and not outliers[k - 1, j] and not outliers[k + 1, j]:
+                repaired[k, j] = _interpolated(stamps, q, outliers, gap, k, j)
+            else:
+                repaired[k, j] = np.nan
+    return repaired
+
+
+@kernel
+def _interpolated(stamps: Stamps, q: Array, outliers: Mask, gap: int, k: int, j: int) -> float:
+    """Polynomial through the good ones of k-2, k-1, k+1, k+2 at the instant k (Lagrange)."""
+    times = np.empty(4)
+    values = np.empty(4)
+    count = 0
+    for row in (k - 2, k - 1, k + 1, k + 2):
+        if contiguous(stamps, min(row, k), max(row, k), gap) and not outliers[row, j]:
+            times[count] = (stamps[row] - stamps[k]) / NANOSECONDS
+            values[count] = q[row, j]
+            count += 1
+    total = 0.0
+    for i in range(count):
+        weight = 1.0
+        for m in range(count):
+            if m != i:
+                weight *= times[m] / (times[m] - times[i])
+        total += weight * values[i]
+    return total
+
+
+@kernel
+def _kinks(stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int) -> Mask:
+    rows, joints = q.shape
+    kinks = np.zeros((rows, joints), dtype=np.bool_)
+    for k in range(1, rows - 1):
+        if not contiguous(stamps, k - 1, k + 1, gap):
+            continue
+        h1 = (stamps[k] - stamps[k - 1]) / NANOSECONDS
+        h2 = (stamps[k + 1] - stamps[k]) / NANOSECONDS
+        for j in range(joints):
+            between = (q[k - 1, j] * h2 + q[k + 1, j] * h1) / (h1 + h2)
+            kinks[k, j] = abs(q[k, j] - between) > 0.5 * limit[j] * h1 * h2 + resolution[j]
+    return kinks
+
+
+@kernel
+def faulty_instants(
+    stamps: Stamps,
+    first: Array,
+    second: Array,
+    exists: Mask,
+    kinks: Mask,
+    gap: int,
+    half: int,
+    recovery: int,
+) -> Mask:
+    """Find instants without a trustworthy value: a hole in the stencil, a kink in or before it.
+
+    Args:
+        stamps: (T,) [ns].
+        first: (T, n) derivative; NaN where a sample of the stencil is missing.
+        second: (T, n) likewise.
+        exists: (T,) whether the stencil is complete.
+        kinks: (T, n) of `gate_positions`.
+        gap: kinks before a longer time than this do not count [ns].
+        half: samples of the stencil on either side.
+        recovery: instants that a joint stays at fault after a kink.
+    """
+    rows, joints = first.shape
+    faulty = np.zeros((rows, joints), dtype=np.bool_)
+    for k in range(rows):
+        if not exists[k]:
+            continue
+        start = k + half - 1
+        for _ in range(2 * half - 2 + recovery):
+            if start == 0 or stamps[start] - stamps[start - 1] > gap:
+                break
+            start -= 1
+        for j in range(joints):
+            faulty[k, j] = not (np.isfinite(first[k, j]) and np.isfinite(second[k, j]))
+            for i in range(start, k + half):
+                if kinks[i, j]:
+                    faulty[k, j] = True
+    return faulty
+
+
+def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:
+    """Spread one number over all joints, or check that there is one for each.
+
+    Raises:
+        SensingError: a wrong number of values.
+    """
+    values = np.asarray(value, dtype=np.float64)
+    if values.shape not in ((), (joints,)):
+        raise SensingError(
+            f'{name} must be one number or one for each of the {joints} joints, '
+            f'but has shape {values.shape}.'
+        )
+    return np.full(joints, values)

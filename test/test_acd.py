@@ -1,0 +1,277 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.sensing.acd import METHODS, ActuatorDifferentiator
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+
+MS = 1_000_000
+JOINTS = ('l_hip', 'l_knee', 'l_ankle')
+START = 1_602_256_052_650_439_936
+FREQUENCIES = 2 * np.pi * np.array([0.7, 1.9, 3.1])
+AMPLITUDE = 0.4
+
+
+def clock(rows: int, period_ms: int = 2) -> np.ndarray:
+    return START + np.arange(rows) * period_ms * MS
+
+
+def swing(stamps: np.ndarray, order: int = 0) -> np.ndarray:
+    """Joint positions or their derivative of the given order."""
+    angle = FREQUENCIES * ((stamps - START) * 1e-9)[:, None] + order * np.pi / 2
+    return AMPLITUDE * FREQUENCIES**order * np.sin(angle)
+
+
+def acd(period: float = 0.002, **options) -> ActuatorDifferentiator:
+    return ActuatorDifferentiator(JOINTS, period, **options)
+
+
+def stream(differentiator, stamps, positions) -> JointKinematics:
+    parts = [differentiator.update(int(t), q) for t, q in zip(stamps, positions, strict=True)]
+    return joined([*parts, differentiator.flush()])
+
+
+def joined(parts: list[JointKinematics]) -> JointKinematics:
+    fields = ('stamps', 'positions', 'velocities', 'accelerations', 'valid')
+    return JointKinematics(*(np.concatenate([getattr(p, f) for p in parts]) for f in fields))
+
+
+def assert_same_bits(a: JointKinematics, b: JointKinematics) -> None:
+    for name in ('stamps', 'positions', 'velocities', 'accelerations', 'valid'):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_the_values_belong_to_their_stamps(method: str) -> None:
+    stamps = clock(300)
+    kinematics, faults = acd(method=method).batch(stamps, swing(stamps))
+    h, w = 0.002, FREQUENCIES.max()
+    half = 3 if method == 'savitzky_golay' else 1
+    np.testing.assert_array_equal(kinematics.stamps, stamps[half:-half])
+    assert kinematics.valid.all()
+    assert not faults.counts()
+    # Truncation errors (Taylor); a cubic fitted to t⁴ through 7 samples has the t² term 67/7 h².
+    velocity_bound = w**2 * h / 2 if method == 'paper' else w**3 * h**2 / 6
+    acceleration_bound = w**4 * h**2 * (67 / 84 if method == 'savitzky_golay' else 1 / 12)
+    error = np.abs(kinematics.velocities - swing(kinematics.stamps, 1)).max()
+    assert error <= AMPLITUDE * velocity_bound
+    error = np.abs(kinematics.accelerations - swing(kinematics.stamps, 2)).max()
+    assert error <= AMPLITUDE * acceleration_bound * 1.01
+
+
+def test_paper_method_recovers_semi_implicit_euler_exactly() -> None:
+    """A simulator steps v, then q: the pair must carry the stamp of the middle sample."""
+    rng = np.random.default_rng(3)
+    h, rows = 0.002, 100
+    acceleration = rng.uniform(-50.0, 50.0, (rows, 3))
+    velocity = np.zeros((rows, 3))
+    position = np.zeros((rows, 3))
+    for k in range(rows - 1):
+        velocity[k + 1] = velocity[k] + acceleration[k] * h
+        position[k + 1] = position[k] + velocity[k + 1] * h
+    kinematics, _ = acd(method='paper').batch(clock(rows), position)
+    np.testing.assert_allclose(kinematics.velocities, velocity[1:-1], atol=1e-10)
+    np.testing.assert_allclose(kinematics.accelerations, acceleration[1:-1], atol=1e-7)
+
+
+@st.composite
+def messy_logs(draw, max_rows=120):
+    """A log with jitter, gaps, bad stamps, spikes, NaN, plateaus."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows = draw(st.integers(0, max_rows))
+    steps = 2.0 * MS + rng.normal(scale=draw(st.sampled_from([0.0, 0.3, 2.0])) * MS, size=rows)
+    steps[rng.random(rows) < 0.02] = 200 * MS
+    stamps = START + np.cumsum(steps).astype(np.int64)
+    positions = swing(stamps) if rows else np.empty((0, 3))
+    positions[rng.random(positions.shape) < draw(st.sampled_from([0.0, 0.01, 0.1]))] = np.nan
+    spikes = rng.random(positions.shape) < draw(st.sampled_from([0.0, 0.01, 0.1]))
+    positions[spikes] += rng.normal(scale=0.3, size=spikes.sum())
+    if rows > 40:
+        positions[30 : 30 + draw(st.integers(0, 8)), 0] += 0.5
+    bad = rng.random(rows) < draw(st.sampled_from([0.0, 0.05]))
+    stamps[bad] = rng.choice([0, START, START + 10**15], size=bad.sum())
+    return stamps, positions
+
+
+options = st.fixed_dictionaries(
+    {
+        'method': st.sampled_from(METHODS),
+        'acceleration_limit': st.sampled_from([1000.0, None]),
+        'bus_rate': st.sampled_from([None, 125.0, 200.0]),
+        'recovery': st.sampled_from([0, 5]),
+        'min_spacing': st.sampled_from([0.0, 0.5]),
+    }
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(messy_logs(), options)
+def test_one_by_one_equals_batch_bit_by_bit(log, choice) -> None:
+    stamps, positions = log
+    live = acd(**choice)
+    kinematics, faults = acd(**choice).batch(stamps, positions)
+    assert_same_bits(stream(live, stamps, positions), kinematics)
+    assert live.counts == faults.counts()
+    assert live.gated == faults.gated()
+
+
+@settings(max_examples=200, deadline=None)
+@given(messy_logs(max_rows=400), options, st.floats(0.0, 1.0), st.integers(1, 120))
+def test_a_padded_window_equals_the_whole_bit_by_bit(log, choice, where, length) -> None:
+    stamps, positions = log
+    order = np.argsort(stamps, kind='stable')
+    order = order[(stamps[order] > START) & (stamps[order] < START + 10**15)]
+    stamps, positions = stamps[order], positions[order]
+    if len(stamps) < 2:
+        return
+    first = int(where * (len(stamps) - 1))
+    start, end = stamps[first], stamps[min(first + length, len(stamps) - 1)]
+    differentiator = acd(max_gap=0.005, **choice)
+    padding = round(differentiator.context * 1e9)
+    inside = (stamps >= start - padding) & (stamps <= end + padding)
+    whole, whole_faults = differentiator.batch(stamps, positions, origin=START)
+    window, faults = differentiator.batch(stamps[inside], positions[inside], origin=START)
+    assert_same_bits(
+        window.select((window.stamps >= start) & (window.stamps <= end)),
+        whole.select((whole.stamps >= start) & (whole.stamps <= end)),
+    )
+    core = (stamps >= start) & (stamps <= end)
+    np.testing.assert_array_equal(faults.faulty[core[inside]], whole_faults.faulty[core])
+    np.testing.assert_array_equal(faults.verdicts[core[inside]], whole_faults.verdicts[core])
+
+
+@settings(deadline=None)
+@given(messy_logs(), st.sampled_from(METHODS))
+def test_nan_occurs_only_where_the_mask_says_so(log, method) -> None:
+    stamps, positions = log
+    kinematics, faults = acd(method=method).batch(stamps, positions)
+    good = kinematics.select(kinematics.valid)
+    for values in (good.positions, good.velocities, good.accelerations):
+        assert np.isfinite(values).all()
+    assert np.count_nonzero(~kinematics.valid) == np.count_nonzero(faults.faulty.any(axis=1))
+
+
+@pytest.mark.parametrize('method', METHODS)
+@pytest.mark.parametrize('wild', [3.0, -0.05, np.nan, np.inf, 1e300])
+def test_one_wild_value_is_counted_and_does_no_harm(method: str, wild: float) -> None:
+    stamps = clock(200)
+    clean = swing(stamps)
+    dirty = clean.copy()
+    dirty[77, 1] += wild
+    expected, _ = acd(method=method).batch(stamps, clean)
+    kinematics, faults = acd(method=method).batch(stamps, dirty)
+    assert kinematics.valid.all()
+    assert faults.gated() == {'l_knee': 1}
+    assert faults.counts() == {'l_knee: outlier, interpolated': 1}
+    # The cubic is off by h⁴ q⁗ / 6; the second difference makes that 2 h² q⁗ / 6.
+    bound = AMPLITUDE * FREQUENCIES[1] ** 4 * 0.002**2 / 3
+    assert np.abs(kinematics.accelerations - expected.accelerations).max() <= bound
+    np.testing.assert_array_equal(
+        kinematics.accelerations[:, [0, 2]], expected.accelerations[:, [0, 2]]
+    )
+
+
+@pytest.mark.parametrize('method', METHODS)
+@pytest.mark.parametrize('length', [2, 3, 4, 5])
+@pytest.mark.parametrize('wild', [0.5, -3.0, np.nan])
+def test_a_lasting_fault_is_invalid_and_named(method: str, length: int, wild: float) -> None:
+    stamps = clock(200)
+    clean = swing(stamps)
+    dirty = clean.copy()
+    dirty[80 : 80 + length, 2] += wild
+    expected, _ = acd(method=method).batch(stamps, clean)
+    kinematics, faults = acd(method=method).batch(stamps, dirty)
+    assert set(faults.gated()) == {'l_ankle'}
+    at_fault = np.isin(kinematics.stamps, stamps[80 : 80 + length])
+    assert not kinematics.valid[at_fault].any()
+    np.testing.assert_array_equal(
+        kinematics.accelerations[kinematics.valid], expected.accelerations[kinematics.valid]
+    )
+    # The other joints keep their values, and the joint itself recovers.
+    np.testing.assert_array_equal(kinematics.accelerations[:, :2], expected.accelerations[:, :2])
+    assert np.count_nonzero(~kinematics.valid) <= length + 5 + 7
+
+
+@settings(deadline=None)
+@given(messy_logs())
+def test_no_valid_acceleration_beyond_the_limit(log) -> None:
+    stamps, positions = log
+    kinematics, _ = acd(resolution=0.0).batch(stamps, positions)
+    assert np.all(np.abs(kinematics.accelerations[kinematics.valid]) <= 1000.0 * (1 + 1e-9))
+
+
+def test_a_held_up_message_makes_no_spike() -> None:
+    """Arrival stamps of a queue that stalls: 10, 20, 49.7, 50 ms instead of 10, 20, 30, 40."""
+    true = clock(300, period_ms=10)
+    stamps = true.copy()
+    for row in range(20, 280, 13):
+        stamps[row] = true[row + 1] - 300_000
+    kinematics, faults = acd(0.01).batch(stamps, swing(true))
+    assert faults.counts() == {'stamp is late: the next sample follows at once': 20}
+    assert kinematics.valid.all()
+    error = np.abs(kinematics.accelerations - swing(kinematics.stamps, 2))
+    # Where a sample is left out the parabola is uneven: (h2 - h1) q⃛ / 3 is its error.
+    assert error.max() <= AMPLITUDE * FREQUENCIES.max() ** 3 * 0.01 / 3 * 1.2
+
+
+def test_no_value_across_a_gap() -> None:
+    stamps = clock(100)
+    stamps[50:] += 170 * MS
+    kinematics, _ = acd().batch(stamps, swing(stamps))
+    assert set(stamps) - set(kinematics.stamps) == {stamps[i] for i in (0, 49, 50, 99)}
+
+
+def test_latency_is_what_it_says() -> None:
+    stamps = clock(30)
+    for method in METHODS:
+        for limit in (1000.0, None):
+            live = acd(method=method, acceleration_limit=limit)
+            for row, stamp in enumerate(stamps):
+                done = live.update(int(stamp), swing(stamps)[row])
+                if len(done):
+                    assert done.stamps[-1] == stamps[row - live.latency]
+
+
+def test_flush_and_reset_start_afresh() -> None:
+    stamps = clock(50)
+    live = acd(bus_rate=125.0)
+    first = stream(live, stamps, swing(stamps))
+    live.reset()
+    assert_same_bits(stream(live, stamps, swing(stamps)), first)
+
+
+def test_limits_per_joint() -> None:
+    stamps = clock(100)
+    dirty = swing(stamps)
+    dirty[50] += 0.05
+    _, faults = acd(acceleration_limit=[1000.0, 1e6, 1000.0]).batch(stamps, dirty)
+    assert set(faults.gated()) == {'l_hip', 'l_ankle'}
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'sentence'),
+    [
+        ({'method': 'magic'}, "no differentiation method 'magic'; valid: central"),
+        ({'period': 0.0}, 'positive time in seconds'),
+        ({'period': float('nan')}, 'positive time in seconds'),
+        ({'max_gap': 0.001}, 'must not be shorter than the sample period'),
+        ({'min_spacing': 1.5}, 'fraction from 0 to 1'),
+        ({'method': 'savitzky_golay', 'window': 4}, 'odd number'),
+        ({'bus_rate': -1.0}, 'must be positive'),
+        ({'acceleration_limit': [1.0, 2.0]}, '3 joints'),
+        ({'acceleration_limit': 0.0}, 'must be positive'),
+        ({'resolution': -1.0}, 'must not be negative'),
+    ],
+)
+def test_wrong_parameters_end_in_a_sentence(wrong, sentence) -> None:
+    with pytest.raises(SensingError, match=sentence):
+        acd(**wrong)
+
+
+def test_wrong_shape_ends_in_a_sentence() -> None:
+    with pytest.raises(ShapeError, match=r'\(5, 3\) but got \(5, 2\)'):
+        acd().batch(clock(5), np.zeros((5, 2)))
+    with pytest.raises(ShapeError, match=r'\(1, 3\)'):
+        acd().update(1, np.zeros(4))

@@ -1,0 +1,142 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.sensing.outlier_gate import (
+    ACCELERATION_LIMIT,
+    RESOLUTION,
+    GatedPositions,
+    gate_positions,
+)
+
+MS = 1_000_000
+COUNT_12_BIT = 2 * np.pi / 4096
+RATES = [100, 500, 1000]
+
+
+def gate(stamps, positions, limit=ACCELERATION_LIMIT) -> GatedPositions:
+    joints = positions.shape[1]
+    return gate_positions(
+        stamps, positions, np.full(joints, limit), np.full(joints, RESOLUTION), 50 * MS
+    )
+
+
+def clock(rate: float, rows: int = 60) -> np.ndarray:
+    return np.round((1 + np.arange(rows)) / rate * 1e9).astype(np.int64)
+
+
+def swing(stamps, amplitude=0.4, frequency=2.5, phase=0.0) -> np.ndarray:
+    return amplitude * np.sin(2 * np.pi * frequency * stamps[:, None] * 1e-9 + phase)
+
+
+def is_untouched(gated: GatedPositions) -> bool:
+    return not gated.outliers.any() and not gated.kinks.any()
+
+
+@given(
+    rate=st.sampled_from(RATES),
+    frequency=st.floats(0.1, 8.0),
+    phase=st.floats(0.0, 6.0),
+    share=st.floats(0.0, 0.9),
+)
+def test_motion_of_a_12_bit_encoder_passes_untouched(rate, frequency, phase, share) -> None:
+    stamps = clock(rate)
+    amplitude = min(share * ACCELERATION_LIMIT / (2 * np.pi * frequency) ** 2, 2.0)
+    counts = np.round(swing(stamps, amplitude, frequency, phase) / COUNT_12_BIT)
+    gated = gate(stamps, counts * COUNT_12_BIT)
+    assert is_untouched(gated)
+    np.testing.assert_array_equal(gated.positions, counts * COUNT_12_BIT)
+
+
+@pytest.mark.parametrize('rate', RATES)
+@given(phase=st.floats(0.0, 1.0), before=st.floats(-2.5, 2.5), after=st.floats(-2.5, 2.5))
+def test_an_impact_passes_untouched(rate, phase, before, after) -> None:
+    stamps = clock(rate)
+    since = stamps[:, None] * 1e-9 - (30 + phase) / rate
+    positions = np.where(since < 0, before * since, after * since)
+    assert is_untouched(gate(stamps, positions))
+
+
+@pytest.mark.parametrize('rate', RATES)
+@given(row=st.integers(2, 57), excess=st.floats(0.0, 1e6), sign=st.sampled_from([-1.0, 1.0]))
+def test_a_spike_is_found_and_replaced_by_its_neighbours(rate, row, excess, sign) -> None:
+    # What the joint cannot do, and what its own acceleration can hide in the predictions.
+    hidden = 1.1 * 0.4 * (2 * np.pi * 2.5) ** 2 / rate**2
+    height = 0.25 * ACCELERATION_LIMIT / rate**2 + RESOLUTION + hidden + excess
+    stamps = clock(rate)
+    clean = swing(stamps)
+    dirty = clean.copy()
+    dirty[row] += sign * height
+    gated = gate(stamps, dirty)
+    assert np.argwhere(gated.outliers).tolist() == [[row, 0]]
+    assert not gated.kinks.any()
+    # Error of the cubic through the neighbours: h⁴ / 6 times the fourth derivative.
+    bound = 0.4 * (2 * np.pi * 2.5 / rate) ** 4 / 6
+    assert abs(gated.positions[row, 0] - clean[row, 0]) <= bound * 1.01
+    np.testing.assert_array_equal(np.delete(gated.positions, row), np.delete(clean, row))
+
+
+@pytest.mark.parametrize('wild', [np.nan, np.inf, -np.inf])
+@given(row=st.integers(1, 58))
+def test_a_single_value_that_is_not_finite_is_replaced(wild, row) -> None:
+    stamps = clock(500)
+    dirty = swing(stamps)
+    clean = dirty.copy()
+    dirty[row] = wild
+    gated = gate(stamps, dirty)
+    assert np.isfinite(gated.positions).all()
+    # At the second sample only three neighbours are left: the parabola, h³ times q⃛ / 3.
+    assert abs(gated.positions[row, 0] - clean[row, 0]) <= 0.4 * (2 * np.pi * 2.5 / 500) ** 3 / 3
+
+
+@given(first=st.integers(2, 50), length=st.integers(2, 6))
+def test_several_in_a_row_are_not_repaired(first, length) -> None:
+    stamps = clock(500)
+    dirty = swing(stamps)
+    dirty[first : first + length] = np.nan
+    gated = gate(stamps, dirty)
+    np.testing.assert_array_equal(np.isnan(gated.positions), np.isnan(dirty))
+
+
+def test_the_end_of_a_log_is_not_extrapolated() -> None:
+    stamps = clock(500)
+    dirty = swing(stamps)
+    dirty[[0, -1]] = np.nan
+    assert np.isnan(gate(stamps, dirty).positions[[0, -1]]).all()
+
+
+def test_one_joint_does_not_touch_another() -> None:
+    stamps = clock(500)
+    clean = np.hstack([swing(stamps), swing(stamps, frequency=1.1), swing(stamps, phase=1.0)])
+    dirty = clean.copy()
+    dirty[20, 1] = 3.0
+    dirty[40:44, 1] = np.nan
+    gated = gate(stamps, dirty)
+    np.testing.assert_array_equal(gated.positions[:, [0, 2]], clean[:, [0, 2]])
+    assert not gated.outliers[:, [0, 2]].any()
+
+
+def test_a_step_is_a_kink_and_not_an_outlier() -> None:
+    stamps = clock(500)
+    positions = swing(stamps)
+    positions[30:] += 0.2
+    gated = gate(stamps, positions)
+    assert not gated.outliers.any()
+    assert set(np.flatnonzero(gated.kinks)) == {29, 30}
+
+
+def test_jitter_counts_with_the_actual_stamps() -> None:
+    rng = np.random.default_rng(1)
+    stamps = np.cumsum(rng.integers(5 * MS, 27 * MS, 300))
+    assert is_untouched(gate(stamps, swing(stamps)))
+
+
+def test_no_limit_finds_only_what_is_not_finite() -> None:
+    stamps = clock(500)
+    positions = swing(stamps)
+    positions[20] += 5.0
+    positions[40] = np.nan
+    gated = gate(stamps, positions, limit=np.inf)
+    assert list(np.flatnonzero(gated.outliers)) == [40]
+    assert not gated.kinks.any()

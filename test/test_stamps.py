@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.errors import SensingError
+from izmp_dynamics.sensing.stamps import (
+    StampGate,
+    StampVerdict,
+    median_period,
+    screen_stamps,
+)
+
+MS = 1_000_000
+
+
+def verdicts_of(*milliseconds: float, min_spacing: float = 0.0025) -> list[StampVerdict]:
+    stamps = np.array([round(value * MS) for value in milliseconds])
+    return [StampVerdict(verdict) for verdict in screen_stamps(stamps, min_spacing)]
+
+
+def gated(*milliseconds: float) -> dict[int, StampVerdict]:
+    return {row: verdict for row, verdict in enumerate(verdicts_of(*milliseconds)) if verdict}
+
+
+def test_regular_stamps_are_all_used() -> None:
+    assert gated(10, 20, 30, 40) == {}
+
+
+def test_zero_and_negative_stamps() -> None:
+    assert gated(0, 10, -5, 20, 0) == {
+        0: StampVerdict.ZERO,
+        2: StampVerdict.ZERO,
+        4: StampVerdict.ZERO,
+    }
+
+
+def test_duplicate_stamps() -> None:
+    assert gated(10, 20, 20, 20, 30) == {2: StampVerdict.DUPLICATE, 3: StampVerdict.DUPLICATE}
+
+
+def test_late_arrival_of_an_old_sample() -> None:
+    assert gated(10, 20, 30, 40, 15, 50) == {4: StampVerdict.BACKWARDS}
+
+
+def test_one_stamp_far_in_the_future_does_not_gate_the_rest_of_the_log() -> None:
+    assert gated(10, 20, 3_600_000, 40, 50) == {2: StampVerdict.AHEAD}
+
+
+def test_wild_first_stamp() -> None:
+    assert gated(3_600_000, 20, 30, 40) == {0: StampVerdict.AHEAD}
+
+
+def test_a_held_up_queue_leaves_the_last_sample_which_was_on_time() -> None:
+    assert gated(10, 20, 49.4, 49.7, 50, 60) == {2: StampVerdict.HELD_UP, 3: StampVerdict.HELD_UP}
+
+
+def test_empty_and_single() -> None:
+    assert verdicts_of() == []
+    assert verdicts_of(10) == [StampVerdict.ADMITTED]
+
+
+stamp_lists = st.lists(st.integers(-5, 300), max_size=60).map(
+    lambda values: np.array(values, dtype=np.int64) * (MS // 4)
+)
+
+
+@given(stamp_lists, st.sampled_from([0.0, 0.001, 0.0025]))
+def test_used_stamps_increase_by_at_least_the_spacing(stamps, min_spacing) -> None:
+    used = stamps[screen_stamps(stamps, min_spacing) == 0]
+    assert np.all(used > 0)
+    assert np.all(np.diff(used) >= max(1, min_spacing * 1e9))
+
+
+@given(stamp_lists, st.sampled_from([0.0, 0.001, 0.0025]))
+def test_one_by_one_equals_batch(stamps, min_spacing) -> None:
+    gate: StampGate[int] = StampGate(min_spacing)
+    admitted = [gate.push(int(stamp), row) for row, stamp in enumerate(stamps)]
+    rows = [sample[1] for sample in [*admitted, gate.flush()] if sample]
+    verdicts = screen_stamps(stamps, min_spacing)
+    assert rows == list(np.flatnonzero(verdicts == 0))
+    assert sum(gate.gated.values()) == np.count_nonzero(verdicts)
+
+
+def test_median_period_ignores_steps_back() -> None:
+    assert median_period(np.array([0, 10, 20, 15, 25, 35]) * MS) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize('stamps', [[], [5], [5, 5, 5], [5, 4, 3]])
+def test_median_period_without_a_step_is_a_sentence(stamps) -> None:
+    with pytest.raises(SensingError, match='record at least two samples'):
+        median_period(np.array(stamps, dtype=np.int64))
