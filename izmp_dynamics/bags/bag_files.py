@@ -1,0 +1,158 @@
+"""From a path to open containers: which files belong to a bag, and of what kind each is."""
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from izmp_dynamics.bags.libraries import zstandard
+from izmp_dynamics.bags.mcap_file import McapFile
+from izmp_dynamics.bags.mcap_records import MAGIC
+from izmp_dynamics.bags.metadata import FILE, Metadata, read_metadata
+from izmp_dynamics.bags.sqlite_file import SqliteFile
+from izmp_dynamics.bags.storage import Storage
+from izmp_dynamics.errors import BagError
+
+ZSTD = b'\x28\xb5\x2f\xfd'
+_SQLITE = b'SQLite format 3\0'
+_ROS1 = b'#ROSBAG'
+_SUFFIXES = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
+
+
+@dataclass
+class BagFiles:
+    """The files of a bag.
+
+    Attributes:
+        paths: storage files in the order of recording.
+        metadata: of the folder; None when there is none to rely on.
+        notes: what is odd.
+        damages: what is missing.
+    """
+
+    paths: list[Path]
+    metadata: Metadata | None = None
+    notes: list[str] = field(default_factory=list)
+    damages: list[str] = field(default_factory=list)
+
+
+def find_files(path: Path) -> BagFiles:
+    """Find the storage files of the bag at `path`, a folder or one file.
+
+    Raises:
+        BagError: there is no bag.
+    """
+    try:
+        if path.is_dir():
+            return _folder(path)
+        if path.is_file():
+            return BagFiles([path])
+        exists = path.exists()
+    except OSError as error:
+        raise BagError(f"The bag '{path}' cannot be read: {error.strerror}.") from error
+    if exists:
+        raise BagError(f"'{path}' is neither a folder nor a file; give a rosbag2 folder or file.")
+    raise BagError(f"There is no bag at '{path}'; give a rosbag2 folder, an .mcap or a .db3 file.")
+
+
+def open_storage(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Storage:
+    """Open one storage file by its content.
+
+    Args:
+        path: the file.
+        scratch: where a compressed file is unpacked to.
+
+    Raises:
+        BagError: it cannot be opened or is of no kind that is known.
+    """
+    try:
+        with path.open('rb') as stream:
+            head = stream.read(16)
+        if head.startswith(ZSTD):
+            return _open_compressed(path, scratch)
+        return _open_plain(path, head)
+    except OSError as error:
+        raise BagError(f"The bag file '{path}' cannot be read: {error.strerror}.") from error
+
+
+def _folder(folder: Path) -> BagFiles:
+    present = sorted(x for x in folder.iterdir() if x.name.endswith(_SUFFIXES) and x.is_file())
+    if not (folder / FILE).exists():
+        if not present:
+            raise BagError(_no_bag_in(folder))
+        note = f"'{folder}' has no {FILE} (was the recorder killed?); its storage files are read."
+        return BagFiles(_natural(present), notes=[note])
+    try:
+        metadata = read_metadata(folder)
+    except BagError as error:
+        if not present:
+            raise BagError(f"{FILE} in '{folder}' cannot be used: {error}.") from error
+        note = f"{FILE} in '{folder}' cannot be used: {error}; the storage files are read."
+        return BagFiles(_natural(present), notes=[note])
+    return _listed(folder, metadata, present)
+
+
+def _listed(folder: Path, metadata: Metadata, present: list[Path]) -> BagFiles:
+    """The files that the metadata lists, if they are there."""
+    listed = [folder / name for name in metadata.files]
+    there = [path for path in listed if path.is_file()]
+    missing = ', '.join(path.name for path in listed if path not in there)
+    if there and missing:
+        damage = f"{FILE} of '{folder}' lists files that are missing: {missing}."
+        return BagFiles(there, metadata, damages=[damage])
+    if there:
+        return BagFiles(there, metadata)
+    if present:
+        note = f"{FILE} of '{folder}' lists {missing or 'no file'}; {present[0].name} is read."
+        return BagFiles(_natural(present), metadata, notes=[note])
+    raise BagError(f"{FILE} of '{folder}' lists files that are missing: {missing or 'none'}.")
+
+
+def _no_bag_in(folder: Path) -> str:
+    bags = sorted(x.parent.name for x in folder.glob(f'*/{FILE}'))
+    hint = f" Did you mean '{folder / bags[0]}'?" if bags else ''
+    old = sorted(x.name for x in folder.glob('*.bag'))
+    if old:
+        return f"'{folder}' holds a ROS 1 bag ({old[0]}). {_convert(folder / old[0])}"
+    return f"'{folder}' holds no bag: there is no {FILE}, .mcap or .db3 file in it.{hint}"
+
+
+def _convert(path: Path) -> str:
+    return f"Convert it first: rosbags-convert --src '{path}' --dst '{path.with_suffix('')}'"
+
+
+def _natural(paths: list[Path]) -> list[Path]:
+    """Sort walk_2.mcap before walk_10.mcap."""
+    return sorted(paths, key=lambda p: (len(p.name), p.name))
+
+
+def _open_plain(path: Path, head: bytes) -> Storage:
+    if head.startswith(MAGIC):
+        return McapFile(path)
+    if head == _SQLITE:
+        return SqliteFile(path)
+    if head.startswith(_ROS1):
+        raise BagError(f"'{path}' is a ROS 1 bag. {_convert(path)}")
+    if not head:
+        raise BagError(f"The bag file '{path}' is empty.")
+    raise BagError(f"'{path}' is no bag: it begins neither like an mcap nor like a sqlite3 file.")
+
+
+def _open_compressed(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Storage:
+    """Unpack a file that was compressed as a whole; what is cut off is read as far as it goes."""
+    unpacked = Path(scratch.name) / path.stem
+    codec = zstandard()
+    fault: Exception | None = None
+    with path.open('rb') as packed, unpacked.open('wb') as target:
+        stream = codec.ZstdFile(packed)
+        try:
+            while piece := stream.read(2**20):
+                target.write(piece)
+        except (codec.ZstdError, EOFError) as error:
+            fault = error
+    with unpacked.open('rb') as whole:
+        storage = _open_plain(unpacked, whole.read(16)) if unpacked.stat().st_size else None
+    if storage is None:
+        raise BagError(f"The bag file '{path}' cannot be unpacked: {fault}.")
+    if fault and not storage.damages:
+        storage.damages.append(f"'{path.name}' cannot be unpacked completely: {fault}.")
+    return storage

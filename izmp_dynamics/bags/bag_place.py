@@ -1,0 +1,92 @@
+"""The place where a bag shall be: written beside it, moved there when complete."""
+
+import os
+import shutil
+from pathlib import Path
+
+from izmp_dynamics.bags.metadata import FILE, KEY
+from izmp_dynamics.errors import BagError
+
+_STORAGE = ('.mcap', '.db3', '.db3-wal', '.db3-shm', '.mcap.zstd', '.db3.zstd')
+
+
+class BagPlace:
+    """A folder that does not exist yet, or a bag that may be replaced.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path, overwrite: bool) -> None:
+        """Check the place.
+
+        Raises:
+            BagError: it is taken and must not be replaced.
+        """
+        self.path = path.absolute()
+        self._overwrite = overwrite
+        self._partial = self.path.with_name(f'.{self.path.name}.partial-{os.getpid()}')
+        self._made: list[Path] = []
+        self._check()
+
+    def prepare(self) -> Path:
+        """Make the temporary folder; return where in it to write the bag."""
+        for parent in (self._partial, *self._partial.parents):
+            if parent.exists():
+                break
+            self._made.append(parent)
+        self._partial.mkdir(parents=True)
+        return self._partial / self.path.name
+
+    def publish(self) -> None:
+        """Move the bag to its place, and an old one out of it.
+
+        Raises:
+            BagError: meanwhile the place was taken by something else.
+        """
+        self._check()
+        old = self._partial / 'replaced'
+        replaces = self.path.exists()
+        if replaces:
+            self.path.rename(old)
+        try:
+            (self._partial / self.path.name).rename(self.path)
+        except BaseException:
+            if replaces:
+                old.rename(self.path)
+            raise
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Remove everything that `prepare` made."""
+        if self._made:
+            shutil.rmtree(self._partial, ignore_errors=True)
+            for folder in self._made[1:]:
+                try:
+                    folder.rmdir()
+                except OSError:
+                    break
+            self._made = []
+
+    def _check(self) -> None:
+        if not os.path.lexists(self.path):
+            return
+        if not self._overwrite:
+            raise BagError(f"'{self.path}' exists; name another place or ask to overwrite it.")
+        foreign = _foreign(self.path)
+        if foreign:
+            raise BagError(f"'{self.path}' is not overwritten: {foreign}.")
+
+
+def _foreign(path: Path) -> str | None:
+    """Why a place must not be replaced; None if it is a bag and nothing else."""
+    if path.is_symlink() or not path.is_dir():
+        return 'it is no folder of a bag'
+    try:
+        text = (path / FILE).read_text('utf-8', errors='replace')
+    except OSError:
+        return f'it holds no {FILE}, so it is no bag'
+    if KEY not in text:
+        return f'its {FILE} is not that of a bag'
+    others = [x.name for x in path.iterdir() if x.name != FILE and not x.name.endswith(_STORAGE)]
+    return f"besides the bag it holds '{sorted(others)[0]}'" if others else None

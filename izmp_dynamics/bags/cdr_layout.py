@@ -1,0 +1,247 @@
+"""The constant byte layout of a ROS 2 message whose strings and lengths do not change.
+
+In CDR, the wire format of ROS 2, the place of a number depends only on the lengths of the strings
+and sequences before it. On a topic of a robot these hardly ever change (the same joints in the
+same order, the same frame), so *one* example fixes where every number of every message lies, and
+thousands of messages are read or written as one numpy array::
+
+    layout = CdrLayout.of_message(typestore, 'sensor_msgs/msg/Imu', example)
+    rows = layout.rows(raws)                     # (N, size) bytes, one message a row
+    assert layout.matches(rows).all()            # never read a message by a foreign layout
+    fields = layout.fields(rows)
+    fields['header.stamp']                       # (N,) int64 [ns]
+    fields['angular_velocity']                   # (N, 3), a view
+    layout.strings['header.frame_id']            # 'imu_link'
+    raws = layout.encode(N, {'header.stamp': stamps, 'angular_velocity': gyro})
+
+A *path* names a leaf ('position', 'angular_velocity.x', 'points[0].positions'), a time (int64
+nanoseconds), or a message whose leaves follow each other and have one type (its leaves become
+columns). Alignment counts from the end of the four bytes of the encapsulation header (CDR of
+XTypes 1.3, 7.4.1; both byte orders, plain CDR only). Bytes of padding are undefined and ignored.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.bags.cdr_walk import HEADER, CdrWalk, Leaf
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+
+Rows = npt.NDArray[np.uint8]
+Raw = bytes | memoryview
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Where the numbers of one path lie: `shape` numbers of `dtype` from byte `offset` on."""
+
+    dtype: np.dtype[Any]
+    offset: int
+    shape: tuple[int, ...]
+
+    def view(self, rows: Rows) -> npt.NDArray[Any]:
+        """(N, *shape) view of the (N, size) bytes."""
+        count = self.shape[0] if self.shape else 1
+        end = self.offset + count * self.dtype.itemsize
+        numbers = rows[:, self.offset : end].view(self.dtype)
+        return numbers if self.shape else numbers[:, 0]
+
+
+class CdrLayout:
+    """Layout of all messages that equal an example in everything but their numbers.
+
+    Attributes:
+        msgtype: e.g. 'sensor_msgs/msg/Imu'.
+        size: length of a message [bytes], encapsulation header included.
+        strings: path → the constant text, or texts for a sequence of strings.
+        paths: paths of the leaves, in the order of the message.
+        times: paths of the times and durations.
+    """
+
+    def __init__(self, typestore: Any, msgtype: str, example: Raw) -> None:
+        """Derive the layout from a serialized example.
+
+        Args:
+            typestore: rosbags typestore that knows `msgtype`.
+            msgtype: ROS type of the message.
+            example: serialized message.
+
+        Raises:
+            BagError: when the example is not a message of this type.
+        """
+        walk = CdrWalk(typestore, msgtype, bytes(example))
+        self.msgtype = msgtype
+        self.size = len(walk.raw)
+        self.strings = walk.strings
+        self.paths = tuple(walk.leaves)
+        self.times = tuple(walk.times)
+        self._leaves = walk.leaves
+        self._columns: dict[str, _Columns] = {}
+        self._template = np.frombuffer(walk.raw, np.uint8)
+        self._mask = np.zeros(self.size, np.uint8)
+        for begin, end in walk.constants:
+            self._mask[begin:end] = 0xFF
+        self._segments = _coalesced(walk.constants)
+
+    @classmethod
+    def of_message(cls, typestore: Any, msgtype: str, message: object) -> 'CdrLayout':
+        """Layout of messages like `message`, an object of the typestore's class."""
+        try:
+            return cls(typestore, msgtype, typestore.serialize_cdr(message, msgtype))
+        except (AttributeError, TypeError, KeyError, ValueError) as error:
+            raise BagError(f'The example is not a message of type {msgtype}: {error}.') from error
+
+    def rows(self, raws: Sequence[Raw]) -> Rows:
+        """Stack messages, each of length `size`, to (N, size) bytes."""
+        joined = np.frombuffer(b''.join(raws), np.uint8)
+        if joined.size != len(raws) * self.size:
+            raise ShapeError('raws', f'(N, {self.size}) bytes', (len(raws), joined.size))
+        return joined.reshape(len(raws), self.size)
+
+    def matches(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """(N,) which rows equal the example in encapsulation, lengths and strings."""
+        equal = np.ones(len(rows), np.bool_)
+        for begin, end in self._segments:
+            equal &= (rows[:, begin:end] == self._template[begin:end]).all(axis=1)
+        if not equal.all():  # it may be only the padding inside a segment that differs
+            other = np.flatnonzero(~equal)
+            differs = (rows[other] ^ self._template) & self._mask
+            equal[other] = ~differs.any(axis=1)
+        return equal
+
+    def fields(self, rows: Rows) -> 'CdrFields':
+        """The numbers in rows that match; nothing is read before a path is asked for."""
+        return CdrFields(self, rows)
+
+    def decode(self, raws: Sequence[Raw]) -> 'CdrFields':
+        """Read messages that all match.
+
+        Raises:
+            BagError: when one of them deviates from the example.
+        """
+        rows = self.rows(raws)
+        if not self.matches(rows).all():
+            raise BagError(f'A message of type {self.msgtype} deviates from its example.')
+        return self.fields(rows)
+
+    def encode_rows(self, count: int, values: Mapping[str, npt.ArrayLike]) -> Rows:
+        """Write `count` messages; what `values` does not name is as in the example.
+
+        Args:
+            count: number of messages N.
+            values: path → (N, …) numbers of the shape that `fields` has for that path.
+
+        Returns:
+            (N, size) bytes, padding zero.
+
+        Raises:
+            UnknownNameError: there is no such path.
+            ShapeError: a value has another shape.
+            BagError: a value does not fit into the field's type.
+        """
+        rows = np.empty((count, self.size), np.uint8)
+        rows[:] = self._template
+        for path, value in values.items():
+            if path in self.times:
+                self._write_time(rows, path, np.asarray(value))
+            else:
+                self._write(rows, path, np.asarray(value))
+        return rows
+
+    def encode(self, count: int, values: Mapping[str, npt.ArrayLike]) -> list[memoryview]:
+        """Like `encode_rows`, as one memoryview per message."""
+        data = self.encode_rows(count, values).reshape(-1).data.toreadonly()
+        size = self.size
+        return [data[at : at + size] for at in range(0, count * size, size)]
+
+    def columns(self, path: str) -> _Columns:
+        """Where the numbers of `path` lie.
+
+        Raises:
+            UnknownNameError: no leaf and no uniform message of this name.
+        """
+        if path not in self._columns:
+            self._columns[path] = self._find(path)
+        return self._columns[path]
+
+    def floats(self) -> Iterator[str]:
+        """Paths of the leaves that are floating-point numbers."""
+        return (path for path, leaf in self._leaves.items() if leaf.dtype.kind == 'f')
+
+    def _find(self, path: str) -> _Columns:
+        leaf = self._leaves.get(path)
+        if leaf is not None:
+            return _Columns(leaf.dtype, leaf.offset, leaf.shape)
+        inside = [x for p, x in self._leaves.items() if p.startswith((f'{path}.', f'{path}['))]
+        if not inside or not _uniform(inside):
+            where = f'in {self.msgtype}'
+            raise UnknownNameError('field', path, (*self.times, *self.paths), where)
+        return _Columns(inside[0].dtype, inside[0].offset, (sum(x.count for x in inside),))
+
+    def _write(self, rows: Rows, path: str, value: npt.NDArray[Any]) -> None:
+        target = self.columns(path).view(rows)
+        if value.shape != target.shape:
+            raise ShapeError(path, str(target.shape), value.shape)
+        if value.dtype.kind not in ('fiub' if target.dtype.kind == 'f' else 'iub'):
+            raise BagError(f'{path} of {self.msgtype} takes {target.dtype}, not {value.dtype}.')
+        if target.dtype.kind in 'iu' and value.size:
+            limits = np.iinfo(target.dtype)
+            if value.min() < limits.min or value.max() > limits.max:
+                raise BagError(f'A value of {path} of {self.msgtype} exceeds {target.dtype}.')
+        with np.errstate(over='ignore'):  # a float64 too large for float32 becomes inf
+            target[...] = value
+
+    def _write_time(self, rows: Rows, path: str, value: npt.NDArray[Any]) -> None:
+        if value.shape != (len(rows),):
+            raise ShapeError(path, f'({len(rows)},)', value.shape)
+        if value.dtype.kind not in 'iu':
+            raise BagError(f'{path} of {self.msgtype} takes integer nanoseconds.')
+        sec, nanosec = np.divmod(value.astype(np.int64), NANOSECONDS)
+        self._write(rows, f'{path}.sec', sec)
+        self._write(rows, f'{path}.nanosec', nanosec)
+
+
+@dataclass(frozen=True)
+class CdrFields:
+    """Numbers of N messages by path."""
+
+    layout: CdrLayout
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, path: str) -> npt.NDArray[Any]:
+        """(N, …) numbers of `path`: a view, except for times, which are (N,) int64 [ns]."""
+        if path in self.layout.times:
+            sec = self.layout.columns(f'{path}.sec').view(self.rows)
+            nanosec = self.layout.columns(f'{path}.nanosec').view(self.rows)
+            stamps: npt.NDArray[Any] = sec.astype(np.int64) * NANOSECONDS + nanosec
+            return stamps
+        return self.layout.columns(path).view(self.rows)
+
+
+def _uniform(leaves: list[Leaf]) -> bool:
+    """Whether leaves follow each other without a gap and have one type."""
+    ends = [leaf.offset + leaf.count * leaf.dtype.itemsize for leaf in leaves]
+    same = all(leaf.dtype == leaves[0].dtype for leaf in leaves)
+    return same and all(leaf.offset == end for leaf, end in zip(leaves[1:], ends, strict=False))
+
+
+def _coalesced(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Merge ranges of bytes that at most padding (7 bytes) separates; leave out the options.
+
+    A leaf of up to 7 bytes between two ranges would be merged as well, which costs time but
+    nothing else: rows that differ there are compared again with the exact mask.
+    """
+    merged = [ranges[0]]
+    for begin, end in ranges[1:]:
+        if merged[-1][1] > HEADER and begin - merged[-1][1] < 8:
+            merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((begin, end))
+    return merged

@@ -1,0 +1,37 @@
+"""The optional libraries of this layer, imported when they are needed.
+
+Usage::
+
+    typesys = library('rosbags.typesys', 'Reading a bag')
+"""
+
+import importlib
+from typing import Any
+
+from izmp_dynamics.errors import MissingDependencyError
+
+REMEDY = 'pip install izmp_dynamics[offline]'
+
+
+def library(name: str, purpose: str) -> Any:
+    """Import the module `name`.
+
+    Args:
+        name: dotted name of a module.
+        purpose: what it is needed for, as the beginning of a sentence.
+
+    Raises:
+        MissingDependencyError: when it is not installed; says how to install it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(name.partition('.')[0], purpose, REMEDY) from error
+
+
+def zstandard() -> Any:
+    """The zstd module of Python's standard library, or its backport (a dependency of rosbags)."""
+    try:
+        return importlib.import_module('compression.zstd')
+    except ImportError:
+        return library('backports.zstd', 'Reading a bag compressed with zstd')

@@ -1,0 +1,70 @@
+"""metadata.yaml of a rosbag2 folder, versions 1 to 9, as far as a reader needs it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.errors import BagError
+
+FILE = 'metadata.yaml'
+KEY = 'rosbag2_bagfile_information'
+_LARGEST = 2**24
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a recorder wrote about a bag.
+
+    Attributes:
+        storage: storage identifier, e.g. 'mcap'.
+        files: names of the storage files in the folder, in order.
+        counts: (topic, type) → number of messages.
+        type_hashes: (topic, type) → hash of the type, where it was recorded (from version 7 on).
+        custom_data: free marks (from version 6 on).
+        distro: ROS distribution (from version 8 on); '' when unknown.
+    """
+
+    storage: str
+    files: tuple[str, ...]
+    counts: dict[tuple[str, str], int]
+    type_hashes: dict[tuple[str, str], str] = field(default_factory=dict)
+    custom_data: dict[str, str] = field(default_factory=dict)
+    distro: str = ''
+
+
+def read_metadata(folder: Path) -> Metadata:
+    """Read the metadata.yaml of a folder.
+
+    Raises:
+        BagError: it cannot be read or is not that of a rosbag2; the sentence has no place.
+    """
+    yaml = library('yaml', 'Reading a bag')
+    path = folder / FILE
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise BagError('it is far too large')
+        text = path.read_text('utf-8')
+        return _metadata(yaml.load(text, yaml.BaseLoader)[KEY])  # every scalar is a text
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise BagError(str(error).splitlines()[0]) from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise BagError(f'it is not that of a rosbag2 ({type(error).__name__}: {error})') from error
+
+
+def _metadata(information: dict[str, Any]) -> Metadata:
+    custom = information.get('custom_data')
+    topics = [
+        (entry['topic_metadata'], int(entry['message_count']))
+        for entry in information.get('topics_with_message_count') or []
+    ]
+    keys = [(str(topic['name']), str(topic['type'])) for topic, _ in topics]
+    hashes = [str(topic.get('type_description_hash') or '') for topic, _ in topics]
+    return Metadata(
+        storage=str(information['storage_identifier']),
+        files=tuple(PurePosixPath(str(p)).name for p in information['relative_file_paths']),
+        counts={key: count for key, (_, count) in zip(keys, topics, strict=True)},
+        type_hashes={key: text for key, text in zip(keys, hashes, strict=True) if text},
+        custom_data=dict(custom) if isinstance(custom, dict) else {},
+        distro=str(information.get('ros_distro') or ''),
+    )

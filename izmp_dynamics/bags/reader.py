@@ -1,0 +1,319 @@
+"""Reading a rosbag2 in spans of time, without ROS and within constant memory.
+
+Usage::
+
+    with BagReader('walk') as bag:
+        for batch in bag.batches(['/joint_states', '/imu'], span_s=5.0):
+            imu = imu_batch(batch['/imu'])           # see bags.messages
+        if bag.damage:
+            print(bag.damage)
+
+Any rosbag2 from Foxy to Lyrical is read: a folder or a single file, mcap or sqlite3, compressed
+or not, with or without metadata.yaml. What is damaged is read as far as it goes; `damage` says
+how far. Every failure is a `BagError` that says what, where and what would help.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from izmp_dynamics.bags.bag_files import find_files, open_storage
+from izmp_dynamics.bags.cdr_decoder import CdrDecoder, Decoded
+from izmp_dynamics.bags.spans import Merger, Parts
+from izmp_dynamics.bags.storage import Channel, Storage
+from izmp_dynamics.bags.typestores import choose_types, standard_types
+from izmp_dynamics.conventions import NANOSECONDS, Stamps
+from izmp_dynamics.errors import BagError, UnknownNameError
+
+_SENTENCES = 5
+"""Damages told in full; more of them are counted."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a bag.
+
+    Attributes:
+        name: as recorded.
+        msgtype: ROS type, e.g. 'sensor_msgs/msg/Imu'.
+        count: number of messages.
+    """
+
+    name: str
+    msgtype: str
+    count: int
+
+
+@dataclass(frozen=True)
+class RawMessages:
+    """Serialized messages of one topic in a span of time.
+
+    Attributes:
+        topic: its name.
+        msgtype: ROS type.
+        received: (T,) receive stamps [ns], ascending.
+        raws: T serialized messages.
+        decoder: reads them; it belongs to the topic and learns its layouts.
+    """
+
+    topic: str
+    msgtype: str
+    received: Stamps
+    raws: Sequence[bytes]
+    decoder: CdrDecoder
+
+    def __len__(self) -> int:
+        return len(self.raws)
+
+    def decode(self) -> Decoded:
+        """Read the messages."""
+        return self.decoder.decode(self.raws)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All messages of the wanted topics that were received in [start, end).
+
+    Attributes:
+        start: [ns].
+        end: [ns].
+        topics: name → messages, one entry for every wanted topic, maybe empty.
+    """
+
+    start: int
+    end: int
+    topics: Mapping[str, RawMessages]
+
+    def __getitem__(self, topic: str) -> RawMessages:
+        return self.topics[topic]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One serialized message: topic, ROS type, receive stamp [ns], bytes."""
+
+    topic: str
+    msgtype: str
+    received: int
+    raw: bytes
+
+
+class BagReader:
+    """An open bag; use it as a context manager.
+
+    Attributes:
+        path: as given.
+        storage: 'mcap' or 'sqlite3'.
+        start: first receive stamp [ns]; None when the bag holds no message.
+        end: last receive stamp [ns]; None likewise.
+        custom_data: marks in the metadata.
+        distro: ROS distribution of the recorder; '' when unknown.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        """Open the bag at `path`, a folder or a file.
+
+        Raises:
+            BagError: there is no bag or none of it can be read.
+            MissingDependencyError: a library is missing.
+        """
+        self.path = Path(path)
+        standard_types()  # say at once if rosbags is missing
+        self._files = find_files(self.path)
+        self._decoders: dict[str, CdrDecoder] = {}
+        self._scratch = tempfile.TemporaryDirectory(prefix='izmp_bag_')
+        self._storages: list[Storage] = []
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> 'BagReader':
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all files."""
+        for storage in self._storages:
+            storage.close()
+        self._scratch.cleanup()
+
+    @property
+    def topics(self) -> dict[str, Topic]:
+        """Topics by name."""
+        return dict(self._topics)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the bag, a sentence each."""
+        return (*self._files.notes, *(note for s in self._storages for note in s.notes))
+
+    @property
+    def damage(self) -> str | None:
+        """What could not be read, as far as is known by now; None when nothing is known.
+
+        Some damage shows only while messages are read: ask again afterwards.
+        """
+        found = [*self._files.damages, *(d for s in self._storages for d in s.damages)]
+        more = len(found) - _SENTENCES
+        if more > 0:
+            found = [*found[:_SENTENCES], f'{more} more places are damaged.']
+        return ' '.join(found) or None
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether some of the bag could not be read."""
+        return self.damage is not None
+
+    def decoder(self, topic: str) -> CdrDecoder:
+        """The decoder for a topic.
+
+        Raises:
+            UnknownNameError: there is no such topic.
+            BagError: its messages cannot be read (encoding, unknown or contradictory type).
+        """
+        if topic not in self._decoders:
+            self._decoders[topic] = self._make_decoder(topic)
+        return self._decoders[topic]
+
+    def batches(self, topics: Sequence[str], span_s: float = 5.0) -> Iterator[Batch]:
+        """Go through the recording in spans of receive time.
+
+        Spans in which nothing was received are passed over. Inside a span, each topic is in the
+        order of its receive stamps. (In a damaged sqlite3 file, a message may come later.)
+
+        Args:
+            topics: names of the wanted topics.
+            span_s: length of a span [s].
+
+        Raises:
+            UnknownNameError: there is no such topic.
+            BagError: a topic cannot be read.
+        """
+        decoders = {topic: self.decoder(topic) for topic in topics}
+        for start, end, parts in self._spans(topics, span_s):
+            messages = {}
+            for topic, decoder in decoders.items():
+                received, raws = parts.get(topic, (np.zeros(0, np.int64), []))
+                messages[topic] = RawMessages(topic, decoder.msgtype, received, raws, decoder)
+            yield Batch(start, end, messages)
+
+    def messages(self, topics: Sequence[str] | None = None) -> Iterator[Message]:
+        """One message after the other, in the order of their receive stamps.
+
+        Args:
+            topics: names of the wanted topics; None for all.
+
+        Raises:
+            UnknownNameError: there is no such topic.
+        """
+        wanted = tuple(self._channels) if topics is None else tuple(topics)
+        types = {topic: self._channel(topic).msgtype for topic in wanted}
+        for _, _, parts in self._spans(wanted, 1.0):
+            received = np.concatenate([stamps for stamps, _ in parts.values()])
+            flat = [(topic, raw) for topic, (_, raws) in parts.items() for raw in raws]
+            for place in np.argsort(received, kind='stable'):
+                topic, raw = flat[place]
+                yield Message(topic, types[topic], int(received[place]), raw)
+
+    def _spans(self, topics: Sequence[str], span_s: float) -> Iterator[tuple[int, int, Parts]]:
+        wanted = {topic: self._channel(topic).msgtype for topic in topics}
+        sources = [
+            (
+                storage,
+                {
+                    number: channel.topic
+                    for number, channel in storage.channels.items()
+                    if wanted.get(channel.topic) == channel.msgtype
+                },
+            )
+            for storage in self._storages
+        ]
+        return Merger(sources).spans(max(1, round(span_s * NANOSECONDS)))
+
+    def _open(self) -> None:
+        for path in self._files.paths:
+            try:
+                self._storages.append(open_storage(path, self._scratch))
+            except BagError as error:
+                if len(self._files.paths) == 1:
+                    raise
+                self._files.damages.append(str(error))
+        if not self._storages:
+            raise BagError(f"No file of the bag '{self.path}' can be read. {self.damage}")
+        metadata = self._files.metadata
+        self.storage = self._storages[0].kind
+        self.start = min((s.start for s in self._storages if s.start is not None), default=None)
+        self.end = max((s.end for s in self._storages if s.end is not None), default=None)
+        self.custom_data = dict(metadata.custom_data) if metadata else {}
+        self.distro = metadata.distro if metadata else ''
+        self._channels = self._merge_channels()
+        self._topics = {
+            name: Topic(name, channel.msgtype, self._count(channel))
+            for name, channel in sorted(self._channels.items())
+        }
+
+    def _merge_channels(self) -> dict[str, Channel]:
+        """One channel per topic, over all files."""
+        merged: dict[str, Channel] = {}
+        for channel in (c for s in self._storages for c in s.channels.values()):
+            first = merged.setdefault(channel.topic, channel)
+            if first.msgtype != channel.msgtype:
+                self._note(
+                    f"Topic '{channel.topic}' was recorded with two types; those of type "
+                    f'{channel.msgtype} are left out.'
+                )
+        return merged
+
+    def _count(self, channel: Channel) -> int:
+        """Messages of a topic: as the files know it, or the metadata, or else by counting."""
+        key = (channel.topic, channel.msgtype)
+        metadata = self._files.metadata
+        if metadata and key in metadata.counts and any(s.counts is None for s in self._storages):
+            return metadata.counts[key]
+        return sum(
+            storage.count().get(number, 0)
+            for storage in self._storages
+            for number, other in storage.channels.items()
+            if (other.topic, other.msgtype) == key
+        )
+
+    def _channel(self, topic: str) -> Channel:
+        if topic not in self._channels:
+            where = f"in the bag '{self.path}'"
+            raise UnknownNameError('topic', topic, sorted(self._channels), where)
+        return self._channels[topic]
+
+    def _note(self, sentence: str) -> None:
+        if sentence not in self._files.notes:
+            self._files.notes.append(sentence)
+
+    def _make_decoder(self, topic: str) -> CdrDecoder:
+        channel = self._channel(topic)
+        if channel.encoding != 'cdr':
+            raise BagError(
+                f"Topic '{topic}' of the bag '{self.path}' is serialized as '{channel.encoding}'; "
+                f"only 'cdr' can be read."
+            )
+        metadata = self._files.metadata
+        recorded = channel.type_hash
+        if metadata and not recorded:
+            recorded = metadata.type_hashes.get((topic, channel.msgtype), '')
+        try:
+            typestore = choose_types(channel, recorded, self._note)
+        except BagError as error:
+            raise BagError(f"Topic '{topic}' of the bag '{self.path}': {error}") from error
+        return CdrDecoder(typestore, channel.msgtype)

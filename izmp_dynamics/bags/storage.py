@@ -1,0 +1,88 @@
+"""What the two containers of rosbag2, mcap and sqlite3, have in common for a reader."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from izmp_dynamics.conventions import NANOSECONDS, Stamps
+
+FOREVER = 2**62
+"""Later than every stamp that is believed [ns] (the year 2116)."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A topic as one container declares it.
+
+    Attributes:
+        topic: its name.
+        msgtype: ROS type, e.g. 'sensor_msgs/msg/Imu'.
+        encoding: how messages are serialized; only 'cdr' can be read.
+        definition: text that defines the type; '' where the container has none.
+        definition_encoding: 'ros2msg' or 'ros2idl'.
+        type_hash: recorded hash of the type; '' where the container has none.
+    """
+
+    topic: str
+    msgtype: str
+    encoding: str = 'cdr'
+    definition: str = ''
+    definition_encoding: str = 'ros2msg'
+    type_hash: str = ''
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a container that fits into memory.
+
+    Attributes:
+        messages: channel id → receive stamps (T,) [ns] and as many serialized messages.
+        horizon: no later block holds a message received before this [ns] (a damaged container
+            may break this promise).
+    """
+
+    messages: Mapping[int, tuple[Stamps, list[bytes]]]
+    horizon: int
+
+
+class Storage(Protocol):
+    """An open container.
+
+    Attributes:
+        path: the file.
+        kind: 'mcap' or 'sqlite3'.
+        channels: channel id → what is recorded there.
+        counts: channel id → number of messages; None when counting would cost a full reading.
+        start: first receive stamp [ns]; None when there is no message.
+        end: last receive stamp [ns].
+        damages: one sentence for everything that could not be read; grows while reading.
+        notes: one sentence for everything else that is odd.
+    """
+
+    path: Path
+    kind: str
+    channels: dict[int, Channel]
+    counts: dict[int, int] | None
+    start: int | None
+    end: int | None
+    damages: list[str]
+    notes: list[str]
+
+    def blocks(self, wanted: Collection[int]) -> Iterator[Block]:
+        """The messages of the channels `wanted`, roughly in the order in which they came."""
+        ...
+
+    def count(self) -> dict[int, int]:
+        """Number of messages by channel id, even if that takes a full reading."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+def after(start: int | None, stamp: int) -> str:
+    """A stamp in words: '12.345 s after the start'."""
+    elapsed = (stamp - (stamp if start is None else start)) / NANOSECONDS
+    return f'{elapsed:.3f} s after the start'

@@ -1,0 +1,107 @@
+"""Definitions of message types: the standard ones, and those that a bag carries with it.
+
+The types this package reads and writes have had the same definition (and type hash) in every
+distribution from Foxy to Lyrical; a bag that embeds a definition is read by that definition.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.bags.storage import Channel
+from izmp_dynamics.errors import BagError
+
+_HASH = 'RIHS01_'
+_IDL_SEPARATOR = '=' * 80 + '\n'
+
+
+@cache
+def standard_types() -> Any:
+    """Typestore of the standard types of ROS 2 (shared: do not register types in it)."""
+    typesys = library('rosbags.typesys', 'Reading or writing a bag')
+    return typesys.get_typestore(typesys.Stores.LATEST)
+
+
+def embedded_types(definition: str, encoding: str, msgtype: str) -> Any:
+    """Typestore of the types that a definition embedded in a bag declares.
+
+    Args:
+        definition: text of the definition, with the definitions of its parts.
+        encoding: 'ros2msg' or 'ros2idl'.
+        msgtype: the type that it defines.
+
+    Raises:
+        BagError: when it cannot be parsed or does not define `msgtype`.
+    """
+    typesys = library('rosbags.typesys', 'Reading a bag')
+    store = typesys.get_typestore(typesys.Stores.EMPTY)
+    try:
+        store.register(_parsed(typesys, definition, encoding, msgtype))
+    except Exception as error:  # the parsers raise whatever a broken text makes them raise
+        reason = f'{type(error).__name__}: {error}'.splitlines()[0]
+        raise BagError(f'The definition of {msgtype} in the bag is broken ({reason}).') from error
+    if msgtype not in store.fielddefs:
+        raise BagError(f'The definition stored for {msgtype} in the bag defines another type.')
+    return store
+
+
+def choose_types(channel: Channel, recorded: str, note: Callable[[str], None]) -> Any:
+    """Typestore by which the messages of a channel are read.
+
+    Args:
+        channel: it may carry a definition.
+        recorded: hash of the type with which the messages were written; '' when unknown.
+        note: is told what is odd.
+
+    Raises:
+        BagError: the definition is unknown, broken, or not the one that was recorded.
+    """
+    standard, msgtype = standard_types(), channel.msgtype
+    fitting = type_hash(standard, msgtype)
+    if recorded.startswith(_HASH) and fitting == recorded:
+        return standard
+    if not channel.definition:
+        if fitting is None:
+            raise BagError(f'the bag has no definition of {msgtype}, which is no standard type.')
+        if recorded.startswith(_HASH):
+            raise BagError(f'{msgtype} was recorded with another definition than the usual one.')
+        return standard
+    try:
+        embedded = embedded_types(channel.definition, channel.definition_encoding, msgtype)
+    except BagError as error:
+        if fitting is None or recorded.startswith(_HASH):
+            raise
+        note(f'{error} The usual definition is used.')
+        return standard
+    if recorded.startswith(_HASH) and type_hash(embedded, msgtype) != recorded:
+        raise BagError(
+            f'the definition of {msgtype} in the bag is not the one with which the messages were '
+            f'recorded (hash {recorded[:15]}…); they could be misread.'
+        )
+    return embedded
+
+
+def type_hash(store: Any, msgtype: str) -> str | None:
+    """The RIHS01 hash of a type by the definitions in `store`; None when it cannot be told."""
+    try:
+        return str(store.hash_rihs01(msgtype))
+    except (KeyError, AssertionError, RecursionError):
+        return None
+
+
+def normalised(msgtype: str) -> str:
+    """'sensor_msgs/Imu', as some recorders write it, is 'sensor_msgs/msg/Imu'."""
+    package, separator, name = msgtype.partition('/')
+    return f'{package}/msg/{name}' if separator and '/' not in name else msgtype
+
+
+def _parsed(typesys: Any, definition: str, encoding: str, msgtype: str) -> dict[str, Any]:
+    if encoding == 'ros2msg':
+        return dict(typesys.get_types_from_msg(definition, msgtype))
+    if not definition.startswith(f'{_IDL_SEPARATOR}IDL: '):
+        return dict(typesys.get_types_from_idl(definition))
+    parsed: dict[str, Any] = {}
+    for part in definition.split(_IDL_SEPARATOR)[1:]:
+        parsed.update(typesys.get_types_from_idl(part.partition('\n')[2]))
+    return parsed

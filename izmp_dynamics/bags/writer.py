@@ -1,0 +1,304 @@
+"""Writing a rosbag2: complete or not at all, the same bytes for the same input.
+
+Usage::
+
+    with BagWriter('out', storage='mcap') as bag:
+        bag.add_topic('/izmp', 'geometry_msgs/msg/PointStamped', {'header.frame_id': 'pelvis'})
+        for ...:                                        # span by span
+            bag.write_batch('/izmp', stamps, {'point': points})      # (T,), (T, 3)
+            bag.flush()
+        bag.mark('fell', 'no')
+
+The bag is written to `.out.partial-<pid>` beside its place and moved there when it is complete;
+an exception, Ctrl-C included, leaves nothing behind. Within one flush, the messages of all topics
+lie in the order of their stamps.
+
+The metadata has version 8: rosbag2 refuses metadata with a *larger* structure than it knows, not
+with a larger number. Up to version 8 the QoS profiles are one text with numbers in it, which
+Humble and Iron need and Jazzy to Lyrical still accept; version 9 made them a list with words,
+on which Humble fails with 'bad conversion' (ros2/rosbag2 issues 1895 and 2013).
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.bags.bag_place import BagPlace
+from izmp_dynamics.bags.cdr_layout import CdrLayout, Raw
+from izmp_dynamics.bags.examples import example
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.bags.storage import FOREVER
+from izmp_dynamics.bags.typestores import standard_types
+from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+
+Qos = Literal['default', 'sensor_data', 'latched']
+
+_VERSION = 8
+_LATCHED = ('/tf_static', '/robot_description')
+_LARGEST_FLUSH = 2**26
+"""Pending messages are flushed unasked when they exceed this size [bytes]."""
+
+
+@dataclass(frozen=True)
+class _Topic:
+    name: str
+    layout: CdrLayout
+    connection: Any
+    may_be_nan: frozenset[str]
+
+
+class BagWriter:
+    """Writes a bag; use it as a context manager.
+
+    Attributes:
+        path: folder that the bag will be.
+        storage: 'mcap' or 'sqlite3'.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        storage: str = 'mcap',
+        overwrite: bool = False,
+        custom_data: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare to write; nothing is touched before the `with` statement.
+
+        Args:
+            path: folder to be made.
+            storage: 'mcap' or 'sqlite3'.
+            overwrite: replace an existing bag (once the new one is complete).
+            custom_data: marks for the metadata.
+
+        Raises:
+            BagError: the place is taken, by a bag or by something else.
+        """
+        if storage not in ('mcap', 'sqlite3'):
+            raise UnknownNameError('bag storage', storage, ('mcap', 'sqlite3'))
+        self.storage = storage
+        self._place = BagPlace(Path(path), overwrite)
+        self.path = self._place.path
+        self._marks = dict(custom_data or {})
+        self._topics: dict[str, _Topic] = {}
+        self._pending: list[tuple[Stamps, Any, list[Raw]]] = []
+        self._pending_size = 0
+        self._writer: Any = None
+
+    def __enter__(self) -> 'BagWriter':
+        rosbag2 = library('rosbags.rosbag2', 'Writing a bag')
+        plugin = rosbag2.StoragePlugin[self.storage.upper()]
+        try:
+            partial = self._place.prepare()
+            self._writer = rosbag2.Writer(partial, version=_VERSION, storage_plugin=plugin)
+            self._writer.open()
+        except BaseException as error:
+            self._abort()
+            raise self._failure(error) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._abort()
+            return
+        try:
+            self.flush()
+            for key, value in sorted(self._marks.items()):
+                self._writer.set_custom_data(key, value)
+            self._writer.close()
+            self._place.publish()
+        except BaseException as failure:
+            self._abort()
+            raise self._failure(failure) from failure
+
+    def add_topic(
+        self,
+        name: str,
+        msgtype: str,
+        like: Mapping[str, Any] | CdrLayout | object,
+        qos: Qos | None = None,
+        may_be_nan: Collection[str] = (),
+    ) -> CdrLayout:
+        """Declare a topic.
+
+        Args:
+            name: e.g. '/mr_ad/izmp'.
+            msgtype: a standard ROS type.
+            like: what all its messages have in common: values for `examples.example`, a message
+                of the class that rosbags has for the type, or a layout.
+            qos: how it was offered; default: 'latched' for /tf_static and /robot_description.
+            may_be_nan: paths in which NaN and infinity are allowed.
+
+        Returns:
+            The layout: its paths are those that `write_batch` takes.
+
+        Raises:
+            BagError: the name is taken, or `like` is no such message or is not finite.
+        """
+        if name in self._topics:
+            raise BagError(f"Topic '{name}' of the bag '{self.path}' was added before.")
+        layout = self._layout(msgtype, like)
+        profile = qos or ('latched' if name in _LATCHED else 'default')
+        connection = self._writer.add_connection(
+            name, msgtype, typestore=standard_types(), offered_qos_profiles=[_profile(profile)]
+        )
+        self._topics[name] = _Topic(name, layout, connection, frozenset(may_be_nan))
+        return layout
+
+    def write_batch(
+        self, topic: str, stamps: Stamps, values: Mapping[str, npt.ArrayLike] | None = None
+    ) -> None:
+        """Write messages of one topic.
+
+        Args:
+            topic: its name.
+            stamps: (T,) receive stamps [ns]; header stamps as well unless `values` has them.
+            values: path → (T, …) numbers; what is not named is as in the example.
+
+        Raises:
+            BagError: a value is not finite, a stamp negative.
+            ShapeError: `values` do not fit.
+            UnknownNameError: there is no such topic or path.
+        """
+        entry = self._topic(topic)
+        stamps = np.asarray(stamps)
+        self._check_stamps(topic, stamps)
+        given = dict(values or {})
+        for path in entry.layout.times:
+            if path.rpartition('.')[2] == 'stamp':
+                given.setdefault(path, stamps)
+        rows = entry.layout.encode_rows(len(stamps), given)
+        self._check_finite(entry, entry.layout, rows, given)
+        data, size = rows.reshape(-1).data.toreadonly(), entry.layout.size
+        raws: list[Raw] = [data[at : at + size] for at in range(0, len(data), size)]
+        self._add(entry, stamps.astype(np.int64), raws, rows.size)
+
+    def write(self, topic: str, stamp: int, message: object) -> None:
+        """Write one message, which may differ from the example in everything.
+
+        Args:
+            topic: its name.
+            stamp: receive stamp [ns].
+            message: of the class that rosbags has for the type (see `examples.example`).
+
+        Raises:
+            BagError: a value is not finite, the stamp negative, the message of another type.
+            UnknownNameError: there is no such topic.
+        """
+        entry = self._topic(topic)
+        stamps = np.array([stamp])
+        self._check_stamps(topic, stamps)
+        layout = CdrLayout.of_message(standard_types(), entry.layout.msgtype, message)
+        rows = layout.encode_rows(1, {})
+        self._check_finite(entry, layout, rows, layout.floats())
+        self._add(entry, stamps, [rows.tobytes()], rows.size)
+
+    def mark(self, key: str, value: str) -> None:
+        """Put a mark into the metadata of the bag, for example `mark('fell', 'yes')`."""
+        self._marks[key] = value
+
+    def flush(self) -> None:
+        """Write what is pending in the order of the stamps.
+
+        Raises:
+            BagError: writing fails (disk full).
+        """
+        if not self._pending:
+            return
+        stamps = np.concatenate([stamps for stamps, _, _ in self._pending])
+        flat = [(connection, raw) for _, connection, raws in self._pending for raw in raws]
+        self._pending, self._pending_size = [], 0
+        try:
+            for place in np.argsort(stamps, kind='stable').tolist():
+                connection, raw = flat[place]
+                self._writer.write(connection, int(stamps[place]), raw)
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def _add(self, entry: _Topic, stamps: Stamps, raws: list[Raw], size: int) -> None:
+        if len(stamps):
+            self._pending.append((stamps, entry.connection, raws))
+            self._pending_size += size
+        if self._pending_size > _LARGEST_FLUSH:
+            self.flush()
+
+    def _layout(self, msgtype: str, like: Any) -> CdrLayout:
+        if isinstance(like, CdrLayout):
+            layout = like
+        else:
+            message = example(msgtype, like) if isinstance(like, Mapping) else like
+            layout = CdrLayout.of_message(standard_types(), msgtype, message)
+        if layout.msgtype != msgtype:
+            raise BagError(f'The layout is that of {layout.msgtype}, not of {msgtype}.')
+        return layout
+
+    def _topic(self, name: str) -> _Topic:
+        if name not in self._topics:
+            where = f"in the bag '{self.path}'; add it first"
+            raise UnknownNameError('topic', name, self._topics, where)
+        return self._topics[name]
+
+    def _check_stamps(self, topic: str, stamps: npt.NDArray[Any]) -> None:
+        if stamps.ndim != 1:
+            raise ShapeError('stamps', '(T,)', stamps.shape)
+        if stamps.dtype.kind not in 'iu':
+            raise BagError(f"The stamps of topic '{topic}' are {stamps.dtype}, not integers [ns].")
+        if stamps.size and not 0 <= stamps.min() <= stamps.max() < FOREVER:
+            raise BagError(f"A stamp of topic '{topic}' is negative or beyond the year 2116.")
+
+    def _check_finite(
+        self, entry: _Topic, layout: CdrLayout, rows: Any, paths: Collection[str] | Any
+    ) -> None:
+        fields = layout.fields(rows)
+        for path in paths:
+            if path in layout.times or path in entry.may_be_nan:
+                continue
+            finite = np.isfinite(fields[path])
+            if not finite.all():
+                number = int(np.flatnonzero(~finite.reshape(len(rows), -1).all(axis=1))[0])
+                raise BagError(
+                    f"Field '{path}' of topic '{entry.name}' is not finite in message {number}; "
+                    f"nothing of this batch was written to '{self.path}'."
+                )
+
+    def _abort(self) -> None:
+        """Close and remove what was written."""
+        if self._writer is not None:
+            self._writer.abort()
+        self._place.discard()
+
+    def _failure(self, error: BaseException) -> BaseException:
+        """A `BagError` for what went wrong, or the error itself if it is no matter of bags."""
+        if isinstance(error, BagError) or not isinstance(error, Exception):
+            return error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return BagError(f"The bag '{self.path}' cannot be written: {reason}.")
+
+
+def _profile(name: Qos) -> Any:
+    """A QoS profile in the words of rosbags."""
+    ros = library('rosbags.interfaces', 'Writing a bag')
+    latched, sensor = name == 'latched', name == 'sensor_data'
+    unlimited = ros.QosTime(9223372036, 854775807)
+    return ros.Qos(
+        ros.QosHistory.KEEP_LAST,
+        1 if latched else 5 if sensor else 10,
+        ros.QosReliability.BEST_EFFORT if sensor else ros.QosReliability.RELIABLE,
+        ros.QosDurability.TRANSIENT_LOCAL if latched else ros.QosDurability.VOLATILE,
+        unlimited,
+        unlimited,
+        ros.QosLiveliness.AUTOMATIC,
+        unlimited,
+        False,
+    )
