@@ -22,18 +22,19 @@ SHELL := /bin/sh
 .PHONY: setup demo test bench clean distclean
 
 setup: $(READY)
+	@echo 'Ready: $(BIN)/izmp'
 
-demo: setup
+demo: $(READY)
 	@$(BIN)/izmp simulate sway -o demo/sway --overwrite
 	$(BIN)/izmp replay demo/sway --robot $(ROBOT) -o demo/replay --overwrite
 
-test: setup
+test: $(READY)
 	@$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest --quiet
 
-bench: setup
+bench: $(READY)
 	@for benchmark in benchmarks/bench_*.py; do $(BIN)/python "$$benchmark"; done
 
 clean:
@@ -45,8 +46,9 @@ distclean: clean
 
 $(READY): setup.py pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo 'Installing the libraries into $(VENV) ...'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--editable '.[offline,sim,test]'
+	export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,test]'
 	touch $@
 
 # PyKDL is the one library that only the system has. The environment gets a link to it instead of
@@ -58,31 +60,44 @@ $(VENV)/pyvenv.cfg:
 	ln -s "$$('$(PYTHON)' -c 'import PyKDL; print(PyKDL.__file__)')" \
 		"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')"
 
-# Installs python3, its venv module and PyKDL with apt-get, if and only if something is missing.
+# Installs what the system must give, with apt-get, if and only if something is missing:
+# python3, its venv module, PyKDL, and libgomp, which the wheels of Pinocchio take for granted.
 define system_packages
 fail() { echo "$$1" >&2; exit 1; }
+can() { '$(PYTHON)' -c "$$1" 2>/dev/null; }
 missing() {
-	'$(PYTHON)' -c '' 2>/dev/null || echo python3
-	'$(PYTHON)' -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
-	'$(PYTHON)' -c 'import PyKDL' 2>/dev/null || echo python3-pykdl
+	can '' || echo python3
+	can 'import ensurepip, venv' || echo python3-venv
+	can 'import PyKDL' || echo python3-pykdl
+	can 'import ctypes; ctypes.CDLL("libgomp.so.1")' || echo libgomp1
 }
-packages=$$(missing | tr '\n' ' ')
-install="apt-get install -y --no-install-recommends $$packages"
+install() {
+	$$sudo apt-get update
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$$@"
+}
+if can ''; then
+	can 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+		fail "izmp_dynamics needs Python 3.10 or newer; $(PYTHON) is $$('$(PYTHON)' -V)."
+fi
+packages=$$(missing | xargs)
 if [ -n "$$packages" ]; then
-	[ '$(PYTHON)' = /usr/bin/python3 ] ||
-		fail "$(PYTHON) lacks what Debian's $${packages}give /usr/bin/python3; use that one: make PYTHON=/usr/bin/python3"
+	case "$(PYTHON) $$packages" in
+	/usr/bin/python3\ *) ;;
+	*python3-*) fail "$(PYTHON) lacks what $$packages would give to /usr/bin/python3. Use that one, or install PyKDL for $(PYTHON)." ;;
+	esac
 	command -v apt-get >/dev/null ||
-		fail "There is no apt-get to install: $$packages. Install them with your package manager, then run make again."
+		fail "There is no apt-get here. Install with your package manager what Debian calls $$packages, then run make again."
 	sudo=
 	if [ "$$(id -u)" -ne 0 ]; then
-		command -v sudo >/dev/null || fail "Run this as root, then make again: $$install"
+		command -v sudo >/dev/null ||
+			fail "Run as root: apt-get install $$packages. Then run make again."
 		sudo=sudo
 	fi
 	echo "Installing with apt-get: $$packages"
-	{ $$sudo apt-get update && $$sudo env DEBIAN_FRONTEND=noninteractive $$install; } >/dev/null ||
-		fail "apt-get could not install $$packages; see its message above."
-	[ -z "$$(missing)" ] || fail "/usr/bin/python3 still lacks $$(missing) after their installation."
+	said=$$(install $$packages 2>&1) ||
+		fail "$$said
+apt-get could not install $$packages; see above. Then run make again."
+	left=$$(missing | xargs)
+	[ -z "$$left" ] || fail "$(PYTHON) still lacks what $$left should have brought."
 fi
-'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
-	fail "izmp_dynamics needs Python 3.10 or newer; $(PYTHON) is $$('$(PYTHON)' -V)."
 endef

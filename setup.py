@@ -21,8 +21,6 @@ setup(
     name=PACKAGE,
     version='0.1.0',
     description='Dynamics and imaginary zero-moment point of legged robots',
-    long_description=Path('README.md').read_text(encoding='utf-8'),
-    long_description_content_type='text/markdown',
     maintainer='izmp_dynamics maintainers',
     maintainer_email='maintainers@users.noreply.a-seed-a69344a0.example',
     license='Apache-2.0',
