@@ -52,7 +52,7 @@ setup(
         'rich>=11',
     ],
     extras_require={
-        'offline': ['rosbags>=0.11', 'mcap>=1.1'],
+        'offline': ['rosbags>=0.11', 'lz4>=4', 'backports.zstd; python_version < "3.14"'],
         'sim': ['mujoco>=3.2'],
         'test': [
             'pytest>=7',
