@@ -75,6 +75,8 @@ class MotionPlan:
             shape = (rows, 3) if name in ('zmp', 'com') else (rows, columns)
             if values.shape != shape:
                 raise ShapeError(name, str(shape), values.shape)
+            if not np.isfinite(values).all():
+                raise MotionError(f"In the plan '{self.name}' not every {name} is finite.")
             object.__setattr__(self, name, values)
 
     @classmethod

@@ -1,37 +1,19 @@
-"""The plant: executes a motion plan in MuJoCo and tells what sensors and truth were.
-
-During a call of `mj_step` everything that depends on accelerations (qacc, sensors, contacts,
-poses of bodies) is computed for the instant k at which the step starts, while qpos and qvel are
-advanced to k + 1. So qpos and qvel are taken before the call and all the rest after it: every row
-of the result belongs to one instant. The Euler integrator makes q̇(k+1) − q̇(k) = q̈(k) Δt exactly.
-"""
+"""The plant: executes a motion plan in MuJoCo and tells what sensors and truth were."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.motion.plan import MotionPlan
-from izmp_dynamics.motion.root_motion import RootMotion
 from izmp_dynamics.simulation.engine import mujoco
-from izmp_dynamics.simulation.mujoco_model import (
-    FORCE,
-    GYRO,
-    ORIENTATION,
-    TORQUE,
-    MujocoRobot,
-)
-from izmp_dynamics.simulation.physics import Push
-from izmp_dynamics.simulation.simulated_run import FootTruth, ImuSignals, SimulatedRun, Truth
-from izmp_dynamics.stability.zmp import zero_moment_point
-
-LOADED = 0.05
-"""Part of the weight from which on a foot, or the ground, counts as carrying [-]."""
+from izmp_dynamics.simulation.mujoco_model import MujocoRobot
+from izmp_dynamics.simulation.physics import Physics, Push
+from izmp_dynamics.simulation.samples import Samples
+from izmp_dynamics.simulation.signals import simulated_run
+from izmp_dynamics.simulation.simulated_run import SimulatedRun
 
 _LOWEST_ROOT = 0.6
 _LARGEST_TILT_DEG = 60.0
@@ -51,6 +33,30 @@ class Sampling:
     divisor: int = 1
     settle: float = 1.0
     start: int = NANOSECONDS
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        if self.divisor < 1 or self.settle < 0.0:
+            raise SimulationError(
+                f'The divisor of the sampling must be at least 1 and the settling time at least '
+                f'0 s, not {self.divisor} and {self.settle} s.'
+            )
+
+    @classmethod
+    def at_rate(cls, rate: float, physics: Physics) -> 'Sampling':
+        """Sample at a rate [Hz].
+
+        Raises:
+            SimulationError: if the rate does not divide that of the physics.
+        """
+        steps = 1.0 / (rate * physics.time_step) if rate > 0.0 else 0.0
+        divisor = round(steps)
+        if divisor < 1 or abs(steps - divisor) > 1e-9 * divisor:
+            raise SimulationError(
+                f'A sensor rate of {rate:g} Hz does not divide the rate of the physics, '
+                f'{1.0 / physics.time_step:g} Hz; choose that rate or a whole part of it.'
+            )
+        return cls(divisor=divisor)
 
 
 def simulate(
@@ -84,7 +90,8 @@ def simulate(
         )
     execution = _Execution(plan, plant, sampling or Sampling(), pushes)
     execution.run(progress)
-    return _result(execution)
+    samples = execution.samples.filled()
+    return simulated_run(samples, plant, plan.name, execution.stamps(), execution.fall)
 
 
 class _Execution:
@@ -100,7 +107,7 @@ class _Execution:
         self.settling_steps = round(sampling.settle / time_step)
         self.ctrl = self._controls()
         self.pushes = [(plant.body_of(push.link), *push.steps(time_step), push) for push in pushes]
-        self.samples = _Samples.empty(plant, -(-self.steps // sampling.divisor))
+        self.samples = Samples.empty(plant, -(-self.steps // sampling.divisor))
         self.fall = ''
 
     def _controls(self) -> Array:
@@ -135,6 +142,13 @@ class _Execution:
         if progress:
             progress(1.0)
 
+    def stamps(self) -> Stamps:
+        """Return the stamps (T,) of the samples [ns]."""
+        step = round(self.plant.physics.time_step * NANOSECONDS)
+        count = np.arange(self.samples.count, dtype=np.int64)
+        stamps: Stamps = self.sampling.start + step * self.sampling.divisor * count
+        return stamps
+
     def _push(self, step: int) -> None:
         if not self.pushes:
             return
@@ -160,178 +174,3 @@ class _Execution:
                 f'plan never goes below {planned:.2f} m.'
             )
         return ''
-
-
-@dataclass
-class _Samples:
-    """Raw samples as MuJoCo gives them; `count` rows are filled.
-
-    `corner_forces` are what the ground exerts on each corner of each foot, in world axes.
-    """
-
-    qpos: Array
-    qvel: Array
-    qacc: Array
-    effort: Array
-    sensors: Array
-    com: Array
-    pushed: Array
-    corner_points: Array
-    corner_forces: Array
-    count: int = 0
-
-    @classmethod
-    def empty(cls, plant: MujocoRobot, rows: int) -> '_Samples':
-        model, feet = plant.model, plant.file.feet
-        corners = (len(feet), max((len(foot.polygon) for foot in feet), default=0), 3)
-        return cls(
-            qpos=np.empty((rows, model.nq)),
-            qvel=np.empty((rows, model.nv)),
-            qacc=np.empty((rows, model.nv)),
-            effort=np.empty((rows, model.nu)),
-            sensors=np.empty((rows, model.nsensordata)),
-            com=np.empty((rows, 3)),
-            pushed=np.zeros((rows, 6)),
-            corner_points=np.zeros((rows, *corners)),
-            corner_forces=np.zeros((rows, *corners)),
-        )
-
-    def take(self, plant: MujocoRobot, data: Any) -> None:
-        """Make one step and keep what belongs to the instant at which it started."""
-        row = self.count
-        self.qpos[row], self.qvel[row] = data.qpos, data.qvel
-        mujoco.mj_step(plant.model, data)
-        self.qacc[row] = data.qacc
-        self.effort[row] = data.actuator_force[plant.ctrl_columns]
-        self.sensors[row] = data.sensordata
-        self.com[row] = data.subtree_com[1]
-        self._take_contacts(plant, data, row)
-        if data.xfrc_applied.any():
-            self._take_pushes(data, row)
-        self.count += 1
-
-    def _take_contacts(self, plant: MujocoRobot, data: Any, row: int) -> None:
-        wrench = np.empty(6)
-        contacts = data.contact
-        geoms, frames, points = contacts.geom, contacts.frame, contacts.pos
-        for index in range(data.ncon):
-            sign, place = 1.0, plant.spheres.get(int(geoms[index, 1]))
-            if place is None:  # the force of a contact acts on its second geom
-                sign, place = -1.0, plant.spheres.get(int(geoms[index, 0]))
-            if place is None:
-                continue
-            foot, corner = place
-            mujoco.mj_contactForce(plant.model, data, index, wrench)
-            force = sign * wrench[:3] @ frames[index].reshape(3, 3)
-            self.corner_forces[row, foot, corner] = force
-            self.corner_points[row, foot, corner] = points[index]
-
-    def _take_pushes(self, data: Any, row: int) -> None:
-        """Sum the pushes to a force and a moment about the world's origin, in world axes."""
-        force = data.xfrc_applied[:, :3]
-        self.pushed[row, :3] = force.sum(axis=0)
-        self.pushed[row, 3:] = np.cross(data.xipos, force).sum(axis=0)
-
-
-def _result(execution: _Execution) -> SimulatedRun:
-    plant, samples, sampling = execution.plant, execution.samples, execution.sampling
-    rows = slice(0, samples.count)
-    interval = round(plant.physics.time_step * NANOSECONDS) * sampling.divisor
-    sensors = samples.sensors[rows]
-    file = plant.file
-
-    def read(name: str) -> Array:
-        values: Array = sensors[:, plant.sensor(name)].copy()
-        return values
-
-    imu = file.imu.topic
-    return SimulatedRun(
-        motion=execution.plan.name,
-        robot=plant.robot.name,
-        root=plant.robot.root,
-        joint_names=plant.robot.joint_names,
-        stamps=sampling.start + interval * np.arange(samples.count, dtype=np.int64),
-        q=samples.qpos[rows][:, plant.q_columns],
-        effort=samples.effort[rows],
-        imu=ImuSignals(read(imu + GYRO), read(imu + FORCE), _xyzw(read(imu + ORIENTATION))),
-        accelerometers={sensor.topic: read(sensor.topic) for sensor in file.accelerometers},
-        position=read(file.position.topic) if file.position else None,
-        wrenches={
-            # MuJoCo tells what the robot above the sensor exerts on the foot below it.
-            foot.wrench.topic: -np.concatenate(
-                [read(foot.wrench.topic + FORCE), read(foot.wrench.topic + TORQUE)], axis=1
-            )
-            for foot in file.feet
-            if foot.wrench
-        },
-        truth=_truth(plant, samples, rows),
-        fall=execution.fall,
-    )
-
-
-def _truth(plant: MujocoRobot, samples: _Samples, rows: slice) -> Truth:
-    qvel, qacc = samples.qvel[rows], samples.qacc[rows]
-    root = RootMotion(
-        position=samples.qpos[rows, :3],
-        rotation=Rotation.from_quat(np.roll(samples.qpos[rows, 3:7], -1, axis=1)).as_matrix(),
-        velocity=qvel[:, :3],
-        angular_velocity=qvel[:, 3:6],
-        acceleration=qacc[:, :3],
-        angular_acceleration=qacc[:, 3:6],
-    )
-    force = samples.corner_forces[rows]
-    moment = np.cross(samples.corner_points[rows], force)
-    contact = ContactWrench(force.sum(axis=(1, 2)), moment.sum(axis=(1, 2)))
-    weight = float(plant.model.body_mass.sum()) * plant.file.gravity
-    up, ground = np.array([0.0, 0.0, 1.0]), np.zeros(3)
-    return Truth(
-        qd=qvel[:, plant.v_columns],
-        qdd=qacc[:, plant.v_columns],
-        root=root,
-        com=samples.com[rows],
-        contact_wrench=_in_frame(contact, root.rotation, root.position).as_array(),
-        applied_wrench=_in_frame(
-            ContactWrench.from_array(samples.pushed[rows]), root.rotation, root.position
-        ).as_array(),
-        cop=zero_moment_point(contact, up, ground, LOADED * weight),
-        feet={
-            foot.name: _foot_truth(
-                plant, root, foot_index, samples.qpos[rows][:, plant.q_columns], force, moment,
-                LOADED * weight,
-            )
-            for foot_index, foot in enumerate(plant.file.feet)
-        },
-    )  # fmt: skip
-
-
-def _foot_truth(
-    plant: MujocoRobot, root: RootMotion, index: int, q: Array, force: Array, moment: Array,
-    loaded: float,
-) -> FootTruth:  # fmt: skip
-    foot = plant.file.feet[index]
-    root_R_sole, p_sole_in_root = plant.robot.frame_pose(foot.sole, q)
-    world_R_sole = root.rotation @ root_R_sole
-    p_sole = root.position + np.einsum('tij,tj->ti', root.rotation, p_sole_in_root)
-    polygon = np.array([[x, y, 0.0] for x, y in foot.polygon])
-    wrench = ContactWrench(force[:, index].sum(axis=1), moment[:, index].sum(axis=1))
-    return FootTruth(
-        corners=p_sole[:, None] + np.einsum('tij,vj->tvi', world_R_sole, polygon),
-        normal_force=wrench.force[:, 2],
-        wrench=_in_frame(wrench, world_R_sole, p_sole).as_array(),
-        loaded=wrench.force[:, 2] >= loaded,
-    )
-
-
-def _in_frame(wrench: ContactWrench, world_R_frame: Array, p_frame: Array) -> ContactWrench:
-    """Express a wrench of the world in a frame, about the frame's origin."""
-    R = np.swapaxes(world_R_frame, 1, 2)
-    return wrench.transformed(R, -np.einsum('tij,tj->ti', R, p_frame))
-
-
-def _xyzw(wxyz: Array) -> Array:
-    """Reorder quaternions and let the sign of each continue the one before."""
-    quaternions: Array = np.roll(wxyz, -1, axis=1)
-    flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0
-    signs = np.where(np.cumsum(flips) % 2, -1.0, 1.0)
-    quaternions[1:] *= signs[:, None]
-    return quaternions

@@ -1,0 +1,104 @@
+"""Raw samples of a simulation, as MuJoCo gives them.
+
+During a call of `mj_step` everything that depends on accelerations (qacc, sensors, contacts,
+poses of bodies) is computed for the instant k at which the step starts, while qpos and qvel are
+advanced to k + 1. So qpos and qvel are taken before the call and all the rest after it: every row
+of the result belongs to one instant. The Euler integrator makes q̇(k+1) − q̇(k) = q̈(k) Δt exactly.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.simulation.engine import mujoco
+from izmp_dynamics.simulation.mujoco_model import MujocoRobot
+
+
+@dataclass
+class Samples:
+    """Arrays with one row per sample, of which the first `count` are filled.
+
+    Attributes:
+        qpos: (T, nq) generalized positions.
+        qvel: (T, nv) generalized velocities.
+        qacc: (T, nv) generalized accelerations.
+        effort: (T, n) forces of the servos, in the robot's order of joints [N·m] or [N].
+        sensors: (T, nsensordata) sensors, see `MujocoRobot.sensor`.
+        com: (T, 3) centre of mass in the world [m].
+        pushed: (T, 6) pushes as a force and a moment about the world's origin [N], [N·m].
+        corner_points: (T, F, V, 3) where the corners of the feet touch, in the world [m].
+        corner_forces: (T, F, V, 3) what the ground exerts there, in world axes [N].
+        count: rows that are filled.
+    """
+
+    qpos: Array
+    qvel: Array
+    qacc: Array
+    effort: Array
+    sensors: Array
+    com: Array
+    pushed: Array
+    corner_points: Array
+    corner_forces: Array
+    count: int = 0
+
+    @classmethod
+    def empty(cls, plant: MujocoRobot, rows: int) -> 'Samples':
+        """Make room for `rows` samples."""
+        model, feet = plant.model, plant.file.feet
+        corners = (len(feet), max((len(foot.polygon) for foot in feet), default=0), 3)
+        return cls(
+            qpos=np.empty((rows, model.nq)),
+            qvel=np.empty((rows, model.nv)),
+            qacc=np.empty((rows, model.nv)),
+            effort=np.empty((rows, model.nu)),
+            sensors=np.empty((rows, model.nsensordata)),
+            com=np.empty((rows, 3)),
+            pushed=np.zeros((rows, 6)),
+            corner_points=np.zeros((rows, *corners)),
+            corner_forces=np.zeros((rows, *corners)),
+        )
+
+    def filled(self) -> 'Samples':
+        """Return the rows that are filled."""
+        arrays = {item.name: getattr(self, item.name) for item in fields(self)}
+        count = arrays.pop('count')
+        return Samples(**{name: rows[:count] for name, rows in arrays.items()}, count=count)
+
+    def take(self, plant: MujocoRobot, data: Any) -> None:
+        """Make one step of `data` and keep what belongs to the instant at which it started."""
+        row = self.count
+        self.qpos[row], self.qvel[row] = data.qpos, data.qvel
+        mujoco.mj_step(plant.model, data)
+        self.qacc[row] = data.qacc
+        self.effort[row] = data.actuator_force[plant.ctrl_columns]
+        self.sensors[row] = data.sensordata
+        self.com[row] = data.subtree_com[1]
+        self._take_contacts(plant, data, row)
+        if data.xfrc_applied.any():
+            self._take_pushes(data, row)
+        self.count += 1
+
+    def _take_contacts(self, plant: MujocoRobot, data: Any, row: int) -> None:
+        wrench = np.empty(6)
+        contacts = data.contact
+        geoms, frames, points = contacts.geom, contacts.frame, contacts.pos
+        for index in range(data.ncon):
+            sign, place = 1.0, plant.spheres.get(int(geoms[index, 1]))
+            if place is None:  # the force of a contact acts on its second geom
+                sign, place = -1.0, plant.spheres.get(int(geoms[index, 0]))
+            if place is None:
+                continue
+            foot, corner = place
+            mujoco.mj_contactForce(plant.model, data, index, wrench)
+            force = sign * wrench[:3] @ frames[index].reshape(3, 3)
+            self.corner_forces[row, foot, corner] = force
+            self.corner_points[row, foot, corner] = points[index]
+
+    def _take_pushes(self, data: Any, row: int) -> None:
+        """Sum the pushes to a force and a moment about the world's origin, in world axes."""
+        force = data.xfrc_applied[:, :3]
+        self.pushed[row, :3] = force.sum(axis=0)
+        self.pushed[row, 3:] = np.cross(data.xipos, force).sum(axis=0)
