@@ -9,10 +9,9 @@ from izmp_dynamics.bags.mcap_file import McapFile
 from izmp_dynamics.bags.mcap_records import MAGIC
 from izmp_dynamics.bags.metadata import FILE, Metadata, read_metadata
 from izmp_dynamics.bags.sqlite_file import SqliteFile
-from izmp_dynamics.bags.storage import Storage
+from izmp_dynamics.bags.storage import ZSTD, Storage
 from izmp_dynamics.errors import BagError
 
-ZSTD = b'\x28\xb5\x2f\xfd'
 _SQLITE = b'SQLite format 3\0'
 _ROS1 = b'#ROSBAG'
 _SUFFIXES = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
@@ -42,8 +41,8 @@ def find_files(path: Path) -> BagFiles:
         BagError: there is no bag.
     """
     try:
-        if path.is_dir():
-            return _folder(path)
+        if path.is_dir() or path.name == FILE:
+            return _folder(path if path.is_dir() else path.parent)
         if path.is_file():
             return BagFiles([path])
         exists = path.exists()
@@ -140,15 +139,7 @@ def _open_plain(path: Path, head: bytes) -> Storage:
 def _open_compressed(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Storage:
     """Unpack a file that was compressed as a whole; what is cut off is read as far as it goes."""
     unpacked = Path(scratch.name) / path.stem
-    codec = zstandard()
-    fault: Exception | None = None
-    with path.open('rb') as packed, unpacked.open('wb') as target:
-        stream = codec.ZstdFile(packed)
-        try:
-            while piece := stream.read(2**20):
-                target.write(piece)
-        except (codec.ZstdError, EOFError) as error:
-            fault = error
+    fault = _unpack(path, unpacked)
     with unpacked.open('rb') as whole:
         storage = _open_plain(unpacked, whole.read(16)) if unpacked.stat().st_size else None
     if storage is None:
@@ -156,3 +147,20 @@ def _open_compressed(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> S
     if fault and not storage.damages:
         storage.damages.append(f"'{path.name}' cannot be unpacked completely: {fault}.")
     return storage
+
+
+def _unpack(path: Path, target: Path) -> Exception | None:
+    """Decompress a zstd file as far as it goes; return what stopped it."""
+    codec = zstandard()
+    decompressor = codec.ZstdDecompressor()
+    with path.open('rb') as packed, target.open('wb') as unpacked:
+        while piece := packed.read(2**18):
+            while piece:
+                if decompressor.eof:
+                    decompressor = codec.ZstdDecompressor()
+                try:
+                    unpacked.write(decompressor.decompress(piece))
+                except codec.ZstdError as error:
+                    return ValueError(str(error))
+                piece = decompressor.unused_data
+    return None if decompressor.eof else EOFError('it ends too early')

@@ -31,6 +31,8 @@ class BagPlace:
 
     def prepare(self) -> Path:
         """Make the temporary folder; return where in it to write the bag."""
+        if self._partial.is_dir():  # left by a process that was killed and had this number
+            shutil.rmtree(self._partial)
         for parent in (self._partial, *self._partial.parents):
             if parent.exists():
                 break

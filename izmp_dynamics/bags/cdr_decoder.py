@@ -10,7 +10,7 @@ frame, big-endian) form further groups; a message that fits no layout at all is 
     decoded.column('header.stamp')               # all groups together, in the order of `raws`
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,11 @@ from izmp_dynamics.errors import BagError
 
 Index = npt.NDArray[np.intp]
 
-_KNOWN = 32
-"""Layouts remembered; a topic that changes more often than this is read message by message."""
+_REMEMBERED = 32
+"""Layouts that are tried first in the next batch, those met last before the others."""
+
+_TRIED = 16
+"""New layouts that are compared with all messages of a batch; further ones serve one message."""
 
 
 @dataclass(frozen=True)
@@ -61,28 +64,35 @@ class Decoded:
 
     groups: tuple[Group, ...]
     index: Index
-    broken: int
-    fault: str | None
+    broken: int = 0
+    fault: str | None = None
+
+    @classmethod
+    def of(cls, groups: Sequence[Group], broken: int, fault: str | None) -> 'Decoded':
+        """Groups and the places that follow from them."""
+        places = [np.zeros(0, np.intp), *(group.index for group in groups)]
+        return cls(tuple(groups), np.sort(np.concatenate(places)), broken, fault)
 
     def column(self, path: str) -> npt.NDArray[Any]:
-        """(T, …) numbers of `path`, in the order of the raw messages.
+        """(T, …) numbers of `path`, in the order of the raw messages; (0,) without messages.
 
         Raises:
             UnknownNameError: a group has no such path.
             BagError: the path has another shape in another group.
         """
-        parts = [group[path] for group in self.groups]
+        return self.merged([group[path] for group in self.groups], path)
+
+    def merged(self, parts: Sequence[npt.NDArray[Any]], what: str) -> npt.NDArray[Any]:
+        """Rows that belong to the groups, put into the order of the raw messages."""
         if len(parts) == 1:
             return parts[0]
+        if not parts:
+            return np.zeros(0)
         if len({part.shape[1:] for part in parts}) > 1:
-            raise BagError(f'{path} changes its length between messages.')
-        merged = np.concatenate(parts) if parts else np.zeros(0)
-        return merged[self.order()]
-
-    def order(self) -> Index:
-        """(T,) where the messages of `index` lie when the groups are put end to end."""
-        places = [group.index for group in self.groups]
-        return np.argsort(np.concatenate(places)) if places else np.zeros(0, np.intp)
+            raise BagError(f'{what} changes its length between messages.')
+        order = np.argsort(np.concatenate([group.index for group in self.groups]))
+        joined: npt.NDArray[Any] = np.concatenate(parts)[order]
+        return joined
 
     def texts(self, path: str) -> tuple[str, ...]:
         """The different texts that `path` has, sorted."""
@@ -103,49 +113,48 @@ class CdrDecoder:
         self._layouts: list[CdrLayout] = []
 
     def decode(self, raws: Sequence[Raw]) -> Decoded:
-        """Read messages; the order of groups is the order in which their layouts were met."""
-        self._remaining = np.arange(len(raws))
-        self._fault: str | None = None
-        self._broken = 0
-        sizes = np.fromiter(map(len, raws), np.intp, len(raws))
-        groups = [*self._by_known_layouts(raws, sizes), *self._by_new_layouts(raws, sizes)]
-        index = np.sort(np.concatenate([g.index for g in groups])) if groups else self._remaining
-        return Decoded(tuple(groups), index, self._broken, self._fault)
-
-    def _by_known_layouts(self, raws: Sequence[Raw], sizes: Index) -> Iterator[Group]:
+        """Sort messages by layout."""
+        sorting = _Sorting(raws)
         for layout in self._layouts:
-            if self._remaining.size:
-                yield from self._matching(layout, raws, sizes)
-
-    def _by_new_layouts(self, raws: Sequence[Raw], sizes: Index) -> Iterator[Group]:
-        while self._remaining.size:
-            first = self._remaining[0]
+            sorting.take(layout)
+        broken, fault, tried = 0, None, 0
+        while sorting.remaining.size:
             try:
-                layout = CdrLayout(self.typestore, self.msgtype, raws[first])
+                layout = CdrLayout(self.typestore, self.msgtype, raws[sorting.remaining[0]])
             except BagError as error:
-                self._broken += 1
-                self._fault = self._fault or str(error)
-                self._remaining = self._remaining[1:]
-                continue
-            if len(self._layouts) < _KNOWN:
-                self._layouts.append(layout)
-                yield from self._matching(layout, raws, sizes)
+                broken, fault = broken + 1, fault or str(error)
+                sorting.remaining = sorting.remaining[1:]
             else:
-                yield Group(layout, self._remaining[:1], layout.fields(layout.rows([raws[first]])))
-                self._remaining = self._remaining[1:]
+                sorting.take(layout, alone=tried >= _TRIED)
+                tried += 1
+        self._remember([group.layout for group in sorting.groups])
+        return Decoded.of(sorting.groups, broken, fault)
 
-    def _matching(self, layout: CdrLayout, raws: Sequence[Raw], sizes: Index) -> Iterator[Group]:
-        """Take the remaining messages that have this layout."""
-        fitting = sizes[self._remaining] == layout.size
-        if not fitting.any():
+    def _remember(self, met: list[CdrLayout]) -> None:
+        others = [layout for layout in self._layouts if layout not in met]
+        self._layouts = [*met, *others][:_REMEMBERED]
+
+
+class _Sorting:
+    """Messages being sorted; `remaining` are the places of those without a group."""
+
+    def __init__(self, raws: Sequence[Raw]) -> None:
+        self.groups: list[Group] = []
+        self.remaining = np.arange(len(raws))
+        self._raws = raws
+        self._sizes = np.fromiter(map(len, raws), np.intp, len(raws))
+
+    def take(self, layout: CdrLayout, alone: bool = False) -> None:
+        """Make a group of the remaining messages (or the first alone) with this layout."""
+        candidates = self.remaining[:1] if alone else self.remaining
+        index = candidates[self._sizes[candidates] == layout.size]
+        if not index.size:
             return
-        index = self._remaining[fitting]
-        every = len(index) == len(raws)
-        rows = layout.rows(raws if every else [raws[i] for i in index])
+        every = len(index) == len(self._raws)
+        rows = layout.rows(self._raws if every else [self._raws[i] for i in index])
         equal = layout.matches(rows)
         if not equal.all():
             index, rows = index[equal], rows[equal]
-            fitting[fitting] = equal
-        self._remaining = self._remaining[~fitting]
         if index.size:
-            yield Group(layout, index, layout.fields(rows))
+            self.groups.append(Group(layout, index, layout.fields(rows)))
+            self.remaining = np.setdiff1d(self.remaining, index, assume_unique=True)

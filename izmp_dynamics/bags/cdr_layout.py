@@ -216,13 +216,19 @@ class CdrFields:
         return len(self.rows)
 
     def __getitem__(self, path: str) -> npt.NDArray[Any]:
-        """(N, …) numbers of `path`: a view, except for times, which are (N,) int64 [ns]."""
+        """(N, …) numbers of `path` in native byte order: a view if possible.
+
+        Times and durations are (N,) int64 [ns].
+        """
         if path in self.layout.times:
             sec = self.layout.columns(f'{path}.sec').view(self.rows)
             nanosec = self.layout.columns(f'{path}.nanosec').view(self.rows)
             stamps: npt.NDArray[Any] = sec.astype(np.int64) * NANOSECONDS + nanosec
             return stamps
-        return self.layout.columns(path).view(self.rows)
+        numbers = self.layout.columns(path).view(self.rows)
+        if numbers.dtype.isnative:
+            return numbers
+        return numbers.astype(numbers.dtype.newbyteorder('='))
 
 
 def _uniform(leaves: list[Leaf]) -> bool:

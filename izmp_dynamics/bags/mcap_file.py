@@ -53,7 +53,7 @@ class McapFile:
         for run, horizon in zip(runs, horizons, strict=False):
             try:
                 contents = read_run(self._stream, run, wanted)
-            except BagError as error:
+            except (BagError, OSError) as error:
                 self._damaged(run, error)
             else:
                 yield Block(contents.arrays(), horizon)
@@ -66,7 +66,7 @@ class McapFile:
             read = f'it is read up to {after(self.start, self.end)}'
         return f"'{self.path.name}' is cut off or damaged at byte {reached} of {size}; {read}."
 
-    def _damaged(self, run: Run, error: BagError) -> None:
+    def _damaged(self, run: Run, error: Exception) -> None:
         sentence = (
             f"'{self.path.name}' is damaged at byte {run.begin}: {error}; its messages from "
             f'{after(self.start, run.first)} to {after(self.start, run.last)} are left out.'

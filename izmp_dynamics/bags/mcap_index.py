@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from izmp_dynamics.bags import mcap_records as mcap
+from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.errors import BagError
 
 _WINDOW = 2**18
 """Records outside of chunks are read in pieces of this size [bytes]."""
 
 _FOOTER = mcap.RECORD.size + 20 + len(mcap.MAGIC)
+_EMPTY = (2**63 - 1, 0)
+"""First and last stamp that rosbags writes for a chunk without messages."""
+
 _DATA_END = mcap.RECORD.size + 4
 
 
@@ -98,6 +102,7 @@ class _Summary:
         self.index = Index()
         self._stream = stream
         self._size = size
+        self._trusted = False
         begin, records = self._records()
         statistics = self._collect(records)
         if statistics is None or statistics.chunks != len(self.index.runs):
@@ -107,10 +112,18 @@ class _Summary:
         ):
             raise BagError('')  # nothing wrong, but not enough: messages outside of chunks
         self.index.counts = Counter(statistics.counts)
+        self.index.runs = [x for x in self.index.runs if (x.first, x.last) != _EMPTY]
         if statistics.messages:
-            self.index.start, self.index.end = statistics.start, statistics.end
-        self.index.runs = [run for run in self.index.runs if run.first <= run.last]
+            self._span(statistics)
         self._check_data(begin)
+
+    def _span(self, statistics: mcap.Statistics) -> None:
+        """Take over first and last stamp, if the index agrees."""
+        first = min((run.first for run in self.index.runs), default=FOREVER)
+        last = max((run.last for run in self.index.runs), default=0)
+        if not first <= statistics.start <= statistics.end <= last:
+            raise BagError('its statistics contradict its index')
+        self.index.start, self.index.end = statistics.start, statistics.end
 
     def _at(self, offset: int, size: int) -> bytes:
         self._stream.seek(max(0, offset))
@@ -129,6 +142,7 @@ class _Summary:
         summary = self._at(begin, self._size - _FOOTER - begin)
         if checksum and zlib.crc32(summary + footer[: len(opening) + 16]) != checksum:
             raise BagError('its index is damaged and is not used')
+        self._trusted = checksum != 0
         return begin, summary
 
     def _collect(self, records: bytes) -> mcap.Statistics | None:
@@ -154,7 +168,10 @@ class _Summary:
         if length < 9 or head != mcap.RECORD.pack(mcap.CHUNK, length - mcap.RECORD.size):
             raise BagError('its index points to places where no messages are')
         begin = offset + mcap.RECORD.size
-        return Run(begin, offset + length, first, last, channels=channels or None)
+        if (first, last) != _EMPTY and not first <= last < FOREVER:
+            raise BagError('its index contradicts itself')
+        known = channels if self._trusted and channels else None
+        return Run(begin, offset + length, first, last, channels=known)
 
     def _check_data(self, summary: int) -> None:
         """Check the checksum over the whole data section, which few recorders write."""

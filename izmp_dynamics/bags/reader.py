@@ -14,8 +14,7 @@ how far. Every failure is a `BagError` that says what, where and what would help
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -23,84 +22,16 @@ from types import TracebackType
 import numpy as np
 
 from izmp_dynamics.bags.bag_files import find_files, open_storage
-from izmp_dynamics.bags.cdr_decoder import CdrDecoder, Decoded
+from izmp_dynamics.bags.batch import Batch, Message, RawMessages, Topic
+from izmp_dynamics.bags.cdr_decoder import CdrDecoder
 from izmp_dynamics.bags.spans import Merger, Parts
 from izmp_dynamics.bags.storage import Channel, Storage
 from izmp_dynamics.bags.typestores import choose_types, standard_types
-from izmp_dynamics.conventions import NANOSECONDS, Stamps
+from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import BagError, UnknownNameError
 
 _SENTENCES = 5
 """Damages told in full; more of them are counted."""
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A topic of a bag.
-
-    Attributes:
-        name: as recorded.
-        msgtype: ROS type, e.g. 'sensor_msgs/msg/Imu'.
-        count: number of messages.
-    """
-
-    name: str
-    msgtype: str
-    count: int
-
-
-@dataclass(frozen=True)
-class RawMessages:
-    """Serialized messages of one topic in a span of time.
-
-    Attributes:
-        topic: its name.
-        msgtype: ROS type.
-        received: (T,) receive stamps [ns], ascending.
-        raws: T serialized messages.
-        decoder: reads them; it belongs to the topic and learns its layouts.
-    """
-
-    topic: str
-    msgtype: str
-    received: Stamps
-    raws: Sequence[bytes]
-    decoder: CdrDecoder
-
-    def __len__(self) -> int:
-        return len(self.raws)
-
-    def decode(self) -> Decoded:
-        """Read the messages."""
-        return self.decoder.decode(self.raws)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """All messages of the wanted topics that were received in [start, end).
-
-    Attributes:
-        start: [ns].
-        end: [ns].
-        topics: name → messages, one entry for every wanted topic, maybe empty.
-    """
-
-    start: int
-    end: int
-    topics: Mapping[str, RawMessages]
-
-    def __getitem__(self, topic: str) -> RawMessages:
-        return self.topics[topic]
-
-
-@dataclass(frozen=True)
-class Message:
-    """One serialized message: topic, ROS type, receive stamp [ns], bytes."""
-
-    topic: str
-    msgtype: str
-    received: int
-    raw: bytes
 
 
 class BagReader:

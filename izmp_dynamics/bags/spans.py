@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from izmp_dynamics.bags.storage import FOREVER, Block, Storage
+from izmp_dynamics.bags.libraries import zstandard
+from izmp_dynamics.bags.storage import FOREVER, ZSTD, Block, Storage
 from izmp_dynamics.conventions import Stamps
 
 Part = tuple[Stamps, list[bytes]]
@@ -12,6 +13,9 @@ Part = tuple[Stamps, list[bytes]]
 
 Parts = dict[str, Part]
 """Parts by topic."""
+
+_LARGEST = 2**28
+"""Largest message that is decompressed [bytes]."""
 
 
 class _Source:
@@ -26,8 +30,8 @@ class _Source:
         """Read the next block."""
         block = next(self._blocks, None)
         self.horizon = FOREVER if block is None else block.horizon
-        for channel, part in block.messages.items() if block else ():
-            yield self._topics[channel], part
+        for channel, (stamps, raws) in block.messages.items() if block else ():
+            yield self._topics[channel], (stamps, _unpacked(raws))
 
 
 class Merger:
@@ -94,3 +98,20 @@ def _sorted(parts: list[Part]) -> Part:
         order = np.argsort(stamps, kind='stable')
         stamps, raws = stamps[order], [raws[i] for i in order]
     return stamps, raws
+
+
+def _unpacked(raws: list[bytes]) -> list[bytes]:
+    """Decompress messages that were compressed one by one (compression mode 'message').
+
+    No message in CDR begins like a zstd frame. A broken one stays as it is: it cannot be decoded.
+    """
+    if not raws[0].startswith(ZSTD):
+        return raws
+    codec = zstandard()
+    unpacked = []
+    for raw in raws:
+        try:
+            unpacked.append(codec.ZstdDecompressor().decompress(raw, max_length=_LARGEST))
+        except codec.ZstdError:
+            unpacked.append(raw)
+    return unpacked

@@ -10,6 +10,9 @@ from izmp_dynamics.conventions import NANOSECONDS, Stamps
 FOREVER = 2**62
 """Later than every stamp that is believed [ns] (the year 2116)."""
 
+ZSTD = b'\x28\xb5\x2f\xfd'
+"""How a zstd frame begins."""
+
 
 @dataclass(frozen=True)
 class Channel:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -33,12 +33,11 @@ from izmp_dynamics.bags.bag_place import BagPlace
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Raw
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.bags.qos import Qos, qos_profile
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
-
-Qos = Literal['default', 'sensor_data', 'latched']
 
 _VERSION = 8
 _LATCHED = ('/tf_static', '/robot_description')
@@ -100,7 +99,7 @@ class BagWriter:
             self._writer.open()
         except BaseException as error:
             self._abort()
-            raise self._failure(error) from error
+            self._raise(error)
         return self
 
     def __exit__(
@@ -120,7 +119,7 @@ class BagWriter:
             self._place.publish()
         except BaseException as failure:
             self._abort()
-            raise self._failure(failure) from failure
+            self._raise(failure)
 
     def add_topic(
         self,
@@ -151,7 +150,7 @@ class BagWriter:
         layout = self._layout(msgtype, like)
         profile = qos or ('latched' if name in _LATCHED else 'default')
         connection = self._writer.add_connection(
-            name, msgtype, typestore=standard_types(), offered_qos_profiles=[_profile(profile)]
+            name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(profile)]
         )
         self._topics[name] = _Topic(name, layout, connection, frozenset(may_be_nan))
         return layout
@@ -224,7 +223,7 @@ class BagWriter:
                 connection, raw = flat[place]
                 self._writer.write(connection, int(stamps[place]), raw)
         except Exception as error:
-            raise self._failure(error) from error
+            self._raise(error)
 
     def _add(self, entry: _Topic, stamps: Stamps, raws: list[Raw], size: int) -> None:
         if len(stamps):
@@ -278,27 +277,9 @@ class BagWriter:
             self._writer.abort()
         self._place.discard()
 
-    def _failure(self, error: BaseException) -> BaseException:
-        """A `BagError` for what went wrong, or the error itself if it is no matter of bags."""
+    def _raise(self, error: BaseException) -> NoReturn:
+        """Raise a `BagError` for what went wrong, or the error itself if it is no such matter."""
         if isinstance(error, BagError) or not isinstance(error, Exception):
-            return error
+            raise error
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return BagError(f"The bag '{self.path}' cannot be written: {reason}.")
-
-
-def _profile(name: Qos) -> Any:
-    """A QoS profile in the words of rosbags."""
-    ros = library('rosbags.interfaces', 'Writing a bag')
-    latched, sensor = name == 'latched', name == 'sensor_data'
-    unlimited = ros.QosTime(9223372036, 854775807)
-    return ros.Qos(
-        ros.QosHistory.KEEP_LAST,
-        1 if latched else 5 if sensor else 10,
-        ros.QosReliability.BEST_EFFORT if sensor else ros.QosReliability.RELIABLE,
-        ros.QosDurability.TRANSIENT_LOCAL if latched else ros.QosDurability.VOLATILE,
-        unlimited,
-        unlimited,
-        ros.QosLiveliness.AUTOMATIC,
-        unlimited,
-        False,
-    )
+        raise BagError(f"The bag '{self.path}' cannot be written: {reason}.") from error
