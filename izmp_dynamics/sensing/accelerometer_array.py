@@ -1,0 +1,211 @@
+"""Angular acceleration and proper acceleration of the root from accelerometers (eqs. 23-29).
+
+A rigid body that carries accelerometers at the points p_i, with the sensitive axes u, gives one
+linear equation per axis (eq. 23, with the specific force φ in place of a):
+
+    u · (φ + ω̇ × p_i + ω × (ω × p_i)) = reading
+
+The unknowns are φ of the root origin and ω̇, six numbers. Any number of tri- or uniaxial sensors
+is stacked, weighed by 1 / σ², and solved by least squares. The paper's layout, an IMU and three
+accelerometers on orthogonal arms, is the special case with six axes, for which the solution is
+eqs. 27-29.
+
+The gyroscope enters only in the small term ω × (ω × p); its noise is not part of the weights.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array, Stamps, frozen
+from izmp_dynamics.errors import SensingError, ShapeError, UnknownNameError
+from izmp_dynamics.sensing.accelerometer import Accelerometer
+from izmp_dynamics.sensing.array_layout import check_layout, lever_matrix
+from izmp_dynamics.sensing.kernel import kernel
+from izmp_dynamics.sensing.root_state import RootState, root_state
+
+LARGE_AMPLIFICATION = 100.0
+"""Error amplification from which on a layout is remarked on [(rad/s²) / (m/s²)].
+
+It is that of arms of 1 cm: the noise of a good IMU (60 µg/√Hz) at 500 Hz becomes 1.3 rad/s².
+"""
+
+
+class AccelerometerArray:
+    """Weighted least squares over all accelerometers of the root link.
+
+    Args:
+        accelerometers: at least six sensitive axes that observe all of φ and ω̇.
+
+    Attributes:
+        names: of the accelerometers.
+        gain: (6, M) maps the readings, less ω × (ω × p), to φ and ω̇.
+        redundancy: number of axes beyond six; with none the residuals are zero.
+        warnings: what is bad, though not impossible, about the layout: one sentence each.
+
+    Raises:
+        SensingError: a component of φ or ω̇ is not observable; the message names it.
+    """
+
+    context = 0.0
+    """Time before and after an instant that its values depend on [s]."""
+
+    def __init__(self, accelerometers: Sequence[Accelerometer]) -> None:
+        self.accelerometers = tuple(accelerometers)
+        self.names = tuple(sensor.name for sensor in accelerometers)
+        if len(set(self.names)) != len(self.names):
+            raise SensingError(f'Two accelerometers bear one name: {", ".join(self.names)}.')
+        counts = [len(sensor.axes) for sensor in accelerometers]
+        points = [sensor.p_sensor_in_root for sensor in accelerometers]
+        self._points = np.repeat(np.reshape(points, (-1, 3)), counts, axis=0)
+        self._axes = np.concatenate([np.empty((0, 3)), *(s.axes_in_root for s in accelerometers)])
+        self._densities = np.repeat([sensor.noise_density for sensor in accelerometers], counts)
+        self._ends = np.cumsum(counts, dtype=np.int64)
+        check_layout(self.names, self._points, self._axes)
+        self.gain = frozen(_gain(self._points, self._axes, self._densities))
+        self.redundancy = len(self._axes) - 6
+        self.warnings = self._remarks()
+
+    @property
+    def amplification(self) -> float:
+        """Standard deviation of ω̇ about the worst axis per unit noise [(rad/s²) / (m/s²)]."""
+        return float(np.linalg.norm(self.gain[3:], ord=2))
+
+    def covariance(self, rate: float) -> Array:
+        """(6, 6) covariance of (φ, ω̇) that the sensors' noise σ = ν √f causes.
+
+        Args:
+            rate: sample rate f [Hz].
+        """
+        covariance: Array = (self.gain * (self._densities**2 * rate)) @ self.gain.T
+        return covariance
+
+    def batch(
+        self, stamps: Stamps, angular_velocity: Array, readings: Mapping[str, Array]
+    ) -> RootState:
+        """Solve for the motion of the root.
+
+        Args:
+            stamps: (T,) common to all sensors [ns].
+            angular_velocity: (T, 3) gyroscope in root axes [rad/s].
+            readings: accelerometer → (T, k) along its sensitive axes [m/s²].
+        """
+        stamps, omega, stacked = self._stacked(stamps, angular_velocity, readings)
+        solution = _solve(omega, stacked, self.gain, self._axes, self._points)
+        return root_state(stamps, omega, solution[:, 3:], solution[:, :3])
+
+    def update(
+        self, stamp: int, angular_velocity: Array, readings: Mapping[str, Array]
+    ) -> RootState:
+        """`batch` for one instant: angular_velocity (3,), readings (k,) each."""
+        one = {name: np.reshape(value, (1, -1)) for name, value in readings.items()}
+        return self.batch(np.array([stamp]), np.reshape(angular_velocity, (1, -1)), one)
+
+    def residuals(self, state: RootState, readings: Mapping[str, Array]) -> Array:
+        """How far each sensor is from what all sensors together say, to find a broken one.
+
+        Args:
+            state: result of `batch`.
+            readings: what it was computed from.
+
+        Returns:
+            (T, S) root of the mean square over the sensor's axes [m/s²].
+        """
+        _, omega, stacked = self._stacked(state.stamps, state.angular_velocity, readings)
+        solution = np.hstack([state.proper_acceleration, state.angular_acceleration])
+        return _residuals(omega, stacked, solution, self._axes, self._points, self._ends)
+
+    def warm_up(self) -> None:
+        """Compile the kernels (once per installation), so that no first sample waits for it."""
+        self.update(1, np.zeros(3), {s.name: np.zeros(len(s.axes)) for s in self.accelerometers})
+
+    def _stacked(
+        self, stamps: Stamps, angular_velocity: Array, readings: Mapping[str, Array]
+    ) -> tuple[Stamps, Array, Array]:
+        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
+        omega = np.ascontiguousarray(angular_velocity, dtype=np.float64)
+        if omega.shape != (len(stamps), 3):
+            raise ShapeError('angular_velocity', f'({len(stamps)}, 3)', omega.shape)
+        columns = []
+        for sensor in self.accelerometers:
+            if sensor.name not in readings:
+                raise UnknownNameError('reading of accelerometer', sensor.name, readings)
+            column = np.asarray(readings[sensor.name], dtype=np.float64)
+            expected = (len(stamps), len(sensor.axes))
+            if column.shape != expected:
+                raise ShapeError(f"readings of '{sensor.name}'", str(expected), column.shape)
+            columns.append(column)
+        return stamps, omega, np.ascontiguousarray(np.hstack(columns))
+
+    def _remarks(self) -> tuple[str, ...]:
+        if self.amplification <= LARGE_AMPLIFICATION:
+            return ()
+        return (
+            f'The accelerometers {", ".join(self.names)} are so close to a layout that does not '
+            f'observe the angular acceleration that 1 m/s² of noise makes '
+            f'{self.amplification:.0f} rad/s² of error; mount them further apart.',
+        )
+
+
+def _gain(points: Array, axes: Array, densities: Array) -> Array:
+    """(6, M) weighted pseudo-inverse, from a problem about the centre of the sensors."""
+    centre, scale, A = lever_matrix(points, axes)
+    inverse = np.linalg.pinv(A / densities[:, None]) / densities
+    angular = inverse[3:] / scale
+    return np.vstack([inverse[:3] - np.cross(angular.T, centre).T, angular])
+
+
+@kernel
+def _solve(
+    omega: Array,
+    readings: Array,
+    gain: npt.NDArray[np.float64],
+    axes: Array,
+    points: Array,
+) -> Array:
+    rows, channels = readings.shape
+    solution = np.zeros((rows, 6))
+    for t in range(rows):
+        for m in range(channels):
+            linear = readings[t, m] - _centripetal(omega[t], axes[m], points[m])
+            for i in range(6):
+                solution[t, i] += gain[i, m] * linear
+    return solution
+
+
+@kernel
+def _residuals(
+    omega: Array,
+    readings: Array,
+    solution: Array,
+    axes: Array,
+    points: Array,
+    ends: npt.NDArray[np.int64],
+) -> Array:
+    rows = len(readings)
+    residuals = np.zeros((rows, len(ends)))
+    for t in range(rows):
+        start = 0
+        for s in range(len(ends)):
+            total = 0.0
+            for m in range(start, ends[s]):
+                u, p, x = axes[m], points[m], solution[t]
+                expected = u[0] * x[0] + u[1] * x[1] + u[2] * x[2]
+                expected += x[3] * (p[1] * u[2] - p[2] * u[1])
+                expected += x[4] * (p[2] * u[0] - p[0] * u[2])
+                expected += x[5] * (p[0] * u[1] - p[1] * u[0])
+                error = readings[t, m] - expected - _centripetal(omega[t], u, p)
+                total += error * error
+            residuals[t, s] = np.sqrt(total / (ends[s] - start))
+            start = ends[s]
+    return residuals
+
+
+@kernel
+def _centripetal(w: Array, u: Array, p: Array) -> float:
+    """Centripetal part of a reading: u · (ω × (ω × p)) = (u·ω)(p·ω) - (u·p) |ω|²."""
+    u_w = u[0] * w[0] + u[1] * w[1] + u[2] * w[2]
+    p_w = p[0] * w[0] + p[1] * w[1] + p[2] * w[2]
+    u_p = u[0] * p[0] + u[1] * p[1] + u[2] * p[2]
+    return float(u_w * p_w - u_p * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))

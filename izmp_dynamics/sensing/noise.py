@@ -1,0 +1,112 @@
+"""White sensor noise as in the paper (sect. 4.6): standard deviation σ = ν √f, mean zero.
+
+ν is the noise density that data sheets state, f the sample rate. The noise of a signal depends on
+the seed, the signal's name and the index of the sample, and on nothing else: adding a signal, or
+processing a log in windows, does not change any other number.
+"""
+
+import hashlib
+import math
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import SensingError
+
+STANDARD_GRAVITY = 9.80665
+"""The unit 'g' of data sheets [m/s²]; not the gravity at the robot's place."""
+
+_BLOCK = 4096
+
+
+def micro_g(density: float) -> float:
+    """Convert an accelerometer's noise density from µg/√Hz to m/s²/√Hz."""
+    return density * 1e-6 * STANDARD_GRAVITY
+
+
+def degrees(density: float) -> float:
+    """Convert a gyroscope's noise density from °/s/√Hz to rad/s/√Hz."""
+    return math.radians(density)
+
+
+XSENS_ACCELEROMETER = micro_g(60.0)
+"""Accelerometer noise density of Xsens MTi units [m/s²/√Hz]: 60 µg/√Hz typically.
+
+Source: Xsens, MTi User Manual (document MT0605P), sensor specifications; the MTi-300 data sheet
+(Movella, May 2023) states the same number. The maker's own measurement, 0.0137 m/s² at 400 Hz
+('RMS noise of accelerometers and gyroscopes', base.xsens.com), makes 70 µg/√Hz.
+"""
+
+XSENS_ACCELEROMETER_MAXIMUM = micro_g(80.0)
+"""Upper end of the accelerometer noise density of an MTi-20 [m/s²/√Hz]: 80 µg/√Hz."""
+
+XSENS_GYROSCOPE = degrees(0.01)
+"""Gyroscope noise density of Xsens MTi units [rad/s/√Hz]: 0.01 °/s/√Hz.
+
+Source: the same user manual and data sheet, for the MTi 100-series. Check the page of your own
+unit: the manual lists the 10-series, to which the MTi-20 belongs, in a table of its own.
+"""
+
+
+def standard_deviation(density: float, rate: float) -> float:
+    """Return σ = ν √f (sect. 4.6).
+
+    Args:
+        density: noise density ν [unit/√Hz].
+        rate: sample rate f [Hz].
+
+    Raises:
+        SensingError: a negative density or a rate that is not positive.
+    """
+    if not (0.0 <= density < math.inf and 0.0 < rate < math.inf):
+        raise SensingError(
+            f'Noise needs a density of zero or more and a positive rate, '
+            f'but has {density} per √Hz and {rate} Hz.'
+        )
+    return density * math.sqrt(rate)
+
+
+class WhiteNoise:
+    """Reproducible white noise of one signal.
+
+    Args:
+        seed: of the experiment; the same seed gives the same noise.
+        name: of the signal, e.g. 'imu/angular_velocity'.
+        density: noise density ν [unit/√Hz].
+        rate: sample rate f [Hz].
+        width: components of the signal; they are independent.
+    """
+
+    def __init__(self, seed: int, name: str, density: float, rate: float, width: int = 3) -> None:
+        self.sigma = standard_deviation(density, rate)
+        self.width = width
+        digest = hashlib.sha256(name.encode()).digest()
+        self._key = [seed, *np.frombuffer(digest[:16], dtype='<u4').tolist()]
+        self._next = 0
+        self._cached: tuple[int, Array] | None = None
+
+    def batch(self, count: int, first: int = 0) -> Array:
+        """Noise of the samples `first` to `first + count - 1`.
+
+        Returns:
+            (count, width) [unit].
+        """
+        if count <= 0:
+            return np.empty((0, self.width))
+        blocks = range(first // _BLOCK, (first + count - 1) // _BLOCK + 1)
+        noise = np.concatenate([self._block(block) for block in blocks])
+        start = first - blocks[0] * _BLOCK
+        samples: Array = self.sigma * noise[start : start + count]
+        return samples
+
+    def update(self) -> Array:
+        """Noise (width,) of the next sample."""
+        sample: Array = self.batch(1, self._next)[0]
+        self._next += 1
+        return sample
+
+    def _block(self, block: int) -> Array:
+        if self._cached is None or self._cached[0] != block:
+            generator = np.random.default_rng([*self._key, block])
+            self._cached = (block, generator.standard_normal((_BLOCK, self.width)))
+        return self._cached[1]

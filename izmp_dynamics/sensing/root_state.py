@@ -1,0 +1,60 @@
+"""What the sensors on the root link tell about its motion: the floating base of both methods."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.sensing.differences import Mask
+
+
+@dataclass(frozen=True)
+class RootState:
+    """Motion of the root link at T instants, in root axes, at the origin of the root.
+
+    Attributes:
+        stamps: (T,) the instants [ns].
+        angular_velocity: (T, 3) ω [rad/s].
+        angular_acceleration: (T, 3) ω̇ [rad/s²].
+        proper_acceleration: (T, 3) φ = a - g of the root origin [m/s²]; upwards at rest.
+        valid: (T,) False where a value is missing; the entries that depend on it are NaN.
+    """
+
+    stamps: Stamps
+    angular_velocity: Array
+    angular_acceleration: Array
+    proper_acceleration: Array
+    valid: Mask
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> 'RootState':
+        """Return the instants that `rows` (mask or indices) selects."""
+        return RootState(
+            self.stamps[rows],
+            self.angular_velocity[rows],
+            self.angular_acceleration[rows],
+            self.proper_acceleration[rows],
+            self.valid[rows],
+        )
+
+
+def root_state(
+    stamps: Stamps,
+    angular_velocity: Array,
+    angular_acceleration: Array,
+    proper_acceleration: Array,
+) -> RootState:
+    """Assemble a `RootState`; an instant is valid if all its numbers are finite."""
+    together = np.concatenate(
+        [angular_velocity, angular_acceleration, proper_acceleration], axis=1
+    )
+    return RootState(
+        stamps,
+        angular_velocity,
+        angular_acceleration,
+        proper_acceleration,
+        np.isfinite(together).all(axis=1),
+    )

@@ -1,0 +1,300 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.errors import SensingError, ShapeError, UnknownNameError
+from izmp_dynamics.sensing.accelerometer import Accelerometer, named_axes
+from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+
+X, Y, Z = np.eye(3)
+
+
+def sensor(name, position, axes='xyz', rotation=None, **options) -> Accelerometer:
+    R = np.eye(3) if rotation is None else rotation
+    return Accelerometer(name, R, np.array(position, float), named_axes(axes), **options)
+
+
+def random_sensors(rng, count) -> list[Accelerometer]:
+    return [
+        sensor(
+            f'a{i}',
+            rng.uniform(-0.2, 0.2, 3),
+            rotation=Rotation.random(random_state=int(rng.integers(2**31))).as_matrix(),
+            noise_density=rng.uniform(0.5, 2.0) * 6e-4,
+        )
+        for i in range(count)
+    ]
+
+
+def random_motion(rng, rows=20):
+    """ω, ω̇, φ of the root origin, as violent as a fall."""
+    return (
+        rng.uniform(-8.0, 8.0, (rows, 3)),
+        rng.uniform(-60.0, 60.0, (rows, 3)),
+        rng.uniform(-30.0, 30.0, (rows, 3)),
+    )
+
+
+def ideal_readings(sensors, omega, alpha, phi) -> dict[str, np.ndarray]:
+    """Eq. 23 as it stands, in vectors, and then into each sensor's frame."""
+    readings = {}
+    for s in sensors:
+        r = s.p_sensor_in_root
+        at_sensor = phi + np.cross(alpha, r) + np.cross(omega, np.cross(omega, r))
+        readings[s.name] = s.readings(at_sensor @ s.root_R_sensor)
+    return readings
+
+
+def papers_layout(r0=(0.03, -0.02, 0.05), arms=(0.11, 0.13, 0.17)) -> list[Accelerometer]:
+    """Fig. 3: the IMU at r0, uniaxial sensors on orthogonal arms, as eqs. 27-29 use them."""
+    r0 = np.array(r0)
+    return [
+        sensor('imu', r0),
+        sensor('a1', r0 + arms[0] * X, 'y'),
+        sensor('a2', r0 + arms[1] * Y, 'z'),
+        sensor('a3', r0 + arms[2] * Z, 'x'),
+    ]
+
+
+def test_equations_27_to_29_term_by_term() -> None:
+    r1, r2, r3 = arms = (0.11, 0.13, 0.17)
+    array = AccelerometerArray(papers_layout(arms=arms))
+    # Columns: a0x, a0y, a0z, a1y, a2z, a3x.
+    expected = np.array(
+        [
+            [0.0, 0.0, -1.0 / r2, 0.0, 1.0 / r2, 0.0],
+            [-1.0 / r3, 0.0, 0.0, 0.0, 0.0, 1.0 / r3],
+            [0.0, -1.0 / r1, 0.0, 1.0 / r1, 0.0, 0.0],
+        ]
+    )
+    np.testing.assert_allclose(array.gain[3:], expected, rtol=0, atol=1e-13)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_equations_27_to_29_with_their_velocity_terms(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    arms = rng.uniform(0.05, 0.3, 3)
+    sensors = papers_layout(rng.uniform(-0.1, 0.1, 3), arms)
+    omega = rng.uniform(-8.0, 8.0, 3)
+    a0, (a1y, a2z, a3x) = rng.uniform(-20.0, 20.0, 3), rng.uniform(-20.0, 20.0, 3)
+    array = AccelerometerArray(sensors)
+    state = array.update(1, omega, {'imu': a0, 'a1': [a1y], 'a2': [a2z], 'a3': [a3x]})
+    papers = [
+        a2z / arms[1] - a0[2] / arms[1] - omega[1] * omega[2],
+        a3x / arms[2] - a0[0] / arms[2] - omega[2] * omega[0],
+        a1y / arms[0] - a0[1] / arms[0] - omega[0] * omega[1],
+    ]
+    np.testing.assert_allclose(
+        state.angular_acceleration[0], papers, rtol=0, atol=1e-13 * 20 * array.amplification
+    )
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(3, 7))
+def test_ideal_signals_of_any_layout(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    sensors = random_sensors(rng, count)
+    array = AccelerometerArray(sensors)
+    assume(array.amplification < 30.0)
+    omega, alpha, phi = random_motion(rng)
+    state = array.batch(np.arange(20), omega, ideal_readings(sensors, omega, alpha, phi))
+    assert np.abs(state.angular_acceleration - alpha).max() <= 1e-12 * array.amplification
+    assert np.abs(state.proper_acceleration - phi).max() <= 1e-12
+    assert state.valid.all()
+
+
+def test_ideal_signals_of_the_papers_layout() -> None:
+    sensors = papers_layout()
+    omega, alpha, phi = random_motion(np.random.default_rng(7), 1000)
+    omega, alpha, phi = 0.2 * omega, 0.2 * alpha, 0.5 * phi  # as in walking
+    state = AccelerometerArray(sensors).batch(
+        np.arange(1000), omega, ideal_readings(sensors, omega, alpha, phi)
+    )
+    assert np.abs(state.angular_acceleration - alpha).max() <= 1e-12
+    assert np.abs(state.proper_acceleration - phi).max() <= 1e-12
+
+
+def test_a_robot_at_rest_feels_gravity_upwards() -> None:
+    sensors = papers_layout()
+    readings = ideal_readings(sensors, np.zeros((1, 3)), np.zeros((1, 3)), 9.81 * Z[None])
+    state = AccelerometerArray(sensors).batch(np.array([1]), np.zeros((1, 3)), readings)
+    np.testing.assert_allclose(state.proper_acceleration[0], [0, 0, 9.81], atol=1e-13)
+    np.testing.assert_allclose(state.angular_acceleration[0], 0.0, atol=1e-13)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_one_by_one_equals_batch_bit_by_bit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sensors = random_sensors(rng, 4)
+    array = AccelerometerArray(sensors)
+    omega, alpha, phi = random_motion(rng)
+    readings = ideal_readings(sensors, omega, alpha, phi)
+    readings['a1'][3, 1] = np.nan
+    batch = array.batch(np.arange(20), omega, readings)
+    for t in range(20):
+        one = array.update(t, omega[t], {name: value[t] for name, value in readings.items()})
+        for name in ('angular_acceleration', 'proper_acceleration', 'valid', 'stamps'):
+            np.testing.assert_array_equal(getattr(one, name)[0], getattr(batch, name)[t])
+    assert list(np.flatnonzero(~batch.valid)) == [3]
+
+
+def test_covariance_is_that_of_noisy_readings() -> None:
+    rng = np.random.default_rng(2)
+    sensors = random_sensors(rng, 5)
+    array = AccelerometerArray(sensors)
+    rate, rows = 500.0, 40_000
+    zero = np.zeros((rows, 3))
+    readings = {
+        s.name: rng.normal(scale=s.noise_density * np.sqrt(rate), size=(rows, 3)) for s in sensors
+    }
+    state = array.batch(np.arange(rows), zero, readings)
+    samples = np.hstack([state.proper_acceleration, state.angular_acceleration])
+    expected = array.covariance(rate)
+    scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    # The error of a sample covariance is σ²√(2/N) on the diagonal and smaller beside it.
+    assert np.abs((np.cov(samples.T) - expected) / scale).max() <= 5 * np.sqrt(2 / rows)
+
+
+def test_weights_beat_equal_weights() -> None:
+    rng = np.random.default_rng(4)
+    sensors = random_sensors(rng, 4)
+    noisy = [*sensors, sensor('bad', (0.2, 0.2, 0.2), noise_density=1.0)]
+    with_bad = np.trace(AccelerometerArray(noisy).covariance(1.0)[3:, 3:])
+    without = np.trace(AccelerometerArray(sensors).covariance(1.0)[3:, 3:])
+    assert with_bad <= without * (1 + 1e-9)
+
+
+def test_error_falls_with_the_arm() -> None:
+    """Physics: the error of ω̇ is the noise over the arm (notes to eqs. 27-29)."""
+    near = AccelerometerArray(papers_layout(arms=(0.1, 0.1, 0.1))).amplification
+    far = AccelerometerArray(papers_layout(arms=(0.2, 0.2, 0.2))).amplification
+    assert near / far == pytest.approx(2.0)
+    assert near == pytest.approx(np.sqrt(2.0) / 0.1)
+
+
+def test_residuals_point_at_the_broken_sensor() -> None:
+    rng = np.random.default_rng(5)
+    sensors = random_sensors(rng, 6)
+    array = AccelerometerArray(sensors)
+    omega, alpha, phi = random_motion(rng)
+    readings = ideal_readings(sensors, omega, alpha, phi)
+    state = array.batch(np.arange(20), omega, readings)
+    assert np.abs(array.residuals(state, readings)).max() <= 1e-11
+    readings['a2'] = readings['a2'] + 3.0
+    state = array.batch(np.arange(20), omega, readings)
+    residuals = array.residuals(state, readings)
+    assert residuals.shape == (20, 6)
+    assert set(np.argmax(residuals, axis=1)) == {2}
+    assert array.redundancy == 12
+
+
+def one_line(direction, offset=(0.1, 0.0, 0.3)):
+    places = {'a': 0.0, 'b': 0.1, 'c': 0.3}
+    return [sensor(name, np.array(offset) + k * direction) for name, k in places.items()]
+
+
+@pytest.mark.parametrize(
+    ('sensors', 'sentence'),
+    [
+        ([], 'none have 0 together'),
+        ([sensor('imu', (0, 0, 0))], 'imu have 3 together; add an accelerometer'),
+        (
+            one_line(Y),
+            'a, b, c lie on one line along y: angular acceleration about y is not observable; '
+            'move one sensor off that line',
+        ),
+        (one_line((X + Y) / np.sqrt(2)), r'about \(0.707 0.707 0\) is not observable'),
+        ([sensor('a', X), sensor('b', Z)], r'about \(0.707 0 -0.707\)'),
+        ([sensor(n, (0.1, 0.2, 0.3)) for n in 'abc'], 'at one point: .* about any axis .* apart'),
+        (
+            [sensor(f's{i}', p, 'xy') for i, p in enumerate([X, Y, Z, X + Y])],
+            'all sense at right angles to z.*triaxial',
+        ),
+        (
+            [sensor('i', 0 * X), sensor('p', X, 'y'), sensor('q', Y, 'z'), sensor('r', Z, 'z')],
+            'angular acceleration about y is not observable; turn one of them',
+        ),
+    ],
+)  # fmt: skip
+def test_bad_layouts_are_named(sensors, sentence) -> None:
+    with pytest.raises(SensingError, match=sentence):
+        AccelerometerArray(sensors)
+
+
+def test_the_verdict_depends_on_neither_size_nor_place() -> None:
+    for offset in (np.zeros(3), np.array([3.0, -2.0, 1.0])):
+        for size in (1e-3, 10.0):
+            with pytest.raises(SensingError, match='on one line'):
+                AccelerometerArray(one_line(size * (X + 2 * Z), offset))
+            corner = [sensor(n, offset + size * p) for n, p in (('a', X), ('b', Y), ('c', Z))]
+            assert AccelerometerArray(corner).redundancy == 3
+
+
+def test_an_ill_conditioned_layout_is_remarked_on() -> None:
+    assert AccelerometerArray(papers_layout()).warnings == ()
+    (remark,) = AccelerometerArray(papers_layout(arms=(0.005, 0.1, 0.1))).warnings
+    assert '283 rad/s²' in remark
+    assert 'further apart' in remark
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32 - 1))
+def test_random_layouts_end_in_a_result_or_a_sentence(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    grid = rng.integers(-1, 2, (rng.integers(1, 6), 3)) * 0.1
+    names = ['xyz', 'xy', 'x', 'y', 'z', 'yz']
+    sensors = [sensor(f's{i}', p, names[rng.integers(6)]) for i, p in enumerate(grid)]
+    omega, alpha, phi = random_motion(rng, 3)
+    readings = ideal_readings(sensors, omega, alpha, phi)
+    rows = [
+        [*axis, *np.cross(s.p_sensor_in_root, axis)] for s in sensors for axis in s.axes_in_root
+    ]
+    if np.linalg.matrix_rank(rows, tol=1e-9) < 6:
+        with pytest.raises(SensingError, match=r'not observable|at least 6'):
+            AccelerometerArray(sensors)
+    else:
+        state = AccelerometerArray(sensors).batch(np.arange(3), omega, readings)
+        np.testing.assert_allclose(state.angular_acceleration, alpha, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'sentence'),
+    [
+        ({'root_R_sensor': 2 * np.eye(3)}, "'s' is not a rotation"),
+        ({'root_R_sensor': np.diag([1.0, 1.0, -1.0])}, 'not a rotation'),
+        ({'root_R_sensor': np.full((3, 3), np.nan)}, 'not a rotation'),
+        ({'p_sensor_in_root': [np.inf, 0, 0]}, 'not finite'),
+        ({'axes': [[1.0, 1.0, 0.0]]}, 'not unit vectors'),
+        ({'noise_density': 0.0}, 'must be positive'),
+        ({'noise_density': np.nan}, 'must be positive'),
+    ],
+)
+def test_impossible_sensors_end_in_a_sentence(arguments, sentence) -> None:
+    good = {'name': 's', 'root_R_sensor': np.eye(3), 'p_sensor_in_root': np.zeros(3)}
+    with pytest.raises(SensingError, match=sentence):
+        Accelerometer(**{**good, **arguments})
+
+
+def test_wrong_input_ends_in_a_sentence() -> None:
+    array = AccelerometerArray(papers_layout())
+    readings = {'imu': np.zeros((2, 3)), 'a1': np.zeros((2, 1)), 'a2': np.zeros((2, 1))}
+    with pytest.raises(UnknownNameError, match="no reading of accelerometer 'a3'; valid: imu"):
+        array.batch(np.arange(2), np.zeros((2, 3)), readings)
+    with pytest.raises(ShapeError, match=r"readings of 'a3' to have shape \(2, 1\)"):
+        array.batch(np.arange(2), np.zeros((2, 3)), {**readings, 'a3': np.zeros((2, 3))})
+    with pytest.raises(ShapeError, match='angular_velocity'):
+        array.batch(np.arange(2), np.zeros((3, 3)), readings)
+    with pytest.raises(SensingError, match='one name: a, a'):
+        AccelerometerArray([sensor('a', X), sensor('a', Y)])
+    with pytest.raises(UnknownNameError, match="no sensitive axis 'w'; valid: x, y, z"):
+        named_axes('xw')
+    with pytest.raises(ShapeError, match="p_sensor_in_root of accelerometer 's'"):
+        sensor('s', (0.0, 1.0))
+
+
+def test_sensors_do_not_change_after_the_check() -> None:
+    position = np.zeros(3)
+    s = sensor('s', position)
+    with pytest.raises(ValueError, match='read-only'):
+        s.p_sensor_in_root[0] = 1.0
