@@ -1,0 +1,181 @@
+"""Recording of a simulated run as a rosbag2.
+
+The sensors go to the topics of the robot file, as a robot would publish them; what no sensor
+tells goes to topics under `ground_truth/`. Every stamp is the instant to which the value belongs.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.bags.examples import example
+from izmp_dynamics.bags.qos import Qos
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.simulation.simulated_run import SimulatedRun
+
+WORLD = 'world'
+TRUTH = 'ground_truth'
+
+
+@dataclass(frozen=True)
+class _Channel:
+    """One topic with all its messages.
+
+    Attributes:
+        topic: without the leading slash.
+        msgtype: ROS type.
+        common: path → value that all messages share.
+        values: path → (T, …) numbers.
+        present: (T,) which instants have a message; all if None.
+        qos: as it is offered.
+    """
+
+    topic: str
+    msgtype: str
+    common: Mapping[str, Any]
+    values: Mapping[str, Array]
+    present: np.ndarray | None = None
+    qos: Qos = 'default'
+
+    def write(self, bag: BagWriter, stamps: Stamps) -> None:
+        topic = '/' + self.topic.lstrip('/')
+        rows = slice(None) if self.present is None else self.present
+        bag.add_topic(topic, self.msgtype, self.common, qos=self.qos)
+        values = {path: numbers[rows] for path, numbers in self.values.items()}
+        bag.write_batch(topic, stamps[rows], values)
+
+
+def record(
+    run: SimulatedRun,
+    file: RobotFile,
+    path: str | PathLike[str],
+    *,
+    storage: str = 'mcap',
+    overwrite: bool = False,
+) -> None:
+    """Write a run as a bag.
+
+    The metadata is marked with `motion`, `robot` and `fell` ('yes' or 'no'), and with `fall` (how)
+    if the robot fell.
+
+    Args:
+        run: the run.
+        file: the robot file that it was simulated with; it names topics and frames.
+        path: folder that the bag will be.
+        storage: 'mcap' or 'sqlite3'.
+        overwrite: replace an existing bag.
+
+    Raises:
+        BagError: if the bag exists or cannot be written.
+    """
+    marks = {'motion': run.motion, 'robot': run.robot, 'fell': 'yes' if run.fall else 'no'}
+    if run.fall:
+        marks['fall'] = run.fall
+    with BagWriter(path, storage, overwrite, marks) as bag:
+        _write_description(bag, file, int(run.stamps[0]))
+        for channel in (*_sensors(run, file), *_truth(run, file)):
+            channel.write(bag, run.stamps)
+
+
+def _write_description(bag: BagWriter, file: RobotFile, stamp: int) -> None:
+    text = {'data': read_urdf(file.urdf_path).text}
+    bag.add_topic('/robot_description', 'std_msgs/msg/String', text, qos='latched')
+    bag.write('/robot_description', stamp, example('std_msgs/msg/String', text))
+
+
+def _sensors(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
+    joints = len(run.joint_names)
+    yield _Channel(
+        file.joints.topic, 'sensor_msgs/msg/JointState',
+        {'name': run.joint_names, 'position': np.zeros(joints), 'effort': np.zeros(joints)},
+        {'position': run.q, 'effort': run.effort}, qos='sensor_data',
+    )  # fmt: skip
+    yield _Channel(
+        file.imu.topic, 'sensor_msgs/msg/Imu', _frame(file.imu.frame),
+        {
+            'orientation': run.imu.orientation_xyzw,
+            'angular_velocity': run.imu.angular_velocity,
+            'linear_acceleration': run.imu.specific_force,
+        },
+        qos='sensor_data',
+    )  # fmt: skip
+    only_acceleration = _first_is_minus_one('orientation', 'angular_velocity')
+    for sensor in file.accelerometers:
+        yield _Channel(
+            sensor.topic, 'sensor_msgs/msg/Imu', {**_frame(sensor.frame), **only_acceleration},
+            {'linear_acceleration': run.accelerometers[sensor.topic]}, qos='sensor_data',
+        )  # fmt: skip
+    if file.position and run.position is not None:
+        yield _Channel(
+            file.position.topic, 'geometry_msgs/msg/PointStamped', _frame(WORLD),
+            {'point': run.position}, qos='sensor_data',
+        )  # fmt: skip
+    for foot in file.feet:
+        if foot.wrench:
+            yield _Channel(
+                foot.wrench.topic, 'geometry_msgs/msg/WrenchStamped', _frame(foot.wrench.frame),
+                {'wrench': run.wrenches[foot.wrench.topic]}, qos='sensor_data',
+            )  # fmt: skip
+
+
+def _truth(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
+    truth, root = run.truth, run.truth.root
+    in_root, joints = _frame(run.root), np.zeros(len(run.joint_names))
+    yield _Channel(
+        f'{TRUTH}/joint_kinematics', 'trajectory_msgs/msg/JointTrajectory',
+        {
+            'joint_names': run.joint_names, 'points': 1, 'points[0].positions': joints,
+            'points[0].velocities': joints, 'points[0].accelerations': joints,
+        },
+        {
+            'points[0].positions': run.q, 'points[0].velocities': truth.qd,
+            'points[0].accelerations': truth.qdd,
+        },
+    )  # fmt: skip
+    yield _Channel(
+        f'{TRUTH}/odom', 'nav_msgs/msg/Odometry', {**_frame(WORLD), 'child_frame_id': run.root},
+        {
+            'pose.pose.position': root.position,
+            'pose.pose.orientation': root.quaternion_xyzw(),
+            'twist.twist.linear': root.velocity_in_root(),
+            'twist.twist.angular': root.angular_velocity,
+        },
+    )  # fmt: skip
+    yield _Channel(
+        f'{TRUTH}/root_acceleration', 'geometry_msgs/msg/AccelStamped', in_root,
+        {
+            'accel.linear': root.proper_acceleration(file.gravity),
+            'accel.angular': root.angular_acceleration,
+        },
+    )  # fmt: skip
+    wrench, point = 'geometry_msgs/msg/WrenchStamped', 'geometry_msgs/msg/PointStamped'
+    yield _Channel(f'{TRUTH}/contact_wrench', wrench, in_root, {'wrench': truth.contact_wrench})
+    if truth.applied_wrench.any():
+        pushes = {'wrench': truth.applied_wrench}
+        yield _Channel(f'{TRUTH}/applied_wrench', wrench, in_root, pushes)
+    on_ground = np.asarray(np.isfinite(truth.cop[:, 0]))
+    yield _Channel(f'{TRUTH}/cop', point, in_root, {'point': truth.cop_in_root()}, on_ground)
+    yield _Channel(f'{TRUTH}/cop_in_world', point, _frame(WORLD), {'point': truth.cop}, on_ground)
+    yield _Channel(f'{TRUTH}/com_in_world', point, _frame(WORLD), {'point': truth.com})
+    for foot in file.feet:
+        yield _Channel(
+            f'{TRUTH}/{foot.name}/wrench', wrench, _frame(foot.sole),
+            {'wrench': truth.feet[foot.name].wrench},
+        )  # fmt: skip
+
+
+def _frame(name: str | None) -> dict[str, Any]:
+    return {'header.frame_id': name}
+
+
+def _first_is_minus_one(*fields: str) -> dict[str, Any]:
+    """Covariances of fields of an Imu message that it does not measure."""
+    covariance = np.zeros(9)
+    covariance[0] = -1.0
+    return {f'{field}_covariance': covariance for field in fields}
