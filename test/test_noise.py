@@ -20,7 +20,7 @@ def test_units_of_data_sheets() -> None:
     assert micro_g(1e6) == pytest.approx(9.80665)
     assert degrees(180.0) == pytest.approx(math.pi)
     assert pytest.approx(5.884e-4, rel=1e-4) == XSENS_ACCELEROMETER
-    assert pytest.approx(1.745e-4, rel=1e-4) == XSENS_GYROSCOPE
+    assert pytest.approx(1.7453e-4, rel=1e-4) == XSENS_GYROSCOPE
 
 
 def test_sigma_is_density_times_root_of_rate() -> None:
@@ -69,3 +69,8 @@ def test_zero_density_is_silence() -> None:
 def test_impossible_noise_ends_in_a_sentence(density: float, rate: float) -> None:
     with pytest.raises(SensingError, match='positive rate'):
         WhiteNoise(1, 'a', density, rate)
+
+
+def test_a_negative_seed_ends_in_a_sentence() -> None:
+    with pytest.raises(SensingError, match='seed'):
+        WhiteNoise(-1, 'a', 1.0, 1.0)

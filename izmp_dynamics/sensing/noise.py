@@ -75,9 +75,14 @@ class WhiteNoise:
         density: noise density ν [unit/√Hz].
         rate: sample rate f [Hz].
         width: components of the signal; they are independent.
+
+    Raises:
+        SensingError: an impossible density, rate or seed.
     """
 
     def __init__(self, seed: int, name: str, density: float, rate: float, width: int = 3) -> None:
+        if seed < 0:
+            raise SensingError(f'The seed of noise must be zero or more, not {seed}.')
         self.sigma = standard_deviation(density, rate)
         self.width = width
         digest = hashlib.sha256(name.encode()).digest()
