@@ -14,8 +14,9 @@ from typing import Any
 
 import PyKDL as kdl
 
-from izmp_dynamics.errors import ModelError, UnknownNameError
+from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.model.audit import audit, floating_root_joint
+from izmp_dynamics.model.problem import refuse_errors
 from izmp_dynamics.model.urdf import Urdf
 
 
@@ -82,11 +83,7 @@ def build_tree(urdf: Urdf, root: str | None = None) -> KinematicTree:
         ModelError: if the audit of the URDF finds errors; the message lists them.
         UnknownNameError: if `root` is no link.
     """
-    errors = [problem for problem in audit(urdf) if problem.severity == 'error']
-    if errors:
-        place = f"'{urdf.path}'" if urdf.path else 'The URDF'
-        listed = '\n  '.join(str(problem) for problem in errors)
-        raise ModelError(f'{place} cannot be used:\n  {listed}')
+    refuse_errors(audit(urdf), f"'{urdf.path}'" if urdf.path else 'The URDF')
     tie = floating_root_joint(urdf)
     links = {link.name: link for link in urdf.robot.links}
     joints = list(urdf.robot.joints)

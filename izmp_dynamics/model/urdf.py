@@ -1,30 +1,36 @@
 """Read a URDF file safely, remembering where everything stands.
 
-lxml reads the text (no entities, no network) and knows the lines; urdf_parser_py gives the values
-their meaning. Only what carries dynamics is kept: links with their inertials, joints with origin,
-axis, limits and mimic. Visuals, collisions, meshes, plugins and transmissions are left out, so a
-`package://` mesh that does not exist is no obstacle.
+lxml reads the text (no entities, no network) and knows the lines, `urdf_grammar` checks the form,
+urdf_parser_py gives the values their meaning. Only what carries dynamics is kept: links with
+their inertials, joints with origin, axis, limits and mimic. Visuals, collisions, meshes, plugins
+and transmissions are left out, so a `package://` mesh that does not exist is no obstacle.
 """
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
+from scipy.spatial.transform import Rotation
 from urdf_parser_py import urdf as urdf_types
 from urdf_parser_py.xml_reflection import core as xml_reflection
 
 from izmp_dynamics.errors import ModelError
+from izmp_dynamics.model.problem import Problem, refuse_errors
+from izmp_dynamics.model.urdf_grammar import GRAMMAR, VERSIONS, check_element, lookalike
 
-_KEPT = {
-    'link': {'inertial'},
-    'joint': {'origin', 'parent', 'child', 'axis', 'limit', 'mimic'},
-}
-_XACRO = 'http://www.ros.org/wiki/xacro'
-_JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar')
+_PARTS = {'link': GRAMMAR['link'], 'joint': GRAMMAR['joint']}
+_XACRO_NAMESPACES = tuple(
+    f'http://{host}/xacro' for host in ('www.ros.org/wiki', 'ros.org/wiki', 'wiki.ros.org')
+)
+_XACRO = 'is xacro, not URDF; expand it first: xacro robot.urdf.xacro > robot.urdf'
+_DOCTYPE = (
+    'declares a document type (<!DOCTYPE …>); URDF has none, and entities are not expanded. '
+    'Remove the declaration.'
+)
 _parser_lock = threading.Lock()
 
 
@@ -34,10 +40,11 @@ class Urdf:
 
     Attributes:
         path: where it was read from; None for text.
-        text: the file's text.
+        text: the whole document without XML declaration and comments.
         robot: urdf_parser_py's Robot, reduced to what carries dynamics.
         lines: ('link' or 'joint', name) → line in the file.
         sha256: hexadecimal digest of the file's bytes.
+        remarks: what is odd about its form, as warnings.
     """
 
     path: Path | None
@@ -45,11 +52,24 @@ class Urdf:
     robot: Any
     lines: Mapping[tuple[str, str], int]
     sha256: str
+    remarks: tuple[Problem, ...] = ()
 
     def where(self, kind: str, name: str) -> str:
         """Describe the place of a link or joint, e.g. "link 'torso' (line 12)"."""
         line = self.lines.get((kind, name))
         return f"{kind} '{name}'" + (f' (line {line})' if line else '')
+
+    def reachable(self, links: Iterable[str], *kinds: str) -> set[str]:
+        """Return `links` and all links below them, across joints of the given kinds (or any)."""
+        reached = set(links)
+        frontier = list(reached)
+        while frontier:
+            for joint, child in self.robot.child_map.get(frontier.pop(), ()):
+                fits = not kinds or self.robot.joint_map[joint].type in kinds
+                if fits and child not in reached:
+                    reached.add(child)
+                    frontier.append(child)
+        return reached
 
 
 def read_urdf(path: str | Path) -> Urdf:
@@ -59,105 +79,138 @@ def read_urdf(path: str | Path) -> Urdf:
         path: the file.
 
     Raises:
-        ModelError: if it cannot be read, is not XML, is xacro, is no URDF, or declares entities.
+        ModelError: if it cannot be read, is not XML, is xacro, is no URDF, declares entities, or
+            has elements that break the grammar of URDF; the message lists them with their lines.
     """
     path = Path(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         raise ModelError(f"There is no URDF file '{path}'.") from None
-    except OSError as error:
-        raise ModelError(f"The URDF file '{path}' cannot be read: {error.strerror}.") from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        cause = getattr(error, 'strerror', None) or error
+        raise ModelError(f"The URDF file '{path}' cannot be read: {cause}.") from error
     return parse_urdf(data, path)
 
 
 def parse_urdf(data: bytes | str, path: Path | None = None) -> Urdf:
     """Parse the text of a URDF; `path` only serves the messages. Raises as `read_urdf`."""
+    name = f"'{path}'" if path else 'The given text'
+    encoding = 'utf-8' if isinstance(data, str) else None  # whatever a text declares of itself
     if isinstance(data, str):
-        data = data.encode()
-    name = f"'{path}'" if path else 'the given text'
-    root = _parse_xml(data, name)
-    if (path is not None and path.suffix == '.xacro') or _uses_xacro(root):
-        raise ModelError(
-            f'{name} is xacro, not URDF; expand it first: '
-            f'xacro {path or "robot.urdf.xacro"} > robot.urdf'
-        )
+        data = data.encode(errors='surrogatepass')
+    root = _parse_xml(data, encoding, name)
+    if (path is not None and path.suffix.lower() == '.xacro') or _uses_xacro(root):
+        raise ModelError(f'{name} {_XACRO}')
     if root.tag != 'robot':
         raise ModelError(f'{name} is no URDF: its outermost element is <{root.tag}>, not <robot>.')
-    lines = _reduce(root, name)
+    text = etree.tostring(root, encoding='unicode')
+    remarks = tuple(_check(root))
+    refuse_errors(remarks, name)
     return Urdf(
         path=path,
-        text=data.decode(errors='replace'),
-        robot=_interpret(root, name),
-        lines=lines,
+        text=text,
+        lines={(part.tag, part.get('name')): part.sourceline for part in _parts(root)},
+        robot=_interpret(_reduced(root), name),
         sha256=hashlib.sha256(data).hexdigest(),
+        remarks=remarks,
     )
 
 
-def _parse_xml(data: bytes, name: str) -> Any:
+def _parse_xml(data: bytes, encoding: str | None, name: str) -> Any:
     parser = etree.XMLParser(
+        encoding=encoding,
         resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False,
         remove_comments=True, remove_pis=True,
     )  # fmt: skip
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise ModelError(f'{name} is not valid XML: {error.msg}.') from error
+        cause = ' '.join(error.msg.split())
+        raise ModelError(f'{name} {_suspicion(data) or f"is not valid XML: {cause}."}') from error
     if root.getroottree().docinfo.doctype:
-        raise ModelError(
-            f'{name} declares a document type (<!DOCTYPE …>); URDF has none, and entities are '
-            'not expanded. Remove the declaration.'
-        )
+        raise ModelError(f'{name} {_suspicion(data) or _DOCTYPE}')
     return root
 
 
+def _suspicion(data: bytes) -> str:
+    """Tell what a file is that cannot be parsed, if it is one of the usual mistakes."""
+    text = data.lower()
+    if not text.strip():
+        return 'is empty.'
+    if b'<html' in text:
+        return 'is a web page, not a URDF; was the page saved that shows the file?'
+    if b'\0' in text and data[:2] not in (b'\xff\xfe', b'\xfe\xff'):  # UTF-16
+        return 'is a binary file, not the text of a URDF.'
+    if b'<!doctype' in text:
+        return _DOCTYPE
+    if b'<xacro:' in text:
+        return _XACRO
+    return ''
+
+
 def _uses_xacro(root: Any) -> bool:
+    """Whether there are xacro elements, or expressions where the dynamics stand."""
     return any(
-        isinstance(element.tag, str) and element.tag.startswith(f'{{{_XACRO}}}')
+        isinstance(element.tag, str)
+        and (
+            etree.QName(element).namespace in _XACRO_NAMESPACES
+            or (element.tag in GRAMMAR and any('${' in text for text in element.values()))
+        )
         for element in root.iter()
     )
 
 
-def _reduce(root: Any, name: str) -> dict[tuple[str, str], int]:
-    """Drop all that carries no dynamics, in place; return the lines of links and joints."""
-    lines: dict[tuple[str, str], int] = {}
-    for element in list(root):
-        if element.tag not in _KEPT:
-            root.remove(element)
-            continue
-        label = element.get('name')
-        if not label:
-            raise ModelError(f'{name}, line {element.sourceline}: a <{element.tag}> has no name.')
-        key = (element.tag, label)
-        if key in lines:
-            raise ModelError(
-                f"{name}, line {element.sourceline}: there are two {element.tag}s named '{label}' "
-                f'(the other is in line {lines[key]}).'
+def _parts(root: Any) -> list[Any]:
+    """Return the links and joints."""
+    return [element for element in root if element.tag in _PARTS]
+
+
+def _check(root: Any) -> Iterator[Problem]:
+    """Check the version, the names and the grammar of the links and joints."""
+    version = root.get('version', '1.0')
+    if version not in VERSIONS:
+        known = ', '.join(VERSIONS)
+        yield Problem('error', '', f"its URDF version '{version}' is not known; known: {known}.")
+    for element in root:
+        meant = lookalike(element.tag, _PARTS)
+        if meant:
+            where = f'<{element.tag}> (line {element.sourceline})'
+            yield Problem('warning', where, f'ignored; did you mean <{meant}>?')
+    first: dict[tuple[str, str], Any] = {}
+    for part in _parts(root):
+        label = part.get('name', '').strip()
+        where = f"{part.tag} '{label}'" if label else f'a <{part.tag}>'
+        twin = first.setdefault((part.tag, label), part)
+        if label and twin is not part:
+            yield Problem(
+                'error',
+                f'{where} (line {part.sourceline})',
+                f'there is another {part.tag} of this name in line {twin.sourceline}.',
             )
-        lines[key] = element.sourceline
-        for child in list(element):
-            if child.tag not in _KEPT[element.tag]:
-                element.remove(child)
-        if element.tag == 'joint':
-            _complete_joint(element, name)
-    return lines
+        yield from check_element(part, where, version)
 
 
-def _complete_joint(element: Any, name: str) -> None:
-    """Refuse an unknown joint type; fill in limits that urdf_parser_py insists on."""
-    if element.get('type') not in _JOINT_TYPES:
-        raise ModelError(
-            f"{name}, line {element.sourceline}: joint '{element.get('name')}' has the type "
-            f"'{element.get('type')}'; valid: {', '.join(_JOINT_TYPES)}."
-        )
-    for limit in element.findall('limit'):
-        for attribute in ('effort', 'velocity'):
-            limit.set(attribute, limit.get(attribute, 'inf'))
+def _reduced(root: Any) -> Any:
+    """Drop, in place, all that carries no dynamics; put the rest as urdf_parser_py wants it."""
+    parts = _parts(root)
+    root[:] = parts
+    for part in parts:
+        part[:] = [child for child in part if child.tag in _PARTS[part.tag].children]
+        for limit in part.findall('limit'):
+            for attribute in ('effort', 'velocity'):
+                limit.set(attribute, limit.get(attribute, 'inf'))
+    for origin in root.iter('origin'):
+        quaternion = origin.attrib.pop('quat_xyzw', None)
+        if quaternion is not None:
+            rotation = Rotation.from_quat([float(number) for number in quaternion.split()])
+            origin.set('rpy', ' '.join(map(repr, rotation.as_euler('xyz').tolist())))
+    root.set('version', '1.0')
+    root.set('name', root.get('name', 'robot'))
+    return root
 
 
 def _interpret(root: Any, name: str) -> Any:
-    if root.get('name') is None:
-        root.set('name', 'robot')
     with _parser_lock:  # the library reports through a module-wide hook
         report = xml_reflection.on_error
         xml_reflection.on_error = lambda message: None  # attributes that are not URDF's

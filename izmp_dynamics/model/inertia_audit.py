@@ -1,0 +1,114 @@
+"""What is wrong or odd about the masses and inertia tensors of a URDF."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.problem import Problem
+from izmp_dynamics.model.urdf import Urdf
+
+HEAVIEST_ROBOT = 1000.0
+"""Total mass above which the masses are taken to be in grams [kg]."""
+
+LIGHTEST_ROBOT = 1e-6
+"""Total mass below which a robot counts as massless [kg]."""
+
+LARGEST_GYRATION = 10.0
+"""Radius of gyration above which an inertia tensor is taken to be in other units [m]."""
+
+_TRIANGLE_TOLERANCE = 1e-6
+_SMALLEST_MOMENT = 1e-12  # [kg·m²]
+
+
+def audit_inertias(urdf: Urdf) -> Iterator[Problem]:
+    """Examine the masses and inertia tensors of the links and the mass of the robot."""
+    yield from _audit_links(urdf)
+    yield from _audit_mass(urdf)
+
+
+def _audit_links(urdf: Urdf) -> Iterator[Problem]:
+    moved = {joint.child for joint in urdf.robot.joints if joint.type != 'fixed'}
+    for link in urdf.robot.links:
+        where = urdf.where('link', link.name)
+        if link.inertial is not None:
+            yield from _audit_inertial(link.inertial, where)
+        elif link.name in moved and not _carries_mass(urdf, link.name):
+            yield Problem('warning', where, 'it moves but has no <inertial>: no mass.')
+
+
+def _audit_inertial(inertial: Any, where: str) -> Iterator[Problem]:
+    mass = inertial.mass
+    if mass < 0:
+        yield Problem('error', where, f'its mass is negative ({mass} kg).')
+    elif inertial.inertia is None:
+        if mass > 0:
+            yield Problem('warning', where, 'it has a mass but no <inertia>; taken as zero.')
+    else:
+        yield from _audit_tensor(np.array(inertial.inertia.to_matrix(), dtype=float), mass, where)
+
+
+def _audit_tensor(theta: Array, mass: float, where: str) -> Iterator[Problem]:
+    moments: Array = np.linalg.eigvalsh(theta).astype(np.float64)
+    largest = float(np.abs(moments).max())
+    if largest < _SMALLEST_MOMENT:
+        if mass > 0:
+            yield Problem('warning', where, 'its inertia tensor is zero: a point mass.')
+    elif mass == 0:
+        yield Problem('warning', where, 'it has an inertia tensor but no mass; both are ignored.')
+    elif theta.diagonal().min() < 0:
+        yield Problem(
+            'error',
+            where,
+            f'it has a negative moment of inertia ({theta.diagonal().min()} kg·m²).',
+        )
+    else:
+        yield from _audit_moments(moments, where)
+        if largest > mass * LARGEST_GYRATION**2:
+            radius = math.sqrt(largest / mass)
+            yield Problem(
+                'warning',
+                where,
+                f'its moments of inertia are those of {mass:g} kg at a distance of '
+                f'{radius:.3g} m; URDF has kg·m².',
+            )
+
+
+def _audit_moments(moments: Array, where: str) -> Iterator[Problem]:
+    """Look at the principal moments, in ascending order."""
+    listed = ', '.join(f'{moment:.4g}' for moment in moments)
+    if moments[0] < -_TRIANGLE_TOLERANCE * moments[2]:
+        yield Problem(
+            'warning',
+            where,
+            f'its principal moments {listed} kg·m² are not all positive: no body has this '
+            'inertia; its products of inertia are too large.',
+        )
+    elif moments[0] + moments[1] < moments[2] * (1 - _TRIANGLE_TOLERANCE):
+        yield Problem(
+            'warning',
+            where,
+            f'its principal moments {listed} kg·m² break the triangle inequality: no body has '
+            'this inertia.',
+        )
+
+
+def _audit_mass(urdf: Urdf) -> Iterator[Problem]:
+    masses = (link.inertial.mass for link in urdf.robot.links if link.inertial is not None)
+    total = sum(mass for mass in masses if mass > 0)
+    if total < LIGHTEST_ROBOT:
+        yield Problem(
+            'error',
+            '',
+            f'the robot has no mass: its <inertial> elements make {total:g} kg.',
+        )
+    elif total > HEAVIEST_ROBOT:
+        yield Problem('warning', '', f'the robot weighs {total:.0f} kg; are the masses in grams?')
+
+
+def _carries_mass(urdf: Urdf, link: str) -> bool:
+    """Whether a massive link is fixed to `link`, which has no <inertial> itself."""
+    fixed = (urdf.robot.link_map[name] for name in urdf.reachable([link], 'fixed'))
+    return any(carried.inertial is not None and carried.inertial.mass for carried in fixed)

@@ -1,0 +1,209 @@
+"""What the URDF elements that carry dynamics look like, and whether a given one does.
+
+The format is that of https://wiki.ros.org/urdf/XML and, for versions 1.1 and 1.2, of urdfdom.
+Checked here is the form: attributes, numbers, missing and doubled elements. Whether the values
+make sense as a robot is the matter of `audit`.
+"""
+
+import difflib
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from izmp_dynamics.model.problem import Problem
+
+LARGEST_NUMBER = 1e9
+"""Any number of a URDF beyond this is a slip; limits are exempt [SI units]."""
+
+VERSIONS = ('1.0', '1.1', '1.2')
+JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar')
+
+_MOST_COMPARED = 1000  # names; comparing takes long
+_NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?', re.ASCII | re.I)
+
+
+@dataclass(frozen=True)
+class _Attribute:
+    """How many numbers an attribute holds (none: a word), and whether the element needs it."""
+
+    numbers: int = 1
+    required: bool = False
+    infinite: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Element:
+    attributes: Mapping[str, _Attribute] = field(default_factory=dict)
+    children: Mapping[str, bool] = field(default_factory=dict)  # name → required
+    extensible: bool = False  # other attributes are common
+
+
+_NAME = _Attribute(numbers=0, required=True)
+_TYPE = _Attribute(numbers=0, required=True, choices=JOINT_TYPES)
+_VECTOR = _Attribute(numbers=3)
+_NEEDED = _Attribute(required=True)
+_LIMIT = _Attribute(infinite=True)
+
+GRAMMAR: Mapping[str, _Element] = {
+    'link': _Element({'name': _NAME}, {'inertial': False}, extensible=True),
+    'joint': _Element(
+        {'name': _NAME, 'type': _TYPE},
+        {
+            'parent': True,
+            'child': True,
+            'origin': False,
+            'axis': False,
+            'limit': False,
+            'mimic': False,
+        },
+        extensible=True,
+    ),
+    'inertial': _Element({}, {'mass': True, 'origin': False, 'inertia': False}),
+    'mass': _Element({'value': _NEEDED}),
+    'inertia': _Element(
+        dict.fromkeys(('ixx', 'iyy', 'izz'), _NEEDED)
+        | {key: _Attribute() for key in ('ixy', 'ixz', 'iyz')}
+    ),
+    'origin': _Element({'xyz': _VECTOR, 'rpy': _VECTOR, 'quat_xyzw': _Attribute(numbers=4)}),
+    'axis': _Element({'xyz': _Attribute(numbers=3, required=True)}),
+    'parent': _Element({'link': _NAME}),
+    'child': _Element({'link': _NAME}),
+    'limit': _Element(
+        dict.fromkeys(
+            ('lower', 'upper', 'effort', 'velocity', 'acceleration', 'deceleration', 'jerk'),
+            _LIMIT,
+        ),
+        extensible=True,
+    ),
+    'mimic': _Element({'joint': _NAME, 'multiplier': _Attribute(), 'offset': _Attribute()}),
+}
+
+
+def check_element(element: Any, where: str, version: str) -> Iterator[Problem]:
+    """Compare a link or joint and all below it that carries dynamics with the grammar.
+
+    Args:
+        element: lxml element whose tag is a key of `GRAMMAR`.
+        where: the link or joint it belongs to, e.g. "link 'torso'".
+        version: version of the URDF.
+
+    Yields:
+        Errors, and warnings about parts that are ignored although they look meant.
+    """
+    rule = GRAMMAR[element.tag]
+    here = f'{where} (line {element.sourceline})'
+    yield from _check_attributes(element, rule, here)
+    yield from _check_children(element, rule, here)
+    if element.tag == 'origin':
+        yield from _check_orientation(element, here, version)
+    for child in element:
+        if child.tag in rule.children:
+            yield from check_element(child, where, version)
+
+
+def similar(name: str, known: Collection[str]) -> str:
+    """Return ' Did you mean …?' if a known name resembles `name`, else nothing."""
+    if len(known) > _MOST_COMPARED:
+        return ''
+    near = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean '{near[0]}'?" if near else ''
+
+
+def lookalike(tag: Any, known: Mapping[str, Any]) -> str | None:
+    """Return the known element that an unknown one is probably meant to be."""
+    if not isinstance(tag, str) or tag in known:
+        return None
+    near = difflib.get_close_matches(tag.lower(), known, n=1, cutoff=0.8)
+    return near[0] if near else None
+
+
+def _check_attributes(element: Any, rule: _Element, here: str) -> Iterator[Problem]:
+    for name, attribute in rule.attributes.items():
+        text = element.get(name)
+        if text is None or (not text.strip() and attribute.numbers == 0):
+            if attribute.required:
+                yield Problem('error', here, f"{_subject(element)} lacks the attribute '{name}'.")
+            continue
+        cause = _misread(text, attribute)
+        if cause:
+            yield Problem('error', here, f'{cause}, in <{element.tag} {name}="{_short(text)}">.')
+    if rule.extensible or not rule.attributes:
+        return
+    for name in element.keys() - rule.attributes.keys():
+        valid = ', '.join(rule.attributes) or 'none'
+        yield Problem(
+            'warning',
+            here,
+            f"the attribute '{name}' of {_subject(element)} is ignored; valid: {valid}.",
+        )
+
+
+def _misread(text: str, attribute: _Attribute) -> str:
+    """Say why an attribute cannot be read; nothing if it can."""
+    if attribute.choices and text not in attribute.choices:
+        return f"'{_short(text)}' is not one of: {', '.join(attribute.choices)}"
+    if attribute.numbers == 0:
+        return ''
+    words = text.split()
+    for word in words:
+        if not _NUMBER.fullmatch(word):
+            return f"'{_short(word)}' is no number"
+        value = abs(float(word))
+        if not attribute.infinite and value > LARGEST_NUMBER:
+            kind = 'is beyond ±1e9' if math.isfinite(value) else 'is not finite'
+            return f'{_short(word)} {kind}'
+    if len(words) != attribute.numbers:
+        wanted = 'a number is' if attribute.numbers == 1 else f'{attribute.numbers} numbers are'
+        return f'{len(words)} numbers stand where {wanted} needed'
+    return ''
+
+
+def _check_children(element: Any, rule: _Element, here: str) -> Iterator[Problem]:
+    for tag, required in rule.children.items():
+        found = element.findall(tag)
+        if required and not found:
+            yield Problem('error', here, f'{_subject(element)} lacks the element <{tag}>.')
+        if len(found) > 1:
+            lines = ', '.join(str(child.sourceline) for child in found)
+            yield Problem(
+                'error',
+                here,
+                f'{_subject(element)} has {len(found)} elements <{tag}> (lines {lines}); one is '
+                'meant.',
+            )
+    for child in element:
+        meant = lookalike(child.tag, rule.children)
+        if meant:
+            yield Problem(
+                'warning',
+                here,
+                f'the element <{child.tag}> in line {child.sourceline} is ignored; did you mean '
+                f'<{meant}>?',
+            )
+
+
+def _check_orientation(element: Any, here: str, version: str) -> Iterator[Problem]:
+    quaternion = element.get('quat_xyzw')
+    if quaternion is None:
+        return
+    if version == '1.0':
+        yield Problem(
+            'error', here, 'quat_xyzw belongs to URDF 1.1; state <robot version="1.1"> or use rpy.'
+        )
+    if element.get('rpy') is not None:
+        yield Problem('error', here, 'its <origin> has both rpy and quat_xyzw; one is meant.')
+    if not _misread(quaternion, _Attribute(numbers=4)):
+        norm = math.hypot(*map(float, quaternion.split()))
+        if abs(norm - 1.0) > 1e-3:
+            yield Problem('error', here, f'its quat_xyzw has the norm {norm:.4g}, not 1.')
+
+
+def _subject(element: Any) -> str:
+    return 'it' if element.getparent().tag == 'robot' else f'its <{element.tag}>'
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f'{text[:60]}…'

@@ -1,0 +1,358 @@
+"""Files that are no good URDF end in a ModelError whose sentence says what and where."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.errors import ModelError
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.urdf import parse_urdf, read_urdf
+
+from .pinocchio_twin import ROBOTS, robot_path
+from .small_robot import SMALL_ROBOT, extended, spoilt
+
+LAUGHS = (
+    '<!DOCTYPE robot [<!ENTITY a0 "ha">'
+    + ''.join(f'<!ENTITY a{k} "{f"&a{k - 1};" * 10}">' for k in range(1, 12))
+    + ']>'
+)
+XACRO = 'http://www.ros.org/wiki/xacro'
+
+NOT_A_URDF = {
+    'empty': (b'', 'is empty'),
+    'blank': (b' \n\t\n', 'is empty'),
+    'binary': (bytes(range(256)) * 4, 'binary file'),
+    'binary mesh': (b'solid part' + bytes(70) + b'\x10\0\0\0', 'binary file'),
+    'plain text': (b'robot: small', 'not valid XML'),
+    'truncated': (SMALL_ROBOT[:400].encode(), 'not valid XML.*line 1[0-9]'),
+    'unclosed element': (spoilt(('</inertial>', '')).encode(), 'not valid XML.*line'),
+    'undefined entity': (extended('&degree;').encode(), "Entity 'degree' not defined.*line"),
+    'latin-1 without saying so': (
+        spoilt(('"sole"', '"fuß"')).encode('latin-1'),
+        'not valid XML.*encoding.*line 17',
+    ),
+    'unknown encoding': (b'<?xml version="1.0" encoding="klingon"?><robot/>', 'encoding'),
+    'web page': (b'<!DOCTYPE html>\n<html><body><br>404</body></html>', 'is a web page'),
+    'web page, well-formed': (b'<html><body/></html>', 'outermost element is <html>'),
+    'SDF': (b'<sdf version="1.7"><model/></sdf>', 'outermost element is <sdf>, not <robot>'),
+    'MJCF': (b'<mujoco><worldbody/></mujoco>', 'outermost element is <mujoco>'),
+    'xacro element': (
+        f'<robot name="r" xmlns:xacro="{XACRO}"><xacro:include filename="x"/></robot>'.encode(),
+        'is xacro, not URDF; expand it first',
+    ),
+    'xacro element, newer address': (
+        b'<robot xmlns:x="http://wiki.ros.org/xacro"><x:property name="m" value="1"/></robot>',
+        'is xacro',
+    ),
+    'xacro without namespace': (b'<robot><xacro:leg side="l"/></robot>', 'is xacro'),
+    'xacro expression': (spoilt(('value="2"', 'value="${mass}"')).encode(), 'is xacro'),
+    'entity bomb in a text': (
+        (LAUGHS + '<robot name="r">&a11;</robot>').encode(),
+        'declares a document type',
+    ),
+    'entity bomb in an attribute': (
+        (LAUGHS + '<robot name="&a11;"/>').encode(),
+        'declares a document type',
+    ),
+    'external entity': (
+        b'<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/hostname">]><robot>&x;</robot>',
+        'declares a document type',
+    ),
+    'external document type': (
+        b'<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd"><robot/>',
+        'declares a document type.*Remove',
+    ),
+    'attributes by document type': (
+        b'<!DOCTYPE robot [<!ATTLIST mass value CDATA "3">]><robot><link name="a"/></robot>',
+        'declares a document type',
+    ),
+    'nested too deeply': (('<robot>' * 5000 + '</robot>' * 5000).encode(), 'not valid XML.*depth'),
+    'URDF of the future': (
+        spoilt(('name="small"', 'name="small" version="2.0"')).encode(),
+        "version '2.0' is not known; known: 1.0",
+    ),
+}
+
+BAD_ELEMENT = {
+    'unnamed link': (spoilt(('<link name="sole"/>', '<link/>')), 'line 17.*lacks.*name'),
+    'blank name': (spoilt(('"thigh"', '" "')), 'line 11.*lacks.*name'),
+    'unnamed joint': (spoilt(('<joint name="hip"', '<joint')), 'line 18.*lacks.*name'),
+    'duplicate link': (
+        extended('<link name="thigh"/>'),
+        r"link 'thigh' \(line 29\).*another link.*line 11",
+    ),
+    'duplicate link in one line': (
+        extended('<link name="x"/><link name="x"/>'),
+        "link 'x'.*another link",
+    ),
+    'duplicate joint': (
+        extended('<joint name="hip" type="fixed"><parent link="sole"/><child link="x"/></joint>'),
+        r"joint 'hip' \(line 29\).*another joint.*line 18",
+    ),
+    'missing parent': (
+        spoilt(('<parent link="base"/>', '')),
+        r"joint 'hip' \(line 18\): it lacks the element <parent>",
+    ),
+    'missing child': (spoilt(('<child link="thigh"/>', '')), "joint 'hip'.*lacks.*<child>"),
+    'parent without link': (
+        spoilt(('<parent link="base"/>', '<parent/>')),
+        'line 20.*lacks.*link',
+    ),
+    'two parents in a joint': (
+        spoilt(('<parent link="base"/>', '<parent link="base"/><parent link="sole"/>')),
+        "joint 'hip'.*2 elements <parent>.*lines 20, 20",
+    ),
+    'two inertials': (
+        spoilt(('<visual>', '<inertial><mass value="1"/></inertial><visual>')),
+        "link 'base'.*2 elements <inertial>.*lines 4, 9",
+    ),
+    'no joint type': (spoilt((' type="fixed"', '')), "joint 'ankle'.*lacks.*type"),
+    'unknown joint type': (
+        spoilt(('"revolute"', '"ball"')),
+        r"joint 'hip' \(line 18\): 'ball' is not one of: revolute, continuous",
+    ),
+    'inertial without mass': (spoilt(('<mass value="2"/>', '')), "link 'base'.*lacks.*<mass>"),
+    'mass as in SDF': (spoilt(('<mass value="2"/>', '<mass>2</mass>')), 'line 6.*lacks.*value'),
+    'mass in words': (spoilt(('value="2"', 'value="two"')), "line 6.*'two' is no number"),
+    'mass with unit': (spoilt(('value="2"', 'value="2 kg"')), "'kg' is no number"),
+    'mass with comma': (spoilt(('value="2"', 'value="2,5"')), "'2,5' is no number"),
+    'mass not a number': (spoilt(('value="2"', 'value="nan"')), "'nan' is no number.*mass"),
+    'infinite mass': (spoilt(('value="2"', 'value="inf"')), 'inf is not finite'),
+    'huge mass': (spoilt(('value="2"', 'value="1e300"')), '1e300 is beyond'),
+    'Python number': (spoilt(('value="2"', 'value="2_000"')), "'2_000' is no number"),
+    'empty number': (spoilt(('value="2"', 'value=""')), '0 numbers stand where a number is'),
+    'missing moment': (spoilt((' izz="0.04"', '')), "line 7.*<inertia> lacks.*'izz'"),
+    'moment not a number': (spoilt(('izz="0.04"', 'izz="NaN"')), "line 7.*'NaN' is no number"),
+    'axis without xyz': (spoilt(('<axis xyz="0 1 0"/>', '<axis/>')), "line 22.*lacks.*'xyz'"),
+    'axis too short': (spoilt(('"0 1 0"', '"0 1"')), 'line 22.*2 numbers stand where 3'),
+    'axis with commas': (spoilt(('"0 1 0"', '"0, 1, 0"')), "line 22.*'0,' is no number"),
+    'axis not a number': (spoilt(('"0 1 0"', '"0 nan 0"')), "line 22.*'nan' is no number"),
+    'origin too long': (spoilt(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')), 'line 19.*4 numbers'),
+    'rpy not a number': (spoilt(('rpy="0 0 0.2"', 'rpy="0 0 -nan"')), 'line 19.*no number'),
+    'limit in words': (spoilt(('lower="-1"', 'lower="low"')), "line 23.*'low' is no number"),
+    'limit not a number': (spoilt(('upper="1"', 'upper="nan"')), "line 23.*'nan' is no number"),
+    'mimic without joint': (spoilt(('<limit', '<mimic/><limit')), "<mimic> lacks.*'joint'"),
+    'mimic in words': (
+        spoilt(('<limit', '<mimic joint="ankle" multiplier="twice"/><limit')),
+        "'twice' is no number",
+    ),
+    'quaternion in URDF 1.0': (
+        spoilt(('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 1"')),
+        'line 19.*belongs to URDF 1.1',
+    ),
+}
+
+
+@pytest.mark.parametrize(('data', 'message'), NOT_A_URDF.values(), ids=NOT_A_URDF)
+def test_what_is_no_urdf_is_refused_with_a_sentence(tmp_path, data, message):
+    path = tmp_path / 'robot.urdf'
+    path.write_bytes(data)
+    with pytest.raises(ModelError, match=f"(?s)^'{path}' .*{message}") as refusal:
+        load_model(path)
+    assert len(str(refusal.value)) < 1000
+
+
+@pytest.mark.parametrize(('text', 'message'), BAD_ELEMENT.values(), ids=BAD_ELEMENT)
+def test_a_bad_element_is_named_with_its_line(text, message):
+    with pytest.raises(ModelError, match=message) as refusal:
+        load_model(text)
+    assert 'line' in str(refusal.value)
+
+
+def test_all_bad_elements_are_listed_at_once():
+    text = spoilt(('value="2"', 'value="two"'), ('"0 1 0"', '"0 1"'), ('"fixed"', '"glued"'))
+    with pytest.raises(ModelError, match=r"(?s)base.*'two'.*hip.*2 numbers.*ankle.*'glued'"):
+        load_model(text)
+    many = extended('\n'.join(f'<link name="l{k}"><inertial/></link>' for k in range(100)))
+    with pytest.raises(ModelError, match='… and 80 more') as refusal:
+        load_model(many)
+    assert str(refusal.value).count('\n') == 21
+
+
+def test_absent_files_directories_and_odd_paths_are_refused(tmp_path):
+    with pytest.raises(ModelError, match=r"There is no URDF file '.*absent\.urdf'"):
+        read_urdf(tmp_path / 'absent.urdf')
+    with pytest.raises(ModelError, match='cannot be read: Is a directory'):
+        read_urdf(tmp_path)
+    with pytest.raises(ModelError, match='cannot be read'):
+        read_urdf('robot\0.urdf')
+    with pytest.raises(ModelError, match='cannot be read'):
+        read_urdf('x' * 5000)
+
+
+def test_xacro_by_suffix_is_refused_with_the_remedy(tmp_path):
+    path = tmp_path / 'robot.urdf.XACRO'
+    path.write_text(SMALL_ROBOT)
+    with pytest.raises(ModelError, match=r'is xacro.*xacro robot\.urdf\.xacro > robot\.urdf'):
+        load_model(path)
+
+
+def test_expanded_xacro_may_keep_its_namespace():
+    load_model(spoilt(('name="small"', f'name="small" xmlns:xacro="{XACRO}"')))
+
+
+def test_a_text_that_is_no_unicode_is_refused():
+    with pytest.raises(ModelError, match='not valid XML'):
+        load_model(spoilt(('"sole"', '"so\udc80le"')))
+
+
+def test_what_carries_no_dynamics_is_ignored():
+    garbage = (
+        '<material/><transmission><joint name="hip"/><joint name="hip"/></transmission>'
+        '<gazebo reference="nowhere"><link name="base"/><mass value="x"/></gazebo>'
+        '<link name="shell"><visual><origin xyz="a b"/><geometry><mesh filename="/absent.dae"/>'
+        '</geometry></visual><collision><geometry><blob/></geometry></collision></link>'
+        '<joint name="glue" type="fixed"><parent link="base"/><child link="shell"/>'
+        '<dynamics damping="much"/><safety_controller k_velocity="?"/></joint>'
+        '<!-- a comment --><?a processing="instruction"?>'
+    )
+    model, plain = load_model(extended(garbage)), load_model(SMALL_ROBOT)
+    assert set(model.frame_names) == {*plain.frame_names, 'shell'}
+    assert not model.problems
+    np.testing.assert_array_equal(model.bodies, plain.bodies)
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        (spoilt(('<inertial>', '<inertail>'), ('</inertial>', '</inertail>')), 'mean <inertial>'),
+        (extended('<Link name="x"/>'), 'did you mean <link>'),
+        (spoilt(('origin xyz="0 0 -0.1"', 'origin xzy="0 0 -0.1"')), "'xzy' of its <origin>"),
+        (spoilt(('value="2"', 'value="2" unit="kg"')), "'unit' of its <mass> is ignored"),
+    ],
+    ids=['misspelt element', 'capital letter', 'misspelt attribute', 'foreign attribute'],
+)
+def test_what_looks_meant_but_is_ignored_is_remarked(text, message):
+    problems = load_model(text).problems
+    assert [problem.severity for problem in problems] == ['warning']
+    assert message in str(problems[0])
+    assert 'line' in str(problems[0])
+
+
+@pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16', 'iso-8859-1'])
+def test_encodings(tmp_path, encoding):
+    declared = 'utf-8' if encoding == 'utf-8-sig' else encoding
+    text = spoilt(('"1.0"?', f'"1.0" encoding="{declared}"?'), ('"small"', '"Füßler"'))
+    path = tmp_path / 'robot.urdf'
+    path.write_bytes(text.encode(encoding))
+    urdf = read_urdf(path)
+    assert urdf.robot.name == 'Füßler'
+    assert 'package://absent/base.stl' in urdf.text
+    assert parse_urdf(urdf.text).robot.name == 'Füßler'
+    assert parse_urdf(text).robot.name == 'Füßler'  # whatever a str declares
+
+
+def test_a_robot_needs_no_name_and_limits_may_be_infinite_or_missing():
+    text = spoilt(
+        (' name="small"', ''),
+        ('effort="10" velocity="5"', ''),
+        ('lower="-1" upper="1"', 'lower="-inf" upper="1.7976931348623157e308"'),
+    )
+    model = load_model(text)
+    assert model.name == 'robot'
+    assert model.position_lower[0] == -np.inf
+    assert model.velocity_limit[0] == model.effort_limit[0] == np.inf
+
+
+@pytest.mark.parametrize('version', ['1.1', '1.2'])
+def test_quaternions_of_urdf_1_1(version):
+    rotation = Rotation.from_euler('xyz', [0.3, -1.2, 2.0])
+    x, y, z, w = rotation.as_quat()
+    change = ('name="small"', f'name="small" version="{version}"')
+    by_quaternion = load_model(spoilt(change, ('rpy="0 0 0.2"', f'quat_xyzw="{x} {y} {z} {w}"')))
+    by_angles = load_model(spoilt(change, ('rpy="0 0 0.2"', 'rpy="0.3 -1.2 2.0"')))
+    q = [0.4]
+    np.testing.assert_allclose(
+        by_quaternion.frame_pose('sole', q)[0], by_angles.frame_pose('sole', q)[0], atol=1e-12
+    )
+    both = spoilt(change, ('rpy="0 0 0.2"', 'rpy="0 0 0" quat_xyzw="0 0 0 1"'))
+    with pytest.raises(ModelError, match='both rpy and quat_xyzw'):
+        load_model(both)
+    with pytest.raises(ModelError, match='norm 2, not 1'):
+        load_model(spoilt(change, ('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 2"')))
+
+
+def test_lines_and_digest():
+    urdf = parse_urdf(SMALL_ROBOT)
+    assert urdf.where('link', 'thigh') == "link 'thigh' (line 11)"
+    assert urdf.where('joint', 'ankle') == "joint 'ankle' (line 25)"
+    assert urdf.where('link', 'nobody') == "link 'nobody'"
+    assert urdf.sha256 == parse_urdf(SMALL_ROBOT.encode()).sha256
+    assert len(urdf.sha256) == 64
+
+
+@pytest.mark.parametrize('name', [*ROBOTS, 'biped31'])
+def test_robots_in_use_have_a_sound_form(name):
+    assert not read_urdf(robot_path(name)).remarks
+
+
+def _mutations():
+    """Strategies that spoil an lxml tree in place."""
+    words = st.one_of(
+        st.sampled_from(
+            ['', ' ', 'nan', 'inf', '-1', '0', '1e308', '1e-308', '0 0 0', '1 2', 'base', 'sole']
+        ),
+        st.floats(allow_nan=True, allow_infinity=True).map(repr),
+        st.text(st.characters(codec='utf-8', exclude_categories=['Cc', 'Cs']), max_size=12),
+    )
+    actions = st.sampled_from(['delete', 'double', 'move', 'drop attribute', 'set', 'rename'])
+    return st.lists(st.tuples(actions, st.integers(0, 99), st.integers(0, 99), words), max_size=4)
+
+
+def _mutate(root, action, where, what, word):
+    elements = [*root.iter()]
+    element = elements[where % len(elements)]
+    parent = element.getparent()
+    keys = element.keys()
+    if action == 'delete' and parent is not None:
+        parent.remove(element)
+    elif action == 'double' and parent is not None:
+        parent.append(etree.fromstring(etree.tostring(element)))
+    elif action == 'move' and parent is not None:
+        target = elements[what % len(elements)]
+        if element not in (target, *target.iterancestors()):
+            target.append(element)
+    elif action == 'drop attribute' and keys:
+        del element.attrib[keys[what % len(keys)]]
+    elif action == 'set' and keys:
+        element.set(keys[what % len(keys)], word.replace('\uffff', '').replace('\ufffe', ''))
+    elif action == 'rename':
+        element.tag = elements[what % len(elements)].tag
+
+
+@settings(max_examples=300, deadline=None)
+@given(_mutations())
+def test_a_mutated_urdf_loads_with_finite_numbers_or_is_refused(mutations):
+    root = etree.fromstring(SMALL_ROBOT.encode())
+    for action, where, what, word in mutations:
+        _mutate(root, action, where, what, word)
+    try:
+        model = load_model(etree.tostring(root, encoding='unicode'))
+    except ModelError as refusal:
+        assert str(refusal).strip()  # noqa: PT017 (either outcome is right)
+        return
+    assert np.isfinite(model.bodies).all()
+    q = np.full(model.dof, 0.3)
+    assert np.isfinite(model.com(q)).all()
+    for frame in model.frame_names:
+        R, p = model.frame_pose(frame, q)
+        np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-9)
+        assert np.isfinite(p).all()
+    assert not np.isnan([*model.position_lower, *model.velocity_limit]).any()
+    assert (model.position_lower <= model.position_upper).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_damaged_bytes_are_refused_or_load(data):
+    raw = bytearray(SMALL_ROBOT.encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(raw) - 1))
+        raw[place : place + data.draw(st.integers(0, 5))] = data.draw(st.binary(max_size=5))
+    try:
+        assert np.isfinite(load_model(parse_urdf(bytes(raw))).bodies).all()
+    except ModelError as refusal:
+        assert str(refusal).strip()  # noqa: PT017 (either outcome is right)
