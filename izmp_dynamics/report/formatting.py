@@ -1,0 +1,86 @@
+"""How the report writes a quantity: a number, a thin gap, a unit; a dash where there is none.
+
+The page, the verdict and the terminal use these functions on the same values, so they agree.
+"""
+
+import math
+from typing import TypeGuard
+
+NOTHING = '–'
+
+
+def mm(metres: float | None) -> str:
+    """Write a length: millimetres below one metre, metres above.
+
+    Args:
+        metres: [m]; None or NaN where there is no value.
+    """
+    if not _present(metres):
+        return NOTHING
+    value = 1000.0 * metres
+    if abs(value) >= 999.5:
+        return f'{_number(metres, 2)} m'
+    return f'{_number(value, 1 if abs(value) < 9.95 else 0)} mm'
+
+
+def seconds(duration: float | None) -> str:
+    """Write a duration or an instant [s]: milliseconds below 0.1 s."""
+    if not _present(duration):
+        return NOTHING
+    if 0 < abs(duration) < 0.0995:
+        return f'{_number(1000.0 * duration, 0 if abs(duration) >= 0.00995 else 1)} ms'
+    return f'{_number(duration, 2 if abs(duration) < 99.95 else 1)} s'
+
+
+def instant(time: float | None) -> str:
+    """Write an instant [s since the first one] with a resolution of 10 ms."""
+    return f'{_number(time, 2)} s' if _present(time) else NOTHING
+
+
+def percent(share: float | None) -> str:
+    """Write a share (0 to 1) in percent; only the whole is 100 %, only nothing is 0 %."""
+    if not _present(share):
+        return NOTHING
+    if 0.9995 < share < 1:
+        return '> 99.9 %'
+    if 0 < share < 0.0005:
+        return '< 0.1 %'
+    whole = (100.0 * share).is_integer()
+    return f'{_number(100.0 * share, 0 if whole else 1)} %'
+
+
+def ratio(value: float | None) -> str:
+    """Write a ratio that may exceed one, e.g. of two forces, in percent."""
+    return f'{_number(100.0 * value, 1)} %' if _present(value) else NOTHING
+
+
+def newtons(force: float | None) -> str:
+    """Write a force [N]."""
+    return f'{_number(force, 1 if abs(force) < 999.5 else 0)} N' if _present(force) else NOTHING
+
+
+def hertz(rate: float | None) -> str:
+    """Write a rate [Hz]; nothing for zero, which means that there is none."""
+    return f'{_number(rate, 1)} Hz' if _present(rate) and rate != 0 else NOTHING
+
+
+def plain(value: float | None, digits: int = 2) -> str:
+    """Write a number without a unit, e.g. a correlation."""
+    return _number(value, digits) if _present(value) else NOTHING
+
+
+def times(count: int) -> str:
+    """Write how often: 'once', 'twice', '3 times'."""
+    return {1: 'once', 2: 'twice'}.get(count, f'{count} times')
+
+
+def _present(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
+
+
+def _number(value: float, digits: int) -> str:
+    """Fixed digits, a true minus sign, no negative zero."""
+    text = f'{value:.{digits}f}'
+    if float(text) == 0:
+        text = text.lstrip('-')
+    return text.replace('-', '−')

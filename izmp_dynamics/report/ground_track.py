@@ -1,0 +1,272 @@
+"""The most important figure: where the points went on the ground, over the support polygons."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.report import drawing
+from izmp_dynamics.report.decimation import robust_limits, thinned_path
+from izmp_dynamics.report.drawing import LineStyle
+from izmp_dynamics.report.figure import Figure, legend_of
+from izmp_dynamics.report.footprints import Footprints, footprints, phases
+from izmp_dynamics.report.formatting import instant, mm
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.summary import Summary
+from izmp_dynamics.report.timeline import Mask
+
+LONGEST_VIEW = 4.0
+"""A walk longer than this [m] is shown only around the instant closest to the edge."""
+
+_VIEW_RADIUS = 1.5  # [m] around that instant
+_SHOWN_IN_NIF = 6
+_REACH = (0.05, 0.3)  # [m] around the soles beyond which outliers are out of view
+_POINTS = 4000
+_DOTS = 2500
+_DOT_STEP = 0.015  # median step as a share of the view, from which a line would be a scribble
+_WIDE_ASPECT = 2.2
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """Tracks and soles in the frame that is shown.
+
+    Attributes:
+        frame: 'world' or 'nif'.
+        points: track name → (K, 2) [m].
+        outlines: the soles and support polygons that are shown.
+        shown: (K,) instants that the figure covers.
+    """
+
+    frame: str
+    points: dict[str, Array]
+    outlines: Footprints
+    shown: Mask
+
+
+@dataclass(frozen=True)
+class _View:
+    """The part of the ground that one drawing shows, with equal scales on both axes.
+
+    Attributes:
+        x: limits [m].
+        y: limits [m].
+        width: of the drawing [inch].
+        height: of the drawing [inch].
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    width: float
+    height: float
+
+
+def ground_track(scene: Scene, summary: Summary) -> Figure | None:
+    """Draw the tracks on the ground; None when there is no point at all."""
+    ground = _ground(scene, summary)
+    if not any(np.isfinite(points).any() for points in ground.points.values()):
+        return None
+    x, y = _limits(ground)
+    wide = x[1] - x[0] > _WIDE_ASPECT * (y[1] - y[0])
+    views = [_fit(x, y, w) for w in ((drawing.WIDE, drawing.NARROW) if wide else (drawing.HALF,))]
+    description = 'Tracks of the IZMP and the CoP on the ground over the support polygons'
+    svgs = [
+        drawing.to_svg(
+            _draw(scene, summary, ground, view), f'ground-{round(10 * view.width)}', description
+        )
+        for view in views
+    ]
+    return Figure(
+        name='ground',
+        title='On the ground, seen from above',
+        svgs=tuple(svgs),
+        legend=(
+            *legend_of(scene, ground.points),
+            (drawing.patch_sample('sole'), 'support polygon'),
+            (drawing.ring_sample(), 'smallest margin'),
+        ),
+        caption=_caption(summary, ground),
+        height=views[0].height,
+        out_of_view={
+            n: _share_outside(p[ground.shown], views[0]) for n, p in ground.points.items()
+        },
+    )
+
+
+def _ground(scene: Scene, summary: Summary) -> _Ground:
+    """Choose the frame and the part of the recording to show."""
+    world = _world_points(scene)
+    frame = 'world' if world else 'nif'
+    points = world or scene.points
+    instants = phases(scene) if world else scene.sampled(scene.loaded, _SHOWN_IN_NIF)
+    shown = _shown(scene, summary, points)
+    outlines = footprints(scene, instants[shown[instants]], frame)
+    return _Ground(frame, points, outlines, shown)
+
+
+def _world_points(scene: Scene) -> dict[str, Array]:
+    """Tracks in the world; empty unless at least half of all points can be told there."""
+    evaluation = scene.evaluation
+    found = {}
+    for name, track in evaluation.tracks.items():
+        points = evaluation.in_world(track.point)
+        if points is None:
+            return {}
+        points[~np.isfinite(points).all(axis=1)] = np.nan
+        found[name] = points[:, :2]
+    known = sum(int(np.isfinite(points).sum()) for points in found.values())
+    possible = sum(int(np.isfinite(points).sum()) for points in scene.points.values())
+    return found if 2 * known >= possible > 0 else {}
+
+
+def _shown(scene: Scene, summary: Summary, points: dict[str, Array]) -> Mask:
+    """Restrict a long walk to the surroundings of the instant closest to the edge."""
+    everything: Mask = np.ones(len(scene.loaded), dtype=bool)
+    judged = summary.judged
+    if judged is None:
+        return everything
+    track = points[judged.name]
+    low, high = np.nanpercentile(track, (1, 99), axis=0)
+    if not (high - low).max() > LONGEST_VIEW:
+        return everything
+    k = int(np.searchsorted(scene.timeline.time, judged.smallest_margin_time))
+    near: Mask = np.abs(track - track[k]).max(axis=1) < _VIEW_RADIUS
+    return near
+
+
+def _limits(ground: _Ground) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Show soles and tracks, but only the surroundings of the soles."""
+    tracks = [points[ground.shown] for points in ground.points.values()]
+    corners = ground.outlines.corners
+    corners = corners if len(corners) else _calmest(tracks)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    reach = float(np.clip((high - low).max() / 2, *_REACH))
+    limits = []
+    for axis in (0, 1):
+        bounds = (float(low[axis]) - reach, float(high[axis]) + reach)
+        limits.append(robust_limits([corners[:, axis], *(t[:, axis] for t in tracks)], bounds))
+    return limits[0], limits[1]
+
+
+def _calmest(tracks: list[Array]) -> Array:
+    """Without soles: the central part of the track that wanders least."""
+    parts = [np.nanpercentile(t, (1, 99), axis=0) for t in tracks if np.isfinite(t).any()]
+    return min(parts, key=lambda part: float(np.ptp(part, axis=0).max()))
+
+
+def _fit(x: tuple[float, float], y: tuple[float, float], width: float) -> _View:
+    """Find the height of the drawing and widen the limits so that both scales are equal."""
+    inner = width - drawing.LEFT - drawing.RIGHT
+    height = float(np.clip(inner * (y[1] - y[0]) / (x[1] - x[0]), 1.3, min(inner, 5.0)))
+    half = max(x[1] - x[0], (y[1] - y[0]) * inner / height) / 2
+    x_centre, y_centre = sum(x) / 2, sum(y) / 2
+    return _View(
+        x=(x_centre - half, x_centre + half),
+        y=(y_centre - half * height / inner, y_centre + half * height / inner),
+        width=width,
+        height=height + drawing.BOTTOM + drawing.TOP,
+    )
+
+
+def _draw(scene: Scene, summary: Summary, ground: _Ground, view: _View) -> Any:
+    extent = view.x[1] - view.x[0]
+    unit, scale = ('mm', 1000.0) if extent < 2.0 else ('m', 1.0)
+    canvas = drawing.new_canvas(view.width, view.height)
+    (ax,) = drawing.place_axes(canvas, 1)
+    _draw_polygons(ax, ground, scale)
+    spread = {n: _spread(p[ground.shown]) for n, p in ground.points.items()}
+    for name, style in drawing.back_to_front(spread):
+        _draw_track(ax, ground.points[name][ground.shown] * scale, style, extent * scale)
+    _draw_smallest_margin(ax, scene, summary, ground, scale)
+    ax.set_xlim(view.x[0] * scale, view.x[1] * scale)
+    ax.set_ylim(view.y[0] * scale, view.y[1] * scale)
+    ax.set_xlabel(f'x in the world [{unit}]' if ground.frame == 'world' else f'x forward [{unit}]')
+    ax.set_ylabel(
+        f'y in the world [{unit}]' if ground.frame == 'world' else f'y to the left [{unit}]'
+    )
+    return canvas
+
+
+def _draw_polygons(ax: Any, ground: _Ground, scale: float) -> None:
+    colour = drawing.PLACEHOLDERS['sole']
+    outlines = ground.outlines
+    # In nif the soles move: many outlines overlap, so each is drawn lightly.
+    strength = 1.0 if ground.frame == 'world' else 0.5
+    for polygons, fill, line in ((outlines.polygons, 0.13, 0.3), (outlines.soles, 0.16, 0.6)):
+        if polygons:
+            closed = [Path(np.vstack([p, p[:1]]) * scale) for p in polygons]
+            path = Path.make_compound_path(*closed)
+            ax.add_patch(PathPatch(path, facecolor=colour, alpha=strength * fill, linewidth=0))
+            ax.add_patch(
+                PathPatch(path, fill=False, edgecolor=colour, alpha=strength * line, linewidth=0.8)
+            )
+
+
+def _draw_track(ax: Any, points: Array, style: LineStyle, view: float) -> None:
+    """Draw a line, or dots where a line would only be a scribble."""
+    steps = np.abs(np.diff(points, axis=0)).max(axis=1)
+    steps = steps[np.isfinite(steps)]
+    if len(steps) and float(np.median(steps)) <= _DOT_STEP * view:
+        kept = thinned_path(points, _POINTS)
+        ax.plot(points[kept, 0], points[kept, 1], **style.keywords())
+        return
+    dots = points[np.isfinite(points[:, 0])]
+    dots = dots[:: max(1, -(-len(dots) // _DOTS))]
+    if not len(dots):
+        return
+    path = Path(np.repeat(dots, 2, axis=0), np.tile([Path.MOVETO, Path.LINETO], len(dots)))
+    path.should_simplify = False
+    size = 2.2 if len(steps) else 6.0
+    ax.add_patch(
+        PathPatch(
+            path,
+            fill=False,
+            edgecolor=drawing.PLACEHOLDERS[style.colour],
+            linewidth=size,
+            capstyle='round',
+            alpha=0.6,
+        )
+    )
+
+
+def _draw_smallest_margin(
+    ax: Any, scene: Scene, summary: Summary, ground: _Ground, scale: float
+) -> None:
+    if summary.judged is None:
+        return
+    k = int(np.searchsorted(scene.timeline.time, summary.judged.smallest_margin_time))
+    ax.plot(*(ground.points[summary.judged.name][k] * scale), **drawing.ring())
+
+
+def _spread(points: Array) -> float:
+    finite = points[np.isfinite(points[:, 0])]
+    return (
+        float(np.ptp(np.percentile(finite, (5, 95), axis=0), axis=0).max()) if len(finite) else 0.0
+    )
+
+
+def _share_outside(points: Array, view: _View) -> float:
+    x, y = points[np.isfinite(points[:, 0])].T
+    inside = (view.x[0] <= x) & (x <= view.x[1]) & (view.y[0] <= y) & (y <= view.y[1])
+    return float(1 - inside.mean()) if len(x) else 0.0
+
+
+def _caption(summary: Summary, ground: _Ground) -> str:
+    if ground.frame == 'world':
+        text = 'In the world. The soles are drawn where they stood.'
+    else:
+        text = (
+            'In nif, which moves with the robot: x points forward, y to the left. The soles are '
+            f'drawn at up to {_SHOWN_IN_NIF} instants.'
+        )
+    if not ground.shown.all() and summary.judged is not None:
+        track = ground.points[summary.judged.name]
+        extent = float(np.ptp(track[np.isfinite(track[:, 0])], axis=0).max())
+        text += (
+            f' The whole track reaches over {mm(extent)}; shown are the {2 * _VIEW_RADIUS:.0f} m '
+            f'around the smallest margin at {instant(summary.judged.smallest_margin_time)}.'
+        )
+    return text

@@ -1,0 +1,144 @@
+"""The page: a summary and its figures in one self-contained HTML text."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from importlib import resources
+from typing import Any
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.report import formatting, statistics, verdict
+from izmp_dynamics.report.figure import Figure
+from izmp_dynamics.report.timeline import WINDOW
+
+try:
+    import jinja2
+    from markupsafe import Markup
+except ImportError as error:
+    raise MissingDependencyError(
+        'jinja2', 'Writing the report', 'pip install izmp_dynamics[offline]'
+    ) from error
+
+TEMPLATE = 'report.html.j2'
+
+_SYMBOLS = {'stable': '✓', 'marginal': '!', 'disturbed': '!', 'unstable': '✕', 'fell': '✕'}
+_NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kg|%)(?!\w)')
+_FIRST_REAL_STAMP = 100_000_000 * NANOSECONDS  # smaller stamps are a simulation's clock
+_RULES = {
+    'window': WINDOW,
+    'least_tolerance': statistics.TOLERANCE,
+    'stable_share': verdict.STABLE_SHARE,
+    'tipping_share': verdict.TIPPING_SHARE,
+    'fallen_height': verdict.FALLEN_HEIGHT,
+}
+
+
+def render(report: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
+    """Build the page.
+
+    Args:
+        report: what report.json holds (`Summary.as_dict`).
+        figures: name → figure, as `draw_figures` returns them.
+
+    Returns:
+        HTML; every text of `report` is escaped.
+    """
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_unbroken,
+    )
+    for name in ('mm', 'seconds', 'instant', 'percent', 'ratio', 'newtons', 'hertz', 'plain'):
+        environment.filters[name] = getattr(formatting, name)
+    environment.filters['sentence'] = lambda text: text[:1].upper() + text[1:]
+    environment.filters['trusted'] = Markup
+    source = resources.files(__package__).joinpath(TEMPLATE).read_text(encoding='utf-8')
+    html: str = environment.from_string(source).render(
+        report=report,
+        judged=report['tracks'].get(report['verdict']['judged_by']),
+        figures=figures,
+        cards=cards(report),
+        symbol=_SYMBOLS.get(report['verdict']['state'], '?'),
+        recorded=_recorded(report['start_stamp']),
+        rules=_RULES,
+    )
+    return html
+
+
+def _unbroken(value: Any) -> Any:
+    """Keep a number and its unit on one line."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _NUMBER_AND_UNIT.sub('\\1\u00a0\\2', value)
+    return value
+
+
+def cards(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Choose the figures of merit at the top of the page.
+
+    Args:
+        report: what report.json holds.
+
+    Returns:
+        (title, value, explanation) of each.
+    """
+    judged = report['tracks'].get(report['verdict']['judged_by'])
+    return [_margin_card(judged), _agreement_card(report), _force_card(report), _time_card(report)]
+
+
+def _margin_card(judged: Mapping[str, Any] | None) -> tuple[str, str, str]:
+    title = 'Smallest margin'
+    if judged is None:
+        return title, formatting.NOTHING, 'no support polygon to compare with'
+    usually = formatting.mm(judged['first_percentile_margin'])
+    when = formatting.instant(judged['smallest_margin_time'])
+    value = formatting.mm(judged['smallest_margin'])
+    return title, value, f'{judged["label"]} at {when}; 99 % of the time above {usually}'
+
+
+def _agreement_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
+    pairs = {(pair['first'], pair['second']): pair for pair in report['pairs'] if pair['count']}
+    for first in ('mr_ad', 'ir_md'):
+        if (first, 'cop') in pairs:
+            pair = pairs[first, 'cop']
+            label, largest = report['tracks'][first]['label'], formatting.mm(pair['largest'])
+            note = f'mean, {label}; at most {largest}'
+            return 'Gap |IZMP − CoP|', formatting.mm(pair['mean']), note
+    if ('mr_ad', 'ir_md') in pairs:
+        pair = pairs['mr_ad', 'ir_md']
+        note = f'mean; at most {formatting.mm(pair["largest"])}; no CoP was measured'
+        return 'Gap MR-AD to IR-MD', formatting.mm(pair['mean']), note
+    return 'Gap |IZMP − CoP|', formatting.NOTHING, 'no CoP was measured'
+
+
+def _force_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
+    title = 'Contact force / weight'
+    methods = [track for track in report['tracks'].values() if track['name'] != 'cop']
+    weight = formatting.newtons(report['weight'])
+    measured = report['measured_force']
+    feet = f'; feet measured {formatting.newtons(measured)}' if measured is not None else ''
+    if not methods:
+        return title, formatting.ratio(report['measured_over_weight']), f'weight {weight}{feet}'
+    track = methods[0]
+    force = formatting.newtons(track['mean_normal_force'])
+    value = formatting.ratio(track['force_over_weight'])
+    return title, value, f'{track["label"]} {force} of {weight}{feet}'
+
+
+def _time_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
+    judged = report['tracks'].get(report['verdict']['judged_by'])
+    evaluated = judged['evaluated_time'] if judged else 0.0
+    loaded = formatting.seconds(report['loaded_time'])
+    duration = formatting.seconds(report['duration'])
+    note = f'of {loaded} on the ground; recording {duration}, {report["instants"]} instants'
+    return 'Time evaluated', formatting.seconds(evaluated), note
+
+
+def _recorded(stamp: int | None) -> str:
+    """Date and time of the first instant; empty for a simulation's clock."""
+    if stamp is None or stamp < _FIRST_REAL_STAMP:
+        return ''
+    moment = datetime.fromtimestamp(stamp // NANOSECONDS, tz=timezone.utc)
+    return moment.strftime('%Y-%m-%d %H:%M:%S UTC')

@@ -1,0 +1,177 @@
+"""What the report needs of an evaluation, seen from the ground: computed once, used by all."""
+
+from functools import cached_property
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.report.timeline import Indices, Mask, Timeline
+from izmp_dynamics.stability.evaluation import Evaluation, Foot
+
+LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
+
+_POLYGON_SAMPLES = 200
+_HEIGHT_REFERENCE_TIME = 1.0  # [s] from whose start the initial height of the COM is taken
+_DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
+
+
+class Scene:
+    """An evaluation in ground coordinates (nif: z along the ground normal, x forward).
+
+    Attributes:
+        evaluation: what is shown.
+        timeline: its instants.
+        names: the wrench sources, as the evaluation orders them.
+        loaded: (K,) whether any foot carries load.
+    """
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        self.timeline = Timeline.of(evaluation.stamps)
+        self.names = tuple(evaluation.tracks)
+        self.loaded: Mask = np.zeros(len(evaluation.stamps), dtype=bool)
+        for foot in evaluation.feet:
+            self.loaded |= np.asarray(foot.loaded, dtype=bool)
+
+    @property
+    def weight(self) -> float:
+        """The robot's weight m·g [N]."""
+        return self.evaluation.total_mass * self.evaluation.gravity
+
+    @cached_property
+    def nif_R_root(self) -> Array:
+        """(K, 3, 3) rotations from the root frame to nif."""
+        return self.evaluation.nif_R_root()
+
+    @cached_property
+    def points(self) -> dict[str, Array]:
+        """Track name → (K, 2) point in nif [m]; a point that is not finite is NaN."""
+        found = {}
+        for name, track in self.evaluation.tracks.items():
+            xy = np.einsum('kij,kj->ki', self.nif_R_root[:, :2], track.point)
+            xy[~np.isfinite(xy).all(axis=1)] = np.nan
+            found[name] = xy
+        return found
+
+    @cached_property
+    def normal_forces(self) -> dict[str, Array]:
+        """Track name → (K,) contact force along the ground normal [N]."""
+        normal = self.evaluation.normal
+        return {
+            name: np.einsum('ki,ki->k', normal, track.wrench[:, :3])
+            for name, track in self.evaluation.tracks.items()
+        }
+
+    @cached_property
+    def measured_force(self) -> Array:
+        """(K,) sum of the feet's measured normal forces [N]; NaN unless every foot measures."""
+        feet = self.evaluation.feet
+        if feet and all(np.isfinite(foot.normal_force).any() for foot in feet):
+            total: Array = np.sum([foot.normal_force for foot in feet], axis=0)
+            return total
+        nothing = np.full(len(self.loaded), np.nan)
+        return self.normal_forces.get('cop', nothing)
+
+    @cached_property
+    def load_split(self) -> Array:
+        """(K,) (F_left − F_right)/(F_left + F_right) of two feet; NaN for any other number.
+
+        'Left' is the foot farther along y of nif, whatever the feet are called. A force sensor
+        that reads a pull counts as zero.
+        """
+        nothing = np.full(len(self.loaded), np.nan)
+        if len(self.evaluation.feet) != 2:
+            return nothing
+        left, right = sorted(self.evaluation.feet, key=self._mean_lateral, reverse=True)
+        forces = [np.maximum(foot.normal_force, 0.0) for foot in (left, right)]
+        total = forces[0] + forces[1]
+        carries = total > 0.1 * self.weight
+        np.divide(forces[0] - forces[1], total, out=nothing, where=carries)
+        return nothing
+
+    def _mean_lateral(self, foot: Foot) -> float:
+        lateral = self.soles_in_nif(foot, self.sampled(np.isfinite(foot.normal_force)))[..., 1]
+        lateral = lateral[np.isfinite(lateral)]
+        return float(lateral.mean()) if lateral.size else 0.0
+
+    @cached_property
+    def height(self) -> Array:
+        """(K,) height of the COM over the ground [m].
+
+        The ground is the evaluation's plane or, where no foot defines one, the lowest sole corner.
+        """
+        normal = self.evaluation.normal
+        ground = np.einsum('ki,ki->k', normal, self.evaluation.ground_point)
+        unknown = np.flatnonzero(~np.isfinite(ground))
+        for foot in self.evaluation.feet:
+            corners = np.einsum('ki,kvi->kv', normal[unknown], foot.sole[unknown])
+            if corners.shape[1]:
+                ground[unknown] = np.fmin(ground[unknown], np.fmin.reduce(corners, axis=1))
+        height: Array = np.einsum('ki,ki->k', normal, self.evaluation.com) - ground
+        return height
+
+    @cached_property
+    def initial_height(self) -> float:
+        """Median height of the COM during the first second that has one [m]; NaN without any."""
+        known = np.flatnonzero(np.isfinite(self.height))
+        if not len(known):
+            return float('nan')
+        time = self.timeline.time[known]
+        return float(np.median(self.height[known[time <= time[0] + _HEIGHT_REFERENCE_TIME]]))
+
+    @property
+    def time_constant(self) -> float:
+        """Time constant √(h/g) [s] of the inverted pendulum of the COM's initial height."""
+        if not self.initial_height > 0:
+            return _DEFAULT_TIME_CONSTANT
+        return float(np.sqrt(self.initial_height / self.evaluation.gravity))
+
+    @cached_property
+    def room(self) -> float:
+        """Median over time of half the smallest width of the support polygon [m].
+
+        No point can be farther inside. NaN without a loaded foot.
+        """
+        samples = self.sampled(self.loaded)
+        feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
+        if not len(samples) or not feet:
+            return float('nan')
+        corners = []
+        for foot in feet:
+            sole = self.soles_in_nif(foot, samples)
+            corners.append(np.where(foot.loaded[samples, None, None], sole, np.nan))
+        smallest = _smallest_width(np.concatenate(corners, axis=1))
+        smallest = smallest[np.isfinite(smallest)]
+        return float(np.median(smallest)) / 2 if len(smallest) else float('nan')
+
+    def soles_in_nif(self, foot: Foot, instants: Indices) -> Array:
+        """Corners of the foot's sole at `instants` (S,): (S, V, 2) in nif [m]."""
+        corners: Array = np.einsum(
+            'kij,kvj->kvi', self.nif_R_root[instants, :2], foot.sole[instants]
+        )
+        return corners
+
+    def sampled(self, mask: Mask, count: int = _POLYGON_SAMPLES) -> Indices:
+        """Pick at most `count` instants of `mask` (K,), evenly."""
+        found = np.flatnonzero(mask)
+        if len(found) <= count:
+            return found
+        picked: Indices = found[np.linspace(0, len(found) - 1, count).round().astype(np.intp)]
+        return picked
+
+
+def _smallest_width(corners: Array) -> Array:
+    """Smallest width (S,) of the convex hull of `corners` (S, C, 2); NaN corners don't count.
+
+    The width of a polygon is smallest across one of its edges, and every edge of the hull joins
+    two corners.
+    """
+    first, second = np.triu_indices(corners.shape[1], k=1)
+    edge = corners[:, second] - corners[:, first]
+    across = np.stack([-edge[..., 1], edge[..., 0]], axis=-1)
+    length = np.linalg.norm(across, axis=-1, keepdims=True)
+    across = np.divide(across, length, out=np.full_like(across, np.nan), where=length > 0)
+    along = np.einsum('sci,sei->sce', corners, across)
+    width = np.fmax.reduce(along, axis=1) - np.fmin.reduce(along, axis=1)
+    smallest: Array = np.fmin.reduce(width, axis=1)
+    return smallest

@@ -1,0 +1,284 @@
+"""Figures over time: coordinates, margin, contact force and the gap between IZMP and CoP."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.report import drawing
+from izmp_dynamics.report.decimation import envelope, robust_limits, share_outside
+from izmp_dynamics.report.figure import Figure, legend_of
+from izmp_dynamics.report.formatting import newtons
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.statistics import TrackStatistics, label_of
+from izmp_dynamics.report.summary import Summary
+
+_BINS_PER_INCH = 85
+_MARKED_BINS = 600  # resolution of the marks of outside intervals
+_FORCE_VIEW = (-0.25, 3.0)  # in multiples of the weight
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """One pair of axes.
+
+    Attributes:
+        label: label of the y axis, with its unit.
+        signals: name → (K,) values in that unit.
+        bounds: limits that outliers must not push the view beyond; None for none.
+        decorate: draws behind the signals.
+        include: values that are always in view.
+    """
+
+    label: str
+    signals: Mapping[str, Array]
+    bounds: tuple[float, float] | None = None
+    decorate: Callable[[Any], None] | None = None
+    include: tuple[float, ...] = ()
+
+
+def coordinates(scene: Scene) -> Figure | None:
+    """Draw x and y of every track in nif; None without any point."""
+    panels = []
+    for axis, label in enumerate(('x forward [mm]', 'y to the left [mm]')):
+        signals = {name: 1000.0 * points[:, axis] for name, points in scene.points.items()}
+        panels.append(_Panel(label, signals, _sole_bounds(scene, axis)))
+    if not _any_value(panels[0].signals):
+        return None
+    drawn = _draw(scene, 'coordinates', panels, 'x and y of the IZMP over time')
+    return Figure(
+        name='coordinates',
+        title='IZMP over time',
+        svgs=drawn.svgs,
+        legend=legend_of(scene, scene.names),
+        caption='In nif: origin at the root, x in its sagittal plane, z along the ground normal.',
+        height=drawn.height,
+        out_of_view=drawn.hidden,
+    )
+
+
+def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | None:
+    """Draw the signed margin with the intervals outside; None without any margin.
+
+    Args:
+        scene: what is shown.
+        summary: its numbers.
+        beside: the figure in the column next to this one; None when there is none.
+    """
+    signals = {n: 1000.0 * t.margin for n, t in scene.evaluation.tracks.items()}
+    judged = summary.judged
+    if not _any_value(signals) or judged is None:
+        return None
+    room = 1000.0 * summary.verdict.room if np.isfinite(summary.verdict.room) else 50.0
+    largest = float(np.fmax.reduce(np.concatenate([*signals.values()])))
+    panel = _Panel(
+        'margin [mm]',
+        signals,
+        (-3.0 * room, max(largest, room)),
+        lambda ax: _decorate_margin(ax, scene, judged),
+        include=(-0.06 * room,),
+    )
+    drawn = _draw(scene, 'margin', [panel], 'Signed margin over time', beside)
+    legend, caption = legend_of(scene, scene.names), 'Positive inside, negative outside.'
+    if judged.outside_time > 0:
+        legend += ((drawing.patch_sample('outside'), 'outside'),)
+        caption += (
+            f' The bar at the bottom marks every interval of {judged.label} outside, the shading '
+            'the sustained ones.'
+        )
+    legend += ((drawing.ring_sample(), 'smallest margin'),)
+    title = 'Distance to the edge of the support polygon'
+    return Figure('margin', title, drawn.svgs, legend, caption, drawn.height, drawn.hidden)
+
+
+def contact_force(scene: Scene, summary: Summary) -> Figure | None:
+    """Draw the force along the normal of every method, as measured, and the weight."""
+    signals = {n: f for n, f in scene.normal_forces.items() if n != 'cop'}
+    if np.isfinite(scene.measured_force).any():
+        signals['measured'] = scene.measured_force
+    if not _any_value(signals):
+        return None
+    weight = scene.weight
+    panel = _Panel(
+        'force [N]',
+        signals,
+        (_FORCE_VIEW[0] * weight, _FORCE_VIEW[1] * weight) if weight > 0 else None,
+        lambda ax: ax.axhline(weight, zorder=3, **drawing.STYLES['weight'].keywords()),
+        include=(0.9 * weight, 1.1 * weight),
+    )
+    drawn = _draw(scene, 'force', [panel], 'Contact force over time')
+    extra = [('weight', f'weight m·g = {newtons(weight)}')]
+    if 'measured' in signals:
+        extra.insert(0, ('measured', 'measured by the feet'))
+    return Figure(
+        name='force',
+        title='Contact force along the ground normal',
+        svgs=drawn.svgs,
+        legend=legend_of(scene, signals)
+        + tuple((drawing.legend_svg(drawing.STYLES[name]), text) for name, text in extra),
+        caption='The mean over time of a robot that stays up equals its weight.',
+        height=drawn.height,
+        out_of_view=drawn.hidden,
+    )
+
+
+def gap(scene: Scene, summary: Summary) -> Figure | None:
+    """Draw the distance of each IZMP from the CoP, else of the methods from each other."""
+    names = list(scene.names)
+    reference = 'cop' if 'cop' in names else names[-1] if len(names) > 1 else None
+    if reference is None:
+        return None
+    signals = {
+        name: 1000.0 * np.hypot(*(scene.points[name] - scene.points[reference]).T)
+        for name in names
+        if name != reference
+    }
+    if not _any_value(signals):
+        return None
+    panel = _Panel('distance [mm]', signals, (0.0, _gap_view(summary, signals)), include=(0.0,))
+    drawn = _draw(scene, 'gap', [panel], 'Distance between IZMP and CoP over time')
+    return Figure(
+        name='gap',
+        title=f'Gap between IZMP and {label_of(reference)}',
+        svgs=drawn.svgs,
+        legend=legend_of(scene, signals),
+        caption=(
+            'Without other contacts the IZMP is the CoP: a lasting gap is an error of model or '
+            'signals, a sudden one a push.'
+            if reference == 'cop'
+            else 'No CoP was measured, so the methods are compared with each other.'
+        ),
+        height=drawn.height,
+        out_of_view=drawn.hidden,
+    )
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    svgs: tuple[str, ...]
+    height: float
+    hidden: dict[str, float]
+
+
+def _draw(
+    scene: Scene, name: str, panels: list[_Panel], description: str, beside: Figure | None = None
+) -> _Drawn:
+    """Draw the panels below each other at each width, and find what the limits hide."""
+    limits = [_panel_limits(panel) for panel in panels]
+    if beside is not None:
+        sizes = [(drawing.HALF, beside.height)]
+    else:
+        sizes = [
+            (w, 0.6 + h * len(panels)) for w, h in ((drawing.WIDE, 2.1), (drawing.NARROW, 1.8))
+        ]
+    svgs = []
+    for width, height in sizes:
+        canvas = drawing.new_canvas(width, height)
+        axes = drawing.place_axes(canvas, len(panels))
+        for ax, panel, (low, high) in zip(axes, panels, limits, strict=True):
+            _draw_panel(ax, scene, panel, round(_BINS_PER_INCH * width))
+            ax.set_ylim(low, high)
+            ax.set_ylabel(panel.label)
+        duration = scene.timeline.duration
+        axes[-1].set_xlim((0.0, duration) if duration > 0 else (-0.5, 0.5))
+        axes[-1].set_xlabel('time [s]')
+        canvas.align_ylabels(axes)
+        svgs.append(drawing.to_svg(canvas, f'{name}-{round(10 * width)}', description))
+    hidden: dict[str, float] = {}
+    for panel, view in zip(panels, limits, strict=True):
+        for signal, values in panel.signals.items():
+            hidden[signal] = max(hidden.get(signal, 0.0), share_outside(values, view))
+    return _Drawn(tuple(svgs), sizes[0][1], hidden)
+
+
+def _panel_limits(panel: _Panel) -> tuple[float, float]:
+    low, high = robust_limits(panel.signals.values(), panel.bounds)
+    return min(low, *panel.include, high), max(high, *panel.include, low)
+
+
+def _draw_panel(ax: Any, scene: Scene, panel: _Panel, bins: int) -> None:
+    if panel.decorate:
+        panel.decorate(ax)
+    spread = {name: _spread(values) for name, values in panel.signals.items()}
+    for name, style in drawing.back_to_front(spread):
+        time, values = envelope(scene.timeline, panel.signals[name], bins)
+        known = np.isfinite(values)
+        lonely = known.copy()
+        lonely[1:] &= ~known[:-1]
+        lonely[:-1] &= ~known[1:]
+        marker = {'marker': '.', 'markersize': 2.5} if 10 * lonely.sum() > known.sum() else {}
+        ax.plot(time, values, **style.keywords(), **marker)
+
+
+def _decorate_margin(ax: Any, scene: Scene, judged: TrackStatistics) -> None:
+    colour = drawing.PLACEHOLDERS['outside']
+    for excursion in judged.excursions:
+        end = excursion.start + excursion.duration
+        ax.axvspan(excursion.start, end, color=colour, alpha=0.18, linewidth=0)
+    ax.axhline(0.0, color=drawing.PLACEHOLDERS['ink'], linewidth=1.0, zorder=1.5)
+    spans = _outside_spans(scene, judged.name)
+    if spans:
+        ax.broken_barh(
+            spans, (0.0, 0.03), transform=ax.get_xaxis_transform(), color=colour, linewidth=0
+        )
+    ax.plot(judged.smallest_margin_time, 1000.0 * judged.smallest_margin, **drawing.ring())
+
+
+def _outside_spans(scene: Scene, name: str) -> list[tuple[float, float]]:
+    """Intervals outside as (start, length) [s], at least as long as they can be seen."""
+    values = scene.evaluation.tracks[name].margin
+    first, last = scene.timeline.runs(scene.loaded & (values < 0))
+    if not len(first) or scene.timeline.duration == 0:
+        return []
+    width = scene.timeline.duration / _MARKED_BINS
+    time = np.append(scene.timeline.time, scene.timeline.duration)
+    steps = np.zeros(_MARKED_BINS + 2)
+    np.add.at(steps, (time[first] / width).astype(np.intp), 1)
+    np.add.at(steps, (time[last] / width).astype(np.intp) + 1, -1)
+    marked = np.concatenate([[False], np.cumsum(steps) > 0, [False]])
+    edges = np.flatnonzero(np.diff(marked))
+    return [
+        (float(start) * width, float(stop - start) * width)
+        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+    ]
+
+
+def _sole_bounds(scene: Scene, axis: int) -> tuple[float, float] | None:
+    """Bounds [mm] around the loaded soles, or around the calmest track without soles."""
+    known: list[Array] = []
+    samples = scene.sampled(scene.loaded)
+    for foot in scene.evaluation.feet:
+        corners = scene.soles_in_nif(foot, samples[foot.loaded[samples]])[..., axis]
+        known.append(corners[np.isfinite(corners)])
+    corners = np.concatenate([np.empty(0), *known])
+    if not corners.size:
+        tracks = [points[:, axis] for points in scene.points.values()]
+        tracks = [track[np.isfinite(track)] for track in tracks if np.isfinite(track).any()]
+        corners = np.percentile(min(tracks, key=_spread), (1, 99)) if tracks else corners
+    if not corners.size:
+        return None
+    low, high = 1000.0 * float(corners.min()), 1000.0 * float(corners.max())
+    reach = 0.5 * max(high - low, 100.0)
+    return low - reach, high + reach
+
+
+def _gap_view(summary: Summary, signals: Mapping[str, Array]) -> float:
+    """Upper bound of the gap's view [mm]: the room, or what the calmest method needs."""
+    calmest = min(
+        float(np.percentile(values[np.isfinite(values)], 99.5))
+        for values in signals.values()
+        if np.isfinite(values).any()
+    )
+    room = 1000.0 * summary.verdict.room
+    return max(3.0 * calmest, room if np.isfinite(room) else 0.0, 0.1)
+
+
+def _spread(values: Array) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.ptp(np.percentile(finite, (5, 95)))) if finite.size else 0.0
+
+
+def _any_value(signals: Mapping[str, Array]) -> bool:
+    return any(np.isfinite(values).any() for values in signals.values())

@@ -1,0 +1,88 @@
+"""Write report.html and report.json, whole or not at all."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.summary import Summary, summarise
+from izmp_dynamics.stability.evaluation import Evaluation
+
+FORMAT = 'izmp_dynamics report 1'
+
+
+class ReportError(IzmpError):
+    """The report cannot be written."""
+
+
+@dataclass(frozen=True)
+class ReportPaths:
+    """Where the report is, and what it says.
+
+    Attributes:
+        html: the page.
+        json: the same numbers for programs.
+        summary: what both were made from.
+    """
+
+    html: Path
+    json: Path
+    summary: Summary
+
+
+def write_report(evaluation: Evaluation, folder: Path) -> ReportPaths:
+    """Write report.html and report.json into `folder`; existing ones are replaced.
+
+    The page is self-contained: it needs no network, no script and no other file. The same
+    evaluation gives the same bytes.
+
+    Args:
+        evaluation: what to report.
+        folder: made if it does not exist.
+
+    Returns:
+        the paths of the two files and the summary.
+
+    Raises:
+        MissingDependencyError: matplotlib or jinja2 is not installed.
+        ReportError: the files cannot be written.
+    """
+    # Here, because matplotlib takes long to import and not everybody wants a report.
+    from izmp_dynamics.report.figures import draw_figures
+    from izmp_dynamics.report.page import render
+
+    scene = Scene(evaluation)
+    summary = summarise(scene)
+    figures = draw_figures(scene, summary)
+    report = {'format': FORMAT, **summary.as_dict()}
+    report['out_of_view'] = {name: dict(f.out_of_view) for name, f in figures.items()}
+    text = json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
+    html, data = Path(folder) / 'report.html', Path(folder) / 'report.json'
+    _write_all({html: render(report, figures), data: text})
+    return ReportPaths(html, data, summary)
+
+
+def _write_all(texts: Mapping[Path, str]) -> None:
+    """Write every file beside its place first, then move all of them there."""
+    written: dict[Path, Path] = {}
+    try:
+        for path, text in texts.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.name}.')
+            written[path] = Path(name)
+            with open(handle, 'w', encoding='utf-8') as file:
+                file.write(text)
+            os.chmod(name, 0o644)
+        for path, temporary in written.items():
+            os.replace(temporary, path)
+    except OSError as error:
+        folder = next(iter(texts)).parent
+        reason = error.strerror or str(error)
+        raise ReportError(f"The report cannot be written to '{folder}': {reason}.") from error
+    finally:
+        for temporary in written.values():
+            temporary.unlink(missing_ok=True)
