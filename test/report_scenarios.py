@@ -45,7 +45,7 @@ def standing(duration=10.0, rate=125.0, seed=1, offset=None, cop_limit=None):
     time = np.arange(round(duration * rate) + 1) / rate
     sway = np.stack([0.03 + 0.02 * np.sin(1.3 * time), 0.06 * np.sin(2.1 * time)], axis=1)
     cop = sway
-    soles = [np.tile(SOLE + [0.0, side * STANCE], (len(time), 1, 1)) for side in (1, -1)]
+    soles = [np.tile(SOLE + np.array([0.0, side * STANCE]), (len(time), 1, 1)) for side in (1, -1)]
     loaded = [np.ones(len(time), dtype=bool)] * 2
     izmp = cop + 0.0003 * rng.standard_normal(cop.shape)
     if offset is not None:
@@ -82,9 +82,10 @@ def assemble(time, com_xy, points, soles, loaded, rng):
     angles = TILT * np.sin(np.outer(time, [2.8, 1.9, 0.9]))
     R = _rotations(angles)
     p = com + np.array([-0.02, 0.0, -0.05])
-    into_root = lambda x: np.einsum(
-        'kji,k...j->k...i', R, x - p.reshape(n, *[1] * (x.ndim - 2), 3)
-    )  # noqa: E731
+
+    def into_root(x):
+        return np.einsum('kji,k...j->k...i', R, x - p.reshape(n, *[1] * (x.ndim - 2), 3))
+
     normal = R[:, 2, :].copy()
     acceleration = (
         np.gradient(np.gradient(com_xy, time, axis=0), time, axis=0) if n > 1 else 0 * com_xy
