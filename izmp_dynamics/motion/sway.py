@@ -45,6 +45,7 @@ class SwayParameters:
         lateral: amplitude of the pelvis to the sides [m].
         fore_aft: amplitude of the pelvis along x [m].
         squat: how far the pelvis goes down [m].
+        squat_back: how far it goes back meanwhile, as the knees come forward [m].
         turn: amplitudes of the pelvis' roll (lateral), pitch (fore-aft) and yaw (lateral) [rad].
         stand: time of standing before and after [s].
         period: of one swing to both sides, or fore and aft [s].
@@ -56,6 +57,7 @@ class SwayParameters:
     lateral: float = 0.05
     fore_aft: float = 0.025
     squat: float = 0.12
+    squat_back: float = 0.05
     turn: tuple[float, float, float] = (0.04, 0.06, 0.12)
     stand: float = 0.5
     period: float = 1.75
@@ -148,7 +150,7 @@ def _pelvis(parameters: SwayParameters, course: dict[str, Array]) -> tuple[Array
     """Offset (T, 3) of the pelvis from where it stands [m], and its rotation (T, 3, 3)."""
     offset = np.stack(
         [
-            parameters.fore_aft * course['fore_aft'],
+            parameters.fore_aft * course['fore_aft'] - parameters.squat_back * course['squat'],
             parameters.lateral * course['lateral'],
             -parameters.squat * course['squat'],
         ],
