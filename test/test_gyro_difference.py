@@ -102,12 +102,15 @@ def test_a_padded_window_equals_the_whole_bit_by_bit(seed, method, first) -> Non
         )
 
 
-def test_non_finite_samples_are_invalid() -> None:
+@pytest.mark.parametrize('wild', [np.nan, np.inf, -np.inf, 1e300])
+def test_samples_that_are_not_usable_are_invalid(wild: float) -> None:
     stamps = clock(20)
     omega, _, _, force = motion(stamps)
-    omega[10] = np.nan
+    omega[10] = wild
     state, _ = GyroDifference(ARM, 0.002).batch(stamps, omega, force)
-    assert set(stamps[[9, 10, 11]]) == set(state.stamps[~state.valid])
+    if not np.isfinite(wild):
+        assert set(stamps[[9, 10, 11]]) == set(state.stamps[~state.valid])
+    assert np.isfinite(state.proper_acceleration[state.valid]).all()
 
 
 def test_latency_is_what_it_says() -> None:

@@ -19,6 +19,7 @@ from izmp_dynamics.sensing.differences import (
     contiguous,
     local_polynomial,
 )
+from izmp_dynamics.sensing.imu import finite_or_nan
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.sensing.sample_window import SampleWindow
 from izmp_dynamics.sensing.stamps import StampVerdict, Verdicts, nanoseconds, screen_stamps
@@ -130,7 +131,8 @@ class GyroDifference:
         omega, force = samples[:, :3], samples[:, 3:]
         alpha, exists = self._quotient(stamps, omega)
         arm = self.p_imu_in_root
-        phi = force - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
+        with np.errstate(over='ignore', invalid='ignore'):
+            phi = force - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
         return root_state(stamps, omega, alpha, phi), exists
 
     def _quotient(self, stamps: Stamps, omega: Array) -> tuple[Array, Mask]:
@@ -166,4 +168,4 @@ def _samples(angular_velocity: Array, specific_force: Array, rows: int) -> Array
     ):
         if np.shape(value) != (rows, 3):
             raise ShapeError(name, f'({rows}, 3)', np.shape(value))
-    return np.hstack([angular_velocity, specific_force]).astype(np.float64)
+    return finite_or_nan(np.hstack([angular_velocity, specific_force]))

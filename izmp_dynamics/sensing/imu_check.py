@@ -1,0 +1,198 @@
+"""What drivers get wrong about an IMU: gravity removed, units that are not SI, no orientation.
+
+`check_imu` looks at a stretch of a log before it is evaluated. What would falsify every result
+ends in a `SensingError` that says what to change; what is only odd ends in a remark.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.conventions import GRAVITY, Array, Stamps, seconds
+from izmp_dynamics.errors import SensingError
+from izmp_dynamics.sensing.differences import Mask
+from izmp_dynamics.sensing.imu import check_shapes, rotations
+
+FASTEST_GYROSCOPE = 36.0
+"""No gyroscope of this class measures faster [rad/s]; full scale is 2000 °/s = 35 rad/s."""
+
+TILT_LIMIT = np.radians(20.0)
+"""Angle between measured and claimed vertical from which on the orientation is doubted [rad]."""
+
+REMEDY_GRAVITY_REMOVED = (
+    'let the driver publish the specific force (in xsens drivers the output Acceleration, not '
+    'FreeAcceleration; on a BNO055 the raw accelerometer, not linear_acceleration; in '
+    'simulators the IMU with gravity), or set imu.gravity_removed: true in the robot file, which '
+    'adds gravity back and needs the orientation of the IMU'
+)
+
+REMEDY_DEGREES = 'its unit is °/s and not rad/s; let the driver publish rad/s (REP 103)'
+
+
+@dataclass(frozen=True)
+class ImuVerdict:
+    """An IMU whose signals can be used.
+
+    Attributes:
+        oriented: whether its orientation can be used.
+        remarks: what is odd but usable: one sentence each.
+    """
+
+    oriented: bool
+    remarks: tuple[str, ...]
+
+
+def check_imu(
+    stamps: Stamps,
+    angular_velocity: Array,
+    linear_acceleration: Array,
+    orientation_xyzw: Array | None = None,
+    gravity_removed: bool = False,
+    gravity: float = GRAVITY,
+) -> ImuVerdict:
+    """Refuse an IMU whose signals are not what they should be; all in sensor axes.
+
+    Args:
+        stamps: (T,) a stretch of the log, some seconds or all of it [ns].
+        angular_velocity: (T, 3).
+        linear_acceleration: (T, 3).
+        orientation_xyzw: (T, 4), or None if the driver says that there is none.
+        gravity_removed: what the robot file says.
+        gravity: magnitude at the place [m/s²].
+
+    Raises:
+        SensingError: no finite sample, wrong units, gravity removed, or not removed although the
+            robot file says so, or not to be added back without an orientation. The message
+            states the remedy.
+    """
+    check_shapes(len(stamps), angular_velocity, linear_acceleration, orientation_xyzw)
+    finite = np.isfinite(np.hstack([angular_velocity, linear_acceleration])).all(axis=1)
+    if not finite.any():
+        raise SensingError(f'None of the {len(stamps)} IMU samples is finite.')
+    force, omega = linear_acceleration[finite], angular_velocity[finite]
+    _check_force(force, gravity_removed, gravity)
+    speed = np.linalg.norm(omega, axis=1)
+    _check_range(speed)
+    verdict = ImuVerdict(False, ())
+    if orientation_xyzw is not None:
+        stamps, quaternions = np.asarray(stamps)[finite], np.asarray(orientation_xyzw)[finite]
+        verdict = _judge_orientation(stamps, quaternions, speed, force, gravity_removed, gravity)
+    if gravity_removed and not verdict.oriented:
+        reason = ' '.join(verdict.remarks) or 'The IMU states no orientation.'
+        raise SensingError(
+            f'{reason} Without it gravity cannot be added back (imu.gravity_removed is true); '
+            'let the driver publish the specific force or the orientation.'
+        )
+    return verdict
+
+
+def _judge_orientation(
+    stamps: Stamps,
+    quaternions: Array,
+    speed: Array,
+    force: Array,
+    gravity_removed: bool,
+    gravity: float,
+) -> ImuVerdict:
+    R, good = rotations(quaternions)
+    if not good.any():
+        return ImuVerdict(False, (_no_orientation(quaternions),))
+    if _is_placeholder(quaternions, speed):
+        return ImuVerdict(
+            False,
+            (
+                'The orientation of the IMU never changes although it turns, so it is a '
+                'placeholder and is not used; drivers mark it by orientation_covariance[0] = -1.',
+            ),
+        )
+    _check_unit(speed, _turning_rate(stamps, R, good))
+    if gravity_removed:
+        return ImuVerdict(True, ())
+    in_world = np.einsum('tij,tj->ti', R[good], force[good])
+    return ImuVerdict(True, _tilt_remark(in_world, gravity))
+
+
+def _is_placeholder(quaternions: Array, speed: Array) -> bool:
+    constant = len(quaternions) > 1 and not np.any(np.ptp(quaternions, axis=0))
+    return constant and float(np.median(speed)) > 0.01
+
+
+def _check_force(force: Array, gravity_removed: bool, gravity: float) -> None:
+    """Judge the magnitude of the accelerometer; its median is robust against impacts."""
+    magnitude = float(np.median(np.linalg.norm(force, axis=1)))
+    steady = float(np.linalg.norm(np.median(force, axis=0)))
+    found = f'The accelerometer of the IMU reads {magnitude:.3g} m/s² in the median'
+    if gravity_removed:
+        if steady > 0.5 * gravity:
+            raise SensingError(
+                f'{found}, so it does contain gravity; set imu.gravity_removed: false.'
+            )
+        return
+    if 0.5 * gravity <= magnitude <= 1.5 * gravity:
+        return
+    if 0.8 <= magnitude <= 1.2 and steady >= 0.8 * magnitude:
+        raise SensingError(
+            f'{found} in a steady direction: that is 1 g, so its unit is g and not m/s²; '
+            'let the driver publish m/s² (REP 103).'
+        )
+    if magnitude < 0.5 * gravity:
+        raise SensingError(
+            f'{found} instead of about {gravity:.3g}: gravity has been removed. '
+            f'Remedy: {REMEDY_GRAVITY_REMOVED}.'
+        )
+    raise SensingError(
+        f'{found} instead of about {gravity:.3g}: check its unit (m/s², not mm/s² or counts) and '
+        'that gravity is not added twice.'
+    )
+
+
+def _check_range(speed: Array) -> None:
+    """Judge the unit of the gyroscope by what such sensors can measure."""
+    if float(np.percentile(speed, 99.0)) > FASTEST_GYROSCOPE:
+        raise SensingError(
+            f'The gyroscope of the IMU reads up to {speed.max():.3g} rad/s, faster than any '
+            f'such sensor: {REMEDY_DEGREES}.'
+        )
+
+
+def _check_unit(speed: Array, turning: float) -> None:
+    """Judge the unit of the gyroscope by the rate at which the orientation turns."""
+    ratio = float(np.sqrt(np.mean(speed * speed))) / max(turning, 0.01)
+    if 40.0 < ratio < 80.0:
+        raise SensingError(
+            f'The gyroscope of the IMU reads {ratio:.0f} times the rate at which its '
+            f'orientation turns: {REMEDY_DEGREES}.'
+        )
+
+
+def _turning_rate(stamps: Stamps, R: Array, good: Mask) -> float:
+    """Root mean square of the rate at which the orientation turns [rad/s]; 0 if unknown."""
+    times = seconds(np.asarray(stamps)[good])
+    steps = np.diff(times)
+    if not len(steps) or steps.min() <= 0.0:
+        return 0.0
+    turned = Rotation.from_matrix(np.swapaxes(R[good][:-1], 1, 2) @ R[good][1:]).magnitude()
+    return float(np.sqrt(np.sum(turned**2 / steps) / np.sum(steps)))
+
+
+def _no_orientation(quaternions: Array) -> str:
+    if not np.any(quaternions):
+        return 'The IMU states no orientation: all its quaternions are zero.'
+    return (
+        'The IMU states no usable orientation: none of its quaternions has the norm one '
+        f'(the first is {np.array2string(quaternions[0], precision=3)}).'
+    )
+
+
+def _tilt_remark(force_in_world: Array, gravity: float) -> tuple[str, ...]:
+    """Compare the direction of the specific force, on average, with the world's vertical."""
+    mean = force_in_world.mean(axis=0)
+    angle = float(np.arctan2(np.linalg.norm(mean[:2]), mean[2]))
+    if angle <= TILT_LIMIT or np.linalg.norm(mean) < 0.5 * gravity:
+        return ()
+    return (
+        f'The orientation of the IMU does not fit its accelerometer: on average the specific '
+        f'force is {np.degrees(angle):.0f}° off the vertical. Check that the quaternion is in the '
+        'order x, y, z, w, takes the sensor to the world, and that z of the world is up.',
+    )
