@@ -110,5 +110,9 @@ def _audit_mass(urdf: Urdf) -> Iterator[Problem]:
 
 def _carries_mass(urdf: Urdf, link: str) -> bool:
     """Whether a massive link is fixed to `link`, which has no <inertial> itself."""
-    fixed = (urdf.robot.link_map[name] for name in urdf.reachable([link], 'fixed'))
-    return any(carried.inertial is not None and carried.inertial.mass for carried in fixed)
+    carried = urdf.reachable([link], 'fixed')
+    return any(
+        part.inertial is not None and part.inertial.mass
+        for part in urdf.robot.links
+        if part.name in carried
+    )

@@ -161,7 +161,7 @@ class RobotModel:
         batch = np.ascontiguousarray(q, dtype=np.float64)
         if batch.shape[-1:] != (self.dof,) or batch.ndim > 2:
             raise ShapeError('q', f'({self.dof},) or (T, {self.dof})', batch.shape)
-        return batch.reshape(-1, self.dof), batch.ndim == 1
+        return (batch[None], True) if batch.ndim == 1 else (batch, False)
 
 
 def load_model(urdf: str | Path | Urdf, root: str | None = None) -> RobotModel:

@@ -23,6 +23,10 @@ from izmp_dynamics.model.problem import Problem, refuse_errors
 from izmp_dynamics.model.urdf_grammar import GRAMMAR, VERSIONS, check_element, lookalike
 
 _PARTS = {'link': GRAMMAR['link'], 'joint': GRAMMAR['joint']}
+_ABSENT = {
+    'limit': {'effort': 'inf', 'velocity': 'inf'},
+    'inertia': {'ixy': '0', 'ixz': '0', 'iyz': '0'},
+}  # what attributes mean that urdf_parser_py insists on
 _XACRO_NAMESPACES = tuple(
     f'http://{host}/xacro' for host in ('www.ros.org/wiki', 'ros.org/wiki', 'wiki.ros.org')
 )
@@ -197,9 +201,10 @@ def _reduced(root: Any) -> Any:
     root[:] = parts
     for part in parts:
         part[:] = [child for child in part if child.tag in _PARTS[part.tag].children]
-        for limit in part.findall('limit'):
-            for attribute in ('effort', 'velocity'):
-                limit.set(attribute, limit.get(attribute, 'inf'))
+    for tag, absent in _ABSENT.items():
+        for element in root.iter(tag):
+            for attribute, value in absent.items():
+                element.set(attribute, element.get(attribute, value))
     for origin in root.iter('origin'):
         quaternion = origin.attrib.pop('quat_xyzw', None)
         if quaternion is not None:
