@@ -1,0 +1,209 @@
+"""The recording of a simulated run, read back with rosbags' own reader."""
+
+import filecmp
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import Stores, get_typestore
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.errors import BagError, SimulationError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.motion.sway import SwayParameters
+from izmp_dynamics.simulation.physics import Push
+from izmp_dynamics.simulation.plant import Sampling
+from izmp_dynamics.simulation.scenarios import simulate_sway
+
+FILE = load_robot_file(Path(__file__).parents[1] / 'robots/biped31/robot.yaml')
+SHORT = SwayParameters(stand=0.1, period=0.9, squat_time=0.8, lateral=0.02, fore_aft=0.005)
+EVERY_10TH = Sampling(divisor=10)
+
+
+@pytest.fixture(scope='module', params=['mcap', 'sqlite3'])
+def recorded(request, tmp_path_factory):
+    bag = tmp_path_factory.mktemp('bags') / 'sway'
+    push = Push('trunk', [10.0, 0.0, 0.0], 0.5, 0.1)
+    run = simulate_sway(
+        FILE, bag, parameters=SHORT, sampling=EVERY_10TH, pushes=[push], storage=request.param
+    )
+    return run, bag, read(bag)
+
+
+def read(bag):
+    """Topic → list of (receive stamp, message)."""
+    messages = {}
+    with AnyReader([bag], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
+        for connection, stamp, raw in reader.messages():
+            message = reader.deserialize(raw, connection.msgtype)
+            messages.setdefault(connection.topic, []).append((stamp, message))
+    return messages
+
+
+def column(messages, get):
+    return np.array([get(message) for _, message in messages])
+
+
+def xyz(vector):
+    return [vector.x, vector.y, vector.z]
+
+
+def wrench(message):
+    return xyz(message.wrench.force) + xyz(message.wrench.torque)
+
+
+TYPES = {
+    '/robot_description': 'std_msgs/msg/String',
+    '/joint_states': 'sensor_msgs/msg/JointState',
+    '/imu': 'sensor_msgs/msg/Imu',
+    '/accelerometers/accelerometer_1': 'sensor_msgs/msg/Imu',
+    '/accelerometers/accelerometer_2': 'sensor_msgs/msg/Imu',
+    '/accelerometers/accelerometer_3': 'sensor_msgs/msg/Imu',
+    '/gps': 'geometry_msgs/msg/PointStamped',
+    '/l_foot/wrench': 'geometry_msgs/msg/WrenchStamped',
+    '/r_foot/wrench': 'geometry_msgs/msg/WrenchStamped',
+    '/ground_truth/joint_kinematics': 'trajectory_msgs/msg/JointTrajectory',
+    '/ground_truth/odom': 'nav_msgs/msg/Odometry',
+    '/ground_truth/root_acceleration': 'geometry_msgs/msg/AccelStamped',
+    '/ground_truth/contact_wrench': 'geometry_msgs/msg/WrenchStamped',
+    '/ground_truth/applied_wrench': 'geometry_msgs/msg/WrenchStamped',
+    '/ground_truth/cop': 'geometry_msgs/msg/PointStamped',
+    '/ground_truth/cop_in_world': 'geometry_msgs/msg/PointStamped',
+    '/ground_truth/com_in_world': 'geometry_msgs/msg/PointStamped',
+    '/ground_truth/l_foot/wrench': 'geometry_msgs/msg/WrenchStamped',
+    '/ground_truth/r_foot/wrench': 'geometry_msgs/msg/WrenchStamped',
+}
+
+
+def test_topics_and_types(recorded):
+    run, bag, messages = recorded
+    with BagReader(bag) as reader:
+        assert {name: topic.msgtype for name, topic in reader.topics.items()} == TYPES
+        assert reader.damage is None
+        assert reader.custom_data == {'motion': 'sway', 'robot': 'biped31', 'fell': 'no'}
+    assert {len(rows) for topic, rows in messages.items() if 'description' not in topic} == {
+        len(run)
+    }
+
+
+def test_every_header_bears_the_instant_and_the_frame(recorded):
+    run, _, messages = recorded
+    frames = {
+        '/imu': 'imu_link', '/accelerometers/accelerometer_2': 'accelerometer_2', '/gps': 'world',
+        '/l_foot/wrench': 'l_foot_ft', '/ground_truth/odom': 'world',
+        '/ground_truth/root_acceleration': 'pelvis', '/ground_truth/contact_wrench': 'pelvis',
+        '/ground_truth/cop': 'pelvis', '/ground_truth/cop_in_world': 'world',
+        '/ground_truth/com_in_world': 'world', '/ground_truth/r_foot/wrench': 'r_sole',
+    }  # fmt: skip
+    for topic, rows in messages.items():
+        if topic == '/robot_description':
+            continue
+        stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for _, m in rows]
+        assert np.array_equal(stamps, run.stamps)
+        assert [received for received, _ in rows] == stamps
+        assert {m.header.frame_id for _, m in rows} == {
+            frames.get(topic, rows[0][1].header.frame_id)
+        }
+
+
+def test_sensors_are_those_of_the_run(recorded):
+    run, _, messages = recorded
+    joints = messages['/joint_states']
+    assert tuple(joints[0][1].name) == run.joint_names
+    assert np.array_equal(column(joints, lambda m: m.position), run.q)
+    assert np.array_equal(column(joints, lambda m: m.effort), run.effort)
+    assert joints[0][1].velocity.size == 0
+    imu = messages['/imu']
+    assert np.array_equal(column(imu, lambda m: xyz(m.angular_velocity)), run.imu.angular_velocity)
+    force = column(imu, lambda m: xyz(m.linear_acceleration))
+    assert np.array_equal(force, run.imu.specific_force)
+    orientation = column(imu, lambda m: [*xyz(m.orientation), m.orientation.w])
+    assert np.array_equal(orientation, run.imu.orientation_xyzw)
+    for sensor in FILE.accelerometers:
+        rows = messages['/' + sensor.topic]
+        values = column(rows, lambda m: xyz(m.linear_acceleration))
+        assert np.array_equal(values, run.accelerometers[sensor.topic])
+        assert rows[0][1].orientation_covariance[0] == -1.0
+        assert rows[0][1].angular_velocity_covariance[0] == -1.0
+    assert np.array_equal(column(messages['/gps'], lambda m: xyz(m.point)), run.position)
+    for foot in FILE.feet:
+        values = column(messages['/' + foot.wrench.topic], wrench)
+        assert np.array_equal(values, run.wrenches[foot.wrench.topic])
+
+
+def test_truth_is_that_of_the_run(recorded):
+    run, _, messages = recorded
+    truth, root = run.truth, run.truth.root
+    joints = messages['/ground_truth/joint_kinematics']
+    assert tuple(joints[0][1].joint_names) == run.joint_names
+    for field, values in (('positions', run.q), ('velocities', truth.qd),
+                          ('accelerations', truth.qdd)):  # fmt: skip
+        found = column(joints, lambda m, field=field: getattr(m.points[0], field))
+        assert np.array_equal(found, values)
+    odom = messages['/ground_truth/odom']
+    assert odom[0][1].child_frame_id == 'pelvis'
+    assert np.array_equal(column(odom, lambda m: xyz(m.pose.pose.position)), root.position)
+    twist = column(odom, lambda m: xyz(m.twist.twist.linear) + xyz(m.twist.twist.angular))
+    assert np.array_equal(twist, np.hstack([root.velocity_in_root(), root.angular_velocity]))
+    acceleration = column(
+        messages['/ground_truth/root_acceleration'],
+        lambda m: xyz(m.accel.linear) + xyz(m.accel.angular),
+    )
+    expected = root.proper_acceleration(FILE.gravity), root.angular_acceleration
+    assert np.array_equal(acceleration, np.hstack(expected))
+    for name, values in (('contact_wrench', truth.contact_wrench),
+                         ('applied_wrench', truth.applied_wrench),
+                         ('l_foot/wrench', truth.feet['l_foot'].wrench)):  # fmt: skip
+        assert np.array_equal(column(messages[f'/ground_truth/{name}'], wrench), values)
+    for name, values in (('cop', truth.cop_in_root()), ('cop_in_world', truth.cop),
+                         ('com_in_world', truth.com)):  # fmt: skip
+        found = column(messages[f'/ground_truth/{name}'], lambda m: xyz(m.point))
+        assert np.array_equal(found, values)
+
+
+def test_the_description_is_the_urdf(recorded):
+    _, _, messages = recorded
+    ((_, description),) = messages['/robot_description']
+    told, stated = (
+        ElementTree.canonicalize(text, strip_text=True)  # comments do not count
+        for text in (description.data, FILE.urdf_path.read_text(encoding='utf-8'))
+    )
+    assert told == stated
+
+
+def test_two_recordings_are_equal_to_the_last_bit(tmp_path):
+    for bag in ('a', 'b'):
+        simulate_sway(FILE, tmp_path / bag / 'sway', parameters=SHORT, sampling=EVERY_10TH)
+    names = sorted(path.name for path in (tmp_path / 'a' / 'sway').iterdir())
+    same, _, _ = filecmp.cmpfiles(
+        tmp_path / 'a' / 'sway', tmp_path / 'b' / 'sway', names, shallow=False
+    )
+    assert sorted(same) == names
+
+
+def test_without_push_no_topic_for_it(tmp_path):
+    simulate_sway(FILE, tmp_path / 'bag', parameters=SHORT, sampling=EVERY_10TH)
+    assert '/ground_truth/applied_wrench' not in read(tmp_path / 'bag')
+
+
+def test_an_existing_bag_is_kept_unless_told(tmp_path):
+    bag = tmp_path / 'bag'
+    simulate_sway(FILE, bag, parameters=SHORT, sampling=EVERY_10TH)
+    with pytest.raises(BagError):
+        simulate_sway(FILE, bag, parameters=SHORT, sampling=EVERY_10TH)
+    simulate_sway(FILE, bag, parameters=SHORT, sampling=Sampling(divisor=20), overwrite=True)
+    assert len(read(bag)['/imu']) < 300
+
+
+def test_a_fall_is_marked_in_the_bag_that_is_kept(tmp_path):
+    bag = tmp_path / 'bag'
+    push = Push('trunk', [0.0, 500.0, 0.0], 0.2, 0.3)
+    run = simulate_sway(FILE, bag, parameters=SHORT, sampling=EVERY_10TH, pushes=[push])
+    with BagReader(bag) as reader:
+        assert reader.custom_data['fell'] == 'yes'
+        assert reader.custom_data['fall'] == run.fall
+        assert reader.topics['/imu'].count == len(run)
+    with pytest.raises(SimulationError, match='fell'):
+        run.require_standing()
