@@ -51,8 +51,8 @@ $(READY): setup.py pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,test]'
 	touch $@
 
-# PyKDL is the one library that only the system has. The environment gets a link to it instead of
-# all system packages: those are built against another numpy than the ones from PyPI.
+# PyKDL is the one library that only the system has. The environment gets a link to it and not all
+# system packages, so that it is the same whatever else is installed.
 $(VENV)/pyvenv.cfg:
 	@$(system_packages)
 	echo 'Building the environment in $(VENV) ...'

@@ -1,0 +1,189 @@
+"""The package as a whole: layers, versions, what is installed, links of the documentation."""
+
+import ast
+import re
+import runpy
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+import izmp_dynamics
+from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.resources import find_resource, resource_folders
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / 'izmp_dynamics'
+LAYERS = (  # from the ground up; a layer may import from those before it
+    ('errors', 'conventions', 'resources'),
+    ('model',),
+    ('sensing',),
+    ('dynamics',),
+    ('stability',),
+    ('motion',),
+    ('bags', 'report'),
+    ('simulation',),
+    ('replay',),
+    ('cli',),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+CORE = ('errors', 'conventions', 'model', 'dynamics', 'sensing', 'stability', 'motion')
+FORBIDDEN_IN_CORE = {'rclpy', 'rosbags', 'mcap', 'mujoco', 'matplotlib'}
+CODE = sorted(PACKAGE.rglob('*.py'))
+DOCUMENTS = [ROOT / 'README.md', *sorted((ROOT / 'docs').rglob('*.md'))]
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix('').parts[0]
+
+
+def layers_imported_by(path: Path) -> set[str]:
+    """Return the layers that a file imports from, also inside functions."""
+    package = ('izmp_dynamics', *path.relative_to(PACKAGE).parts[:-1])
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            outer = package[: len(package) - node.level + 1] if node.level else ()
+            base = '.'.join((*outer, node.module or '')).strip('.')
+            modules |= {f'{base}.{alias.name}' for alias in node.names}
+    inside = (module.split('.') for module in modules if module.startswith('izmp_dynamics.'))
+    return {parts[1] for parts in inside if parts[1] in RANK}
+
+
+@pytest.fixture
+def setup_arguments(monkeypatch):
+    """Return what setup.py hands to setuptools."""
+    arguments = {}
+    monkeypatch.setattr('setuptools.setup', lambda **given: arguments.update(given))
+    monkeypatch.chdir(ROOT)
+    runpy.run_path('setup.py')
+    return arguments
+
+
+def test_every_layer_has_a_rank():
+    assert {layer_of(path) for path in CODE} - {'__init__'} == set(RANK)
+
+
+@pytest.mark.parametrize('path', CODE, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_point_downwards(path):
+    layer = layer_of(path)
+    upward = {
+        other
+        for other in layers_imported_by(path) - {layer}
+        if RANK[other] >= RANK.get(layer, 0) and RANK[other] > 0
+    }
+    assert not upward, f'{layer} must not import {upward}'
+
+
+def test_importing_the_core_needs_no_ros_bag_simulation_or_plot():
+    modules = [
+        '.'.join(path.relative_to(ROOT).with_suffix('').parts).removesuffix('.__init__')
+        for path in CODE
+        if layer_of(path) in CORE
+    ]
+    program = f'import sys, {", ".join(modules)}; print(*sys.modules)'
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = {module.partition('.')[0] for module in done.stdout.split()}
+    assert 'numpy' in loaded
+    assert not loaded & FORBIDDEN_IN_CORE
+
+
+def test_one_version_everywhere(setup_arguments):
+    package = ElementTree.parse(ROOT / 'package.xml').getroot()
+    assert package.findtext('version') == izmp_dynamics.__version__
+    assert setup_arguments['version'] == izmp_dynamics.__version__
+
+
+def test_package_xml_is_what_colcon_takes_for_ament_python(setup_arguments):
+    package = ElementTree.parse(ROOT / 'package.xml').getroot()
+    maintainer = package.find('maintainer')
+    assert package.get('format') == '3'
+    assert package.findtext('name') == setup_arguments['name'] == PACKAGE.name
+    assert package.findtext('export/build_type') == 'ament_python'
+    assert package.findtext('license') == setup_arguments['license']
+    # catkin_pkg rejects an address that does not match, and colcon then ignores package.xml.
+    assert re.fullmatch(
+        r'[\w.%+-]+@[a-zA-Z0-9%-]+(\.[a-zA-Z0-9%-]+)*\.[a-zA-Z]{2,}', maintainer.get('email')
+    )
+    assert maintainer.get('email') == setup_arguments['maintainer_email']
+
+
+def test_executables_land_where_ros2_run_looks_for_them():
+    text = (ROOT / 'setup.cfg').read_text(encoding='utf-8')
+    assert text.count('=$base/lib/izmp_dynamics') == 2
+
+
+def test_every_folder_of_code_is_a_package(setup_arguments):
+    folders = {'.'.join(path.parent.relative_to(ROOT).parts) for path in CODE}
+    assert folders == set(setup_arguments['packages'])
+
+
+def test_data_inside_the_package_is_installed(setup_arguments):
+    patterns = setup_arguments['package_data']['']
+    for path in PACKAGE.rglob('*'):
+        if path.is_file() and path.suffix not in {'.py', '.pyc', '.nbc', '.nbi'}:
+            assert (path.parent / '__init__.py').exists(), f'{path} lies outside any package'
+            assert any(path.match(pattern) for pattern in patterns), f'{path} is not installed'
+
+
+def test_shared_folders_are_installed_as_they_are(setup_arguments):
+    installed = {file: place for place, files in setup_arguments['data_files'] for file in files}
+    assert installed['package.xml'] == 'share/izmp_dynamics'
+    assert installed['resource/izmp_dynamics'] == 'share/ament_index/resource_index/packages'
+    assert installed['robots/biped31/biped31.urdf'] == 'share/izmp_dynamics/robots/biped31'
+    assert all((ROOT / file).is_file() for file in installed)
+
+
+def test_a_resource_is_found_in_the_checkout():
+    assert find_resource('robots/biped31/biped31.urdf').parent.parent.parent == ROOT
+
+
+@pytest.mark.parametrize(
+    'site', ['lib/python3.11/site-packages', 'local/lib/python3/dist-packages']
+)
+def test_a_resource_is_found_below_an_installed_prefix(tmp_path, site):
+    package = tmp_path / site / 'izmp_dynamics'
+    share = tmp_path / site.partition('lib')[0] / 'share' / 'izmp_dynamics'
+    share.mkdir(parents=True)
+    assert resource_folders(package) == [share]
+
+
+def test_an_unknown_resource_names_those_that_exist():
+    with pytest.raises(UnknownNameError, match=r'robots/biped32/.*robots/biped31/biped31\.urdf'):
+        find_resource('robots/biped32/biped32.urdf')
+
+
+@pytest.mark.parametrize('document', DOCUMENTS, ids=lambda path: path.name)
+def test_links_point_to_files_that_exist(document):
+    text = document.read_text(encoding='utf-8')
+    targets = re.findall(r'\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"', text)
+    for target in (markdown or html for markdown, html in targets):
+        if not re.match(r'(https?|mailto):|#', target):
+            assert (document.parent / target.partition('#')[0]).exists(), target
+
+
+@pytest.mark.parametrize('document', DOCUMENTS, ids=lambda path: path.name)
+def test_make_targets_of_the_documents_exist(document):
+    targets = re.findall(
+        r'^    make (\w+)|`make (\w+)`', document.read_text('utf-8'), re.MULTILINE
+    )
+    rules = re.findall(r'^(\w+):', (ROOT / 'Makefile').read_text('utf-8'), re.MULTILINE)
+    assert {indented or quoted for indented, quoted in targets} <= set(rules)
+
+
+def test_no_file_names_a_folder_of_somebodys_computer():
+    folders = ('izmp_dynamics', 'docs', 'config', 'launch', 'robots', 'examples', 'benchmarks')
+    files = [path for folder in folders for path in (ROOT / folder).rglob('*')]
+    named = [ROOT / name for name in ('README.md', 'CHANGELOG.rst', 'Makefile', 'setup.py')]
+    kinds = {'.py', '.md', '.yaml', '.xml', '.urdf', '.j2', '.rst', '.toml', ''}
+    for path in [*files, *named]:
+        if path.is_file() and path.suffix in kinds:
+            found = re.search(
+                r'(?<![\w.])/(home|root|work|tmp|Users)/\w+', path.read_text('utf-8')
+            )
+            assert not found, f'{path}: {found.group()}'
