@@ -86,23 +86,35 @@ def read_run(stream: BinaryIO, run: Run, wanted: Collection[int] | None) -> mcap
 
 def index_of(stream: BinaryIO, size: int) -> Index:
     """Index of a file of `size` bytes, by its summary if that can be relied on."""
+    summary = _Summary(stream, size)
     try:
-        return _Summary(stream, size).index
+        summary.read()
     except BagError as error:
         index = _Scan(stream, size).index
         if str(error):
             index.damages.append(str(error))
+        else:  # topics without messages are declared nowhere else
+            index.schemas = summary.index.schemas | index.schemas
+            index.channels = summary.index.channels | index.channels
         return index
+    return summary.index
 
 
 class _Summary:
-    """Reads the summary at the end of a whole file; `BagError` when there is none to rely on."""
+    """The summary at the end of a whole file."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:
         self.index = Index()
         self._stream = stream
         self._size = size
         self._trusted = False
+
+    def read(self) -> None:
+        """Fill the index.
+
+        Raises:
+            BagError: there is no summary to rely on; with a sentence if something is wrong.
+        """
         begin, records = self._records()
         statistics = self._collect(records)
         if statistics is None or statistics.chunks != len(self.index.runs):
@@ -115,7 +127,7 @@ class _Summary:
         self.index.runs = [x for x in self.index.runs if (x.first, x.last) != _EMPTY]
         if statistics.messages:
             self._span(statistics)
-        self._check_data(begin)
+        self.index.damages += _wrong_checksum(self._stream, begin - _DATA_END)
 
     def _span(self, statistics: mcap.Statistics) -> None:
         """Take over first and last stamp, if the index agrees."""
@@ -173,20 +185,6 @@ class _Summary:
         known = channels if self._trusted and channels else None
         return Run(begin, offset + length, first, last, channels=known)
 
-    def _check_data(self, summary: int) -> None:
-        """Check the checksum over the whole data section, which few recorders write."""
-        tail = self._at(summary - _DATA_END, _DATA_END)
-        expected = int.from_bytes(tail[mcap.RECORD.size :], 'little')
-        if not tail.startswith(mcap.RECORD.pack(mcap.DATA_END, 4)) or not expected:
-            return
-        checksum, remaining = 0, summary - _DATA_END
-        self._stream.seek(0)
-        while remaining and (data := self._stream.read(min(_WINDOW, remaining))):
-            checksum = zlib.crc32(data, checksum)
-            remaining -= len(data)
-        if checksum != expected:
-            self.index.damages.append('the checksum over its data is wrong: values may be wrong')
-
 
 class _Scan:
     """Walks from record to record, reading everything once."""
@@ -209,10 +207,13 @@ class _Scan:
         """
         self._stream.seek(at)
         head = self._stream.read(mcap.RECORD.size)
-        opcode, length = mcap.RECORD.unpack(head.ljust(mcap.RECORD.size, b'\0'))
+        if len(head) < mcap.RECORD.size:
+            return -1
+        opcode, length = mcap.RECORD.unpack(head)
         begin, end = at + mcap.RECORD.size, at + mcap.RECORD.size + int(length)
         whole = end <= self._size
         if opcode in (mcap.DATA_END, mcap.FOOTER) and whole:
+            self.index.damages += _wrong_checksum(self._stream, at)
             return at
         if opcode == mcap.CHUNK:
             self._take(Run(begin, min(end, self._size), 0, 0, cut=not whole))
@@ -251,3 +252,18 @@ class _Scan:
             self.index.end = max(last, last if self.index.end is None else self.index.end)
             for channel, (stamps, _) in contents.messages.items():
                 self.index.counts[channel] += len(stamps)
+
+
+def _wrong_checksum(stream: BinaryIO, end: int) -> list[str]:
+    """Check the checksum over all data, which lie before `end`; few recorders write one."""
+    stream.seek(end)
+    record = stream.read(_DATA_END)
+    expected = int.from_bytes(record[mcap.RECORD.size :], 'little')
+    if not record.startswith(mcap.RECORD.pack(mcap.DATA_END, 4)) or not expected:
+        return []
+    checksum, remaining = 0, end
+    stream.seek(0)
+    while remaining and (data := stream.read(min(_WINDOW, remaining))):
+        checksum = zlib.crc32(data, checksum)
+        remaining -= len(data)
+    return [] if checksum == expected else ['the checksum over all data is wrong']

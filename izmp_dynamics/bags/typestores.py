@@ -74,7 +74,10 @@ def choose_types(channel: Channel, recorded: str, note: Callable[[str], None]) -
             raise
         note(f'{error} The usual definition is used.')
         return standard
-    if recorded.startswith(_HASH) and type_hash(embedded, msgtype) != recorded:
+    given = type_hash(embedded, msgtype)
+    if given != fitting and fitting is not None:
+        note(f'The bag defines {msgtype} otherwise than ROS does; it is read by its definition.')
+    if recorded.startswith(_HASH) and given != recorded:
         raise BagError(
             f'the definition of {msgtype} in the bag is not the one with which the messages were '
             f'recorded (hash {recorded[:15]}…); they could be misread.'

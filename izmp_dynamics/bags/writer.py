@@ -84,6 +84,10 @@ class BagWriter:
         self.storage = storage
         self._place = BagPlace(Path(path), overwrite)
         self.path = self._place.path
+        if storage == 'sqlite3' and set('?#%') & set(str(self.path)):
+            raise BagError(
+                f"'{self.path}' has a character (?, # or %) that sqlite3 bags must not."
+            )
         self._marks = dict(custom_data or {})
         self._topics: dict[str, _Topic] = {}
         self._pending: list[tuple[Stamps, Any, list[Raw]]] = []

@@ -1,0 +1,227 @@
+"""The vectorised layout against rosbags, message by message."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from izmp_dynamics.bags.cdr_decoder import CdrDecoder
+from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+
+from .sample_bags import TYPES, USED_TYPES, imu_raws, messages, raw_of, texts
+
+IMU = 'sensor_msgs/msg/Imu'
+JOINTS = 'sensor_msgs/msg/JointState'
+
+
+def attribute(message, path):
+    """What rosbags says at a path like 'transforms[0].transform.rotation.w'."""
+    for part in path.split('.'):
+        name, _, index = part.partition('[')
+        message = getattr(message, name)
+        if index:
+            message = message[int(index[:-1])]
+    return message
+
+
+def assert_says_the_same(fields, row, layout, message):
+    for path in layout.paths:
+        np.testing.assert_array_equal(fields[path][row], attribute(message, path), path)
+    for path, text in layout.strings.items():
+        expected = attribute(message, path)
+        assert text == (tuple(expected) if isinstance(expected, list) else expected)
+
+
+@pytest.mark.parametrize('msgtype', USED_TYPES)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_reads_what_rosbags_wrote(msgtype, data):
+    message = data.draw(messages(msgtype))
+    little = data.draw(st.booleans())
+    raw = TYPES.serialize_cdr(message, msgtype, little_endian=little)
+    layout = CdrLayout(TYPES, msgtype, raw)
+    fields = layout.decode([raw, raw])
+    for row in range(2):
+        assert_says_the_same(fields, row, layout, message)
+
+
+@pytest.mark.parametrize('msgtype', USED_TYPES)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_writes_what_rosbags_reads_and_the_same_bytes(msgtype, data):
+    template = CdrLayout.of_message(TYPES, msgtype, data.draw(messages(msgtype)))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    values = {}
+    for path in template.paths:
+        shape, dtype = template.columns(path).shape, template.columns(path).dtype
+        whole = dtype.kind != 'f'
+        values[path] = rng.integers(0, 99, (3, *shape)) if whole else rng.normal(size=(3, *shape))
+    raws = template.encode(3, values)
+    for row, raw in enumerate(raws):
+        message = TYPES.deserialize_cdr(raw, msgtype)
+        assert_says_the_same(template.decode(raws), row, template, message)
+        assert bytes(TYPES.serialize_cdr(message, msgtype)) == bytes(raw)
+
+
+@pytest.mark.parametrize('msgtype', USED_TYPES)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_mixed_messages_are_sorted_and_none_is_misread(msgtype, data):
+    sent = data.draw(st.lists(messages(msgtype), min_size=1, max_size=5))
+    orders = data.draw(st.lists(st.booleans(), min_size=5, max_size=5))
+    raws = [
+        bytes(TYPES.serialize_cdr(message, msgtype, little_endian=little))
+        for message, little in zip(sent, orders, strict=False)
+    ] * 2
+    decoded = CdrDecoder(TYPES, msgtype).decode(raws)
+    assert decoded.broken == 0
+    np.testing.assert_array_equal(decoded.index, np.arange(len(raws)))
+    for group in decoded.groups:
+        for row, place in enumerate(group.index):
+            message = sent[place % len(sent)]
+            assert_says_the_same(group.fields, row, group.layout, message)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 10**6), st.integers(1, 255), st.booleans())
+def test_a_changed_byte_never_makes_a_layout_misread(place, change, cut):
+    """What a layout accepts, rosbags reads as the same numbers; else it is another layout."""
+    names = {'name': ['hip', 'knee_pitch'], 'position': [1, 2], 'header.frame_id': 'x'}
+    raw = raw_of(JOINTS, names)
+    layout = CdrLayout(TYPES, JOINTS, raw)
+    damaged = bytearray(raw)
+    damaged[place % len(raw)] ^= change
+    if cut:
+        del damaged[place % len(raw) :]
+    decoded = CdrDecoder(TYPES, JOINTS).decode([raw, bytes(damaged)])
+    assert decoded.broken + len(decoded.index) == 2
+    if len(damaged) == len(raw) and layout.matches(layout.rows([damaged])).all():
+        message = TYPES.deserialize_cdr(bytes(damaged), JOINTS)
+        assert_says_the_same(layout.decode([damaged]), 0, layout, message)
+    for group in decoded.groups:
+        for row, index in enumerate(group.index):
+            message = TYPES.deserialize_cdr([raw, bytes(damaged)][index], JOINTS)
+            assert_says_the_same(group.fields, row, group.layout, message)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=300), st.sampled_from(USED_TYPES))
+def test_noise_is_counted_and_raises_nothing(noise, msgtype):
+    decoded = CdrDecoder(TYPES, msgtype).decode([noise, b'\0\1\0\0' + noise])
+    assert decoded.broken + len(decoded.index) == 2
+    assert (decoded.fault is None) == (decoded.broken == 0)
+
+
+def test_padding_is_ignored():
+    """DDS leaves whatever was in memory between a text and the next number."""
+    raw = raw_of(IMU, {'header.frame_id': 'a'})
+    padded = bytearray(raw)
+    first_number = CdrLayout(TYPES, IMU, raw).columns('orientation').offset
+    padded[first_number - 1] = 0xAB
+    padded[2:4] = b'\7\7'  # the options of the encapsulation
+    layout = CdrLayout(TYPES, IMU, raw)
+    assert layout.matches(layout.rows([raw, bytes(padded)])).all()
+    assert str(TYPES.deserialize_cdr(bytes(padded), IMU)) == str(TYPES.deserialize_cdr(raw, IMU))
+
+
+def test_up_to_three_bytes_after_the_end_are_padding():
+    raw = raw_of('std_msgs/msg/String', {'data': 'ab'})
+    assert CdrLayout(TYPES, 'std_msgs/msg/String', raw + b'\0').strings['data'] == 'ab'
+    with pytest.raises(BagError, match='bytes where'):
+        CdrLayout(TYPES, 'std_msgs/msg/String', raw + b'\0\0\0\0')
+
+
+def test_paths_name_leaves_times_and_uniform_messages():
+    stamps, raws = imu_raws(4)
+    fields = CdrLayout(TYPES, IMU, raws[0]).decode(raws)
+    np.testing.assert_array_equal(fields['header.stamp'], stamps)
+    np.testing.assert_array_equal(fields['linear_acceleration'][:, 0], [0, 1, 2, 3])
+    assert fields['orientation_covariance'].shape == (4, 9)
+    assert fields['angular_velocity.y'].shape == (4,)
+    for path in ('header', 'imu', ''):
+        with pytest.raises(UnknownNameError, match='linear_acceleration'):
+            fields[path]
+
+
+def test_times_before_the_epoch_survive():
+    layout = CdrLayout(TYPES, IMU, raw_of(IMU))
+    stamps = np.array([-1, 0, 2**31 * 10**9 - 1, -(2**31) * 10**9])
+    raws = layout.encode(4, {'header.stamp': stamps})
+    np.testing.assert_array_equal(layout.decode(raws)['header.stamp'], stamps)
+    with pytest.raises(BagError, match='exceeds int32'):
+        layout.encode(1, {'header.stamp': [2**31 * 10**9]})
+
+
+def test_a_transform_message_is_written_in_one_piece():
+    msgtype = 'tf2_msgs/msg/TFMessage'
+    names = {
+        'transforms': 2,
+        'transforms[0].child_frame_id': 'a',
+        'transforms[1].child_frame_id': 'bcd',
+    }
+    layout = CdrLayout(TYPES, msgtype, raw_of(msgtype, names))
+    shifts = np.arange(6.0).reshape(2, 3)
+    raws = layout.encode(2, {'transforms[1].transform.translation': shifts})
+    second = TYPES.deserialize_cdr(raws[1], msgtype).transforms[1]
+    assert (second.child_frame_id, second.transform.translation.z) == ('bcd', 5.0)
+
+
+@pytest.mark.parametrize(
+    ('values', 'error', 'sentence'),
+    [
+        (
+            {'linear_acceleration': np.zeros((2, 4))},
+            ShapeError,
+            r'shape \(2, 3\) but got \(2, 4\)',
+        ),
+        ({'header.stamp': np.zeros(2)}, BagError, 'integer nanoseconds'),
+        ({'header.stamp.sec': [0.5, 1.0]}, BagError, 'takes int32, not float64'),
+        ({'header.stamp.nanosec': [-1, 0]}, BagError, 'exceeds uint32'),
+        ({'acceleration': np.zeros(2)}, UnknownNameError, "no field 'acceleration'"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(values, error, sentence):
+    layout = CdrLayout(TYPES, IMU, raw_of(IMU))
+    with pytest.raises(error, match=sentence):
+        layout.encode(2, values)
+
+
+def test_no_messages_are_no_problem():
+    layout = CdrLayout(TYPES, JOINTS, raw_of(JOINTS, {'name': ['a'], 'position': [0.0]}))
+    assert layout.encode(0, {'position': np.zeros((0, 1))}) == []
+    assert layout.decode([])['position'].shape == (0, 1)
+    decoded = CdrDecoder(TYPES, JOINTS).decode([])
+    assert (decoded.groups, decoded.broken, len(decoded.index)) == ((), 0, 0)
+
+
+@settings(max_examples=20)
+@given(st.lists(texts, min_size=1, max_size=60))
+def test_a_topic_whose_texts_always_change(words):
+    msgtype = 'std_msgs/msg/String'
+    raws = [raw_of(msgtype, {'data': word}) for word in words]
+    decoder = CdrDecoder(TYPES, msgtype)
+    for _ in range(2):
+        decoded = decoder.decode(raws)
+        assert len(decoded.index) == len(words)
+        for group in decoded.groups:
+            assert {words[i] for i in group.index} == {group.layout.strings['data']}
+
+
+def test_a_message_object_of_another_type_is_refused():
+    imu = TYPES.deserialize_cdr(raw_of(IMU), IMU)
+    with pytest.raises(BagError, match=f'not a message of type {JOINTS}'):
+        CdrLayout.of_message(TYPES, JOINTS, imu)
+
+
+def test_a_recursive_definition_ends_in_a_sentence():
+    class Recursive:
+        fielddefs = {'a/msg/A': ([], [('a', (2, 'a/msg/A'))])}  # noqa: RUF012
+
+    with pytest.raises(BagError, match='recursive'):
+        CdrLayout(Recursive(), 'a/msg/A', bytes([0, 1, 0, 0]))
+
+
+def test_extended_encodings_are_refused():
+    with pytest.raises(BagError, match='header of plain CDR'):
+        CdrLayout(TYPES, IMU, b'\0\7' + raw_of(IMU)[2:])
