@@ -2,6 +2,8 @@
 
 import copy
 import dataclasses
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -309,3 +311,17 @@ def test_a_robot_that_cannot_be_simulated_is_refused_in_a_sentence(tmp_path):
     file = dataclasses.replace(odd_file(tmp_path), imu=Imu(frame='imu', gravity_removed=True))
     with pytest.raises(SimulationError, match='specific force'):
         build_mujoco(file)
+
+
+def test_without_mujoco_a_sentence_says_how_to_get_it():
+    code = (
+        'import sys; sys.modules["mujoco"] = None\n'
+        'from izmp_dynamics.errors import MissingDependencyError\n'
+        'try:\n'
+        '    import izmp_dynamics.simulation.plant\n'
+        'except MissingDependencyError as error:\n'
+        '    print(error)\n'
+    )
+    folder = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, '-c', code], cwd=folder, capture_output=True, text=True)
+    assert 'pip install izmp_dynamics[sim]' in done.stdout, done.stderr

@@ -1,7 +1,11 @@
-"""What a simulation yields: ideal sensor signals and the truth, both at the same instants."""
+"""What a simulation yields: ideal sensor signals and the truth, both at the same instants.
+
+All arrays are read-only.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +15,23 @@ from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.motion.root_motion import RootMotion
 
 
+class _ReadOnly:
+    """Makes the arrays and mappings of a dataclass read-only."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, item.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            elif isinstance(value, Mapping):
+                for array in value.values():
+                    if isinstance(array, np.ndarray):
+                        array.setflags(write=False)
+                object.__setattr__(self, item.name, MappingProxyType(dict(value)))
+
+
 @dataclass(frozen=True)
-class ImuSignals:
+class ImuSignals(_ReadOnly):
     """Signals of the IMU in the axes of its frame.
 
     Attributes:
@@ -27,7 +46,7 @@ class ImuSignals:
 
 
 @dataclass(frozen=True)
-class FootTruth:
+class FootTruth(_ReadOnly):
     """What the ground does to one foot.
 
     Attributes:
@@ -44,7 +63,7 @@ class FootTruth:
 
 
 @dataclass(frozen=True)
-class Truth:
+class Truth(_ReadOnly):
     """What no sensor tells.
 
     Attributes:
@@ -76,7 +95,7 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class SimulatedRun:
+class SimulatedRun(_ReadOnly):
     """A simulated motion; every row of every array belongs to the instant of its stamp.
 
     Attributes:
