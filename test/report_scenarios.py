@@ -56,6 +56,14 @@ def standing(duration=10.0, rate=125.0, seed=1, offset=None, cop_limit=None):
     return assemble(time, sway, points, soles, loaded, rng)
 
 
+def falling(start=6.0, duration=10.0):
+    """A robot whose COM sinks to the ground within half a second from `start` on."""
+    evaluation = standing(duration)
+    time = (evaluation.stamps - evaluation.stamps[0]) / 1e9
+    drop = 0.9 * HEIGHT * np.clip((time - start) / 0.5, 0.0, 1.0)
+    return replace(evaluation, com=evaluation.com - drop[:, None] * evaluation.normal)
+
+
 def bump(start, length, depth, axis=1):
     """An offset of `depth` [m] along `axis` for `length` seconds from `start` on."""
 
@@ -208,7 +216,8 @@ def _feet(into_root, corners, loaded, points):
     reference = points.get('cop', next(iter(points.values())))
     left, right = (c[..., :2].mean(axis=1) for c in corners)
     across = left - right
-    split = np.clip(((reference - right) * across).sum(1) / (across * across).sum(1), 0.0, 1.0)
+    apart = np.maximum((across * across).sum(1), 1e-9)
+    split = np.clip(((reference - right) * across).sum(1) / apart, 0.0, 1.0)
     split = np.where(loaded[0], np.where(loaded[1], split, 1.0), 0.0)
     forces = (split * MASS * GRAVITY, (1 - split) * MASS * GRAVITY)
     names = ('left_foot', 'right_foot')

@@ -45,8 +45,7 @@ def percent(share: float | None) -> str:
         return '> 99.9 %'
     if 0 < share < 0.0005:
         return '< 0.1 %'
-    whole = (100.0 * share).is_integer()
-    return f'{_number(100.0 * share, 0 if whole else 1)} %'
+    return f'{_number(100.0 * share, 0 if share in (0, 1) else 1)} %'
 
 
 def ratio(value: float | None) -> str:

@@ -56,7 +56,7 @@ class TrackStatistics:
         longest_outside: longest unbroken stay outside.
         scatter: standard deviation per axis of the point's error, as far as it can be known.
         scatter_against: 'cop' when measured against the CoP, 'itself' when estimated from the
-            jumps of the margin from instant to instant.
+            jumps of the point from instant to instant.
         tolerance: distance beyond the edge that still counts as on it, max(5 mm, scatter).
         excursion_count: number of sustained stays outside.
         excursion_time: total duration of the sustained stays.
@@ -267,7 +267,7 @@ def _scatter(scene: Scene, name: str, evaluated: Mask) -> tuple[float, str]:
         gap = gap[np.isfinite(gap)]
         if len(gap) >= 3:
             return float(np.median(gap)) / _RAYLEIGH_MEDIAN, 'cop'
-    bend = np.diff(np.where(evaluated, scene.evaluation.tracks[name].margin, np.nan), n=2)
+    bend = np.diff(np.where(evaluated[:, None], scene.points[name], np.nan), n=2, axis=0)
     bend = np.abs(bend[np.isfinite(bend)])
     if not len(bend):
         return float('nan'), 'itself'

@@ -1,0 +1,308 @@
+import json
+import re
+import stat
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.errors import IzmpError, MissingDependencyError
+from izmp_dynamics.report import writer
+from izmp_dynamics.report.writer import ReportError, write_report
+from izmp_dynamics.stability.evaluation import Foot, SignalHealth, Track
+
+from .report_scenarios import blank, bump, falling, part, standing, walking, without
+
+EVIL = '<script>alert(1)</script>"&\'$x_1$'
+
+
+VOID = {'meta', 'br', 'link', 'img'}
+DRAWING = {'drawing', 'figure', 'figures', 'ground_track', 'time_figures', 'page'}
+
+
+class Page(HTMLParser):
+    """The tags, attributes and visible text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.words, self.open = [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, key, value) for key, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, key, value) for key, value in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if 'style' not in self.open:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return re.sub(r'\s+', ' ', ' '.join(self.words).replace('\u00a0', ' '))
+
+    def values(self, name):
+        return [value for _, key, value in self.attributes if key == name]
+
+
+def written(evaluation, folder):
+    paths = write_report(evaluation, folder)
+    html = paths.html.read_text(encoding='utf-8')
+    report = json.loads(paths.json.read_text(encoding='utf-8'), parse_constant=refuse)
+    return Page(html), report, html
+
+
+def refuse(token):
+    raise AssertionError(f'{token} is no JSON')
+
+
+SCENARIOS = {
+    'walk': walking,
+    'sway': standing,
+    'push': lambda: standing(offset=bump(4.0, 0.35, 0.25)),
+    'fall': falling,
+    'noisy': lambda: walking(noise={'mr_ad': 0.2, 'ir_md': 3.0}),
+    'no world': lambda: replace(walking(), world_p_root=None, world_R_root=None),
+    'no cop': lambda: without(walking(), 'cop'),
+    'no ir_md': lambda: without(walking(), 'ir_md'),
+    'only cop': lambda: without(walking(), 'mr_ad', 'ir_md'),
+    'no track': lambda: replace(walking(), tracks={}),
+    'blank mr_ad': lambda: blank(walking(), 'mr_ad'),
+    'all blank': lambda: blank(blank(blank(walking(), 'mr_ad'), 'ir_md'), 'cop'),
+    'no feet': lambda: replace(walking(), feet=()),
+    'no feet, no cop': lambda: replace(without(walking(), 'cop'), feet=()),
+    'three instants': lambda: part(walking(), slice(0, 3)),
+    'single instant': lambda: part(walking(), slice(0, 1)),
+    'no instant': lambda: part(walking(), slice(0, 0)),
+    'world unknown': lambda: replace(
+        walking(), world_p_root=np.full_like(walking().world_p_root, np.nan)
+    ),
+    'every second': lambda: every_second(walking()),
+    'unknown method': lambda: replace(
+        walking(),
+        tracks={**walking().tracks, EVIL: replace(walking().tracks['mr_ad'], name=EVIL)},
+    ),
+    'no mass': lambda: replace(walking(), total_mass=0.0),
+}
+
+
+def every_second(evaluation):
+    """The evaluation with every second value missing."""
+    tracks = {}
+    for name, track in evaluation.tracks.items():
+        arrays = [values.copy() for values in (track.wrench, track.point, track.margin)]
+        for values in arrays:
+            values[::2] = np.nan
+        tracks[name] = Track(name, *arrays)
+    return replace(evaluation, tracks=tracks)
+
+
+@pytest.fixture(scope='module')
+def reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('reports')
+    return {name: written(make(), folder / name) for name, make in SCENARIOS.items()}
+
+
+@pytest.mark.parametrize('name', SCENARIOS)
+def test_the_page_needs_nothing_else(reports, name):
+    page, _, html = reports[name]
+    assert not {'script', 'link', 'img', 'iframe', 'object', 'embed'} & set(page.tags)
+    assert page.values('src') == []
+    targets = page.values('href') + page.values('xlink:href')
+    outward = [target for target in targets if not target.startswith('#')]
+    assert set(outward) == {'https://doi.org/10.1007/s10514-023-10092-x'}
+    assert re.findall(r'url\((?!#)', html) == []
+    assert '@import' not in html
+
+
+@pytest.mark.parametrize('name', SCENARIOS)
+def test_ids_are_unique_and_every_reference_has_its_target(reports, name):
+    page, _, html = reports[name]
+    ids = page.values('id')
+    assert len(ids) == len(set(ids))
+    references = re.findall(r'url\(#([^)]+)\)', html)
+    references += [value[1:] for value in page.values('xlink:href')]
+    assert set(references) <= set(ids)
+
+
+@pytest.mark.parametrize('name', SCENARIOS)
+def test_figures_are_well_formed_and_coloured_by_the_page(reports, name):
+    _, _, html = reports[name]
+    for svg in re.findall(r'<svg.*?</svg>', html, flags=re.S):
+        ElementTree.fromstring(svg.replace('<svg', '<svg xmlns:xlink="x"', 1))
+        assert not re.search(r'#0a0b', svg)
+        assert 'nan' not in svg.lower()
+
+
+@pytest.mark.parametrize('name', SCENARIOS)
+def test_page_and_json_say_the_same(reports, name):
+    page, report, _ = reports[name]
+    verdict = report['verdict']
+    assert verdict['headline'] in page.text
+    assert verdict['sentence'][1:] in page.text
+    assert verdict['text'] == f'{verdict["headline"]}: {verdict["sentence"]}'
+    assert all(remark in page.text for remark in report['remarks'])
+    assert 'nan' not in page.text.lower().split()
+    assert 'None' not in page.text
+    assert set(report['tracks']) == set(SCENARIOS[name]().tracks)
+
+
+def test_numbers_of_the_page_are_those_of_the_json(reports):
+    page, report, _ = reports['walk']
+    pair = next(p for p in report['pairs'] if (p['first'], p['second']) == ('mr_ad', 'cop'))
+    assert f'{1000 * pair["mean"]:.1f} mm' in page.text
+    assert f'{1000 * report["tracks"]["mr_ad"]["smallest_margin"]:.0f} mm' in page.text
+    assert f'{report["weight"]:.1f} N' in page.text
+
+
+def test_a_full_report_shows_every_figure(reports):
+    page, report, html = reports['walk']
+    for title in (
+        'On the ground, seen from above',
+        'Distance to the edge of the support polygon',
+        'IZMP over time',
+        'Contact force along the ground normal',
+        'Gap between IZMP and CoP',
+        'Signal health',
+        'How to read this',
+        'Parameters and inputs',
+    ):
+        assert title in page.text
+    assert 'x in the world [m]' in html
+    for label in ('margin [mm]', 'x forward [mm]', 'y to the left [mm]', 'force [N]', 'time [s]'):
+        assert label in html
+    assert set(report['out_of_view']) == {'ground', 'margin', 'coordinates', 'force', 'gap'}
+
+
+def test_health_parameters_and_hashes_are_shown(reports):
+    page, report, _ = reports['walk']
+    assert '11 × not a number' in page.text
+    assert report['health'][1]['gated'] == {'duplicate stamp': 2, 'not a number': 11}
+    for name, value in (*report['parameters'].items(), *report['hashes'].items()):
+        assert name in page.text
+        assert value in page.text
+
+
+def test_without_a_world_the_ground_is_drawn_in_nif(reports):
+    for name in ('no world', 'world unknown'):
+        _, _, html = reports[name]
+        assert 'x in the world' not in html
+        assert 'In nif, which moves with the robot' in html
+
+
+def test_what_lies_outside_the_view_is_said(reports):
+    page, report, _ = reports['noisy']
+    hidden = report['out_of_view']['ground']['ir_md']
+    assert hidden > 0.5
+    assert f'IR-MD {100 * hidden:.1f} %' in page.text
+    calm = reports['walk'][1]['out_of_view']
+    assert all(share < 0.01 for shares in calm.values() for share in shares.values())
+
+
+def test_a_wild_method_does_not_spoil_the_view(tmp_path):
+    def view(noise):
+        _, _, html = written(walking(noise={'ir_md': noise}), tmp_path / str(noise))
+        return float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', html).group(1))
+
+    assert view(30.0) < 2.0 * view(0.003)
+
+
+def test_names_from_outside_are_escaped(tmp_path):
+    evaluation = walking(duration=3.0)
+    foot = evaluation.feet[0]
+    evaluation = replace(
+        evaluation,
+        robot=EVIL,
+        root=EVIL,
+        feet=(Foot(EVIL, foot.sole, foot.normal_force, foot.loaded), evaluation.feet[1]),
+        missing=(EVIL,),
+        health=(SignalHealth(EVIL, EVIL, EVIL, 1, 0.0, 0.0, {EVIL: 3}),),
+        parameters={EVIL: EVIL},
+        hashes={EVIL: EVIL},
+    )
+    page, report, html = written(evaluation, tmp_path)
+    assert '<script' not in html
+    assert 'script' not in page.tags
+    assert page.text.count('alert(1)') >= 9
+    assert report['robot'] == EVIL
+
+
+def test_the_same_evaluation_gives_the_same_bytes(tmp_path):
+    first = write_report(walking(), tmp_path / 'first')
+    second = write_report(walking(), tmp_path / 'second')
+    assert first.html.read_bytes() == second.html.read_bytes()
+    assert first.json.read_bytes() == second.json.read_bytes()
+
+
+def test_a_long_log_makes_a_small_page(tmp_path):
+    long = walking(duration=240.0, noise={'mr_ad': 0.02, 'ir_md': 0.5})
+    assert len(long.stamps) == 30_001
+    paths = write_report(long, tmp_path)
+    assert paths.html.stat().st_size < 3_000_000
+    assert paths.json.stat().st_size < 50_000
+
+
+def test_the_folder_is_made_and_old_reports_are_replaced(tmp_path):
+    folder = tmp_path / 'a' / 'b'
+    first = write_report(walking(duration=3.0), folder)
+    old = first.html.read_text()
+    second = write_report(standing(duration=3.0), folder)
+    assert second.html == first.html
+    assert second.html.read_text() != old
+    assert sorted(path.name for path in folder.iterdir()) == ['report.html', 'report.json']
+    assert stat.S_IMODE(second.html.stat().st_mode) & 0o444
+
+
+def test_a_folder_that_is_a_file_is_a_sentence(tmp_path):
+    place = tmp_path / 'file'
+    place.write_text('')
+    with pytest.raises(ReportError, match=r"cannot be written to '.*file'"):
+        write_report(walking(duration=1.0), place)
+    assert issubclass(ReportError, IzmpError)
+
+
+def test_a_failure_leaves_the_old_report_and_nothing_else(tmp_path, monkeypatch):
+    write_report(walking(duration=1.0), tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def full_disk(*_):
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(writer.os, 'replace', full_disk)
+    with pytest.raises(ReportError, match='No space left'):
+        write_report(standing(duration=1.0), tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize('library', ['matplotlib', 'jinja2'])
+def test_a_missing_library_is_named_with_its_remedy(library, tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith('izmp_dynamics.report.')]:
+        if name.rpartition('.')[2] in DRAWING:
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingDependencyError, match=library) as caught:
+        write_report(walking(duration=1.0), tmp_path)
+    assert caught.value.remedy.startswith('pip install')
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_verdict_needs_neither_matplotlib_nor_jinja2():
+    code = (
+        'import sys\n'
+        'import izmp_dynamics.report.writer, izmp_dynamics.report.summary\n'
+        'assert not {"matplotlib", "jinja2"} & set(sys.modules)\n'
+    )
+    subprocess.run([sys.executable, '-c', code], check=True)

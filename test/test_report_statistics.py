@@ -1,0 +1,161 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.statistics import correlation, pair_statistics, track_statistics
+from izmp_dynamics.stability.evaluation import Foot
+
+from .report_scenarios import (
+    GRAVITY,
+    HEIGHT,
+    MASS,
+    assemble,
+    blank,
+    bump,
+    standing,
+    walking,
+    without,
+)
+
+
+def test_the_ground_is_seen_level():
+    evaluation = walking()
+    scene = Scene(evaluation)
+    in_nif = evaluation.in_nif(evaluation.tracks['cop'].point)
+    assert np.allclose(in_nif[:, :2], scene.points['cop'])
+    assert np.ptp(in_nif[:, 2] - evaluation.in_nif(evaluation.ground_point)[:, 2]) < 1e-12
+    assert np.allclose(scene.height, HEIGHT)
+    assert scene.time_constant == pytest.approx(np.sqrt(HEIGHT / GRAVITY))
+
+
+@given(st.floats(-np.pi, np.pi), st.floats(0.01, 0.3), st.floats(0.01, 0.3))
+@settings(max_examples=30)
+def test_room_is_half_the_smallest_width_at_any_heading(yaw, length, width):
+    turn = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
+    corners = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * [length / 2, width / 2] @ turn
+    soles = [np.tile(corners, (20, 1, 1))]
+    nothing = np.zeros(20, dtype=bool)
+    time = np.arange(20) / 100
+    points = {'cop': np.zeros((20, 2))}
+    evaluation = assemble(
+        time, np.zeros((20, 2)), points, soles * 2, [~nothing, nothing], np.random.default_rng(0)
+    )
+    assert Scene(evaluation).room == pytest.approx(min(length, width) / 2)
+
+
+def test_a_constant_offset_is_found_as_distance():
+    evaluation = standing()
+    up = np.tile([0.0, 0.0, 1.0], (len(evaluation.stamps), 1))
+    cop = evaluation.tracks['cop']
+    moved = replace(cop, name='mr_ad', point=cop.point + np.array([0.003, -0.004, 0.0]))
+    level = replace(evaluation, normal=up, tracks={'mr_ad': moved, 'cop': cop})
+    pair = pair_statistics(Scene(level), 'mr_ad', 'cop')
+    assert pair.mean == pytest.approx(0.005)
+    assert pair.rms == pytest.approx(0.005)
+    assert pair.largest == pytest.approx(0.005)
+    assert pair.mean_x == pytest.approx(0.003)
+    assert pair.mean_y == pytest.approx(0.004)
+    assert pair.correlation_y == pytest.approx(1.0)
+
+
+def test_distances_do_not_depend_on_the_order():
+    scene = Scene(walking())
+    there, back = (
+        pair_statistics(scene, 'mr_ad', 'ir_md'),
+        pair_statistics(scene, 'ir_md', 'mr_ad'),
+    )
+    assert (there.mean, there.rms, there.largest) == (back.mean, back.rms, back.largest)
+    assert there.mean <= there.rms <= there.largest
+
+
+def test_the_lateral_track_follows_the_load_split():
+    scene = Scene(walking())
+    assert track_statistics(scene, 'mr_ad').load_split_correlation > 0.9
+    swapped = replace(scene.evaluation, feet=scene.evaluation.feet[::-1])
+    assert track_statistics(Scene(swapped), 'mr_ad').load_split_correlation == pytest.approx(
+        track_statistics(scene, 'mr_ad').load_split_correlation
+    )
+
+
+def test_force_is_compared_with_weight_and_measurement():
+    statistics = track_statistics(Scene(walking()), 'mr_ad')
+    assert statistics.mean_normal_force == pytest.approx(MASS * GRAVITY, rel=1e-3)
+    assert statistics.force_over_weight == pytest.approx(1.0, rel=1e-3)
+    assert statistics.force_rms_error == pytest.approx(0.004 * MASS * GRAVITY, rel=0.1)
+
+
+@pytest.mark.parametrize('sigma', [0.002, 0.01, 0.05])
+def test_scatter_is_the_standard_deviation_of_the_noise(sigma):
+    evaluation = walking(noise={'mr_ad': sigma})
+    against_cop = track_statistics(Scene(evaluation), 'mr_ad')
+    assert against_cop.scatter_against == 'cop'
+    assert against_cop.scatter == pytest.approx(sigma, rel=0.1)
+    alone = track_statistics(Scene(without(evaluation, 'cop')), 'mr_ad')
+    assert alone.scatter_against == 'itself'
+    assert alone.scatter == pytest.approx(sigma, rel=0.15)
+
+
+def test_scatter_does_not_mind_a_push_or_spikes():
+    calm = track_statistics(Scene(standing()), 'mr_ad').scatter
+    pushed = track_statistics(Scene(standing(offset=bump(3.0, 1.0, 0.3))), 'mr_ad').scatter
+    assert pushed < 1.3 * calm
+
+
+@given(st.floats(1.0, 7.0), st.floats(0.1, 1.5), st.floats(0.12, 0.5))
+@settings(max_examples=30)
+def test_a_stay_outside_is_found_with_its_measures(start, length, depth):
+    def offset(time):
+        inside = (time >= start) & (time < start + length)
+        return np.where(inside[:, None], [0.0, 1.0], [0.0, 0.0]) * (0.15 + depth)
+
+    evaluation = standing(offset=offset, rate=250.0)
+    statistics = track_statistics(Scene(evaluation), 'mr_ad')
+    assert statistics.excursion_count == 1
+    (stay,) = statistics.excursions
+    assert stay.start == pytest.approx(start, abs=0.005)
+    assert stay.duration == pytest.approx(length, abs=0.01)
+    margin = evaluation.tracks['mr_ad'].margin
+    assert stay.depth == pytest.approx(-margin.min())
+    expected = np.maximum(-margin, 0.0).sum() / 250.0 / np.sqrt(HEIGHT / GRAVITY)
+    assert stay.throw == pytest.approx(expected, rel=0.01)
+    assert statistics.outside_time == pytest.approx(stay.duration)
+
+
+def test_the_gravest_stays_come_first():
+    starts = np.arange(0.5, 9.5, 0.5)
+
+    def offset(time):
+        return sum(bump(s, 0.2, 0.3 + 0.02 * k)(time) for k, s in enumerate(starts))
+
+    statistics = track_statistics(Scene(standing(offset=offset)), 'mr_ad')
+    throws = [stay.throw for stay in statistics.excursions]
+    assert statistics.excursion_count == len(starts) > len(throws)
+    assert throws == sorted(throws, reverse=True)
+
+
+def test_a_track_without_values_has_no_numbers():
+    statistics = track_statistics(Scene(blank(walking(), 'mr_ad')), 'mr_ad')
+    assert statistics.valid_share == 0
+    assert statistics.evaluated_time == 0
+    assert np.isnan(statistics.smallest_margin)
+    assert np.isnan(statistics.inside_share)
+    assert np.isnan(statistics.mean_normal_force)
+
+
+def test_correlation_of_constants_or_too_few_values_is_unknown():
+    assert np.isnan(correlation(np.ones(10), np.arange(10.0)))
+    assert np.isnan(correlation(np.array([1.0, 2.0, np.nan]), np.array([1.0, 2.0, 3.0])))
+    line = np.arange(10.0)
+    assert correlation(line, -3 * line + 1e6) == pytest.approx(-1.0)
+
+
+def test_an_unmeasured_foot_leaves_the_total_unknown():
+    evaluation = without(walking(), 'cop')
+    left, right = evaluation.feet
+    silent = Foot(left.name, left.sole, np.full_like(left.normal_force, np.nan), left.loaded)
+    assert not np.isfinite(Scene(replace(evaluation, feet=(silent, right))).measured_force).any()
+    assert np.isfinite(Scene(evaluation).measured_force).all()

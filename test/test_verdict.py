@@ -1,0 +1,268 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from izmp_dynamics.report.summary import summary_lines, summary_of
+from izmp_dynamics.report.verdict import HEADLINES
+from izmp_dynamics.stability.evaluation import Foot, Track
+
+from .report_scenarios import (
+    blank,
+    bump,
+    falling,
+    part,
+    standing,
+    walking,
+    without,
+)
+
+
+def verdict_of(evaluation):
+    return summary_of(evaluation).verdict
+
+
+def with_offset(evaluation, name, offset):
+    """Move a track's point by (K, 3) [m] in root axes and its margin by as much outwards."""
+    track = evaluation.tracks[name]
+    moved = Track(
+        name, track.wrench, track.point + offset, track.margin - np.linalg.norm(offset, axis=1)
+    )
+    return replace(evaluation, tracks={**evaluation.tracks, name: moved})
+
+
+def test_a_walk_inside_the_polygon_is_stable():
+    verdict = verdict_of(walking())
+    assert verdict.state == 'stable'
+    assert verdict.judged_by == 'mr_ad'
+    assert 'for the whole loaded time' in verdict.sentence
+    assert 'closest to the edge: 42 mm inside at' in verdict.sentence
+
+
+def test_brief_crossings_are_stable_and_counted():
+    def twice(time):
+        return bump(3.0, 0.02, 0.2)(time) + bump(6.0, 0.03, 0.2)(time)
+
+    verdict = verdict_of(standing(offset=twice))
+    assert verdict.state == 'stable'
+    assert 'crossed the edge twice' in verdict.sentence
+    assert 'for 99.4 % of the loaded time' in verdict.sentence
+
+
+def test_a_stay_too_short_to_tip_the_robot_is_marginal():
+    verdict = verdict_of(standing(offset=bump(3.2, 0.15, 0.12)))
+    assert verdict.state == 'marginal'
+    assert 'too short to tip the robot' in verdict.sentence
+
+
+def test_flickering_across_the_edge_is_marginal():
+    def flicker(time):
+        return np.where((np.arange(len(time)) % 8 == 0)[:, None], [0.0, 0.25], [0.0, 0.0])
+
+    verdict = verdict_of(standing(offset=flicker))
+    assert verdict.state == 'marginal'
+    assert 'was inside the support polygon for only 87' in verdict.sentence
+
+
+def test_a_push_leaves_the_cop_inside_and_is_a_disturbance():
+    verdict = verdict_of(standing(offset=bump(4.0, 0.35, 0.25)))
+    assert verdict.state == 'disturbed'
+    assert 'The measured CoP stayed at least 99 mm inside' in verdict.sentence
+
+
+def test_a_stay_with_the_cop_at_the_edge_is_unstable():
+    evaluation = standing(offset=bump(6.0, 0.8, 0.19), cop_limit=0.149)
+    verdict = verdict_of(evaluation)
+    assert verdict.state == 'unstable'
+    assert 'enough to tip the robot' in verdict.sentence
+    assert 'for 0.80 s at 6.00 s' in verdict.sentence
+    assert verdict_of(without(evaluation, 'cop')).state == 'unstable'
+
+
+def test_a_fall_is_a_fall_whatever_the_points_say():
+    verdict = verdict_of(falling(start=6.0))
+    assert verdict.state == 'fell'
+    assert 'sank to 10.0 % of its initial height' in verdict.sentence
+    assert 'first at 6.2' in verdict.sentence or 'first at 6.3' in verdict.sentence
+    assert verdict_of(replace(falling(), feet=())).state == 'fell'
+
+
+def test_squatting_is_no_fall():
+    evaluation = standing()
+    lowered = evaluation.com - 0.3 * evaluation.normal
+    half = len(lowered) // 2
+    com = np.concatenate([evaluation.com[:half], lowered[half:]])
+    assert verdict_of(replace(evaluation, com=com)).state == 'stable'
+
+
+@pytest.mark.parametrize('with_cop', [True, False])
+def test_noise_larger_than_the_polygon_is_called_noise(with_cop):
+    evaluation = walking(noise={'mr_ad': 0.12, 'ir_md': 1.5})
+    verdict = verdict_of(evaluation if with_cop else without(evaluation, 'cop'))
+    assert verdict.state == 'unclear'
+    assert 'too noisy' in verdict.sentence
+    assert ('measured CoP stayed inside' in verdict.sentence) == with_cop
+    assert 'low-pass' in verdict.advice
+
+
+@pytest.mark.parametrize('sigma', [0.005, 0.015, 0.03])
+@pytest.mark.parametrize('with_cop', [True, False])
+def test_moderate_noise_never_makes_a_good_walk_unstable(sigma, with_cop):
+    for seed in range(3):
+        evaluation = walking(noise={'mr_ad': sigma}, seed=seed, duration=30.0)
+        verdict = verdict_of(evaluation if with_cop else without(evaluation, 'cop'))
+        assert verdict.state in ('stable', 'marginal')
+
+
+def test_a_method_that_is_metres_off_does_not_change_the_verdict():
+    good, bad = walking(), walking(noise={'ir_md': 3.0})
+    assert verdict_of(bad) == verdict_of(good)
+    remarks = summary_of(bad).remarks
+    assert any('IR-MD' in remark and 'too noisy' in remark for remark in remarks)
+
+
+def test_outside_for_long_without_falling_is_a_contradiction():
+    evaluation = without(standing(offset=bump(2.0, 5.0, 0.25)), 'cop')
+    verdict = verdict_of(evaluation)
+    assert verdict.state == 'unclear'
+    assert 'yet the robot stayed up' in verdict.sentence
+    assert 'something else held the robot' in verdict.advice
+
+
+def test_slow_noise_without_a_cop_is_a_contradiction_too():
+    def restless(time):
+        return np.stack([0.0 * time, 0.25 * np.sin(2 * np.pi * 4.0 * time)], axis=1)
+
+    verdict = verdict_of(without(standing(offset=restless), 'cop'))
+    assert verdict.state == 'unclear'
+    assert 'low-pass' in verdict.advice
+
+
+def test_without_an_izmp_the_cop_is_judged():
+    summary = summary_of(without(walking(), 'mr_ad', 'ir_md'))
+    assert summary.verdict.state == 'stable'
+    assert summary.verdict.judged_by == 'cop'
+    assert summary.verdict.sentence.startswith('the CoP stayed')
+
+
+def test_ir_md_is_judged_where_mr_ad_has_hardly_any_value():
+    evaluation = walking()
+    track = evaluation.tracks['mr_ad']
+    margin = track.margin.copy()
+    margin[300:] = np.nan
+    tracks = {**evaluation.tracks, 'mr_ad': replace(track, margin=margin)}
+    assert verdict_of(replace(evaluation, tracks=tracks)).judged_by == 'ir_md'
+    alone = verdict_of(replace(evaluation, tracks={'mr_ad': tracks['mr_ad']}))
+    assert alone.state == 'unclear'
+    assert 'has a value for only 20.0 % of the loaded time' in alone.sentence
+
+
+def unloaded(evaluation):
+    feet = tuple(replace(foot, loaded=np.zeros_like(foot.loaded)) for foot in evaluation.feet)
+    return replace(evaluation, feet=feet)
+
+
+def pointed(evaluation):
+    feet = tuple(replace(foot, sole=foot.sole[:, :1] * 0.0) for foot in evaluation.feet)
+    return replace(evaluation, feet=feet)
+
+
+@pytest.mark.parametrize(
+    ('evaluation', 'what'),
+    [
+        (replace(walking(), feet=()), 'no feet are described'),
+        (unloaded(walking()), 'no foot carries load'),
+        (pointed(walking()), 'span no area'),
+        (replace(walking(), tracks={}), 'no instant has an IZMP'),
+        (blank(without(walking(), 'ir_md', 'cop'), 'mr_ad'), 'no instant has an IZMP'),
+        (part(walking(), slice(0, 0)), 'no instant of the recording'),
+        (part(walking(), slice(0, 1)), 'for only 0.00 s'),
+        (part(walking(), slice(0, 40)), 'a verdict needs 0.50 s'),
+    ],
+)
+def test_what_is_missing_is_named(evaluation, what):
+    summary = summary_of(evaluation)
+    assert summary.verdict.state == 'unclear'
+    assert what in summary.verdict.sentence
+    assert len(summary_lines(summary)) == 3
+
+
+def test_remarks_name_what_an_expert_would_see():
+    evaluation = walking()
+    heavy = summary_of(replace(evaluation, total_mass=1.2 * evaluation.total_mass))
+    assert any('check masses, gravity' in remark for remark in heavy.remarks)
+    assert any('The feet measure 83.3 % of the weight' in remark for remark in heavy.remarks)
+    half = len(evaluation.stamps) // 2
+    feet = []
+    for foot in evaluation.feet:
+        loaded = foot.loaded.copy()
+        loaded[half:] = False
+        feet.append(Foot(foot.name, foot.sole, foot.normal_force, loaded))
+    lifted = summary_of(replace(evaluation, feet=tuple(feet)))
+    assert any('to the end no foot carries load' in remark for remark in lifted.remarks)
+    impossible = with_offset(
+        evaluation, 'cop', np.array([[0.0, 0.0, 0.2]]).repeat(2 * half + 1, 0)
+    )
+    assert any('which is impossible' in remark for remark in summary_of(impossible).remarks)
+    assert summary_of(evaluation).remarks == ()
+
+
+def test_the_verdict_does_not_know_the_world():
+    evaluation = walking()
+    alone = replace(evaluation, world_p_root=None, world_R_root=None)
+    assert verdict_of(alone) == verdict_of(evaluation)
+
+
+def test_the_verdict_does_not_depend_on_the_start_of_time():
+    evaluation = walking()
+    assert verdict_of(replace(evaluation, stamps=evaluation.stamps - evaluation.stamps[0])) == (
+        verdict_of(evaluation)
+    )
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_pattern_of_missing_values_has_a_verdict(data):
+    """NaN anywhere is no value; it never is an error nor a number in the result."""
+    evaluation = part(walking(duration=4.0, rate=50.0), slice(0, data.draw(st.integers(0, 200))))
+    count = len(evaluation.stamps)
+    seed = data.draw(st.integers(0, 2**16))
+    share = data.draw(st.sampled_from([0.0, 0.05, 0.5, 0.98, 1.0]))
+    rng = np.random.default_rng(seed)
+
+    def holes(values):
+        values = values.copy()
+        values[rng.random(count) < share] = np.nan
+        return values
+
+    kept = data.draw(st.sets(st.sampled_from(['mr_ad', 'ir_md', 'cop'])))
+    tracks = {
+        name: Track(name, holes(t.wrench), holes(t.point), holes(t.margin))
+        for name, t in evaluation.tracks.items()
+        if name in kept
+    }
+    feet = tuple(
+        Foot(f.name, holes(f.sole), holes(f.normal_force), f.loaded & (rng.random(count) >= share))
+        for f in evaluation.feet
+    )
+    patchy = replace(
+        evaluation,
+        tracks=tracks,
+        feet=feet,
+        normal=holes(evaluation.normal),
+        com=holes(evaluation.com),
+    )
+    summary = summary_of(patchy)
+    assert summary.verdict.state in HEADLINES
+    assert 'nan' not in ' '.join(summary_lines(summary)).lower()
+
+
+def test_three_lines_for_the_terminal():
+    lines = summary_lines(summary_of(walking()))
+    assert lines[0].startswith('Stable: the IZMP (MR-AD) stayed inside')
+    assert lines[1].startswith('Agreement: MR-AD – IR-MD')
+    assert 'MR-AD – CoP 0.5 mm on average' in lines[1]
+    assert lines[2].startswith('Forces: MR-AD 270.6 N (100.0 % of the weight)')
+    assert all('\n' not in line for line in lines)
