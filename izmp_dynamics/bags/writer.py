@@ -19,7 +19,8 @@ Humble and Iron need and Jazzy to Lyrical still accept; version 9 made them a li
 on which Humble fails with 'bad conversion' (ros2/rosbag2 issues 1895 and 2013).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -30,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.bags.bag_place import BagPlace
-from izmp_dynamics.bags.cdr_layout import CdrLayout, Raw
+from izmp_dynamics.bags.cdr_layout import CdrLayout, Raw, Rows
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.bags.qos import Qos, qos_profile
@@ -152,11 +153,13 @@ class BagWriter:
         if name in self._topics:
             raise BagError(f"Topic '{name}' of the bag '{self.path}' was added before.")
         layout = self._layout(msgtype, like)
+        allowed = frozenset(may_be_nan)
+        self._check_finite(name, layout, layout.encode_rows(1, {}), layout.floats(), allowed)
         profile = qos or ('latched' if name in _LATCHED else 'default')
         connection = self._writer.add_connection(
             name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(profile)]
         )
-        self._topics[name] = _Topic(name, layout, connection, frozenset(may_be_nan))
+        self._topics[name] = _Topic(name, layout, connection, allowed)
         return layout
 
     def write_batch(
@@ -182,7 +185,7 @@ class BagWriter:
             if path.rpartition('.')[2] == 'stamp':
                 given.setdefault(path, stamps)
         rows = entry.layout.encode_rows(len(stamps), given)
-        self._check_finite(entry, entry.layout, rows, given)
+        self._check_finite(topic, entry.layout, rows, given, entry.may_be_nan)
         data, size = rows.reshape(-1).data.toreadonly(), entry.layout.size
         raws: list[Raw] = [data[at : at + size] for at in range(0, len(data), size)]
         self._add(entry, stamps.astype(np.int64), raws, rows.size)
@@ -204,7 +207,7 @@ class BagWriter:
         self._check_stamps(topic, stamps)
         layout = CdrLayout.of_message(standard_types(), entry.layout.msgtype, message)
         rows = layout.encode_rows(1, {})
-        self._check_finite(entry, layout, rows, layout.floats())
+        self._check_finite(topic, layout, rows, layout.floats(), entry.may_be_nan)
         self._add(entry, stamps, [rows.tobytes()], rows.size)
 
     def mark(self, key: str, value: str) -> None:
@@ -261,24 +264,31 @@ class BagWriter:
             raise BagError(f"A stamp of topic '{topic}' is negative or beyond the year 2116.")
 
     def _check_finite(
-        self, entry: _Topic, layout: CdrLayout, rows: Any, paths: Collection[str] | Any
+        self,
+        topic: str,
+        layout: CdrLayout,
+        rows: Rows,
+        paths: Iterable[str],
+        allowed: frozenset[str],
     ) -> None:
         fields = layout.fields(rows)
+        inside = tuple(prefix + mark for prefix in allowed for mark in '.[')
         for path in paths:
-            if path in layout.times or path in entry.may_be_nan:
+            if path in layout.times or path in allowed or path.startswith(inside):
                 continue
-            finite = np.isfinite(fields[path])
+            numbers = np.isfinite(fields[path])
+            finite = numbers.all(axis=tuple(range(1, numbers.ndim)))
             if not finite.all():
-                number = int(np.flatnonzero(~finite.reshape(len(rows), -1).all(axis=1))[0])
                 raise BagError(
-                    f"Field '{path}' of topic '{entry.name}' is not finite in message {number}; "
-                    f"nothing of this batch was written to '{self.path}'."
+                    f"Field '{path}' of topic '{topic}' is not finite in message "
+                    f"{int(finite.argmin())} of a batch; it is not written to '{self.path}'."
                 )
 
     def _abort(self) -> None:
         """Close and remove what was written."""
         if self._writer is not None:
-            self._writer.abort()
+            with suppress(Exception):  # what made writing fail may make closing fail as well
+                self._writer.abort()
         self._place.discard()
 
     def _raise(self, error: BaseException) -> NoReturn:

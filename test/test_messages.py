@@ -1,0 +1,228 @@
+"""Signals from raw messages, against the messages that were written."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from izmp_dynamics.bags.batch import RawMessages
+from izmp_dynamics.bags.cdr_decoder import CdrDecoder
+from izmp_dynamics.bags.messages import (
+    imu_batch,
+    joint_state_batch,
+    point_batch,
+    pose_batch,
+    wrench_batch,
+)
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.errors import BagError
+
+from .sample_bags import START, TYPES, WALKING, raw_of
+
+IMU = 'sensor_msgs/msg/Imu'
+JOINTS = 'sensor_msgs/msg/JointState'
+
+
+def batch_of(msgtype, raws):
+    received = START + 1000 * np.arange(len(raws))
+    return RawMessages('/topic', msgtype, received, raws, CdrDecoder(TYPES, msgtype))
+
+
+def stamped(msgtype, values, nanosec=0, frame='f'):
+    head = {'header.stamp.sec': 7, 'header.stamp.nanosec': nanosec, 'header.frame_id': frame}
+    return raw_of(msgtype, {**head, **values})
+
+
+def joints(names, positions=(), velocities=(), efforts=(), nanosec=0):
+    values = {'name': names, 'position': positions, 'velocity': velocities, 'effort': efforts}
+    return stamped(JOINTS, values, nanosec)
+
+
+# -- joints -----------------------------------------------------------------------------------
+
+
+def test_joints_come_in_the_order_that_was_asked_for():
+    raws = [joints(['a', 'b', 'c'], [1, 2, 3], [4, 5, 6], [7, 8, 9], i) for i in range(3)]
+    batch = joint_state_batch(batch_of(JOINTS, raws), ['c', 'x', 'a'])
+    np.testing.assert_array_equal(batch.positions, [[3, np.nan, 1]] * 3)
+    np.testing.assert_array_equal(batch.velocities, [[6, np.nan, 4]] * 3)
+    np.testing.assert_array_equal(batch.efforts, [[9, np.nan, 7]] * 3)
+    np.testing.assert_array_equal(batch.present, [[True, False, True]] * 3)
+    np.testing.assert_array_equal(batch.stamps, 7 * 10**9 + np.arange(3))
+    assert (batch.names, batch.absent, batch.frame_id) == (('c', 'x', 'a'), ('x',), 'f')
+
+
+def test_two_publishers_on_one_topic_keep_their_times():
+    raws = [
+        joints(['a', 'b'], [1, 2], nanosec=0),
+        joints(['c'], [3], [30], nanosec=1),
+        joints(['b', 'a'], [5, 4], nanosec=2),
+        joints(['c'], [6], [60], nanosec=3),
+    ]
+    batch = joint_state_batch(batch_of(JOINTS, raws))
+    nan = np.nan
+    assert batch.names == ('a', 'b', 'c')
+    expected = [[1, 2, nan], [nan, nan, 3], [4, 5, nan], [nan, nan, 6]]
+    np.testing.assert_array_equal(batch.positions, expected)
+    np.testing.assert_array_equal(batch.present, ~np.isnan(expected))
+    np.testing.assert_array_equal(batch.velocities[:, 2], [nan, 30, nan, 60])
+    np.testing.assert_array_equal(batch.stamps, 7 * 10**9 + np.arange(4))
+    np.testing.assert_array_equal(batch.received, START + 1000 * np.arange(4))
+    assert batch.absent == ()
+
+
+def test_a_joint_without_position_is_not_present():
+    batch = joint_state_batch(batch_of(JOINTS, [joints(['a'], (), [1.0])]), ['a'])
+    assert not batch.present.any()
+    assert np.isnan(batch.positions).all()
+    assert (batch.velocities[0, 0], batch.absent) == (1.0, ('a',))
+
+
+def test_nan_in_a_message_is_passed_on_as_present():
+    batch = joint_state_batch(batch_of(JOINTS, [joints(['a'], [np.nan])]), ['a'])
+    assert batch.present.all()
+    assert np.isnan(batch.positions).all()
+
+
+@pytest.mark.parametrize(
+    ('bad', 'sentence'),
+    [
+        (joints(['a', 'b'], [1]), '1 values of position for 2 joints'),
+        (joints(['a', 'b'], [1, 2], [1, 2, 3]), '3 values of velocity for 2 joints'),
+        (joints([], [1]), '1 values of position for 0 joints'),
+        (joints(['a', 'a'], [1, 2]), 'names a joint twice'),
+        (b'\0\1\0\0', 'ends after 4 bytes'),
+        (b'', 'does not begin'),
+    ],
+)
+def test_messages_that_contradict_themselves_are_counted(bad, sentence):
+    raws = [joints(['a', 'b'], [1, 2]), bad, joints(['a', 'b'], [3, 4]), bad]
+    batch = joint_state_batch(batch_of(JOINTS, raws), ['b'])
+    np.testing.assert_array_equal(batch.positions, [[2], [4]])
+    np.testing.assert_array_equal(batch.received, [START, START + 2000])
+    assert batch.broken == 2
+    assert sentence in batch.fault
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from('abcdef'), st.floats(allow_nan=False), max_size=6),
+        max_size=30,
+    ),
+    st.lists(st.sampled_from('abcdefg'), unique=True),
+)
+def test_any_mixture_of_joint_sets(sent, wanted):
+    raws = [joints(list(entry), list(entry.values()), nanosec=i) for i, entry in enumerate(sent)]
+    batch = joint_state_batch(batch_of(JOINTS, raws), wanted)
+    expected = [[entry.get(name, np.nan) for name in wanted] for entry in sent]
+    np.testing.assert_array_equal(batch.positions, np.reshape(expected, (len(sent), len(wanted))))
+    np.testing.assert_array_equal(batch.present, ~np.isnan(batch.positions))
+    seen = {name for entry in sent for name in entry}
+    assert batch.absent == tuple(name for name in wanted if name not in seen)
+    assert len(batch) == len(sent)
+
+
+# -- other signals ----------------------------------------------------------------------------
+
+
+def test_imu_and_what_it_says_about_its_orientation():
+    still = {'orientation.w': 1.0, 'angular_velocity.y': 2.0, 'linear_acceleration.z': 9.81}
+    unknown = {**still, 'orientation_covariance': [-1.0, *[0.0] * 8]}
+    raws = [stamped(IMU, values) for values in (still, unknown, {})]
+    batch = imu_batch(batch_of(IMU, raws))
+    np.testing.assert_array_equal(batch.has_orientation, [True, False, False])
+    np.testing.assert_array_equal(batch.orientations[0], [0, 0, 0, 1])
+    np.testing.assert_array_equal(batch.angular_velocity[:, 1], [2, 2, 0])
+    np.testing.assert_array_equal(batch.linear_acceleration[:2], [[0, 0, 9.81]] * 2)
+
+
+def test_a_frame_that_changes_is_seen():
+    raws = [stamped(IMU, {}, frame=frame) for frame in ('b', 'a', 'b')]
+    batch = imu_batch(batch_of(IMU, raws))
+    assert (batch.frame_ids, batch.frame_id) == (('a', 'b'), None)
+
+
+def test_wrench_is_force_before_moment():
+    msgtype = 'geometry_msgs/msg/WrenchStamped'
+    axes = [f'wrench.{kind}.{axis}' for kind in ('force', 'torque') for axis in 'xyz']
+    raw = stamped(msgtype, {path: float(i) for i, path in enumerate(axes)})
+    batch = wrench_batch(batch_of(msgtype, [raw]))
+    np.testing.assert_array_equal(batch.wrenches, [[0, 1, 2, 3, 4, 5]])
+
+
+@pytest.mark.parametrize(
+    ('msgtype', 'path'),
+    [
+        ('geometry_msgs/msg/PoseStamped', 'pose'),
+        ('geometry_msgs/msg/PoseWithCovarianceStamped', 'pose.pose'),
+        ('nav_msgs/msg/Odometry', 'pose.pose'),
+    ],
+)
+@pytest.mark.parametrize('little', [True, False])
+def test_poses(msgtype, path, little):
+    values = {f'{path}.position.y': 2.0, f'{path}.orientation.z': 1.0, 'header.frame_id': 'w'}
+    if 'Odometry' in msgtype:
+        values['child_frame_id'] = 'base'
+    raws = [raw_of(msgtype, values, little_endian=little)] * 2
+    batch = pose_batch(batch_of(msgtype, raws))
+    np.testing.assert_array_equal(batch.positions, [[0, 2, 0]] * 2)
+    np.testing.assert_array_equal(batch.orientations, [[0, 0, 1, 0]] * 2)
+    assert batch.positions.dtype == np.dtype(float)
+    assert batch.child_frame_ids == (('base',) if 'Odometry' in msgtype else ())
+    np.testing.assert_array_equal(point_batch(batch_of(msgtype, raws)).points, batch.positions)
+
+
+def test_points_are_poses_without_orientation():
+    msgtype = 'geometry_msgs/msg/PointStamped'
+    batch = pose_batch(batch_of(msgtype, [stamped(msgtype, {'point.z': 3.0})]))
+    np.testing.assert_array_equal(batch.positions, [[0, 0, 3]])
+    assert batch.orientations is None
+
+
+@pytest.mark.parametrize(
+    ('read', 'right'),
+    [
+        (imu_batch, IMU),
+        (joint_state_batch, JOINTS),
+        (wrench_batch, 'geometry_msgs/msg/WrenchStamped'),
+        (pose_batch, 'geometry_msgs/msg/PoseStamped or'),
+        (point_batch, 'geometry_msgs/msg/PoseStamped or'),
+    ],
+)
+def test_other_types_are_refused(read, right):
+    with pytest.raises(BagError, match=f"'/topic' has the type std_msgs/msg/String; .* {right}"):
+        read(batch_of('std_msgs/msg/String', []))
+
+
+@pytest.mark.parametrize(
+    ('read', 'msgtype', 'shapes'),
+    [
+        (imu_batch, IMU, {'orientations': (0, 4), 'angular_velocity': (0, 3)}),
+        (joint_state_batch, JOINTS, {'positions': (0, 0), 'present': (0, 0)}),
+        (wrench_batch, 'geometry_msgs/msg/WrenchStamped', {'wrenches': (0, 6)}),
+        (pose_batch, 'nav_msgs/msg/Odometry', {'positions': (0, 3), 'orientations': (0, 4)}),
+    ],
+)
+def test_batches_without_messages_have_the_right_shapes(read, msgtype, shapes):
+    for raws in ([], [b'broken']):
+        batch = read(batch_of(msgtype, raws))
+        assert len(batch) == len(batch.received) == 0
+        assert batch.stamps.dtype == np.int64
+        assert (batch.frame_ids, batch.frame_id, batch.broken) == ((), None, len(raws))
+        for name, shape in shapes.items():
+            assert getattr(batch, name).shape == shape
+
+
+@pytest.mark.skipif(not WALKING.is_dir(), reason=f'{WALKING} is not here')
+def test_a_recorded_walk():
+    with BagReader(WALKING) as bag:
+        for batch in bag.batches(list(bag.topics)):
+            state = joint_state_batch(batch['/joint_states'])
+            assert state.positions.shape == (len(batch['/joint_states']), 26)
+            assert state.present.all()
+            imu = imu_batch(batch['/imu'])
+            norms = np.linalg.norm(imu.linear_acceleration, axis=1)
+            assert abs(norms.mean() - 9.81) < 0.5
+            assert imu.frame_id == 'root_link_imu_frame'
+            assert (pose_batch(batch['/ground_truth/base_pose']).positions[:, 2] > 0.3).all()

@@ -1,0 +1,369 @@
+"""Writing bags: read back by rosbags, complete or not there at all."""
+
+# ruff: noqa: PT012 (the body of the `with` statement under test belongs inside `raises`)
+
+import hashlib
+import os
+import signal
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rosbags.highlevel import AnyReader
+from rosbags.interfaces import QosDurability, QosReliability
+
+from izmp_dynamics.bags.examples import example
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+
+from .sample_bags import START, USED_TYPES, imu_bag, storage_file
+
+POINT = 'geometry_msgs/msg/PointStamped'
+WRENCH = 'geometry_msgs/msg/WrenchStamped'
+TEXT = 'std_msgs/msg/String'
+TF = 'tf2_msgs/msg/TFMessage'
+
+STORAGES = pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+
+
+def stamps(count, offset=0):
+    return START + 2_000_000 * np.arange(count) + offset
+
+
+def write_walk(path, storage='mcap', count=50, **options):
+    """A bag as the replay writes it."""
+    points = np.arange(3.0 * count).reshape(count, 3)
+    with BagWriter(path, storage, **options) as bag:
+        bag.add_topic('/izmp', POINT, {'header.frame_id': 'pelvis'})
+        bag.add_topic('/wrench', WRENCH, {'header.frame_id': 'world'}, qos='sensor_data')
+        bag.add_topic('/robot_description', TEXT, {})
+        bag.write('/robot_description', START, example(TEXT, {'data': '<robot/>'}))
+        for part in (slice(0, count // 2), slice(count // 2, count)):
+            bag.write_batch('/izmp', stamps(count)[part], {'point': points[part]})
+            bag.write_batch('/wrench', stamps(count, 5)[part], {'wrench.force.z': points[part, 0]})
+            bag.flush()
+        bag.mark('fell', 'no')
+    return points
+
+
+@STORAGES
+def test_rosbags_reads_what_was_written(tmp_path, storage):
+    points = write_walk(tmp_path / 'out', storage)
+    with AnyReader([tmp_path / 'out']) as bag:
+        entries = [(c, stamp, bag.deserialize(raw, c.msgtype)) for c, stamp, raw in bag.messages()]
+        assert [stamp for _, stamp, _ in entries] == sorted(
+            [START, *stamps(50).tolist(), *stamps(50, 5).tolist()]
+        )
+        found = [m for c, _, m in entries if c.topic == '/izmp']
+        assert [[m.point.x, m.point.y, m.point.z] for m in found] == points.tolist()
+        heads = [m.header for m in found]
+        assert [h.stamp.sec * 10**9 + h.stamp.nanosec for h in heads] == stamps(50).tolist()
+        assert {h.frame_id for h in heads} == {'pelvis'}
+        qos = {c.topic: c.ext.offered_qos_profiles[0] for c in bag.connections}
+        assert qos['/robot_description'].durability == QosDurability.TRANSIENT_LOCAL
+        assert qos['/izmp'].durability == QosDurability.VOLATILE
+        assert qos['/wrench'].reliability == QosReliability.BEST_EFFORT
+
+
+@STORAGES
+def test_messages_lie_in_the_order_of_their_stamps(tmp_path, storage):
+    """In the file itself, not only for a reader that sorts."""
+    write_walk(tmp_path / 'out', storage)
+    data = storage_file(tmp_path / 'out').read_bytes()
+    places = [data.find(int(s).to_bytes(8, 'little') * 2) for s in stamps(50, 5)]
+    if storage == 'mcap':
+        assert -1 not in places
+        assert places == sorted(places)
+    with BagReader(tmp_path / 'out') as bag:
+        received = [m.received for m in bag.messages(['/izmp', '/wrench'])]
+        assert received == sorted(received)
+
+
+@STORAGES
+def test_the_same_input_gives_the_same_bytes(tmp_path, storage):
+    digests = []
+    for folder in ('a', 'b'):
+        write_walk(tmp_path / folder / 'out', storage)
+        files = sorted((tmp_path / folder / 'out').iterdir())
+        digests.append([(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in files])
+    assert digests[0] == digests[1]
+
+
+def test_metadata_is_what_humble_reads_and_lyrical_still_accepts(tmp_path):
+    write_walk(tmp_path / 'out', custom_data={'source': 'walk'})
+    text = (tmp_path / 'out' / 'metadata.yaml').read_text()
+    information = yaml.load(text, yaml.BaseLoader)['rosbag2_bagfile_information']
+    assert information['version'] == '8'
+    assert information['relative_file_paths'] == ['out.mcap']
+    assert information['custom_data'] == {'fell': 'no', 'source': 'walk'}
+    for topic in information['topics_with_message_count']:
+        profiles = topic['topic_metadata']['offered_qos_profiles']
+        assert isinstance(profiles, str)
+        (profile,) = yaml.safe_load(profiles)
+        assert all(isinstance(profile[key], int) for key in ('history', 'durability', 'depth'))
+    with BagReader(tmp_path / 'out') as bag:
+        assert bag.custom_data == {'fell': 'no', 'source': 'walk'}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.lists(st.integers(0, 2**61), max_size=20), min_size=1, max_size=4),
+    st.sampled_from(['mcap', 'sqlite3']),
+)
+def test_what_is_written_is_read(tmp_path_factory, times, storage):
+    path = tmp_path_factory.mktemp('any') / 'out'
+    with BagWriter(path, storage) as bag:
+        for number, received in enumerate(times):
+            bag.add_topic(f'/t{number}', 'std_msgs/msg/Float64', {})
+            values = np.arange(float(len(received)))
+            bag.write_batch(f'/t{number}', np.array(received, np.int64), {'data': values})
+    with BagReader(path) as bag:
+        for number, received in enumerate(times):
+            topic = f'/t{number}'
+            batches = [batch[topic] for batch in bag.batches([topic], span_s=1e8)]
+            pairs = [
+                pair
+                for messages in batches
+                for pair in zip(
+                    messages.received.tolist(),
+                    messages.decode().column('data').tolist(),
+                    strict=True,
+                )
+            ]
+            assert sorted(pairs) == sorted(zip(received, np.arange(len(received)), strict=True))
+            assert bag.topics[topic].count == len(received)
+        assert bag.damage is None
+
+
+def test_pending_messages_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr('izmp_dynamics.bags.writer._LARGEST_FLUSH', 1000)
+    with BagWriter(tmp_path / 'out') as bag:
+        bag.add_topic('/izmp', POINT, {})
+        for part in range(10):
+            bag.write_batch('/izmp', stamps(20, part))
+            assert bag._pending_size <= 1000
+    with BagReader(tmp_path / 'out') as bag:
+        assert bag.topics['/izmp'].count == 200
+
+
+def test_a_tree_of_transforms(tmp_path):
+    links = {
+        'transforms': 2,
+        'transforms[0].header.frame_id': 'world',
+        'transforms[0].child_frame_id': 'pelvis',
+        'transforms[1].header.frame_id': 'pelvis',
+        'transforms[1].child_frame_id': 'foot',
+        'transforms[1].transform.rotation.w': 1.0,
+    }
+    rotations = np.tile([0.0, 0.0, 0.6, 0.8], (5, 1))
+    with BagWriter(tmp_path / 'out') as bag:
+        bag.add_topic('/tf', TF, links)
+        bag.write_batch('/tf', stamps(5), {'transforms[0].transform.rotation': rotations})
+    with AnyReader([tmp_path / 'out']) as bag:
+        for (c, stamp, raw), time in zip(bag.messages(), stamps(5), strict=True):
+            first, second = bag.deserialize(raw, c.msgtype).transforms
+            assert first.transform.rotation.z == 0.6
+            assert second.transform.rotation.w == 1.0
+            for link in (first, second):
+                head = link.header.stamp
+                assert stamp == time == head.sec * 10**9 + head.nanosec
+
+
+# -- complete or not at all -------------------------------------------------------------------
+
+
+class Stopped(Exception):  # noqa: N818
+    """As a handler of SIGTERM raises."""
+
+
+@STORAGES
+@pytest.mark.parametrize('error', [ValueError, KeyboardInterrupt, SystemExit, Stopped])
+def test_an_interrupted_bag_leaves_nothing(tmp_path, storage, error):
+    with pytest.raises(error), BagWriter(tmp_path / 'deep' / 'out', storage) as bag:
+        bag.add_topic('/izmp', POINT, {})
+        bag.write_batch('/izmp', stamps(5000))
+        bag.flush()
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+@STORAGES
+def test_an_interrupt_while_the_bag_is_closed_leaves_nothing(tmp_path, storage, monkeypatch):
+    def interrupt(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    bag = BagWriter(tmp_path / 'out', storage)
+    with pytest.raises(KeyboardInterrupt), bag:
+        bag.add_topic('/izmp', POINT, {})
+        bag.write_batch('/izmp', stamps(50))
+        monkeypatch.setattr(bag._place, 'publish', interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists('/dev/full'), reason='no /dev/full on this system')
+def test_a_full_disk_ends_in_a_sentence_and_leaves_nothing(tmp_path):
+    with (
+        pytest.raises(BagError, match=r"out' cannot be written: No space left on device"),
+        BagWriter(tmp_path / 'out') as bag,
+    ):
+        bag._writer.storage.bio.close()
+        bag._writer.storage.bio = open('/dev/full', 'wb')  # noqa: SIM115
+        bag.add_topic('/izmp', POINT, {})
+        bag.write_batch('/izmp', stamps(50_000))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_made(tmp_path):
+    (tmp_path / 'file').touch()
+    writer = BagWriter(tmp_path / 'file' / 'out')
+    with pytest.raises(BagError, match='cannot be written: Not a directory'):
+        writer.__enter__()
+
+
+def test_the_remains_of_a_killed_process_do_not_hinder(tmp_path):
+    remains = tmp_path / f'.out.partial-{os.getpid()}'
+    remains.mkdir()
+    (remains / 'x').touch()
+    write_walk(tmp_path / 'out')
+    assert [x.name for x in tmp_path.iterdir()] == ['out']
+
+
+@STORAGES
+def test_a_bag_is_replaced_only_when_asked_and_only_when_complete(tmp_path, storage):
+    path = imu_bag(tmp_path / 'out', 3)
+    with pytest.raises(BagError, match=r"out' exists; name another place or ask"):
+        BagWriter(path, storage)
+    with pytest.raises(ValueError, match='stop'), BagWriter(path, storage, overwrite=True):
+        raise ValueError('stop')
+    with BagReader(path) as bag:
+        assert list(bag.topics) == ['/imu']
+    write_walk(path, storage, overwrite=True)
+    with BagReader(path) as bag:
+        assert list(bag.topics) == ['/izmp', '/robot_description', '/wrench']
+    assert [x.name for x in tmp_path.iterdir()] == ['out']
+
+
+def test_what_is_not_a_bag_is_never_replaced(tmp_path):
+    places = {name: tmp_path / name for name in ('file', 'folder', 'report', 'other', 'link')}
+    places['file'].touch()
+    places['folder'].mkdir()
+    imu_bag(places['report'], 3)
+    (places['report'] / 'report.html').touch()
+    places['other'].mkdir()
+    (places['other'] / 'metadata.yaml').write_text('a: b')
+    places['link'].symlink_to(places['report'])
+    before = sorted(tmp_path.rglob('*'))
+    for name, sentence in (
+        ('file', 'is no folder of a bag'),
+        ('folder', 'holds no metadata.yaml'),
+        ('report', "besides the bag it holds 'report.html'"),
+        ('other', 'is not that of a bag'),
+        ('link', 'is no folder of a bag'),
+    ):
+        with pytest.raises(BagError, match=f'is not overwritten: .*{sentence}'):
+            BagWriter(places[name], overwrite=True)
+    assert sorted(tmp_path.rglob('*')) == before
+
+
+def test_a_place_taken_meanwhile_is_respected(tmp_path):
+    with pytest.raises(BagError, match='exists'), BagWriter(tmp_path / 'out') as bag:
+        bag.add_topic('/izmp', POINT, {})
+        (tmp_path / 'out').mkdir()
+        (tmp_path / 'out' / 'precious').touch()
+    assert [x.name for x in tmp_path.rglob('*')] == ['out', 'precious']
+
+
+# -- what must not be written -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_are_refused(tmp_path, bad):
+    forces = np.zeros((5, 3))
+    forces[3, 1] = bad
+    for path, values in (('wrench.force', forces), ('wrench.force.y', forces[:, 1])):
+        with (
+            pytest.raises(
+                BagError, match=f"Field '{path}' of topic '/w' is not finite in message 3 of"
+            ),
+            BagWriter(tmp_path / 'out') as bag,
+        ):
+            bag.add_topic('/w', WRENCH, {})
+            bag.write_batch('/w', stamps(5), {path: values})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nan_where_it_is_allowed(tmp_path):
+    with BagWriter(tmp_path / 'out') as bag:
+        bag.add_topic('/m', 'std_msgs/msg/Float64', {}, may_be_nan=['data'])
+        bag.write_batch('/m', stamps(1), {'data': [np.nan]})
+        bag.write('/m', START, example('std_msgs/msg/Float64', {'data': np.inf}))
+    with BagReader(tmp_path / 'out') as bag:
+        assert bag.topics['/m'].count == 2
+
+
+def test_too_large_for_single_precision_is_not_finite(tmp_path):
+    polygon = 'geometry_msgs/msg/PolygonStamped'
+    with (
+        pytest.raises(BagError, match='not finite'),
+        BagWriter(tmp_path / 'out') as bag,
+    ):
+        bag.add_topic('/p', polygon, {'polygon.points': 3})
+        bag.write_batch('/p', stamps(1), {'polygon.points': np.full((1, 9), 1e300)})
+
+
+def refused(tmp_path, error, sentence, use):
+    with pytest.raises(error, match=sentence), BagWriter(tmp_path / 'out') as bag:
+        bag.add_topic('/izmp', POINT, {})
+        use(bag)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ('error', 'sentence', 'use'),
+    [
+        (BagError, "'/izmp'.* was added before", lambda b: b.add_topic('/izmp', POINT, {})),
+        (BagError, 'no standard message type', lambda b: b.add_topic('/x', 'a/msg/B', {})),
+        (UnknownNameError, 'no field .*frame', lambda b: b.add_topic('/x', POINT, {'frame': 1})),
+        (BagError, 'not a message of type', lambda b: b.add_topic('/x', POINT, example(TEXT))),
+        (BagError, 'not finite', lambda b: b.add_topic('/x', POINT, {'point.x': np.nan})),
+        (
+            UnknownNameError,
+            "no topic '/x'.*add it first",
+            lambda b: b.write_batch('/x', stamps(1)),
+        ),
+        (ShapeError, r'stamps to have shape \(T,\)', lambda b: b.write_batch('/izmp', [[1]])),
+        (BagError, 'not integers', lambda b: b.write_batch('/izmp', [1.0])),
+        (BagError, 'negative or beyond', lambda b: b.write_batch('/izmp', [-1])),
+        (BagError, 'negative or beyond', lambda b: b.write_batch('/izmp', [2**62])),
+        (ShapeError, 'point', lambda b: b.write_batch('/izmp', stamps(2), {'point': [[1, 2, 3]]})),
+        (
+            BagError,
+            'not finite',
+            lambda b: b.write('/izmp', 1, example(POINT, {'point.x': np.nan})),
+        ),
+        (BagError, 'not a message of type', lambda b: b.write('/izmp', 1, example(TEXT))),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path, error, sentence, use):
+    refused(tmp_path, error, sentence, use)
+
+
+def test_unknown_storages_and_places(tmp_path):
+    with pytest.raises(UnknownNameError, match='valid: mcap, sqlite3'):
+        BagWriter(tmp_path / 'out', 'csv')
+    with pytest.raises(BagError, match='has a character'):
+        BagWriter(tmp_path / 'a#b', 'sqlite3')
+
+
+@pytest.mark.parametrize('msgtype', USED_TYPES)
+def test_an_example_is_zero_except_where_told(tmp_path, msgtype):
+    with BagWriter(tmp_path / 'out') as bag:
+        layout = bag.add_topic('/x', msgtype, example(msgtype))
+        bag.write('/x', START, example(msgtype))
+        bag.write_batch('/x', stamps(1) + 1, {path: [0] for path in layout.times})
+    with BagReader(tmp_path / 'out') as bag:
+        first, second = (m.raw for m in bag.messages())
+        assert first == second
