@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.sensing.acd import METHODS, ActuatorDifferentiator
+from izmp_dynamics.sensing.acd import ActuatorDifferentiator
+from izmp_dynamics.sensing.differences import METHODS
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 MS = 1_000_000

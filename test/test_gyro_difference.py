@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.sensing.gyro_difference import METHODS, GyroDifference
+from izmp_dynamics.sensing.differences import METHODS
+from izmp_dynamics.sensing.gyro_difference import GyroDifference
 from izmp_dynamics.sensing.root_state import RootState
 
 MS = 1_000_000

@@ -16,6 +16,7 @@ deals with wild values. After differentiating, the instants are thinned out to t
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from izmp_dynamics.sensing.differences import (
     Mask,
     backward_quotient,
     central_quotient,
+    check_method,
     check_window,
     contiguous,
     local_polynomial,
@@ -45,7 +47,8 @@ from izmp_dynamics.sensing.outlier_gate import (
 from izmp_dynamics.sensing.sample_window import SampleWindow
 from izmp_dynamics.sensing.stamps import StampVerdict, nanoseconds, screen_stamps
 
-METHODS = ('central', 'paper', 'savitzky_golay')
+if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
+    from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,11 @@ class ActuatorDifferentiator:
         return self._half + self._reach + 1
 
     def batch(
-        self, stamps: Stamps, positions: Array, origin: int | None = None
+        self,
+        stamps: Stamps,
+        positions: Array,
+        origin: int | None = None,
+        low_pass: 'ZeroPhaseLowPass | None' = None,
     ) -> tuple[JointKinematics, JointFaults]:
         """Differentiate a log or a window of it.
 
@@ -137,6 +144,8 @@ class ActuatorDifferentiator:
             positions: (T, n) encoder values [rad] or [m].
             origin: origin of the bus grid [ns]; default: the first usable stamp. Give the one of
                 the log when it is processed in windows.
+            low_pass: filters the positions after the gates and before the quotients; its context
+                adds to that of this stage.
 
         Returns:
             The instants, and what was wrong with the samples.
@@ -145,7 +154,7 @@ class ActuatorDifferentiator:
         positions = self._checked(positions, len(stamps))
         verdicts = screen_stamps(stamps, self.min_spacing)
         rows = np.flatnonzero(verdicts == StampVerdict.ADMITTED)
-        instants = self._differentiate(stamps[rows], positions[rows])
+        instants = self._differentiate(stamps[rows], positions[rows], low_pass)
         repaired, faulty = np.zeros((2, *positions.shape), dtype=np.bool_)
         repaired[rows], faulty[rows] = instants.repaired, instants.faulty
         faults = JointFaults(self.joint_names, verdicts, repaired, faulty)
@@ -193,10 +202,13 @@ class ActuatorDifferentiator:
         """Faults of `update` by reason, as `JointFaults.counts`."""
         return self._counts + self._window.stamp_gate.gated
 
-    def _differentiate(self, stamps: Stamps, positions: Array) -> _Instants:
+    def _differentiate(
+        self, stamps: Stamps, positions: Array, low_pass: 'ZeroPhaseLowPass | None' = None
+    ) -> _Instants:
         gap = nanoseconds(self.max_gap)
         gated = gate_positions(stamps, positions, self._limit, self._resolution, gap)
-        values, first, second, exists = self._quotients(stamps, gated.positions)
+        used = low_pass.batch(stamps, gated.positions) if low_pass else gated.positions
+        values, first, second, exists = self._quotients(stamps, used)
         faulty = faulty_instants(
             stamps, first, second, exists, gated.kinks, gap, self._half, self.recovery
         )
@@ -261,10 +273,7 @@ class ActuatorDifferentiator:
 def _check(
     method: str, window: int, degree: int, period: float, max_gap: float, min_spacing: float
 ) -> None:
-    if method not in METHODS:
-        raise SensingError(
-            f"There is no differentiation method '{method}'; valid: {', '.join(METHODS)}."
-        )
+    check_method(method)
     if method == 'savitzky_golay':
         check_window(window, degree)
     if not 0.0 < period < np.inf:

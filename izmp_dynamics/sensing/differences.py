@@ -24,6 +24,9 @@ from izmp_dynamics.sensing.stamps import nanoseconds
 
 Mask = npt.NDArray[np.bool_]
 
+METHODS = ('central', 'paper', 'savitzky_golay')
+"""Names of the quotients in robot files; 'paper' is the backward one."""
+
 NO_GAP = 1 << 62
 """A gap that no log has [ns]."""
 
@@ -97,6 +100,14 @@ def local_polynomial(
     stamps, values, gap = _checked(stamps, values, max_gap)
     value, first, second, valid = _polynomial(stamps, values, window // 2, degree, gap)
     return Derivatives(value, first, second, valid)
+
+
+def check_method(method: str) -> None:
+    """Refuse a quotient that does not exist."""
+    if method not in METHODS:
+        raise SensingError(
+            f"There is no differentiation method '{method}'; valid: {', '.join(METHODS)}."
+        )
 
 
 def check_window(window: int, degree: int) -> None:

@@ -59,7 +59,7 @@ class JointFaults:
     repaired: Mask
     faulty: Mask
 
-    def counts(self, rows: slice = slice(None)) -> Counter[str]:
+    def counts(self, rows: slice | Mask = slice(None)) -> Counter[str]:
         """Count the faults in `rows` by reason, for reports."""
         counts: Counter[str] = Counter()
         for verdict, number in zip(

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.sensing.differences import METHODS
+from izmp_dynamics.sensing.localizer import Localizer, RootPose
+
+MS = 1_000_000
+ARM = np.array([0.05, -0.1, 0.3])
+FIELDS = ('stamps', 'world_p_root', 'world_R_root', 'linear_velocity', 'valid')
+SWAY = 2 * np.pi * 0.8
+
+
+def motion(stamps):
+    """Position and velocity of a swaying, turning root, its orientation and its GPS."""
+    t = (stamps * 1e-9)[:, None]
+    phase = SWAY * t + np.array([0.0, 1.0, 2.0])
+    position = np.array([3.0, -1.0, 0.9]) + 0.1 * np.sin(phase) + t * [0.3, 0.0, 0.0]
+    velocity = 0.1 * SWAY * np.cos(phase) + [0.3, 0.0, 0.0]
+    R = Rotation.from_rotvec(np.hstack([0.2 * np.sin(3 * t), 0.0 * t, t])).as_matrix()
+    return position, velocity, R, position + R @ ARM
+
+
+def clock(rows=300):
+    return (1 + np.arange(rows)) * 2 * MS
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_pose_and_velocity_of_the_root_not_of_the_gps(method: str) -> None:
+    stamps = clock()
+    position, velocity, R, gps = motion(stamps)
+    pose, _ = Localizer(ARM, 0.002, method=method).batch(stamps, gps, R)
+    rows = np.searchsorted(stamps, pose.stamps)
+    np.testing.assert_allclose(pose.world_p_root, position[rows], atol=1e-14)
+    np.testing.assert_array_equal(pose.world_R_root, R[rows])
+    h = 0.002
+    bound = {'paper': SWAY**2 * h / 2, 'central': SWAY**3 * h**2 / 6}.get(
+        method, SWAY**3 * h**2 * 17 / 30
+    )
+    assert np.abs(pose.linear_velocity - velocity[rows]).max() <= 0.1 * bound * 1.001
+    assert pose.valid.all()
+
+
+def test_papers_quotient_is_stamped_with_the_newer_sample() -> None:
+    stamps = clock(10)
+    position, _, R, gps = motion(stamps)
+    pose, _ = Localizer(ARM, 0.002, method='paper').batch(stamps, gps, R)
+    np.testing.assert_array_equal(pose.stamps, stamps[1:])
+    np.testing.assert_allclose(pose.linear_velocity, np.diff(position, axis=0) / 0.002, atol=1e-11)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(METHODS), st.integers(0, 50))
+def test_one_by_one_equals_batch_bit_by_bit(seed, method, rows) -> None:
+    rng = np.random.default_rng(seed)
+    steps = rng.integers(MS // 4, 4 * MS, rows)
+    steps[rng.random(rows) < 0.05] = 200 * MS
+    stamps = np.cumsum(steps)
+    _, _, R, gps = motion(stamps)
+    gps[rng.random(rows) < 0.1] = np.nan
+    stage = Localizer(ARM, 0.002, method=method)
+    batch, _ = stage.batch(stamps, gps, R)
+    parts = [stage.update(int(t), p, r) for t, p, r in zip(stamps, gps, R, strict=True)]
+    parts.append(stage.flush())
+    live = RootPose(*(np.concatenate([getattr(part, f) for part in parts]) for f in FIELDS))
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(live, name), getattr(batch, name))
+
+
+def test_missing_values_are_invalid() -> None:
+    stamps = clock(20)
+    _, _, R, gps = motion(stamps)
+    gps[5], R[12, 1, 1] = np.inf, np.nan
+    pose, _ = Localizer(ARM, 0.002).batch(stamps, gps, R)
+    assert set(stamps[[4, 5, 6, 11, 12, 13]]) == set(pose.stamps[~pose.valid])
+
+
+def test_wrong_input_ends_in_a_sentence() -> None:
+    with pytest.raises(ShapeError, match='world_R_root'):
+        Localizer(ARM, 0.002).batch(clock(3), np.zeros((3, 3)), np.zeros((3, 4)))
+    with pytest.raises(ShapeError, match='world_p_gps'):
+        Localizer(ARM, 0.002).batch(clock(3), np.zeros((4, 3)), np.zeros((3, 3, 3)))
+    with pytest.raises(SensingError, match='positive time'):
+        Localizer(ARM, 0.0)
+    with pytest.raises(SensingError, match="no differentiation method 'x'"):
+        Localizer(ARM, 0.002, method='x')
