@@ -58,10 +58,15 @@ def pair_rotations(
     instants: Stamps, stamps: Stamps, quaternions_xyzw: Array, max_gap: float
 ) -> Paired:
     """As `pair`, for unit quaternions (T, 4): neighbours are brought to the same sign."""
-    aligned = quaternions_xyzw.copy()
-    if len(aligned) > 1:
-        flips = np.sum(aligned[1:] * aligned[:-1], axis=1) < 0
-        aligned[1:][np.logical_xor.accumulate(flips)] *= -1.0
-    paired = pair(instants, stamps, aligned, max_gap)
+    paired = pair(instants, stamps, same_sign(quaternions_xyzw), max_gap)
     length = np.linalg.norm(paired.values, axis=1, keepdims=True)
     return Paired(paired.values / length, paired.valid, paired.interpolated)
+
+
+def same_sign(quaternions: Array) -> Array:
+    """Turn the signs of quaternions (T, 4) so that none jumps to the other half of the sphere."""
+    continuous: Array = quaternions.copy()
+    if len(continuous) > 1:
+        flips = np.sum(continuous[1:] * continuous[:-1], axis=1) < 0
+        continuous[1:][np.logical_xor.accumulate(flips)] *= -1.0
+    return continuous

@@ -1,0 +1,64 @@
+"""The command `izmp`: one subcommand per file beside this one."""
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+import izmp_dynamics
+from izmp_dynamics.cli import check, model, replay, simulate
+from izmp_dynamics.errors import IzmpError
+
+COMMANDS = (replay, check, model, simulate)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `izmp` with command-line arguments; return the exit status.
+
+    0: done. 1: it could not be done, a sentence on standard error says why. 2: wrong usage.
+    130: interrupted.
+    """
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(format='izmp: %(message)s', level=logging.INFO)
+    previous = signal.signal(signal.SIGTERM, _stop)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except IzmpError as error:
+        print(f'izmp: error: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('izmp: interrupted; nothing was left half-written.', file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output, e.g. `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='izmp',
+        description='Dynamics and imaginary zero-moment point of legged robots.',
+    )
+    parser.add_argument(
+        '--version', action='version', version=f'izmp_dynamics {izmp_dynamics.__version__}'
+    )
+    subparsers = parser.add_subparsers(metavar='COMMAND', required=True)
+    for command in COMMANDS:
+        command.add_parser(subparsers)
+    return parser
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""A progress bar on a terminal, silence elsewhere."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+
+@contextmanager
+def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
+    """Show how far a task is.
+
+    Args:
+        what: the task, e.g. 'replay'.
+        quiet: show nothing.
+
+    Yields:
+        A function to call with the fraction that is done.
+    """
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn('{task.description}'),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)

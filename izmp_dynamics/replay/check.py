@@ -1,0 +1,196 @@
+"""`check`: what is in a recording, what is missing, what is odd, and the remedy for each.
+
+The recording is evaluated as in a replay, without writing anything: many faults (a wrong mass, a
+turned IMU, a force sensor of the other sign) show only in the numbers that come out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from izmp_dynamics.bags.batch import Topic
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.run import Progress, evaluated_windows
+from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
+
+FORCE_TOLERANCE = 0.05
+"""Mean contact force against the weight from which on it is remarked on [-]."""
+
+TILT_TOLERANCE = 10.0
+"""Angle between the mean contact force and the ground normal that is remarked on [°]."""
+
+GATED_SHARE = 0.01
+"""Share of a signal's samples that may be gated without a remark [-]."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    Attributes:
+        severity: 'error' prevents the evaluation; 'odd' lets one doubt the result; 'note'
+            explains what will not be computed.
+        message: what it is.
+        remedy: what helps; empty if the message says it.
+    """
+
+    severity: Literal['error', 'odd', 'note']
+    message: str
+    remedy: str = ''
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What a check found.
+
+    Attributes:
+        topics: all topics of the bag.
+        signals: those in use.
+        findings: errors first.
+    """
+
+    topics: tuple[Topic, ...]
+    signals: tuple[SignalHealth, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether a replay gives a result."""
+        return all(finding.severity != 'error' for finding in self.findings)
+
+
+def check(
+    bag_path: Path, robot: RobotFile, progress: Progress = lambda fraction: None
+) -> CheckResult:
+    """Examine a recording.
+
+    Args:
+        bag_path: rosbag2, folder or file.
+        robot: robot file.
+        progress: called with the fraction that is done.
+
+    Raises:
+        IzmpError: if bag or URDF cannot be read at all.
+    """
+    model = load_model(robot.urdf_path, robot.root)
+    findings = [Finding('note', f'URDF: {problem}') for problem in model.problems]
+    with BagReader(bag_path) as bag:
+        topics = tuple(bag.topics.values())
+        signals: tuple[SignalHealth, ...] = ()
+        try:
+            recording = Recording(bag, robot, model)
+            findings += [Finding('note', sentence) for sentence in recording.missing]
+            evaluation = _evaluate(recording, progress)
+            signals = evaluation.health
+            findings += judge(evaluation, recording)
+        except IzmpError as error:
+            findings.append(Finding('error', str(error)))
+        findings += [Finding('note', note) for note in bag.notes]
+        if bag.damage:
+            findings.append(Finding('odd', bag.damage))
+    order = ('error', 'odd', 'note')
+    findings.sort(key=lambda finding: order.index(finding.severity))
+    return CheckResult(topics, signals, tuple(findings))
+
+
+def _evaluate(recording: Recording, progress: Progress) -> Evaluation:
+    evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
+    collector = Collector(recording)
+    for results, counts in evaluated_windows(recording, evaluator, progress):
+        collector.add(results, counts)
+    return collector.evaluation({}, (), {})
+
+
+def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
+    """Find what is odd about the numbers that came out."""
+    yield from _judge_health(evaluation)
+    yield from _judge_joints(recording)
+    mr_ad = evaluation.tracks.get('mr_ad')
+    if mr_ad is None:
+        yield Finding('error', 'At no instant were all signals of MR-AD there (see the table).')
+        return
+    yield from _judge_force(mr_ad.wrench[:, :3], evaluation)
+    yield from _judge_feet(evaluation)
+
+
+def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
+    for signal in evaluation.health:
+        for reason, number in signal.gated.items():
+            share = number / max(signal.count, 1)
+            if share > GATED_SHARE:
+                yield Finding('odd', f'{signal.topic}: {reason} ({number} times, {share:.0%}).')
+
+
+def _judge_joints(recording: Recording) -> Iterator[Finding]:
+    stated = recording.robot.rates.actuator
+    rate = recording.uses['joints'].rate
+    if stated is not None and abs(rate / stated - 1.0) > 0.1:
+        yield Finding(
+            'odd',
+            f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz.',
+            'Correct rates.actuator, or leave it out.',
+        )
+    for use in recording.uses.values():
+        if len(use.frame_ids) > 1:
+            yield Finding(
+                'odd',
+                f'{use.topic} names several frames: {", ".join(sorted(use.frame_ids))}.',
+                'Two publishers on one topic? The frame of the robot file is used.',
+            )
+
+
+def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]:
+    weight = evaluation.total_mass * evaluation.gravity
+    mean = np.nanmean(force, axis=0)
+    size = float(np.linalg.norm(mean))
+    if abs(size / weight - 1.0) > FORCE_TOLERANCE:
+        yield Finding(
+            'odd',
+            f'The mean contact force of MR-AD is {size:.1f} N, the weight {weight:.1f} N.',
+            "The accelerometer's scale, the URDF's masses or a load that it does not have.",
+        )
+    normal = np.nanmean(evaluation.normal, axis=0)
+    cosine = mean @ normal / (size * float(np.linalg.norm(normal)))
+    tilt = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
+    if tilt > TILT_TOLERANCE:
+        yield Finding(
+            'odd',
+            f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
+            "Is the IMU's frame (imu.frame) turned as the sensor is? Are the sole's z axes up?",
+        )
+
+
+def _judge_feet(evaluation: Evaluation) -> Iterator[Finding]:
+    weight = evaluation.total_mass * evaluation.gravity
+    measured = [foot for foot in evaluation.feet if np.isfinite(foot.normal_force).any()]
+    for foot in measured:
+        if np.nanmedian(foot.normal_force) < -0.05 * weight:
+            yield Finding(
+                'odd',
+                f"Foot '{foot.name}' pulls at the ground: its median force is "
+                f'{np.nanmedian(foot.normal_force):.1f} N.',
+                'Set wrench.sign: -1 for this foot: the sensor tells what the robot does to it.',
+            )
+    if measured and len(measured) == len(evaluation.feet):
+        total = float(np.nanmean(np.sum([foot.normal_force for foot in measured], axis=0)))
+        if abs(total / weight - 1.0) > FORCE_TOLERANCE:
+            yield Finding(
+                'odd',
+                f'The feet measure {total:.1f} N on average, the weight is {weight:.1f} N.',
+                "Sensor offsets, the mass below the sensors (wrench.below), or the URDF's masses.",
+            )
+    if not any(foot.loaded.any() for foot in evaluation.feet):
+        yield Finding(
+            'odd',
+            'No foot ever carries load.',
+            'Is ground.contact_force too large, or a force sensor dead?',
+        )

@@ -1,0 +1,120 @@
+"""Collects the evaluated spans of a log into the one value that the report is made of."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.settings import flatten
+from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.evaluator import Evaluated
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.stability.evaluation import Evaluation, Foot, SignalHealth, Track
+
+TRACKS = ('mr_ad', 'ir_md', 'cop')
+
+_USED_AS = {
+    'joints': 'joint positions',
+    'imu': 'angular velocity and specific force of the root',
+    'accelerometers': 'angular acceleration of the root',
+    'position': 'position of the root in the world',
+    'feet': 'measured contact wrench',
+}
+
+
+class Collector:
+    """Gathers results span by span; `evaluation` joins them."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._columns: defaultdict[str, list[np.ndarray]] = defaultdict(list)
+
+    def add(self, results: Evaluated, counts: Counts) -> None:
+        """Take the results of one span."""
+        for signal, reasons in counts.by_signal.items():
+            self.counts[signal] += reasons
+        count = len(results.stamps)
+        put = self._columns
+        put['stamps'].append(results.stamps)
+        put['normal'].append(results.plane.normal)
+        put['ground_point'].append(results.plane.point)
+        put['com'].append(results.com)
+        put['world_p'].append(results.world.p)
+        put['world_R'].append(results.world.R)
+        for name in TRACKS:
+            put[f'{name}.wrench'].append(results.wrenches.get(name, _nothing(count, 6)))
+            put[f'{name}.point'].append(results.points.get(name, _nothing(count, 3)))
+            put[f'{name}.margin'].append(results.margins.get(name, _nothing(count)))
+        for k, sole in enumerate(results.soles):
+            force = sole.normal_force
+            put[f'sole{k}'].append(sole.corners)
+            put[f'force{k}'].append(_nothing(count) if force is None else force)
+            put[f'loaded{k}'].append(results.loaded[:, k])
+
+    def evaluation(
+        self, hashes: Mapping[str, str], missing: tuple[str, ...], stages: Mapping[str, str]
+    ) -> Evaluation:
+        """Join everything; the collector is empty afterwards.
+
+        Args:
+            hashes: SHA-256 of the inputs by name.
+            missing: what could not be evaluated, one sentence each.
+            stages: further parameters that the evaluation chose, by name.
+        """
+        model, robot = self.recording.model, self.recording.robot
+        tracks = {
+            name: Track(
+                name, *(self._join(f'{name}.{part}') for part in ('wrench', 'point', 'margin'))
+            )
+            for name in TRACKS
+        }
+        world_p, world_R = self._join('world_p'), self._join('world_R')
+        located = bool(np.isfinite(world_p).any() and np.isfinite(world_R).any())
+        return Evaluation(
+            robot=model.name,
+            root=model.root,
+            total_mass=model.total_mass,
+            gravity=robot.gravity,
+            stamps=self._join('stamps'),
+            tracks={
+                name: track for name, track in tracks.items() if np.isfinite(track.wrench).any()
+            },
+            normal=self._join('normal'),
+            ground_point=self._join('ground_point'),
+            com=self._join('com'),
+            feet=tuple(
+                Foot(
+                    foot.name, *(self._join(f'{part}{k}') for part in ('sole', 'force', 'loaded'))
+                )
+                for k, foot in enumerate(robot.feet)
+            ),
+            world_p_root=world_p if located else None,
+            world_R_root=world_R if located else None,
+            missing=missing,
+            health=self._health(),
+            parameters=flatten(robot) | dict(stages),
+            hashes=dict(hashes),
+        )
+
+    def _join(self, column: str) -> np.ndarray:
+        return np.concatenate(self._columns.pop(column))
+
+    def _health(self) -> tuple[SignalHealth, ...]:
+        return tuple(
+            SignalHealth(
+                topic=use.topic,
+                msgtype=use.msgtype,
+                used_as=_USED_AS[signal.partition('[')[0]],
+                count=use.count,
+                rate=use.rate,
+                longest_gap=use.longest_gap,
+                gated=dict(use.gated + self.counts[signal]),
+            )
+            for signal, use in self.recording.uses.items()
+        )
+
+
+def _nothing(count: int, width: int | None = None) -> Array:
+    return np.full(count if width is None else (count, width), np.nan)

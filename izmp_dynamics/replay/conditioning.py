@@ -1,0 +1,64 @@
+"""From samples as they arrived to samples that can be used: gated, and filtered if asked to."""
+
+from collections.abc import Mapping
+
+from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.pairing import Paired, pair
+from izmp_dynamics.replay.signals import Stream
+from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
+
+
+class Conditioning:
+    """Gates and filters the streams of a robot, and pairs them with instants.
+
+    Args:
+        robot: robot file.
+        periods: signal (as in the robot file, e.g. 'feet[left]') → median time between its
+            messages [s].
+
+    Raises:
+        SensingError: if the low-pass is not below half the rate of a signal.
+    """
+
+    def __init__(self, robot: RobotFile, periods: Mapping[str, float]) -> None:
+        self.periods = dict(periods)
+        self._max_gap = robot.pairing.max_gap
+        self._filters: dict[str, ZeroPhaseLowPass] = {}
+        if robot.low_pass.cutoff is not None:
+            self._filters = {
+                signal: ZeroPhaseLowPass(
+                    robot.low_pass.cutoff, period, robot.low_pass.order, self.reach(signal)
+                )
+                for signal, period in periods.items()
+            }
+
+    @property
+    def context(self) -> float:
+        """Time before and after an instant that its values depend on [s]."""
+        settle = max((low_pass.context for low_pass in self._filters.values()), default=0.0)
+        return settle + max(map(self.reach, self.periods))
+
+    def reach(self, signal: str) -> float:
+        """Longest time between two samples that is differentiated or interpolated across [s]."""
+        return max(self._max_gap, 2.5 * self.periods[signal])
+
+    def low_pass(self, signal: str) -> ZeroPhaseLowPass | None:
+        """Return the filter of a signal; None if there is none."""
+        return self._filters.get(signal)
+
+    def usable(self, signal: str, stream: Stream, counts: Counts) -> Stream:
+        """Leave out and count what cannot be used; filter the rest."""
+        usable = counts.usable(signal, stream)
+        low_pass = self.low_pass(signal)
+        if low_pass is None or not len(usable):
+            return usable
+        return Stream(usable.stamps, low_pass.batch(usable.stamps, usable.values))
+
+    def at(self, instants: Stamps, signal: str, stream: Stream, counts: Counts) -> Paired:
+        """Give the values of a usable stream at the instants; count those it lacks."""
+        paired = pair(instants, stream.stamps, stream.values, self.reach(signal))
+        counts.add(signal, 'no sample at this instant', instants, ~paired.valid)
+        counts.add(signal, 'interpolated to this instant', instants, paired.interpolated)
+        return paired

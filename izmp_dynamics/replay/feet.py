@@ -1,0 +1,105 @@
+"""Feet: soles by forward kinematics, measured wrenches brought to the root frame."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.replay.conditioning import Conditioning
+from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.rig import FootRig, Rig
+from izmp_dynamics.replay.signals import Stream
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.ground_plane import Sole
+
+
+@dataclass(frozen=True)
+class FeetState:
+    """The feet at K instants, in the root frame.
+
+    Attributes:
+        soles: one per foot.
+        wrench: (K,) sum of the measured contact wrenches; None unless every foot has a sensor.
+    """
+
+    soles: tuple[Sole, ...]
+    wrench: ContactWrench | None
+
+
+class FeetStage:
+    """Evaluates all feet of a robot."""
+
+    def __init__(self, rig: Rig, conditioning: Conditioning) -> None:
+        self.rig = rig
+        self.conditioning = conditioning
+        self.below = tuple(MrAd(foot.below) if foot.below else None for foot in rig.feet)
+
+    def evaluate(
+        self,
+        joints: JointKinematics,
+        root: RootState,
+        streams: tuple[Stream, ...],
+        counts: Counts,
+    ) -> FeetState:
+        """Place the soles and add up the measured wrenches.
+
+        Args:
+            joints: at K instants.
+            root: at the same instants.
+            streams: (T, 6) force [N] and moment [N·m] of each foot's sensor in its frame.
+            counts: takes what was gated.
+        """
+        soles, wrenches = [], []
+        for foot, below, stream in zip(self.rig.feet, self.below, streams, strict=True):
+            wrench = None
+            if foot.sensor is not None:
+                wrench = self._wrench(foot, below, joints, root, stream, counts)
+                wrenches.append(wrench)
+            soles.append(self._sole(foot, joints.positions, wrench))
+        complete = bool(wrenches) and len(wrenches) == len(soles)
+        return FeetState(
+            tuple(soles),
+            ContactWrench.from_array(np.sum([w.as_array() for w in wrenches], axis=0))
+            if complete
+            else None,
+        )
+
+    def _wrench(
+        self,
+        foot: FootRig,
+        below: MrAd | None,
+        joints: JointKinematics,
+        root: RootState,
+        stream: Stream,
+        counts: Counts,
+    ) -> ContactWrench:
+        """Bring a sensor's wrench to the root frame and add what the mass below it takes."""
+        signal = f'feet[{foot.name}]'
+        usable = self.conditioning.usable(signal, stream, counts)
+        paired = self.conditioning.at(joints.stamps, signal, usable, counts)
+        measured = foot.sign * paired.values
+        if foot.normal_only:
+            measured = measured * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        R, p = self.rig.model.frame_pose(foot.sensor or foot.sole, joints.positions)
+        wrench = ContactWrench.from_array(measured).transformed(R, p)
+        if below is None:
+            return wrench
+        taken, _ = below.batch(
+            root.proper_acceleration,
+            root.angular_velocity,
+            root.angular_acceleration,
+            joints.positions,
+            joints.velocities,
+            joints.accelerations,
+        )
+        return ContactWrench(wrench.force + taken.force, wrench.moment + taken.moment)
+
+    def _sole(self, foot: FootRig, q: Array, wrench: ContactWrench | None) -> Sole:
+        R, p = self.rig.model.frame_pose(foot.sole, q)
+        normal_force = None
+        if wrench is not None:
+            normal_force = np.einsum('tj,tj->t', R[:, :, 2], wrench.force)
+        return Sole.from_polygon(R, p, foot.polygon, normal_force)

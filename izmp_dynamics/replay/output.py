@@ -1,0 +1,247 @@
+"""Results → rosbag2: the topics and types of the live graph, so both look the same to a viewer."""
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.bags.examples import example
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.model.link_transforms import LinkTransforms
+from izmp_dynamics.replay.evaluator import Evaluated
+from izmp_dynamics.replay.rig import Rig
+from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
+
+WORLD, NIF = 'world', 'nif'
+TF_RATE = 50.0
+"""Largest rate at which /tf is written [Hz]."""
+
+_GEOMETRY = 'geometry_msgs/msg/'
+
+
+class ResultWriter:
+    """Writes evaluated spans to an open bag, in their order.
+
+    Args:
+        bag: open writer.
+        rig: the robot.
+        urdf_text: content of /robot_description.
+        start: stamp of the latched topics [ns].
+    """
+
+    def __init__(self, bag: BagWriter, rig: Rig, urdf_text: str, start: int) -> None:
+        self.bag = bag
+        self.rig = rig
+        self.root = rig.model.root
+        self.links = LinkTransforms(rig.model)
+        self.tf_step = max(1, round(rig.robot.rates.bus / TF_RATE))
+        self._topics: set[str] = set()
+        self._written = 0
+        self._write_latched(urdf_text, start)
+
+    def write(self, results: Evaluated) -> None:
+        """Write a span; rows without a value are left out, topic by topic."""
+        self._write_kinematics(results)
+        self._write_wrenches(results)
+        self._write_points(results)
+        self._write_polygons(results)
+        self._write_tf(results)
+        self.bag.flush()
+        self._written += len(results.stamps)
+
+    def _put(
+        self,
+        topic: str,
+        msgtype: str,
+        stamps: Stamps,
+        path: str,
+        values: Array,
+        frame: str | None = None,
+        **constants: object,
+    ) -> None:
+        """Write the finite rows of `values` (K, m) under one path of the message."""
+        like = {'header.frame_id': frame} if frame is not None else {}
+        self._add(topic, msgtype, like | constants)
+        rows = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+        self.bag.write_batch(topic, stamps[rows], {path: values[rows]})
+
+    def _add(self, topic: str, msgtype: str, like: dict[str, object]) -> None:
+        if topic not in self._topics:
+            self.bag.add_topic(topic, msgtype, like)
+            self._topics.add(topic)
+
+    def _write_kinematics(self, results: Evaluated) -> None:
+        stamps, joints, root = results.stamps, results.joints, results.root
+        zeros = np.zeros(self.rig.model.dof)
+        topic = '/joint_kinematics'
+        parts = ('positions', 'velocities', 'accelerations')
+        like = {'joint_names': self.rig.model.joint_names, 'points': 1}
+        self._add(
+            topic,
+            'trajectory_msgs/msg/JointTrajectory',
+            like | {f'points[0].{part}': zeros for part in parts},
+        )
+        rows = joints.valid
+        self.bag.write_batch(
+            topic,
+            stamps[rows],
+            {f'points[0].{part}': getattr(joints, part)[rows] for part in parts},
+        )
+        acceleration = np.hstack([root.proper_acceleration, root.angular_acceleration])
+        twist = np.hstack([np.zeros_like(root.angular_velocity), root.angular_velocity])
+        self._put(
+            '/root_acceleration',
+            f'{_GEOMETRY}AccelStamped',
+            stamps,
+            'accel',
+            acceleration,
+            self.root,
+        )
+        self._put('/root_twist', f'{_GEOMETRY}TwistStamped', stamps, 'twist', twist, self.root)
+        self._put('/com', f'{_GEOMETRY}PointStamped', stamps, 'point', results.com, self.root)
+        self._write_odometry(results)
+
+    def _write_odometry(self, results: Evaluated) -> None:
+        world = results.world
+        rows = np.isfinite(np.hstack([world.p, world.v, results.root.angular_velocity])).all(
+            axis=1
+        )
+        if not rows.any():
+            return
+        R, v = world.R[rows], world.v[rows]
+        self._add(
+            '/odom',
+            'nav_msgs/msg/Odometry',
+            {'header.frame_id': WORLD, 'child_frame_id': self.root},
+        )
+        twist = np.hstack([np.einsum('tji,tj->ti', R, v), results.root.angular_velocity[rows]])
+        pose = np.hstack([world.p[rows], Rotation.from_matrix(R).as_quat()])
+        self.bag.write_batch(
+            '/odom', results.stamps[rows], {'pose.pose': pose, 'twist.twist': twist}
+        )
+
+    def _write_wrenches(self, results: Evaluated) -> None:
+        world, model = results.world, self.rig.model
+        gravity = self.rig.robot.gravity
+        down = -gravity * world.R[:, 2, :]
+        kind = f'{_GEOMETRY}WrenchStamped'
+        for name, wrench in results.wrenches.items():
+            contact = ContactWrench.from_array(wrench)
+            if name == 'cop':
+                self._put(
+                    '/feet/contact_wrench', kind, results.stamps, 'wrench', wrench, self.root
+                )
+                continue
+            rate = contact.momentum_rate(model.total_mass, down, results.com)
+            frame = self.root
+            if name == 'ir_md':
+                contact = contact.transformed(world.R, world.p)
+                rate = rate.transformed(world.R, world.p)
+                frame = WORLD
+            for topic, quantity in (('contact_wrench', contact), ('momentum_rate', rate)):
+                self._put(
+                    f'/{name}/{topic}', kind, results.stamps, 'wrench', quantity.as_array(), frame
+                )
+
+    def _write_points(self, results: Evaluated) -> None:
+        stamps = results.stamps
+        for name, point in results.points.items():
+            topic = '/cop' if name == 'cop' else f'/{name}/izmp'
+            self._put(topic, f'{_GEOMETRY}PointStamped', stamps, 'point', point, self.root)
+        self._put('/margin', 'std_msgs/msg/Float64', stamps, 'data', results.margins['mr_ad'])
+        if 'cop' in results.points:
+            gap = results.points['mr_ad'] - results.points['cop']
+            self._put('/gap', f'{_GEOMETRY}Vector3Stamped', stamps, 'vector', gap, self.root)
+
+    def _write_polygons(self, results: Evaluated) -> None:
+        """Write the hulls of the loaded soles; their number of corners varies."""
+        topic, msgtype = '/support_polygon', f'{_GEOMETRY}PolygonStamped'
+        self._add(topic, msgtype, {'header.frame_id': self.root})
+        axes = plane_axes(results.plane.normal)
+        point_type = f'{_GEOMETRY}Point32'
+        for k in np.flatnonzero(results.loaded.any(axis=1)):
+            corners = np.concatenate(
+                [
+                    sole.corners[k]
+                    for sole, carries in zip(results.soles, results.loaded[k], strict=True)
+                    if carries
+                ]
+            )
+            hull = support_polygon(corners @ axes[k].T)
+            if hull is None or not np.isfinite(corners).all():
+                continue
+            normal = results.plane.normal[k]
+            height = normal @ results.plane.point[k]
+            outline = np.array(hull.exterior.coords)[:-1] @ axes[k] + height * normal
+            stamp = int(results.stamps[k])
+            message = example(msgtype, {'header.frame_id': self.root})
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+            message.polygon.points = [
+                example(point_type, dict(zip('xyz', corner, strict=True))) for corner in outline
+            ]
+            self.bag.write(topic, stamp, message)
+
+    def _write_tf(self, results: Evaluated) -> None:
+        first = -self._written % self.tf_step
+        rows = np.zeros(len(results.stamps), dtype=np.bool_)
+        rows[first :: self.tf_step] = True
+        rows &= results.joints.valid & np.isfinite(results.plane.normal).all(axis=1)
+        link_poses = np.moveaxis(self.links.poses(results.joints.positions[rows]), 1, 0)
+        poses = dict(zip(self.links.moving, link_poses, strict=True))
+        poses[self.root, NIF] = _nif_pose(results.plane.normal[rows])
+        self._write_transforms('/tf', results.stamps[rows], poses)
+        self._write_world_tf(results, rows & np.isfinite(results.world.p).all(axis=1))
+
+    def _write_world_tf(self, results: Evaluated, rows: np.ndarray) -> None:
+        """Write world → root where it is known, as messages of their own."""
+        quaternions = Rotation.from_matrix(results.world.R[rows]).as_quat()
+        for stamp, p, q in zip(
+            results.stamps[rows].tolist(), results.world.p[rows], quaternions, strict=True
+        ):
+            message = example(
+                'tf2_msgs/msg/TFMessage',
+                {
+                    'transforms': 1,
+                    'transforms[0].header.frame_id': WORLD,
+                    'transforms[0].child_frame_id': self.root,
+                },
+            )
+            transform = message.transforms[0]
+            transform.header.stamp.sec, transform.header.stamp.nanosec = divmod(stamp, 10**9)
+            for vector, values in (
+                (transform.transform.translation, p),
+                (transform.transform.rotation, q),
+            ):
+                for axis, value in zip('xyzw', values.tolist(), strict=False):
+                    setattr(vector, axis, value)
+            self.bag.write('/tf', stamp, message)
+
+    def _write_transforms(
+        self, topic: str, stamps: Stamps, poses: dict[tuple[str, str], Array]
+    ) -> None:
+        """Write TFMessages with one transform per (parent, child): (K, 7) pose."""
+        like: dict[str, object] = {'transforms': len(poses)}
+        values = {}
+        for k, ((parent, child), pose) in enumerate(poses.items()):
+            like[f'transforms[{k}].header.frame_id'] = parent
+            like[f'transforms[{k}].child_frame_id'] = child
+            values[f'transforms[{k}].transform'] = pose
+        self._add(topic, 'tf2_msgs/msg/TFMessage', like)
+        self.bag.write_batch(topic, stamps, values)
+
+    def _write_latched(self, urdf_text: str, start: int) -> None:
+        self._add('/robot_description', 'std_msgs/msg/String', {'data': urdf_text})
+        self.bag.write_batch('/robot_description', np.array([start]), {})
+        poses = {
+            names: pose[None]
+            for names, pose in zip(self.links.fixed, self.links.fixed_poses, strict=True)
+        }
+        if poses:
+            self._write_transforms('/tf_static', np.array([start]), poses)
+
+
+def _nif_pose(normal: Array) -> Array:
+    """(K, 7) pose of the frame nif in the root frame: z along the ground normal, x sagittal."""
+    axes = plane_axes(normal)
+    root_R_nif = np.stack([axes[:, 0], axes[:, 1], normal], axis=2)
+    return np.hstack([np.zeros_like(normal), Rotation.from_matrix(root_R_nif).as_quat()])

@@ -1,0 +1,188 @@
+"""A robot made ready: its model, and where on it each sensor and sole sits.
+
+Everything that can be wrong between a robot file, a URDF and the frame_ids of a recording is
+found here, before anything is computed.
+"""
+
+from dataclasses import dataclass
+
+from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.model.robot_model import RobotModel, load_model
+
+AXES = {'x': 0, 'y': 1, 'z': 2}
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where a sensor sits on the root link.
+
+    Attributes:
+        name: what it is, for messages.
+        R: (3, 3) root_R_sensor.
+        p: (3,) origin of the sensor frame in the root frame [m].
+        axes: (k,) indices of the sensitive axes.
+    """
+
+    name: str
+    R: Array
+    p: Array
+    axes: tuple[int, ...] = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class FootRig:
+    """A foot made ready.
+
+    Attributes:
+        name: of the foot.
+        sole: link of the sole.
+        polygon: (V, 2) corners of the sole in the sole frame [m].
+        sensor: link of the force sensor's frame; None without a sensor.
+        sign: 1, or −1 if the sensor reports what the robot does to the ground.
+        normal_only: whether only the force along the sensor's z axis is measured.
+        below: the robot with the mass below the sensor only; None if there is none.
+    """
+
+    name: str
+    sole: str
+    polygon: Array
+    sensor: str | None
+    sign: int
+    normal_only: bool
+    below: RobotModel | None
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A robot made ready.
+
+    Attributes:
+        robot: its file.
+        model: its model, rooted at the link that carries the IMU.
+        imu: the IMU.
+        accelerometers: the further accelerometers.
+        position: the frame whose position in the world is known; None without one.
+        feet: the feet.
+        minimum_force: normal force below which there is no ZMP [N].
+        contact_force: normal force from which on a foot is loaded [N].
+    """
+
+    robot: RobotFile
+    model: RobotModel
+    imu: Mount
+    accelerometers: tuple[Mount, ...]
+    position: Mount | None
+    feet: tuple[FootRig, ...]
+    minimum_force: float
+    contact_force: float
+
+
+def make_rig(
+    robot: RobotFile,
+    model: RobotModel | None = None,
+    frame_ids: dict[str, str | None] | None = None,
+) -> Rig:
+    """Make a robot ready.
+
+    Args:
+        robot: the robot file.
+        model: its model, if it is loaded already.
+        frame_ids: topic (as in the robot file) → frame_id of its messages, for sensors whose
+            frame the robot file does not state.
+
+    Raises:
+        ModelError: if the URDF cannot be used.
+        UnknownNameError: if a link is named that the robot does not have.
+        ReplayError: if a sensor's frame is not known or not on the root link.
+    """
+    model = model or load_model(robot.urdf_path, robot.root)
+    ids = frame_ids or {}
+    weight = model.total_mass * robot.gravity
+    ground = robot.ground
+    if ground.frame is not None:
+        model.mount(ground.frame)
+    return Rig(
+        robot=robot,
+        model=model,
+        imu=_mount(model, 'imu', robot.imu.frame, robot.imu.topic, ids),
+        accelerometers=tuple(
+            _mount(
+                model,
+                f'accelerometers[{k}]',
+                sensor.frame,
+                sensor.topic,
+                ids,
+                tuple(AXES[axis] for axis in sensor.axes),
+            )
+            for k, sensor in enumerate(robot.accelerometers)
+        ),
+        position=_position_mount(model, robot),
+        feet=tuple(_foot(model, foot, ids) for foot in robot.feet),
+        minimum_force=0.05 * weight if ground.minimum_force is None else ground.minimum_force,
+        contact_force=0.05 * weight if ground.contact_force is None else ground.contact_force,
+    )
+
+
+def _mount(
+    model: RobotModel,
+    key: str,
+    stated: str | None,
+    topic: str,
+    frame_ids: dict[str, str | None],
+    axes: tuple[int, ...] = (0, 1, 2),
+) -> Mount:
+    frame = stated or frame_ids.get(topic)
+    if not frame:
+        raise ReplayError(
+            f"The messages of '{topic}' name no frame_id, and the robot file does not state one: "
+            f"add 'frame: LINK' under {key}, the link whose axes it measures in."
+        )
+    frame = frame.lstrip('/')
+    if not model.mounted_on_root(frame):
+        raise ReplayError(
+            f"{key}: the frame '{frame}' moves against the root link '{model.root}'. The IMU and "
+            "the accelerometers must sit on the root; set 'root' in the robot file to the link "
+            'that carries them.'
+        )
+    mount = model.mount(frame)
+    return Mount(key, mount.body_R_frame, mount.p_frame_in_body, axes)
+
+
+def _position_mount(model: RobotModel, robot: RobotFile) -> Mount | None:
+    if robot.position is None:
+        return None
+    frame = robot.position.frame or model.root
+    if not model.mounted_on_root(frame):
+        raise ReplayError(
+            f"position: the frame '{frame}' moves against the root link '{model.root}'; it must "
+            'be fixed to the root.'
+        )
+    mount = model.mount(frame)
+    return Mount('position', mount.body_R_frame, mount.p_frame_in_body)
+
+
+def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> FootRig:
+    model.mount(foot.sole)
+    sensor, below = None, None
+    if foot.wrench is not None:
+        sensor = foot.wrench.frame or frame_ids.get(foot.wrench.topic)
+        if not sensor:
+            raise ReplayError(
+                f"The messages of '{foot.wrench.topic}' name no frame_id, and the robot file does "
+                f"not state one: add 'frame: LINK' under the wrench of foot '{foot.name}'."
+            )
+        sensor = sensor.lstrip('/')
+        model.mount(sensor)
+        if foot.wrench.below is not None:
+            below = model.part(foot.wrench.below)
+    return FootRig(
+        name=foot.name,
+        sole=foot.sole,
+        polygon=frozen(foot.polygon),
+        sensor=sensor,
+        sign=foot.wrench.sign if foot.wrench else 1,
+        normal_only=foot.wrench.normal_only if foot.wrench else False,
+        below=below if below is not None and below.total_mass > 0 else None,
+    )

@@ -1,0 +1,174 @@
+"""`replay`: a bag and a robot in, a bag with all results and a report out.
+
+The log is evaluated in windows, each padded by what the stages look back and ahead, so a log of an
+hour needs little more memory than one of a minute. Nothing appears at the output's place until all
+of it is complete.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.evaluator import Evaluated, Evaluator
+from izmp_dynamics.replay.output import ResultWriter
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.result_folder import result_folder
+from izmp_dynamics.replay.signals import Signals
+from izmp_dynamics.report.summary import Summary
+from izmp_dynamics.report.writer import write_report
+
+WINDOW = 10.0
+"""Length of the windows in which a log is evaluated [s]."""
+
+LATE = 1.0
+"""A message may arrive so much later than the joints' messages of its time [s]."""
+
+Progress = Callable[[float], None]
+"""Called with the fraction that is done."""
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """Where the results are, and what they say.
+
+    Attributes:
+        bag: rosbag2 with all results.
+        html: the report.
+        json: the same for programs.
+        summary: what the report says.
+        notes: what was odd about the input, one sentence each.
+    """
+
+    bag: Path
+    html: Path
+    json: Path
+    summary: Summary
+    notes: tuple[str, ...]
+
+
+def replay(
+    bag_path: Path,
+    robot: RobotFile,
+    folder: Path,
+    *,
+    storage: str = 'mcap',
+    overwrite: bool = False,
+    progress: Progress = lambda fraction: None,
+) -> ReplayResult:
+    """Evaluate a recording.
+
+    Args:
+        bag_path: rosbag2, folder or file.
+        robot: robot file.
+        folder: where the results go: bag/, report.html, report.json.
+        storage: of the output bag, 'mcap' or 'sqlite3'.
+        overwrite: replace an earlier result in `folder`.
+        progress: called with the fraction that is done.
+
+    Raises:
+        IzmpError: a sentence that says what is wrong with bag, robot file, URDF or folder.
+    """
+    with result_folder(folder, overwrite) as partial, BagReader(bag_path) as bag:
+        urdf = read_urdf(robot.urdf_path)
+        recording = Recording(bag, robot, load_model(urdf, robot.root))
+        evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
+        collector = Collector(recording)
+        with BagWriter(partial / 'bag', storage=storage) as out:
+            writer = ResultWriter(out, recording.rig, urdf.text, recording.origin)
+            for results, counts in evaluated_windows(recording, evaluator, progress):
+                writer.write(results)
+                collector.add(results, counts)
+        notes = (*bag.notes, *([bag.damage] if bag.damage else []))
+        hashes = {robot.urdf: urdf.sha256, **_hashes(bag_path)}
+        if robot.path is not None:
+            hashes[robot.path.name] = _sha256(robot.path)
+        evaluation = collector.evaluation(
+            hashes,
+            (*notes, *recording.missing, *evaluator.root_stage.warnings),
+            {'angular_acceleration.used': evaluator.root_stage.method},
+        )
+        if not any(np.isfinite(track.point).any() for track in evaluation.tracks.values()):
+            raise ReplayError(_nothing_came_out(collector))
+        report = write_report(evaluation, partial)
+    return ReplayResult(
+        folder / 'bag', folder / 'report.html', folder / 'report.json', report.summary, notes
+    )
+
+
+def evaluated_windows(
+    recording: Recording, evaluator: Evaluator, progress: Progress
+) -> Iterator[tuple[Evaluated, Counts]]:
+    """Evaluate a recording window by window, in the order of time."""
+    context = round(evaluator.context * NANOSECONDS)
+    window = round(WINDOW * NANOSECONDS)
+    late = round(LATE * NANOSECONDS)
+    begin, end = recording.bag.start or 0, recording.bag.end or 1
+    start = recording.origin
+    pending: Signals | None = None
+    newest = start
+    for signals, received in recording.spans(WINDOW / 2):
+        pending = pending.followed_by(signals) if pending else signals
+        newest = max([newest, *(_newest(stream.stamps) for stream in signals.joints)])
+        while pending and newest - late - context >= start + window:
+            counts = Counts(start, start + window)
+            yield (
+                evaluator.evaluate(
+                    pending.between(start - context, start + window + context), counts
+                ),
+                counts,
+            )
+            start += window
+            pending = pending.between(start - context, newest + 10 * window)
+        progress(min(1.0, (received - begin) / max(end - begin, 1)))
+    if pending and newest >= start:
+        counts = Counts(start, newest + 1)
+        yield (
+            evaluator.evaluate(pending.between(start - context, newest + context), counts),
+            counts,
+        )
+
+
+def _newest(stamps: np.ndarray) -> int:
+    """The newest stamp that a few wrong ones cannot push ahead."""
+    return int(np.median(stamps[-5:])) if len(stamps) else 0
+
+
+def _nothing_came_out(collector: Collector) -> str:
+    reasons = [
+        f'{signal}: {reason} ({number} times)'
+        for signal, found in collector.counts.items()
+        for reason, number in found.most_common(2)
+    ]
+    return 'Nothing could be evaluated: at no instant were all signals there. ' + (
+        'Most frequent: ' + '; '.join(reasons) + '.' if reasons else ''
+    )
+
+
+def _hashes(bag_path: Path) -> dict[str, str]:
+    """SHA-256 of the data files of a bag by name."""
+    files = sorted(bag_path.iterdir()) if bag_path.is_dir() else [bag_path]
+    return {
+        file.name: _sha256(file)
+        for file in files
+        if file.is_file() and {'.mcap', '.db3'} & set(file.suffixes)
+    }
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open('rb') as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
