@@ -4,14 +4,20 @@
 """
 
 import dataclasses
+import os
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+import shapely.geometry
 
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting
 
 _METRES = 'metres, not millimetres'
+_SMALLEST_SOLE = 1e-6  # [m²]
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,7 @@ class FootWrench:
     sign: int = setting(
         '1 if it reports what acts on the robot (z positive when loaded), -1 if the opposite',
         default=1,
-        lower=-1,
-        upper=1,
+        choices=(1, -1),
     )
     below: str | None = setting(
         'link below the sensor: it and all it carries press on the ground without being felt by '
@@ -107,6 +112,11 @@ class Foot:
     def __post_init__(self) -> None:
         if len(self.polygon) < 3:
             raise RobotFileError(f'polygon needs at least 3 corners, not {len(self.polygon)}.')
+        area = shapely.geometry.MultiPoint(self.polygon).convex_hull.area
+        if area < _SMALLEST_SOLE:
+            raise RobotFileError(
+                f'the corners of polygon span {area:.2g} m²: they lie on a line or are the same.'
+            )
 
 
 @dataclass(frozen=True)
@@ -140,6 +150,11 @@ class Ground:
     def __post_init__(self) -> None:
         if self.source == 'frame' and self.frame is None:
             raise RobotFileError("source: frame needs the key 'frame', the name of a link.")
+        if self.source != 'frame' and self.frame is not None:
+            raise RobotFileError(
+                f'frame: {self.frame} has no effect with source: {self.source}; use source: frame '
+                'or leave it out.'
+            )
 
 
 @dataclass(frozen=True)
@@ -174,10 +189,11 @@ class Rates:
         unit='Hz',
         lower=1.0,
         upper=50_000.0,
+        hint='hertz, not kilohertz',
     )
     bus: float = setting(
         'rate at which the dynamics are evaluated', default=125.0, unit='Hz', lower=1.0,
-        upper=10_000.0,
+        upper=10_000.0, hint='hertz, not kilohertz',
     )  # fmt: skip
 
 
@@ -198,7 +214,7 @@ class Acd:
         unit='s',
         lower=1e-4,
         upper=10.0,
-        hint='seconds',
+        hint='seconds, not milliseconds',
     )
     acceleration_limit: float = setting(
         'joint acceleration beyond which a single sample is taken for an outlier',
@@ -242,7 +258,12 @@ class LowPass:
     """Optional low-pass on all signals; off by default, as unfiltered signals are the point."""
 
     cutoff: float | None = setting(
-        'cut-off frequency; off if not given', default=None, unit='Hz', lower=0.01, upper=10_000.0
+        'cut-off frequency; off if not given',
+        default=None,
+        unit='Hz',
+        lower=0.01,
+        upper=10_000.0,
+        hint='hertz, not rad/s or kilohertz',
     )
     order: int = setting('order of the Butterworth filter', default=2, lower=1, upper=8)
 
@@ -257,7 +278,7 @@ class Pairing:
         unit='s',
         lower=0.0,
         upper=10.0,
-        hint='seconds',
+        hint='seconds, not milliseconds',
     )
 
 
@@ -271,7 +292,12 @@ class RobotFile:
         default=None,
     )
     gravity: float = setting(
-        'gravity at the place', default=GRAVITY, unit='m/s²', lower=1.0, upper=30.0
+        'gravity at the place',
+        default=GRAVITY,
+        unit='m/s²',
+        lower=1.0,
+        upper=30.0,
+        hint='its magnitude in metres, not centimetres, per second squared',
     )
     joints: Joints = setting('joint positions', factory=Joints)
     imu: Imu = setting('IMU on the root link', factory=Imu)
@@ -293,19 +319,38 @@ class RobotFile:
     path: Path | None = dataclasses.field(default=None, metadata=NOT_IN_FILE)
 
     def __post_init__(self) -> None:
-        names = [foot.name for foot in self.feet]
-        if len(set(names)) != len(names):
-            raise RobotFileError(f'two feet have the same name: {", ".join(names)}.')
-        topics = [self.imu.topic, *(sensor.topic for sensor in self.accelerometers)]
-        if len(set(topics)) != len(topics):
+        if '://' in self.urdf:
             raise RobotFileError(
-                f'each accelerometer needs a topic of its own, but there are: {", ".join(topics)}.'
+                f"urdf is '{self.urdf}', an address; give the path of the file, relative to this "
+                'file or absolute.'
             )
+        if self.angular_acceleration.method == 'accelerometers' and not self.accelerometers:
+            raise RobotFileError(
+                'angular_acceleration.method is accelerometers, but there are none; list them '
+                'under accelerometers, or use gyro or auto.'
+            )
+        _refuse_repeated('foot name', (foot.name for foot in self.feet))
+        _refuse_repeated('sole', (foot.sole for foot in self.feet))
+        _refuse_repeated('topic', (topic.strip('/') for topic in self._topics()))
+
+    def _topics(self) -> Iterable[str]:
+        yield self.joints.topic
+        yield self.imu.topic
+        yield from (sensor.topic for sensor in self.accelerometers)
+        if self.position is not None:
+            yield self.position.topic
+        yield from (foot.wrench.topic for foot in self.feet if foot.wrench is not None)
 
     @property
     def urdf_path(self) -> Path:
-        """Path of the URDF, resolved against the robot file."""
-        return (self.path.parent if self.path else Path()) / self.urdf
+        """Path of the URDF: absolute, in the home (~), or relative to the robot file."""
+        return (self.path.parent if self.path else Path()) / os.path.expanduser(self.urdf)
+
+
+def _refuse_repeated(what: str, names: Iterable[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise RobotFileError(f"the {what} '{repeated[0]}' stands here more than once.")
 
 
 def load_robot_file(path: str | Path) -> RobotFile:

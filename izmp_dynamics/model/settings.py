@@ -9,17 +9,22 @@ and what would be valid.
 import dataclasses
 import difflib
 import math
+import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
 from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.yaml_text import check_tag, fail, is_null, read_yaml
 
 Settings = TypeVar('Settings')
+
+MOST_VALUES = 10_000
+"""Values that a file may hold when all its aliases are followed."""
 
 NOT_IN_FILE = {'hidden': True}
 """Metadata of a field that is set by the program, not by the file."""
@@ -33,7 +38,7 @@ def setting(
     unit: str = '',
     lower: float = -math.inf,
     upper: float = math.inf,
-    choices: tuple[str, ...] = (),
+    choices: tuple[str | int, ...] = (),
     hint: str = '',
 ) -> Any:
     """Declare a field.
@@ -45,7 +50,7 @@ def setting(
         unit: SI unit, as it is shown.
         lower: smallest valid number (also for each number in a list).
         upper: largest valid number.
-        choices: valid words.
+        choices: valid words or whole numbers.
         hint: added to the message when a number is out of range, e.g. 'metres, not millimetres'.
     """
     metadata = {
@@ -62,23 +67,16 @@ def setting(
 def read_settings(cls: type[Settings], path: Path) -> Settings:
     """Read a YAML file into the dataclass `cls`.
 
+    A key without a value counts as not given. Anchors and aliases repeat a value; merge keys
+    (`<<`) and tags are refused.
+
     Raises:
         RobotFileError: if the file cannot be read or does not fit; the message names the line.
     """
-    try:
-        text = path.read_text(encoding='utf-8')
-    except FileNotFoundError:
-        raise RobotFileError(f"There is no robot file '{path}'.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise RobotFileError(f"The robot file '{path}' cannot be read: {error}.") from error
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        cause = ' '.join(str(error).split())
-        raise RobotFileError(f"'{path}' is not valid YAML: {cause}.") from error
-    if node is None:
+    node = read_yaml(path)
+    if node is None or is_null(node):
         raise RobotFileError(f"'{path}' is empty; it needs at least: {_required(cls)}.")
-    settings: Settings = _Reader(path).record(cls, node, '')
+    settings: Settings = _Reader(path, cls).record(cls, node, '')
     return settings
 
 
@@ -114,45 +112,76 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 class _Reader:
     """Walks YAML nodes (which know their lines) along the types of a dataclass."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cls: Any) -> None:
         self.path = path
+        self.cls = cls
+        self.count = 0
 
     def fail(self, node: yaml.Node, message: str) -> typing.NoReturn:
-        line = node.start_mark.line + 1
-        raise RobotFileError(f"'{self.path}', line {line}: {message}")
+        fail(self.path, node, message)
 
     def record(self, cls: Any, node: yaml.Node, name: str) -> Any:
         """Read a mapping into a dataclass."""
+        check_tag(self.path, node, name or 'the file')
         if not isinstance(node, yaml.MappingNode):
             self.fail(node, f'{name or "the file"} must be a mapping with keys: {_keys(cls)}.')
         fields = {field.name: field for field in _fields(cls)}
         hints = typing.get_type_hints(cls)
-        values: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = str(key_node.value)
-            dotted = f'{name}.{key}' if name else key
-            if key not in fields:
-                near = difflib.get_close_matches(key, fields, n=1)
-                question = f" Did you mean '{near[0]}'?" if near else ''
-                self.fail(key_node, f"unknown key '{dotted}'; valid: {_keys(cls)}.{question}")
-            if key in values:
-                self.fail(key_node, f"the key '{dotted}' stands here a second time.")
-            values[key] = self.value(hints[key], value_node, dotted, fields[key].metadata)
-        for field in fields.values():
-            if field.name not in values and _is_required(field):
-                what = field.metadata.get('description', '')
-                self.fail(node, f"{name or 'the file'} lacks the key '{field.name}': {what}.")
+        given = self._given(cls, node, name)
+        missing = [
+            field for key, field in fields.items() if key not in given and _is_required(field)
+        ]
+        if missing:
+            wanted = '; '.join(f"'{field.name}' ({_meaning(field.metadata)})" for field in missing)
+            self.fail(node, f'{name or "the file"} lacks {wanted}.')
+        values = {
+            key: self.value(hints[key], item, _dotted(name, key), fields[key].metadata)
+            for key, item in given.items()
+        }
         try:
             return cls(**values)
         except RobotFileError as error:
             self.fail(node, f'{name}: {error}' if name else str(error))
 
+    def _given(self, cls: Any, node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
+        """Return the values by key, without the keys that have none."""
+        seen: dict[str, yaml.Node] = {}
+        for key_node, value_node in node.value:
+            key = self._key(cls, key_node, name)
+            if key in seen:
+                dotted = _dotted(name, key)
+                self.fail(key_node, f"the key '{dotted}' stands here a second time.")
+            seen[key] = value_node
+        return {key: item for key, item in seen.items() if not is_null(item)}
+
+    def _key(self, cls: Any, node: yaml.Node, name: str) -> str:
+        known = [field.name for field in _fields(cls)]
+        valid = ', '.join(known)
+        check_tag(self.path, node, 'a key')
+        if not isinstance(node, yaml.ScalarNode):
+            self.fail(node, f'a key must be a word, not a list or mapping; valid: {valid}.')
+        key: str = node.value
+        if key not in known:
+            hint = self._hint(key, known)
+            self.fail(node, f"unknown key '{_dotted(name, key):.80}'; valid: {valid}.{hint}")
+        return key
+
+    def _hint(self, key: str, known: list[str]) -> str:
+        """Guess what an unknown key was meant to be: misspelt, or in the wrong place."""
+        near = difflib.get_close_matches(key.lower()[:80], known, n=1)
+        if near:
+            return f" Did you mean '{near[0]}'?"
+        places = [place for place in _all_keys(self.cls) if place.split('.')[-1] == key]
+        return f' Did you mean {" or ".join(places)}?' if places else ''
+
     def value(self, hint: Any, node: yaml.Node, name: str, metadata: Mapping[str, Any]) -> Any:
         """Read a node as the type `hint`."""
+        self.count += 1
+        if self.count > MOST_VALUES:
+            self.fail(node, f'with its aliases the file has more than {MOST_VALUES} values.')
+        check_tag(self.path, node, name)
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (types.UnionType, typing.Union):
-            if isinstance(node, yaml.ScalarNode) and node.tag == 'tag:yaml.org,2002:null':
-                return None
             return self.value(arguments[0], node, name, metadata)
         if dataclasses.is_dataclass(hint):
             return self.record(hint, node, name)
@@ -165,9 +194,13 @@ class _Reader:
     ) -> tuple[Any, ...]:
         """Read a list."""
         if not isinstance(node, yaml.SequenceNode):
-            self.fail(node, f'{name} must be a list.')
+            self.fail(node, f'{name} must be a list; it is: {_meaning(metadata)}.')
         if types_[-1] is not Ellipsis and len(node.value) != len(types_):
-            self.fail(node, f'{name} must have {len(types_)} entries, not {len(node.value)}.')
+            self.fail(
+                node,
+                f'{name} must have {len(types_)} entries, not {len(node.value)}; it is part of: '
+                f'{_meaning(metadata)}.',
+            )
         kinds = [types_[0]] * len(node.value) if types_[-1] is Ellipsis else types_
         return tuple(
             self.value(kind, item, f'{name}[{index}]', metadata)
@@ -177,23 +210,23 @@ class _Reader:
     def scalar(
         self, kind: Any, node: yaml.Node, name: str, metadata: Mapping[str, Any]
     ) -> bool | int | float | str:
-        """Read a word, number or truth value."""
+        """Read a word, number or truth value, as the field wants it."""
+        unit = f' in {metadata["unit"]}' if metadata.get('unit') else ''
+        wanted = f'{_KINDS[kind]}{unit}'
         if not isinstance(node, yaml.ScalarNode):
-            self.fail(node, f'{name} must be {_KINDS[kind]}, not a list or mapping.')
-        value: Any = yaml.SafeLoader('').construct_object(node)
-        if kind is float and isinstance(value, str):
-            value = _number_like_1e3(value)
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if type(value) is not kind:
-            self.fail(node, f"{name} must be {_KINDS[kind]}, not '{node.value}'.")
-        if metadata.get('choices') and value not in metadata['choices']:
-            choices = ', '.join(metadata['choices'])
-            self.fail(node, f"{name} is '{value}'; valid: {choices}.")
-        if kind in (int, float):
+            self.fail(node, f'{name} must be {wanted}, not a list or mapping.')
+        if is_null(node) or not node.value.strip():
+            self.fail(node, f'{name} must be {wanted}; nothing stands there.')
+        value = _READERS[kind](node.value)
+        if value is None:
+            self.fail(node, f"{name} must be {wanted}, not '{node.value:.80}'.")
+        choices = metadata.get('choices', ())
+        if choices and value not in choices:
+            listed = ', '.join(map(str, choices))
+            self.fail(node, f"{name} is '{node.value:.80}'; valid: {listed}.")
+        if kind in (int, float) and not choices:
             self._check_range(float(value), node, name, metadata)
-        typed: bool | int | float | str = value
-        return typed
+        return value
 
     def _check_range(
         self, value: float, node: yaml.Node, name: str, metadata: Mapping[str, Any]
@@ -202,19 +235,59 @@ class _Reader:
         if not lower <= value <= upper or not math.isfinite(value):
             hint = f' ({metadata["hint"]})' if metadata.get('hint') else ''
             unit = f' {metadata["unit"]}' if metadata.get('unit') else ''
-            self.fail(node, f'{name} is {node.value}; valid: {lower:g} to {upper:g}{unit}{hint}.')
+            self.fail(
+                node, f'{name} is {node.value:.80}; valid: {lower:g} to {upper:g}{unit}{hint}.'
+            )
 
 
+def _read_number(text: str) -> float | None:
+    """Read a number; also `1e-3`, which YAML 1.1 takes for a word, but not `1:30` (90 there)."""
+    text = text.lower()
+    fits = _NUMBER.fullmatch(text)
+    return float(text.replace('.inf', 'inf').replace('.nan', 'nan')) if fits else None
+
+
+def _read_whole_number(text: str) -> int | None:
+    return int(text) if _WHOLE_NUMBER.fullmatch(text) else None
+
+
+def _read_truth(text: str) -> bool | None:
+    return _TRUTHS.get(text.lower())
+
+
+_NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?\.?inf|\.?nan', re.ASCII)
+_WHOLE_NUMBER = re.compile(r'[+-]?\d{1,18}', re.ASCII)
+_TRUTHS = dict.fromkeys(('true', 'yes', 'on'), True) | dict.fromkeys(('false', 'no', 'off'), False)
 _KINDS = {float: 'a number', int: 'a whole number', str: 'a word', bool: 'true or false'}
+_READERS: Mapping[Any, Callable[[str], bool | int | float | str | None]] = {
+    float: _read_number,
+    int: _read_whole_number,
+    str: str,
+    bool: _read_truth,
+}
 
 
 def _keys(cls: Any) -> str:
     return ', '.join(field.name for field in _fields(cls))
 
 
-def _number_like_1e3(text: str) -> float | str:
-    """YAML 1.1 takes '1e-3' for a word; people mean a number."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def _all_keys(cls: Any, prefix: str = '') -> list[str]:
+    """List the dotted keys of a settings dataclass and of those it holds."""
+    keys = []
+    hints = typing.get_type_hints(cls)
+    for field in _fields(cls):
+        name = f'{prefix}{field.name}'
+        keys.append(name)
+        for kind in (hints[field.name], *typing.get_args(hints[field.name])):
+            if dataclasses.is_dataclass(kind):
+                keys += _all_keys(kind, f'{name}.')
+    return keys
+
+
+def _dotted(name: str, key: str) -> str:
+    return f'{name}.{key}' if name else key
+
+
+def _meaning(metadata: Mapping[str, Any]) -> str:
+    unit = f' [{metadata["unit"]}]' if metadata.get('unit') else ''
+    return f'{metadata.get("description", "")}{unit}'

@@ -1,0 +1,112 @@
+"""Read a short YAML text into nodes that know their lines, and tell what is wrong with it.
+
+Nothing is constructed here: no Python objects, no dates, no guessing of types. Whoever reads the
+nodes knows which type it expects.
+"""
+
+from pathlib import Path
+from typing import NoReturn
+
+import yaml
+
+from izmp_dynamics.errors import RobotFileError
+
+LARGEST_FILE = 1_000_000
+"""Size beyond which a file is no robot file [byte]."""
+
+_PLAIN_TAGS = {
+    f'tag:yaml.org,2002:{kind}'
+    for kind in ('null', 'bool', 'int', 'float', 'str', 'timestamp', 'seq', 'map', 'value')
+}
+_REMEDIES = {
+    'cannot start any token': 'indent with spaces, and quote what begins with a special character',
+    'mapping values are not allowed': 'text that contains ": " needs quotes',
+    "but got '<stream end>'": 'a bracket or quote is not closed',
+    'end of stream': 'a bracket or quote is not closed',
+    'expected <block end>': 'keys of one level begin in the same column',
+    'undefined alias': 'an alias (*name) needs an anchor (&name) above it',
+}
+
+
+def read_yaml(path: Path) -> yaml.Node | None:
+    """Read a YAML file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The outermost node; None if the file holds nothing.
+
+    Raises:
+        RobotFileError: if it cannot be read, is not UTF-8, is far too large or no YAML; the
+            message names the line.
+    """
+    text = _read_text(path)
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        _refuse(path, error)
+    except yaml.reader.ReaderError as error:
+        line = text.count('\n', 0, error.position) + 1
+        raise RobotFileError(
+            f"'{path}', line {line}: the character U+{error.character:04X} cannot stand in YAML."
+        ) from error
+    except RecursionError as error:
+        raise RobotFileError(f"'{path}' is not valid YAML: nested too deeply.") from error
+    except (ValueError, OverflowError) as error:
+        raise RobotFileError(
+            f"'{path}' is not valid YAML: an escape (\\U…) or a version is out of bounds."
+        ) from error
+
+
+def fail(path: Path, node: yaml.Node, message: str) -> NoReturn:
+    """Raise a RobotFileError that names the file and the line of `node`."""
+    raise RobotFileError(f"'{path}', line {node.start_mark.line + 1}: {message}")
+
+
+def check_tag(path: Path, node: yaml.Node, name: str) -> None:
+    """Refuse a node with a tag (`!…`) that asks for more than plain values.
+
+    Raises:
+        RobotFileError: with the line of the node.
+    """
+    if node.tag == 'tag:yaml.org,2002:merge':
+        fail(path, node, 'merge keys (<<) are not supported; repeat the keys.')
+    if node.tag not in _PLAIN_TAGS:
+        tag = node.tag.replace('tag:yaml.org,2002:', '!!')
+        fail(path, node, f"{name} has the tag '{tag}'; only plain values may stand here.")
+
+
+def is_null(node: yaml.Node) -> bool:
+    """Whether nothing, `~` or `null` stands there."""
+    return isinstance(node, yaml.ScalarNode) and node.tag == 'tag:yaml.org,2002:null'
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if path.is_file() and path.stat().st_size > LARGEST_FILE:
+            size = path.stat().st_size / 1e6
+            raise RobotFileError(f"'{path}' has {size:.0f} MB; a robot file is a short YAML text.")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise RobotFileError(f"There is no robot file '{path}'.") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        cause = getattr(error, 'strerror', None) or error
+        raise RobotFileError(f"The robot file '{path}' cannot be read: {cause}.") from error
+    try:
+        return data.decode('utf-8-sig')
+    except UnicodeDecodeError as error:
+        line = data.count(b'\n', 0, error.start) + 1
+        raise RobotFileError(
+            f"'{path}', line {line}: this is not UTF-8 (byte 0x{data[error.start]:02x}); save the "
+            'file as UTF-8.'
+        ) from error
+
+
+def _refuse(path: Path, error: yaml.MarkedYAMLError) -> NoReturn:
+    """Turn PyYAML's report into a sentence with a remedy."""
+    mark = error.problem_mark or error.context_mark
+    place = f', line {mark.line + 1}, column {mark.column + 1}' if mark else ''
+    cause = ', '.join(part for part in (error.context, error.problem) if part)
+    remedy = next((f' ({text})' for key, text in _REMEDIES.items() if key in cause), '')
+    raise RobotFileError(f"'{path}'{place}: not valid YAML: {cause}{remedy}.") from error
