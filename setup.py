@@ -57,6 +57,7 @@ setup(
         'test': [
             'pytest>=7',
             'hypothesis>=6',
+            'mcap>=1.1',
             'mypy==2.4.*',
             'ruff==0.17.*',
             'setuptools>=64',
