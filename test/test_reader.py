@@ -1,8 +1,8 @@
 """Reading bags: whatever a recorder wrote, whatever has happened to it since."""
 
 import os
-import shutil
 import sqlite3
+import sys
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +17,8 @@ from mcap.writer import CompressionType, IndexType
 
 from izmp_dynamics.bags import mcap_file
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.errors import BagError, UnknownNameError
+from izmp_dynamics.bags.typestores import standard_types
+from izmp_dynamics.errors import BagError, MissingDependencyError, UnknownNameError
 
 from .sample_bags import (
     START,
@@ -418,6 +419,14 @@ def test_a_log_of_changes_beside_a_database_is_noted(tmp_path):
         assert 'wal_checkpoint' in bag.notes[0]
 
 
+def test_a_missing_library_is_named(tmp_path, monkeypatch):
+    path = imu_bag(tmp_path / 'bag')
+    standard_types.cache_clear()
+    monkeypatch.setitem(sys.modules, 'rosbags.typesys', None)
+    with pytest.raises(MissingDependencyError, match=r"'rosbags'; .*pip install .*\[offline\]"):
+        BagReader(path)
+
+
 # -- types ------------------------------------------------------------------------------------
 
 
@@ -699,8 +708,8 @@ def test_a_recorded_walk(tmp_path):
                 assert decoded.column('header.stamp')[0] == stamp
         assert read == counts
         assert bag.damage is None
-    shutil.copy(WALKING / 'walking.mcap', tmp_path / 'cut.mcap')
-    os.truncate(tmp_path / 'cut.mcap', 1_000_000)
+    data = (WALKING / 'walking.mcap').read_bytes()
+    (tmp_path / 'cut.mcap').write_bytes(data[:1_000_000])
     found, damage = everything(tmp_path / 'cut.mcap')
     assert len(found) > 2500
     assert 'after the start' in damage

@@ -13,12 +13,13 @@ from izmp_dynamics.errors import MissingDependencyError
 REMEDY = 'pip install izmp_dynamics[offline]'
 
 
-def library(name: str, purpose: str) -> Any:
+def library(name: str, purpose: str, package: str = '') -> Any:
     """Import the module `name`.
 
     Args:
         name: dotted name of a module.
         purpose: what it is needed for, as the beginning of a sentence.
+        package: what a package index calls it; default: the first part of `name`.
 
     Raises:
         MissingDependencyError: when it is not installed; says how to install it.
@@ -26,7 +27,8 @@ def library(name: str, purpose: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise MissingDependencyError(name.partition('.')[0], purpose, REMEDY) from error
+        missing = package or name.partition('.')[0]
+        raise MissingDependencyError(missing, purpose, REMEDY) from error
 
 
 def zstandard() -> Any:
@@ -34,4 +36,4 @@ def zstandard() -> Any:
     try:
         return importlib.import_module('compression.zstd')
     except ImportError:
-        return library('backports.zstd', 'Reading a bag compressed with zstd')
+        return library('backports.zstd', 'Reading a bag compressed with zstd', 'backports.zstd')

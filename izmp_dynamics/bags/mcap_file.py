@@ -10,7 +10,7 @@ from pathlib import Path
 
 from izmp_dynamics.bags.mcap_index import Index, Run, index_of, read_run
 from izmp_dynamics.bags.mcap_records import Schema
-from izmp_dynamics.bags.storage import FOREVER, Block, Channel, after
+from izmp_dynamics.bags.storage import FOREVER, Block, Channel, after, read_up_to
 from izmp_dynamics.bags.typestores import normalised
 from izmp_dynamics.errors import BagError
 
@@ -61,10 +61,8 @@ class McapFile:
     def _cut(self, reached: int) -> str:
         """The sentence for a file that ends too early."""
         size = self.path.stat().st_size
-        read = 'no message could be read'
-        if self.end is not None:
-            read = f'it is read up to {after(self.start, self.end)}'
-        return f"'{self.path.name}' is cut off or damaged at byte {reached} of {size}; {read}."
+        read = read_up_to(self.start, self.end)
+        return f"'{self.path.name}' is cut off or damaged at byte {reached} of {size}; {read}"
 
     def _damaged(self, run: Run, error: Exception) -> None:
         sentence = (

@@ -14,6 +14,7 @@ _WINDOW = 2**18
 """Records outside of chunks are read in pieces of this size [bytes]."""
 
 _FOOTER = mcap.RECORD.size + 20 + len(mcap.MAGIC)
+_OF_MESSAGES = (0, mcap.SCHEMA, mcap.CHANNEL, mcap.MESSAGE)
 _EMPTY = (2**63 - 1, 0)
 """First and last stamp that rosbags writes for a chunk without messages."""
 
@@ -161,7 +162,8 @@ class _Summary:
         statistics, at = None, 0
         while at < len(records):
             opcode, length = mcap.RECORD.unpack(mcap.Fields(records[at : at + 9]).take(9))
-            body = mcap.Fields(records[at + 9 :]).take(length) if length else b''
+            at += mcap.RECORD.size
+            body = mcap.Fields(records[at : at + length]).take(length)
             if opcode == mcap.SCHEMA:
                 self.index.schemas.update([mcap.Schema.parse(body)])
             elif opcode == mcap.CHANNEL:
@@ -170,7 +172,7 @@ class _Summary:
                 statistics = mcap.Statistics.parse(body)
             elif opcode == mcap.CHUNK_INDEX:
                 self.index.runs.append(self._run(body))
-            at += 9 + length
+            at += length
         return statistics
 
     def _run(self, body: bytes) -> Run:
@@ -217,6 +219,8 @@ class _Scan:
             return at
         if opcode == mcap.CHUNK:
             self._take(Run(begin, min(end, self._size), 0, 0, cut=not whole))
+            return end if whole else -1
+        if opcode not in _OF_MESSAGES and length > _WINDOW:  # a large attachment
             return end if whole else -1
         return self._loose(at, max(end, min(at + _WINDOW, self._size))) if whole else -1
 

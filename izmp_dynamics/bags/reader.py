@@ -14,7 +14,8 @@ how far. Every failure is a `BagError` that says what, where and what would help
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -82,10 +83,13 @@ class BagReader:
             storage.close()
         self._scratch.cleanup()
 
-    @property
+    @cached_property
     def topics(self) -> dict[str, Topic]:
-        """Topics by name."""
-        return dict(self._topics)
+        """Topics by name; counting them reads a database without metadata once."""
+        return {
+            name: Topic(name, channel.msgtype, self._count(channel))
+            for name, channel in sorted(self._channels.items())
+        }
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -135,12 +139,10 @@ class BagReader:
             BagError: a topic cannot be read.
         """
         decoders = {topic: self.decoder(topic) for topic in topics}
-        for start, end, parts in self._spans(topics, span_s):
-            messages = {}
-            for topic, decoder in decoders.items():
-                received, raws = parts.get(topic, (np.zeros(0, np.int64), []))
-                messages[topic] = RawMessages(topic, decoder.msgtype, received, raws, decoder)
-            yield Batch(start, end, messages)
+        return (
+            Batch(start, end, dict(_raw_messages(parts, decoders)))
+            for start, end, parts in self._spans(topics, span_s)
+        )
 
     def messages(self, topics: Sequence[str] | None = None) -> Iterator[Message]:
         """One message after the other, in the order of their receive stamps.
@@ -153,12 +155,8 @@ class BagReader:
         """
         wanted = tuple(self._channels) if topics is None else tuple(topics)
         types = {topic: self._channel(topic).msgtype for topic in wanted}
-        for _, _, parts in self._spans(wanted, 1.0):
-            received = np.concatenate([stamps for stamps, _ in parts.values()])
-            flat = [(topic, raw) for topic, (_, raws) in parts.items() for raw in raws]
-            for place in np.argsort(received, kind='stable'):
-                topic, raw = flat[place]
-                yield Message(topic, types[topic], int(received[place]), raw)
+        spans = self._spans(wanted, 1.0)
+        return (message for _, _, parts in spans for message in _in_order(parts, types))
 
     def _spans(self, topics: Sequence[str], span_s: float) -> Iterator[tuple[int, int, Parts]]:
         wanted = {topic: self._channel(topic).msgtype for topic in topics}
@@ -192,10 +190,6 @@ class BagReader:
         self.custom_data = dict(metadata.custom_data) if metadata else {}
         self.distro = metadata.distro if metadata else ''
         self._channels = self._merge_channels()
-        self._topics = {
-            name: Topic(name, channel.msgtype, self._count(channel))
-            for name, channel in sorted(self._channels.items())
-        }
 
     def _merge_channels(self) -> dict[str, Channel]:
         """One channel per topic, over all files."""
@@ -248,3 +242,21 @@ class BagReader:
         except BagError as error:
             raise BagError(f"Topic '{topic}' of the bag '{self.path}': {error}") from error
         return CdrDecoder(typestore, channel.msgtype)
+
+
+def _raw_messages(
+    parts: Parts, decoders: Mapping[str, CdrDecoder]
+) -> Iterator[tuple[str, RawMessages]]:
+    """The messages of every wanted topic, also of those that have none."""
+    for topic, decoder in decoders.items():
+        received, raws = parts.get(topic, (np.zeros(0, np.int64), []))
+        yield topic, RawMessages(topic, decoder.msgtype, received, raws, decoder)
+
+
+def _in_order(parts: Parts, types: Mapping[str, str]) -> Iterator[Message]:
+    """The messages of all topics by receive stamp."""
+    received = np.concatenate([stamps for stamps, _ in parts.values()])
+    flat = [(topic, raw) for topic, (_, raws) in parts.items() for raw in raws]
+    for place in np.argsort(received, kind='stable'):
+        topic, raw = flat[place]
+        yield Message(topic, types[topic], int(received[place]), raw)

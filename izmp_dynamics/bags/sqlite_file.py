@@ -13,13 +13,16 @@ from urllib.parse import quote
 import numpy as np
 
 from izmp_dynamics.bags.sqlite_salvage import Salvage, header_size
-from izmp_dynamics.bags.storage import FOREVER, Block, Channel, after
+from izmp_dynamics.bags.storage import FOREVER, Block, Channel, read_up_to
 from izmp_dynamics.bags.typestores import normalised
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import BagError
 
 _BLOCK = 4096
 """Messages per block."""
+
+_FAILURES = (sqlite3.Error, ValueError, TypeError, OverflowError)
+"""What reading a damaged database raises: names that are no text, numbers that are none …"""
 
 
 class SqliteFile:
@@ -35,10 +38,11 @@ class SqliteFile:
         self.start: int | None = None
         self.end: int | None = None
         self._salvage: Salvage | None = None
-        self._database = sqlite3.connect(f'file:{quote(str(path))}?mode=ro&immutable=1', uri=True)
+        uri = f'file:{quote(str(path))}?mode=ro&immutable=1'
+        self._database = sqlite3.connect(uri, uri=True, check_same_thread=False)
         try:
             self._open()
-        except sqlite3.Error as error:
+        except _FAILURES as error:
             self.close()
             hint = ' '.join(self.notes)
             raise BagError(
@@ -79,15 +83,15 @@ class SqliteFile:
             self.start = stamp if self.start is None else min(stamp, self.start)
             self.end = stamp if self.end is None else max(stamp, self.end)
         self.counts = counts
-        read = 'no message could be read'
-        if self.end is not None:
-            read = f'it is read up to {after(self.start, self.end)}'
-        actual = self.path.stat().st_size
-        self.damages.append(f"'{self.path.name}' is cut off at byte {actual} of {size}; {read}.")
+        actual, read = self.path.stat().st_size, read_up_to(self.start, self.end)
+        self.damages.append(f"'{self.path.name}' is cut off at byte {actual} of {size}; {read}")
 
     def _stamp(self, query: str) -> int | None:
+        value: int | None
         (value,) = self._database.execute(query).fetchone()
-        return value if isinstance(value, int) else None
+        if value is not None and (not isinstance(value, int) or abs(value) >= FOREVER):
+            raise sqlite3.DatabaseError('its stamps are no times')
+        return value
 
     def count(self) -> dict[int, int]:
         """Number of messages by channel; reads the whole file the first time."""
@@ -95,8 +99,7 @@ class SqliteFile:
             query = 'SELECT topic_id, COUNT(*) FROM messages GROUP BY topic_id'
             try:
                 self.counts = dict(self._database.execute(query).fetchall())
-            except sqlite3.Error as error:
-                self._damaged(error, None)
+            except _FAILURES:  # reading will tell how far it is damaged
                 self.counts = {}
         return self.counts
 
@@ -141,7 +144,7 @@ class SqliteFile:
             while rows := cursor.fetchmany(_BLOCK):
                 last = rows[-1][1] if type(rows[-1][1]) is int else last
                 yield _block(rows, self.start or 0 if last is None else last)
-        except sqlite3.Error as error:
+        except _FAILURES as error:
             self._damaged(error, last)
 
     def _salvaged(self, salvage: Salvage, wanted: Collection[int]) -> Iterator[Block]:
@@ -155,9 +158,8 @@ class SqliteFile:
                 rows = []
         yield _block(rows, FOREVER)
 
-    def _damaged(self, error: sqlite3.Error, last: int | None) -> None:
-        read = 'no message' if last is None else f'it is read up to {after(self.start, last)}'
-        sentence = f"'{self.path.name}' is damaged ({error}); {read}."
+    def _damaged(self, error: Exception, last: int | None) -> None:
+        sentence = f"'{self.path.name}' is damaged ({error}); {read_up_to(self.start, last)}"
         if sentence not in self.damages:
             self.damages.append(sentence)
 

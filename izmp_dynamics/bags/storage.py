@@ -89,3 +89,10 @@ def after(start: int | None, stamp: int) -> str:
     """A stamp in words: '12.345 s after the start'."""
     elapsed = (stamp - (stamp if start is None else start)) / NANOSECONDS
     return f'{elapsed:.3f} s after the start'
+
+
+def read_up_to(start: int | None, last: int | None) -> str:
+    """How far a damaged container could be read, as the end of a sentence."""
+    if last is None:
+        return 'no message could be read.'
+    return f'it is read up to {after(start, last)}.'

@@ -178,7 +178,7 @@ class BagWriter:
             UnknownNameError: there is no such topic or path.
         """
         entry = self._topic(topic)
-        stamps = np.asarray(stamps)
+        stamps = np.asarray(stamps, None if len(stamps) else np.int64)
         self._check_stamps(topic, stamps)
         given = dict(values or {})
         for path in entry.layout.times:
