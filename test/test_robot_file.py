@@ -1,0 +1,263 @@
+"""The robot file: contradictions, magnitudes, the commented example, random damage."""
+
+import dataclasses
+import re
+import typing
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.robot_file import Foot, RobotFile, load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / 'config' / 'robot_example.yaml'
+BIPED31 = ROOT / 'robots' / 'biped31' / 'robot.yaml'
+SQUARE = '[[0.1, 0.1], [-0.1, 0.1], [-0.1, -0.1], [0.1, -0.1]]'
+
+
+def foot(name='left', sole='l_sole', polygon=SQUARE, wrench=''):
+    return f'feet: [{{name: {name}, sole: {sole}, polygon: {polygon}{wrench}}}]'
+
+
+def two_feet(*names):
+    feet = (f'{{name: {name}, sole: {sole}, polygon: {SQUARE}}}' for name, sole in names)
+    return f'feet: [{", ".join(feet)}]'
+
+
+BAD = {
+    'no URDF': ('root: pelvis', r"lacks 'urdf' \(URDF file"),
+    'address of the URDF': ('urdf: package://my_robot/robot.urdf', 'an address; give the path'),
+    'gravity in cm/s²': ('gravity: 981', r'1 to 30 m/s².*not centimetres'),
+    'gravity in g': ('gravity: 1g', "a number in m/s², not '1g'"),
+    'gravity as a vector': ('gravity: [0, 0, -9.81]', 'a number in m/s², not a list'),
+    'gravity downwards': ('gravity: -9.81', r'gravity is -9\.81; valid: 1 to 30 m/s².*magnitude'),
+    'no gravity': ('gravity: 0', 'valid: 1 to 30 m/s²'),
+    'polygon in mm': (foot(polygon='[[100, 50], [-100, 50], [0, -50]]'), 'metres, not millimetr'),
+    'polygon in 3D': (foot(polygon='[[0.1, 0, 0], [0, 1, 0], [1, 1, 0]]'), r'must have 2.*not 3'),
+    'polygon as length and width': (foot(polygon='[0.2, 0.1]'), r'polygon\[0\] must be a list'),
+    'two corners': (foot(polygon='[[0, 0], [0.1, 0]]'), 'at least 3 corners, not 2'),
+    'corners on a line': (foot(polygon='[[0, 0], [0.1, 0], [0.2, 0]]'), 'they lie on a line'),
+    'equal corners': (foot(polygon='[[0.1, 0.1], [0.1, 0.1], [0.1, 0.1]]'), 'are the same'),
+    'polygon of text': (foot(polygon='[[a, b], [c, d], [e, f]]'), "a number in m, not 'a'"),
+    'a foot without sole': ('feet: [{name: left}]', r"feet\[0\] lacks 'sole' .*; 'polygon'"),
+    'feet by name': ('feet: {left: {sole: a}}', 'feet must be a list'),
+    'feet of one name': (
+        two_feet(('a', 'l'), ('a', 'r')),
+        "the foot name 'a' stands here more than once",
+    ),
+    'feet of one sole': (
+        two_feet(('a', 's'), ('b', 's')),
+        "the sole 's' stands here more than once",
+    ),
+    'a wrench without topic': (foot(wrench=', wrench: {sign: -1}'), r'feet\[0\]\.wrench lacks'),
+    'sign of no direction': (foot(wrench=', wrench: {topic: w, sign: 0}'), 'valid: 1, -1'),
+    'sign as a symbol': (
+        foot(wrench=', wrench: {topic: w, sign: -}'),
+        'not valid YAML|whole numb',
+    ),
+    'one topic for two signals': (
+        'imu: {topic: imu}\naccelerometers: [{topic: /imu}]',
+        "the topic 'imu' stands here more than once",
+    ),
+    'unknown axes': ('accelerometers: [{topic: a, axes: zyx}]', 'valid: xyz, xy, xz, yz, x, y, z'),
+    'accelerometers as topics': ('accelerometers: [acc1, acc2]', r'\[0\] must be a mapping with'),
+    'array without accelerometers': (
+        'angular_acceleration: {method: accelerometers}',
+        'there are none; list them',
+    ),
+    'ground of a frame': ('ground: {source: frame}', "needs the key 'frame'"),
+    'ground of an idle frame': ('ground: {frame: floor}', 'floor has no effect with source: sole'),
+    'ground from elsewhere': ('ground: {source: lidar}', 'valid: sole, gravity, frame'),
+    'negative force': ('ground: {minimum_force: -5}', 'valid: 0 to 100000 N'),
+    'force as a share': ('ground: {contact_force: 5 %}', "a number in N, not '5 %'"),
+    'noise in m/s²': ('noise: {accelerometer: 6.0e-4}', 'micro-g per root hertz'),
+    'noise in °/h': ('noise: {gyroscope: 36}', 'degrees per second per root hertz'),
+    'rate in kHz': ('rates: {actuator: 0.5}', r'valid: 1 to 50000 Hz \(hertz, not kilohertz'),
+    'rate as a period': ('rates: {bus: 0.008}', r'valid: 1 to 10000 Hz \(hertz'),
+    'gap in milliseconds': ('acd: {max_gap: 50}', r'valid: 0.0001 to 10 s \(seconds, not milli'),
+    'pairing in milliseconds': ('pairing: {max_gap: 50}', r'0 to 10 s \(seconds, not milli'),
+    'even window': ('acd: {window: 8}', 'window must be odd'),
+    'window of half a sample': ('acd: {window: 7.5}', 'a whole number'),
+    'window below the degree': ('acd: {window: 3, degree: 4}', 'larger than degree'),
+    'unknown difference': ('acd: {method: forward}', 'valid: central, paper, savitzky_golay'),
+    'cut-off without number': ('low_pass: {cutoff: off}', "a number in Hz, not 'off'"),
+    'order of no filter': ('low_pass: {order: 0}', 'valid: 1 to 8'),
+    'misplaced key': ('minimum_force: 5', r'Did you mean ground\.minimum_force\?'),
+}
+
+
+def load(tmp_path, text):
+    path = tmp_path / 'robot.yaml'
+    path.write_text(text if 'urdf' in text or 'root' in text else f'urdf: r.urdf\n{text}')
+    return load_robot_file(path)
+
+
+@pytest.mark.parametrize(('text', 'message'), BAD.values(), ids=BAD)
+def test_a_bad_robot_file_is_refused_with_line_and_remedy(tmp_path, text, message):
+    with pytest.raises(
+        RobotFileError, match=rf"(?s)robot\.yaml', line \d+.*({message})"
+    ) as refusal:
+        load(tmp_path, text)
+    assert len(str(refusal.value)) < 600
+
+
+def test_a_urdf_is_enough(tmp_path):
+    robot = load(tmp_path, 'urdf: robots/my.urdf')
+    assert robot == RobotFile('robots/my.urdf', path=tmp_path / 'robot.yaml')
+    assert robot.urdf_path == tmp_path / 'robots' / 'my.urdf'
+
+
+@pytest.mark.parametrize(
+    ('stated', 'expected'),
+    [('/opt/my.urdf', '/opt/my.urdf'), ('~/my.urdf', '/home/someone/my.urdf')],
+)
+def test_absolute_and_home_paths_of_the_urdf(tmp_path, monkeypatch, stated, expected):
+    monkeypatch.setenv('HOME', '/home/someone')
+    assert load(tmp_path, f'urdf: {stated}').urdf_path == Path(expected)
+    nobody = load(tmp_path, 'urdf: ~nobody_of_this_name/my.urdf')
+    assert nobody.urdf_path.name == 'my.urdf'
+
+
+def test_both_feet_may_share_a_polygon_by_an_alias(tmp_path):
+    text = (
+        f'urdf: r\nfeet:\n- {{name: a, sole: l, polygon: &sole {SQUARE}}}\n'
+        '- {name: b, sole: r, polygon: *sole}'
+    )
+    left, right = load(tmp_path, text).feet
+    assert left.polygon == right.polygon
+    assert right == Foot('b', 'r', left.polygon)
+
+
+# ---- the example ----
+
+
+def described(cls=RobotFile, prefix=''):
+    """Every key of the robot file with its field; lists of records count as records."""
+    hints = typing.get_type_hints(cls)
+    for field in dataclasses.fields(cls):
+        if field.metadata.get('hidden'):
+            continue
+        hint = hints[field.name]
+        kinds = [hint, *typing.get_args(hint)]
+        record = next((kind for kind in kinds if dataclasses.is_dataclass(kind)), None)
+        yield f'{prefix}{field.name}', field
+        if record is not None:
+            yield from described(record, f'{prefix}{field.name}.')
+
+
+def uncommented(with_examples):
+    """The example with the # of its commented keys deleted."""
+    lines = []
+    for line in EXAMPLE.read_text().splitlines():
+        match = re.match(r'( *(?:- )?)#(\w+: .*)', line)
+        if match and (with_examples or 'e.g.' not in line):
+            line = ''.join(match.groups())
+        lines.append(line)
+    return '\n'.join(lines)
+
+
+def flat(value, prefix=''):
+    """Dotted keys and values of plain YAML data; the first entry of a list of records counts."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        value = value[0]
+    for key, item in value.items():
+        yield f'{prefix}{key}', item
+        if isinstance(item, dict) or (isinstance(item, list) and isinstance(item[0], dict)):
+            yield from flat(item, f'{prefix}{key}.')
+
+
+def test_the_example_loads_and_fits_the_robot_it_speaks_of():
+    example, biped31 = load_robot_file(EXAMPLE), load_robot_file(BIPED31)
+    assert example.urdf_path.resolve() == biped31.urdf_path.resolve()
+    same = {'urdf': '', 'path': None}
+    assert dataclasses.replace(example, **same) == dataclasses.replace(biped31, **same)
+    model = load_model(example.urdf_path, example.root)
+    named = [example.imu.frame, example.position.frame]
+    named += [sensor.frame for sensor in example.accelerometers]
+    for foot in example.feet:
+        named += [foot.sole, foot.wrench.frame, foot.wrench.below]
+    for frame in named:
+        model.mount(frame)
+
+
+def test_the_example_shows_every_key_and_no_other():
+    shown = [key for key, _ in flat(yaml.safe_load(uncommented(with_examples=True)))]
+    assert sorted(shown) == sorted(key for key, _ in described())
+
+
+def test_the_example_states_the_defaults_of_the_code():
+    as_is = dict(flat(yaml.safe_load(EXAMPLE.read_text())))
+    shown = dict(flat(yaml.safe_load(uncommented(with_examples=False))))
+    fields = dict(described())
+    optional = shown.keys() - as_is.keys()
+    assert len(optional) > 15
+    for key in optional:
+        assert shown[key] == fields[key].default, key
+    left_out = fields.keys() - shown.keys()
+    assert left_out
+    assert all(fields[key].default is None for key in left_out)
+
+
+def test_the_example_with_all_keys_is_valid_too(tmp_path):
+    path = tmp_path / 'robot.yaml'
+    text = uncommented(with_examples=True).replace('#source', 'source')
+    path.write_text(text.replace('source: sole', 'source: frame'))
+    robot = load_robot_file(path)
+    assert robot.ground.frame == 'l_sole'
+    assert robot.low_pass.cutoff == 8.0
+
+
+def test_the_example_names_the_unit_of_every_number():
+    text = EXAMPLE.read_text().splitlines()
+    for key, field in described():
+        unit = field.metadata.get('unit')
+        if not unit:
+            continue
+        name = key.split('.')[-1]
+        lines = [k for k, line in enumerate(text) if re.match(rf' *#?{name}:', line)]
+        near = '\n'.join('\n'.join(text[max(0, k - 4) : k + 1]) for k in lines)
+        assert f'[{unit}]' in near, key
+
+
+# ---- random damage ----
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_damaged_robot_file_loads_or_is_refused(tmp_path_factory, data):
+    lines = BIPED31.read_text().splitlines()
+    spoil = st.sampled_from(['drop', 'double', 'swap', 'indent', 'cut', 'replace'])
+    for _ in range(data.draw(st.integers(1, 4))):
+        k = data.draw(st.integers(0, len(lines) - 1))
+        how = data.draw(spoil)
+        if how == 'drop' and len(lines) > 1:
+            del lines[k]
+        elif how == 'double':
+            lines.insert(k, lines[k])
+        elif how == 'swap':
+            lines[k], lines[0] = lines[0], lines[k]
+        elif how == 'indent':
+            lines[k] = data.draw(st.sampled_from([' ', '  ', '\t', '- '])) + lines[k]
+        elif how == 'cut':
+            lines[k] = lines[k][: data.draw(st.integers(0, 40))]
+        else:
+            word = data.draw(st.sampled_from(['~', '.inf', '-1', '1e9', '[]', '{}', '"', '*x']))
+            place = data.draw(st.integers(0, 3))
+            words = re.split(r'([\w.]+)', lines[k])
+            words[2 * place + 1 : 2 * place + 2] = [word]
+            lines[k] = ''.join(words)
+    path = tmp_path_factory.getbasetemp() / 'damaged.yaml'
+    path.write_text('\n'.join(lines))
+    try:
+        robot = load_robot_file(path)
+    except RobotFileError as refusal:
+        assert 'damaged.yaml' in str(refusal)  # noqa: PT017 (either outcome is right)
+        return
+    assert robot.urdf
+    assert 1.0 <= robot.rates.bus <= 10_000.0
+    assert all(len(foot.polygon) >= 3 for foot in robot.feet)
