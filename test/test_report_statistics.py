@@ -72,13 +72,24 @@ def test_distances_do_not_depend_on_the_order():
     assert there.mean <= there.rms <= there.largest
 
 
-def test_the_lateral_track_follows_the_load_split():
+def test_the_point_between_the_feet_follows_their_load_split():
     scene = Scene(walking())
-    assert track_statistics(scene, 'mr_ad').load_split_correlation > 0.9
-    swapped = replace(scene.evaluation, feet=scene.evaluation.feet[::-1])
-    assert track_statistics(Scene(swapped), 'mr_ad').load_split_correlation == pytest.approx(
-        track_statistics(scene, 'mr_ad').load_split_correlation
-    )
+    follows = track_statistics(scene, 'cop').load_split_correlation
+    assert follows > 0.99
+    swapped = Scene(replace(scene.evaluation, feet=scene.evaluation.feet[::-1]))
+    assert track_statistics(swapped, 'cop').load_split_correlation == pytest.approx(follows)
+    one_foot = Scene(replace(scene.evaluation, feet=scene.evaluation.feet[:1]))
+    assert np.isnan(track_statistics(one_foot, 'cop').load_split_correlation)
+
+
+def test_forces_at_the_centres_of_the_soles_act_where_the_load_split_says():
+    evaluation = walking()
+    left, right = evaluation.feet
+    share = (left.normal_force / (left.normal_force + right.normal_force))[:, None]
+    point = share * left.sole.mean(axis=1) + (1 - share) * right.sole.mean(axis=1)
+    cop = replace(evaluation.tracks['cop'], point=point)
+    scene = Scene(replace(evaluation, tracks={'cop': cop}))
+    assert np.allclose(scene.between_feet('cop'), scene.load_split)
 
 
 def test_force_is_compared_with_weight_and_measurement():

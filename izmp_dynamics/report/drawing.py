@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MissingDependencyError
 
 try:
@@ -116,7 +119,7 @@ STYLES = {
     'weight': LineStyle('ink', 1.0, (1.0, 1.6)),
 }
 _RANK = {'measured': 3, 'cop': 3, 'ir_md': 2, 'mr_ad': 0}  # the larger, the farther behind
-_WILD = 3.0  # times the calmest signal's spread
+_WILD = 0.04  # restlessness from which on a line covers all others
 OTHER_STYLE = LineStyle('other', 1.2, (5.0, 1.5, 1.0, 1.5))
 
 
@@ -226,17 +229,26 @@ def ring_sample() -> str:
     )
 
 
-def back_to_front(spread: Mapping[str, float]) -> list[tuple[str, LineStyle]]:
+def back_to_front(restless: Mapping[str, float]) -> list[tuple[str, LineStyle]]:
     """Order tracks so that each stays visible: wide lines behind, wild signals faint and hindmost.
 
     Args:
-        spread: track name → width of its central range, in any unit.
+        restless: track name → its `restlessness` in the view.
     """
-    calm = min((s for s in spread.values() if s > 0), default=1.0)
-    wild = {name: s for name, s in spread.items() if s > _WILD * calm}
-    faint = [
-        (name, replace(style_of(name), width=0.7, dashes=(), opacity=0.45))
-        for name in sorted(wild, key=lambda name: -wild[name])
-    ]
-    calm_names = sorted(spread.keys() - wild.keys(), key=lambda n: (-_RANK.get(n, 1), n))
-    return faint + [(name, style_of(name)) for name in calm_names]
+    wild = sorted((n for n, r in restless.items() if r > _WILD), key=lambda n: -restless[n])
+    faint = [(n, replace(style_of(n), width=0.7, dashes=(), opacity=0.45)) for n in wild]
+    calm = sorted(restless.keys() - set(wild), key=lambda n: (-_RANK.get(n, 1), n))
+    return faint + [(name, style_of(name)) for name in calm]
+
+
+def restlessness(values: Array, view: float) -> float:
+    """Typical jump from one value to the next as a share of the view; 0 without any.
+
+    Args:
+        values: (K,) signal or (K, 2) path; NaN where there is none.
+        view: extent of what is shown, in the same unit.
+    """
+    jumps = np.abs(np.diff(values, axis=0))
+    jumps = jumps if jumps.ndim == 1 else jumps.max(axis=1)
+    jumps = jumps[np.isfinite(jumps)]
+    return float(np.median(jumps)) / view if len(jumps) else 0.0

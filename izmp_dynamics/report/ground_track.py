@@ -26,7 +26,7 @@ _SHOWN_IN_NIF = 6
 _REACH = (0.05, 0.3)  # [m] around the soles beyond which outliers are out of view
 _POINTS = 4000
 _DOTS = 2500
-_DOT_STEP = 0.015  # median step as a share of the view, from which a line would be a scribble
+_DOT_STEP = 0.015  # restlessness from which on a line would be a scribble
 _WIDE_ASPECT = 2.2
 
 
@@ -177,9 +177,11 @@ def _draw(scene: Scene, summary: Summary, ground: _Ground, view: _View) -> Any:
     canvas = drawing.new_canvas(view.width, view.height)
     (ax,) = drawing.place_axes(canvas, 1)
     _draw_polygons(ax, ground, scale)
-    spread = {n: _spread(p[ground.shown]) for n, p in ground.points.items()}
-    for name, style in drawing.back_to_front(spread):
-        _draw_track(ax, ground.points[name][ground.shown] * scale, style, extent * scale)
+    tracks = {name: points[ground.shown] for name, points in ground.points.items()}
+    restless = {name: drawing.restlessness(track, extent) for name, track in tracks.items()}
+    for name, style in drawing.back_to_front(restless):
+        as_line = np.isfinite(tracks[name]).sum() > 2 and restless[name] <= _DOT_STEP
+        (_draw_line if as_line else _draw_dots)(ax, tracks[name] * scale, style)
     _draw_smallest_margin(ax, scene, summary, ground, scale)
     ax.set_xlim(view.x[0] * scale, view.x[1] * scale)
     ax.set_ylim(view.y[0] * scale, view.y[1] * scale)
@@ -205,27 +207,25 @@ def _draw_polygons(ax: Any, ground: _Ground, scale: float) -> None:
             )
 
 
-def _draw_track(ax: Any, points: Array, style: LineStyle, view: float) -> None:
-    """Draw a line, or dots where a line would only be a scribble."""
-    steps = np.abs(np.diff(points, axis=0)).max(axis=1)
-    steps = steps[np.isfinite(steps)]
-    if len(steps) and float(np.median(steps)) <= _DOT_STEP * view:
-        kept = thinned_path(points, _POINTS)
-        ax.plot(points[kept, 0], points[kept, 1], **style.keywords())
-        return
+def _draw_line(ax: Any, points: Array, style: LineStyle) -> None:
+    kept = thinned_path(points, _POINTS)
+    ax.plot(points[kept, 0], points[kept, 1], **style.keywords())
+
+
+def _draw_dots(ax: Any, points: Array, style: LineStyle) -> None:
+    """Draw dots where a line would only be a scribble."""
     dots = points[np.isfinite(points[:, 0])]
     dots = dots[:: max(1, -(-len(dots) // _DOTS))]
     if not len(dots):
         return
     path = Path(np.repeat(dots, 2, axis=0), np.tile([Path.MOVETO, Path.LINETO], len(dots)))
     path.should_simplify = False
-    size = 2.2 if len(steps) else 6.0
     ax.add_patch(
         PathPatch(
             path,
             fill=False,
             edgecolor=drawing.PLACEHOLDERS[style.colour],
-            linewidth=size,
+            linewidth=2.2 if len(dots) > 1 else 6.0,
             capstyle='round',
             alpha=0.6,
         )
@@ -239,13 +239,6 @@ def _draw_smallest_margin(
         return
     k = int(np.searchsorted(scene.timeline.time, summary.judged.smallest_margin_time))
     ax.plot(*(ground.points[summary.judged.name][k] * scale), **drawing.ring())
-
-
-def _spread(points: Array) -> float:
-    finite = points[np.isfinite(points[:, 0])]
-    return (
-        float(np.ptp(np.percentile(finite, (5, 95), axis=0), axis=0).max()) if len(finite) else 0.0
-    )
 
 
 def _share_outside(points: Array, view: _View) -> float:

@@ -10,6 +10,7 @@ from izmp_dynamics.stability.evaluation import Evaluation, Foot
 
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
+_LEAST_LOAD = 0.1  # of the weight, below which the load split means nothing
 _POLYGON_SAMPLES = 200
 _HEIGHT_REFERENCE_TIME = 1.0  # [s] from whose start the initial height of the COM is taken
 _DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
@@ -74,25 +75,40 @@ class Scene:
 
     @cached_property
     def load_split(self) -> Array:
-        """(K,) (F_left − F_right)/(F_left + F_right) of two feet; NaN for any other number.
+        """(K,) (F_first − F_second)/(F_first + F_second) of two feet; NaN for any other number.
 
-        'Left' is the foot farther along y of nif, whatever the feet are called. A force sensor
-        that reads a pull counts as zero.
+        A force sensor that reads a pull counts as zero.
         """
-        nothing = np.full(len(self.loaded), np.nan)
-        if len(self.evaluation.feet) != 2:
-            return nothing
-        left, right = sorted(self.evaluation.feet, key=self._mean_lateral, reverse=True)
-        forces = [np.maximum(foot.normal_force, 0.0) for foot in (left, right)]
-        total = forces[0] + forces[1]
-        carries = total > 0.1 * self.weight
-        np.divide(forces[0] - forces[1], total, out=nothing, where=carries)
-        return nothing
+        split = np.full(len(self.loaded), np.nan)
+        if len(self.evaluation.feet) == 2:
+            first, second = (np.maximum(f.normal_force, 0.0) for f in self.evaluation.feet)
+            carries = first + second > _LEAST_LOAD * self.weight
+            np.divide(first - second, first + second, out=split, where=carries)
+        return split
 
-    def _mean_lateral(self, foot: Foot) -> float:
-        lateral = self.soles_in_nif(foot, self.sampled(np.isfinite(foot.normal_force)))[..., 1]
-        lateral = lateral[np.isfinite(lateral)]
-        return float(lateral.mean()) if lateral.size else 0.0
+    def between_feet(self, name: str) -> Array:
+        """(K,) where a track's point lies between two feet; NaN for any other number of feet.
+
+        1 beside the centre of the first sole, −1 beside that of the second, 0 in the middle:
+        forces that act at these centres have their CoP where the load split says.
+        """
+        feet = self.evaluation.feet
+        if len(feet) != 2 or not all(foot.sole.shape[1] for foot in feet):
+            return np.full(len(self.loaded), np.nan)
+        across, middle = self._across_feet
+        along = np.einsum('ki,ki->k', self.points[name] - middle, across)
+        distance = np.maximum(np.einsum('ki,ki->k', across, across), 1e-9)
+        position: Array = 2.0 * along / distance
+        return position
+
+    @cached_property
+    def _across_feet(self) -> tuple[Array, Array]:
+        """(K, 2) from the second sole's centre to the first's, and their middle, in nif [m]."""
+        first, second = (
+            np.einsum('kij,kj->ki', self.nif_R_root[:, :2], foot.sole.mean(axis=1))
+            for foot in self.evaluation.feet
+        )
+        return first - second, (first + second) / 2
 
     @cached_property
     def height(self) -> Array:

@@ -64,8 +64,8 @@ class TrackStatistics:
         mean_normal_force: time mean of the contact force along the ground normal.
         force_over_weight: the same, divided by the weight m·g.
         force_rms_error: RMS difference to the force measured by the feet.
-        load_split_correlation: correlation of the lateral coordinate (y of nif) with the load
-            split of the two feet.
+        load_split_correlation: correlation of the point's position between the two feet with
+            their load split.
     """
 
     name: str
@@ -166,7 +166,7 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
         mean_normal_force=mean_force,
         force_over_weight=mean_force / scene.weight if scene.weight > 0 else np.nan,
         force_rms_error=_rms(scene.normal_forces[name] - scene.measured_force),
-        load_split_correlation=correlation(scene.points[name][:, 1], scene.load_split),
+        load_split_correlation=correlation(scene.between_feet(name), scene.load_split),
     )
 
 

@@ -178,7 +178,7 @@ def _draw(
         canvas = drawing.new_canvas(width, height)
         axes = drawing.place_axes(canvas, len(panels))
         for ax, panel, (low, high) in zip(axes, panels, limits, strict=True):
-            _draw_panel(ax, scene, panel, round(_BINS_PER_INCH * width))
+            _draw_panel(ax, scene, panel, high - low, round(_BINS_PER_INCH * width))
             ax.set_ylim(low, high)
             ax.set_ylabel(panel.label)
         duration = scene.timeline.duration
@@ -198,11 +198,11 @@ def _panel_limits(panel: _Panel) -> tuple[float, float]:
     return min(low, *panel.include, high), max(high, *panel.include, low)
 
 
-def _draw_panel(ax: Any, scene: Scene, panel: _Panel, bins: int) -> None:
+def _draw_panel(ax: Any, scene: Scene, panel: _Panel, view: float, bins: int) -> None:
     if panel.decorate:
         panel.decorate(ax)
-    spread = {name: _spread(values) for name, values in panel.signals.items()}
-    for name, style in drawing.back_to_front(spread):
+    restless = {n: drawing.restlessness(values, view) for n, values in panel.signals.items()}
+    for name, style in drawing.back_to_front(restless):
         time, values = envelope(scene.timeline, panel.signals[name], bins)
         known = np.isfinite(values)
         lonely = known.copy()

@@ -95,6 +95,7 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
 
 
 _Answer = tuple[str, str, str]
+_FILTER = 'Switch on a low-pass filter in the robot file, or check sensors, stamps and model.'
 _SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
 
 
@@ -189,20 +190,26 @@ def _untrustworthy(
             f'the {track.described} is too noisy. It scatters by {mm(track.scatter)} (standard '
             f'deviation per axis) {against}, while the support polygon reaches only '
             f'{mm(scene.room)} from its middle to its edge.{other}',
-            'Switch on a low-pass filter in the robot file, or check sensors, stamps and model.',
+            _FILTER,
         )
     falls_within = FALL_TIMES * scene.time_constant
     longest_possible = max(falls_within, IMPLAUSIBLE_SHARE * track.evaluated_time)
     if track.name == 'cop' or track.outside_time <= longest_possible:
         return None
-    steady = track.longest_outside > falls_within
+    outside = (
+        f'outside the support polygon for {percent(1 - track.inside_share)} of the loaded time'
+    )
+    stayed_up = f'yet the robot stayed up; it would fall within about {seconds(falls_within)}'
+    if track.longest_outside > falls_within:
+        return _unclear(
+            f'the {track.described} lies {outside}, once for {seconds(track.longest_outside)}, '
+            f'{stayed_up}.{other}',
+            'Check ground plane, soles and masses, and whether something else held the robot.',
+        )
     return _unclear(
-        f'the {track.described} lies outside the support polygon for '
-        f'{percent(1 - track.inside_share)} of the loaded time, yet the robot stayed up; a robot '
-        f'of this height would fall within about {seconds(falls_within)}.{other}',
-        'Check ground plane, soles and masses, and whether something else held the robot.'
-        if steady
-        else 'The signals are probably too noisy: switch on a low-pass filter in the robot file.',
+        f'the {track.described} is too noisy. It jumps in and out and is {outside}, '
+        f'{stayed_up}.{other}',
+        _FILTER,
     )
 
 
@@ -254,7 +261,9 @@ def _inside(track: TrackStatistics) -> _Answer:
     if track.inside_share >= STABLE_SHARE:
         sentence = f'the {track.described} stayed {where} for {share} of the loaded time; '
         return 'stable', f'{sentence}{briefly}.', ''
-    sentence = f'the {track.described} was {where} for only {share} of the loaded time, but '
+    sentence = f'the {track.described} was {where} for only {share} of the loaded time; '
+    if -track.smallest_margin <= track.scatter:
+        briefly += f', all within its scatter of {mm(track.scatter)}'
     return 'marginal', f'{sentence}{briefly}.', ''
 
 
