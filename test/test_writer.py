@@ -5,6 +5,8 @@
 import hashlib
 import os
 import signal
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -243,6 +245,29 @@ def test_a_bag_is_replaced_only_when_asked_and_only_when_complete(tmp_path, stor
     write_walk(path, storage, overwrite=True)
     with BagReader(path) as bag:
         assert list(bag.topics) == ['/izmp', '/robot_description', '/wrench']
+    assert [x.name for x in tmp_path.iterdir()] == ['out']
+
+
+@pytest.mark.parametrize('moves', [0, 1, 2])
+def test_an_interrupt_while_replacing_keeps_one_whole_bag(tmp_path, monkeypatch, moves):
+    path = imu_bag(tmp_path / 'out', 3)
+    rename, done = Path.rename, []
+
+    def interrupted(self, target):
+        if len(done) == moves:
+            done.append('interrupt')
+            raise KeyboardInterrupt
+        done.append(self)
+        return rename(self, target)
+
+    bag = BagWriter(path, overwrite=True)
+    with suppress(KeyboardInterrupt), bag:
+        bag.add_topic('/izmp', POINT, {})
+        bag.write_batch('/izmp', stamps(3))
+        monkeypatch.setattr(Path, 'rename', interrupted)
+    with BagReader(path) as found:
+        assert list(found.topics) == (['/izmp'] if moves == 2 else ['/imu'])
+        assert len(list(found.messages())) == 3
     assert [x.name for x in tmp_path.iterdir()] == ['out']
 
 

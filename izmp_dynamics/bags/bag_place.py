@@ -9,6 +9,8 @@ from izmp_dynamics.errors import BagError
 
 _STORAGE = ('.mcap', '.db3', '.db3-wal', '.db3-shm', '.mcap.zstd', '.db3.zstd')
 
+_REPLACED = '.replaced'
+
 
 class BagPlace:
     """A folder that does not exist yet, or a bag that may be replaced.
@@ -47,20 +49,16 @@ class BagPlace:
             BagError: meanwhile the place was taken by something else.
         """
         self._check()
-        old = self._partial / 'replaced'
-        replaces = self.path.exists()
-        if replaces:
-            self.path.rename(old)
-        try:
-            (self._partial / self.path.name).rename(self.path)
-        except BaseException:
-            if replaces:
-                old.rename(self.path)
-            raise
+        if self.path.exists():
+            self.path.rename(self._partial / _REPLACED)
+        (self._partial / self.path.name).rename(self.path)
         shutil.rmtree(self._partial, ignore_errors=True)
 
     def discard(self) -> None:
-        """Remove everything that `prepare` made."""
+        """Remove everything that `prepare` made; a bag that was to be replaced comes back."""
+        old = self._partial / _REPLACED
+        if old.exists() and not self.path.exists():
+            old.rename(self.path)
         if self._made:
             shutil.rmtree(self._partial, ignore_errors=True)
             for folder in self._made[1:]:

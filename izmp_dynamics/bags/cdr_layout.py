@@ -136,7 +136,7 @@ class CdrLayout:
             values: path → (N, …) numbers of the shape that `fields` has for that path.
 
         Returns:
-            (N, size) bytes, padding zero.
+            (N, size) bytes.
 
         Raises:
             UnknownNameError: there is no such path.

@@ -13,10 +13,11 @@ The bag is written to `.out.partial-<pid>` beside its place and moved there when
 an exception, Ctrl-C included, leaves nothing behind. Within one flush, the messages of all topics
 lie in the order of their stamps.
 
-The metadata has version 8: rosbag2 refuses metadata with a *larger* structure than it knows, not
-with a larger number. Up to version 8 the QoS profiles are one text with numbers in it, which
-Humble and Iron need and Jazzy to Lyrical still accept; version 9 made them a list with words,
-on which Humble fails with 'bad conversion' (ros2/rosbag2 issues 1895 and 2013).
+The metadata has version 8. No rosbag2 looks at the number, but each fails on what it cannot
+parse: up to version 8 the QoS profiles are one text with numbers in it, as Humble and Iron expect
+and Jazzy to Lyrical still accept; version 9 made them a list with words, on which Humble stops
+with 'bad conversion' (ros2/rosbag2 issues 1895 and 2013). What versions 6 to 8 added to the 5 of
+Humble (custom data, type hashes, distribution) an older reader passes over.
 """
 
 from collections.abc import Collection, Iterable, Mapping
