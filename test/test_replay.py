@@ -1,0 +1,254 @@
+"""Replay: a simulated recording in, the truth out; nothing lost, nothing left behind."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.bags.messages import pose_batch, wrench_batch
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.errors import BagError, ReplayError
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay import run as replay_run
+from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.run import evaluated_windows, replay
+from izmp_dynamics.replay.signals import Signals, Stream
+from izmp_dynamics.stability.zmp import zero_moment_point
+
+FAST = 500.0  # [Hz] bus rate at which every sample is evaluated
+
+
+def with_bus_rate(robot, rate):
+    return dataclasses.replace(robot, rates=dataclasses.replace(robot.rates, bus=rate))
+
+
+def read_signals(bag_path, robot):
+    """All signals of a recording at once, and the evaluator for them."""
+    with BagReader(bag_path) as bag:
+        recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+        signals = None
+        for span, _ in recording.spans(5.0):
+            signals = signals.followed_by(span) if signals else span
+        return signals, Evaluator(
+            recording.rig, recording.groups, recording.periods, recording.origin
+        )
+
+
+def evaluate_all(bag_path, robot, change=lambda signals: signals):
+    signals, evaluator = read_signals(bag_path, robot)
+    return evaluator.evaluate(change(signals), Counts(0, 2**62))
+
+
+def error_mm(points, truth):
+    return 1e3 * np.linalg.norm(points - truth, axis=1)
+
+
+def truth_at(run, stamps):
+    """Rows of the truth at the stamps."""
+    rows = np.searchsorted(run.stamps, stamps)
+    np.testing.assert_array_equal(run.stamps[rows], stamps)
+    return rows
+
+
+def test_with_exact_derivatives_the_izmp_is_the_true_cop(sway, biped31):
+    run, _ = sway
+    truth, root = run.truth, run.truth.root
+    wrench, _ = MrAd(load_model(biped31.urdf_path, biped31.root)).batch(
+        root.proper_acceleration(biped31.gravity),
+        root.angular_velocity,
+        root.angular_acceleration,
+        run.q,
+        truth.qd,
+        truth.qdd,
+    )
+    up = root.rotation[:, 2, :]
+    ground = -np.einsum('tji,tj->ti', root.rotation, root.position)
+    izmp = zero_moment_point(wrench, up, ground, 10.0)
+    assert error_mm(izmp, truth.cop_in_root()).max() <= 0.01
+
+
+def test_with_acd_at_500_hz_the_izmp_is_the_true_cop(sway, biped31):
+    run, bag = sway
+    results = evaluate_all(bag, with_bus_rate(biped31, FAST))
+    rows = truth_at(run, results.stamps)
+    error = error_mm(results.points['mr_ad'], run.truth.cop_in_root()[rows])
+    assert len(error) >= len(run.stamps) - 4
+    assert np.mean(error) <= 1.0
+    assert np.max(error) <= 3.0
+
+
+def test_ir_md_and_mr_ad_agree(sway, biped31):
+    _, bag = sway
+    for step in ('bus', 'actuator'):
+        robot = dataclasses.replace(biped31, ir_md=dataclasses.replace(biped31.ir_md, step=step))
+        results = evaluate_all(bag, robot)
+        gap = error_mm(results.points['ir_md'], results.points['mr_ad'])
+        known = np.isfinite(gap)
+        assert known.mean() > 0.99
+        assert gap[known].mean() <= 0.5
+
+
+def test_the_feet_give_the_true_cop_and_wrench(sway, biped31):
+    """With the mass below the sensors accounted for."""
+    run, bag = sway
+    results = evaluate_all(bag, biped31)
+    rows = truth_at(run, results.stamps)
+    assert error_mm(results.points['cop'], run.truth.cop_in_root()[rows]).mean() <= 0.5
+    force = results.wrenches['cop'][:, :3] - run.truth.contact_wrench[rows, :3]
+    assert np.abs(force).mean() <= 0.1
+
+
+def test_mr_ad_does_not_change_by_a_bit_with_the_world(sway, biped31):
+    """Offsets and ramps on position and velocity: MR-AD is blind to them, IR-MD is not."""
+    _, bag = sway
+
+    def far_away(signals: Signals) -> Signals:
+        t = (signals.position.stamps - signals.position.stamps[0])[:, None] * 1e-9
+        moved = signals.position.values + [100.0, -50.0, 3.0] + t * [7.0, 1.0, 0.0]
+        accelerated = moved + 0.5 * t**2 * [0.3, 0.0, 0.0]
+        return dataclasses.replace(signals, position=Stream(signals.position.stamps, accelerated))
+
+    def turned(signals: Signals) -> Signals:
+        yaw = Rotation.from_euler('z', 1.0)
+        quaternions = (yaw * Rotation.from_quat(signals.orientation.values)).as_quat()
+        return dataclasses.replace(
+            signals, orientation=Stream(signals.orientation.stamps, quaternions)
+        )
+
+    def nowhere(signals: Signals) -> Signals:
+        return dataclasses.replace(signals, position=Stream.empty(3), orientation=Stream.empty(4))
+
+    plain = evaluate_all(bag, biped31)
+    for change in (far_away, turned, nowhere):
+        other = evaluate_all(bag, biped31, change)
+        for key in ('wrenches', 'points', 'margins'):
+            np.testing.assert_array_equal(
+                getattr(other, key)['mr_ad'], getattr(plain, key)['mr_ad']
+            )
+    moved = evaluate_all(bag, biped31, far_away)
+    assert np.nanmax(np.abs(moved.wrenches['ir_md'] - plain.wrenches['ir_md'])) > 1.0
+
+
+@pytest.mark.parametrize('cutoff', [None, 8.0])
+def test_windows_give_the_numbers_of_the_whole_log(sway, biped31, monkeypatch, cutoff):
+    _, bag = sway
+    robot = dataclasses.replace(
+        biped31, low_pass=dataclasses.replace(biped31.low_pass, cutoff=cutoff)
+    )
+    whole = evaluate_all(bag, robot)
+    monkeypatch.setattr(replay_run, 'WINDOW', 0.7)
+    monkeypatch.setattr(replay_run, 'LATE', 0.1)
+    with BagReader(bag) as reader:
+        recording = Recording(reader, robot, load_model(robot.urdf_path, robot.root))
+        evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
+        parts = [part for part, _ in evaluated_windows(recording, evaluator, lambda _: None)]
+    assert len(parts) > 10
+    np.testing.assert_array_equal(np.concatenate([p.stamps for p in parts]), whole.stamps)
+    for name in ('mr_ad', 'ir_md', 'cop'):
+        joined = np.concatenate([part.wrenches[name] for part in parts])
+        if cutoff is None:
+            np.testing.assert_array_equal(joined, whole.wrenches[name])
+        else:
+            np.testing.assert_allclose(joined, whole.wrenches[name], rtol=0, atol=1e-4)
+
+
+def test_any_link_fixed_to_the_pelvis_can_be_the_root(sway, biped31):
+    """The IZMP is the same physical point, whichever link is called the root."""
+    _, bag = sway
+    pelvis = evaluate_all(bag, biped31)
+    imu_link = evaluate_all(bag, dataclasses.replace(biped31, root='imu_link'))
+    model = load_model(biped31.urdf_path, biped31.root)
+    R, p = model.frame_pose('imu_link', np.zeros(model.dof))
+    moved = imu_link.points['mr_ad'] @ R.T + p
+    np.testing.assert_allclose(moved, pelvis.points['mr_ad'], atol=1e-9)
+
+
+def test_results_are_recorded_with_their_frames_and_stamps(sway, biped31, tmp_path):
+    _, bag = sway
+    result = replay(bag, biped31, tmp_path / 'out')
+    expected = evaluate_all(bag, biped31)
+    with BagReader(result.bag) as out:
+        assert not out.is_damaged
+        topics = [
+            '/mr_ad/izmp', '/ir_md/izmp', '/cop', '/mr_ad/contact_wrench',
+            '/ir_md/contact_wrench', '/ir_md/momentum_rate',
+        ]  # fmt: skip
+        batches = list(out.batches(topics, 1e6))
+        points = pose_batch(batches[0]['/mr_ad/izmp'])
+        world = wrench_batch(batches[0]['/ir_md/contact_wrench'])
+        rate = wrench_batch(batches[0]['/ir_md/momentum_rate'])
+        types = {name: topic.msgtype for name, topic in out.topics.items()}
+    np.testing.assert_array_equal(points.stamps, expected.stamps)
+    np.testing.assert_array_equal(points.positions, expected.points['mr_ad'])
+    assert points.frame_id == 'pelvis'
+    assert world.frame_id == 'world'
+    rows = np.isin(expected.stamps, world.stamps)
+    in_world = ContactWrench.from_array(expected.wrenches['ir_md'][rows]).transformed(
+        expected.world.R[rows], expected.world.p[rows]
+    )
+    np.testing.assert_allclose(world.wrenches, in_world.as_array(), atol=1e-9)
+    model = load_model(biped31.urdf_path, biped31.root)
+    weight = model.total_mass * biped31.gravity
+    np.testing.assert_allclose(world.wrenches[:, 2] - rate.wrenches[:, 2], weight, atol=1e-9)
+    assert types['/tf'] == types['/tf_static'] == 'tf2_msgs/msg/TFMessage'
+    assert types['/robot_description'] == 'std_msgs/msg/String'
+    assert types['/joint_kinematics'] == 'trajectory_msgs/msg/JointTrajectory'
+    assert types['/support_polygon'] == 'geometry_msgs/msg/PolygonStamped'
+    assert types['/odom'] == 'nav_msgs/msg/Odometry'
+    report = json.loads(result.json.read_text())
+    assert report['verdict']['state'] == 'stable'
+
+
+@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+def test_the_same_input_gives_the_same_bytes(sway, biped31, tmp_path, storage):
+    _, bag = sway
+    for name in ('one', 'two'):
+        replay(bag, biped31, tmp_path / name, storage=storage)
+    files = sorted(p.relative_to(tmp_path / 'one') for p in (tmp_path / 'one').rglob('*.*'))
+    assert len(files) >= 4
+    for file in files:
+        assert (tmp_path / 'one' / file).read_bytes() == (tmp_path / 'two' / file).read_bytes()
+
+
+def test_nothing_is_overwritten_unless_told_and_only_results(sway, biped31, tmp_path):
+    _, bag = sway
+    out = tmp_path / 'out'
+    replay(bag, biped31, out)
+    with pytest.raises(ReplayError, match='exists; choose another place or add --overwrite'):
+        replay(bag, biped31, out)
+    replay(bag, biped31, out, overwrite=True)
+    precious = tmp_path / 'precious'
+    precious.mkdir()
+    (precious / 'thesis.txt').write_text('years of work')
+    with pytest.raises(ReplayError, match='not the result of a replay'):
+        replay(bag, biped31, precious, overwrite=True)
+    assert (precious / 'thesis.txt').read_text() == 'years of work'
+
+
+@pytest.mark.parametrize('failure', [KeyboardInterrupt, BagError('disk full'), MemoryError])
+def test_an_interrupted_replay_leaves_nothing_behind(
+    sway, biped31, tmp_path, monkeypatch, failure
+):
+    _, bag = sway
+
+    def fail(*arguments, **keywords):
+        raise failure
+
+    monkeypatch.setattr(replay_run, 'write_report', fail)
+    with pytest.raises(type(failure) if isinstance(failure, Exception) else failure):
+        replay(bag, biped31, tmp_path / 'out')
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_reaches_the_end(sway, biped31, tmp_path):
+    _, bag = sway
+    fractions = []
+    replay(bag, biped31, tmp_path / 'out', progress=fractions.append)
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1.0, abs=0.01)
