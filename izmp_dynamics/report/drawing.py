@@ -242,7 +242,7 @@ def back_to_front(restless: Mapping[str, float]) -> list[tuple[str, LineStyle]]:
 
 
 def restlessness(values: Array, view: float) -> float:
-    """Typical jump from one value to the next as a share of the view; 0 without any.
+    """Jump that a quarter of the values exceed, as a share of the view; 0 without any.
 
     Args:
         values: (K,) signal or (K, 2) path; NaN where there is none.
@@ -251,4 +251,4 @@ def restlessness(values: Array, view: float) -> float:
     jumps = np.abs(np.diff(values, axis=0))
     jumps = jumps if jumps.ndim == 1 else jumps.max(axis=1)
     jumps = jumps[np.isfinite(jumps)]
-    return float(np.median(jumps)) / view if len(jumps) else 0.0
+    return float(np.percentile(jumps, 75)) / view if len(jumps) else 0.0

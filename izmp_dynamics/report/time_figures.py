@@ -9,6 +9,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report import drawing
 from izmp_dynamics.report.decimation import envelope, robust_limits, share_outside
+from izmp_dynamics.report.drawing import LineStyle
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.formatting import newtons
 from izmp_dynamics.report.scene import Scene
@@ -167,6 +168,7 @@ def _draw(
 ) -> _Drawn:
     """Draw the panels below each other at each width, and find what the limits hide."""
     limits = [_panel_limits(panel) for panel in panels]
+    styles = drawing.back_to_front(_restlessness(panels, limits))
     if beside is not None:
         sizes = [(drawing.HALF, beside.height)]
     else:
@@ -178,7 +180,7 @@ def _draw(
         canvas = drawing.new_canvas(width, height)
         axes = drawing.place_axes(canvas, len(panels))
         for ax, panel, (low, high) in zip(axes, panels, limits, strict=True):
-            _draw_panel(ax, scene, panel, high - low, round(_BINS_PER_INCH * width))
+            _draw_panel(ax, scene, panel, styles, round(_BINS_PER_INCH * width))
             ax.set_ylim(low, high)
             ax.set_ylabel(panel.label)
         duration = scene.timeline.duration
@@ -198,11 +200,21 @@ def _panel_limits(panel: _Panel) -> tuple[float, float]:
     return min(low, *panel.include, high), max(high, *panel.include, low)
 
 
-def _draw_panel(ax: Any, scene: Scene, panel: _Panel, view: float, bins: int) -> None:
+def _restlessness(panels: list[_Panel], limits: list[tuple[float, float]]) -> dict[str, float]:
+    """Signal → restlessness in the panel where it is worst."""
+    found: dict[str, float] = {}
+    for panel, (low, high) in zip(panels, limits, strict=True):
+        for name, values in panel.signals.items():
+            found[name] = max(found.get(name, 0.0), drawing.restlessness(values, high - low))
+    return found
+
+
+def _draw_panel(
+    ax: Any, scene: Scene, panel: _Panel, styles: list[tuple[str, LineStyle]], bins: int
+) -> None:
     if panel.decorate:
         panel.decorate(ax)
-    restless = {n: drawing.restlessness(values, view) for n, values in panel.signals.items()}
-    for name, style in drawing.back_to_front(restless):
+    for name, style in styles:
         time, values = envelope(scene.timeline, panel.signals[name], bins)
         known = np.isfinite(values)
         lonely = known.copy()
