@@ -17,6 +17,9 @@ from izmp_dynamics.errors import MotionError
 from izmp_dynamics.motion.biped import LEFT, RIGHT, SIDES, Biped
 from izmp_dynamics.motion.ramp import Ramp
 
+EDGE_CLEARANCE = 0.015
+"""Distance that soles keep from the edge of a ramp [m]."""
+
 
 @dataclass(frozen=True)
 class Foothold:
@@ -26,7 +29,7 @@ class Foothold:
         foot: LEFT or RIGHT.
         position: (3,) origin of the sole in the world [m].
         rotation: (3, 3) world_R_sole.
-        along: distance along the path [m].
+        along: distance along the path, in step lengths [-].
     """
 
     foot: int
@@ -128,20 +131,21 @@ class _Path:
         gait, ramp = self.gait, self.ramp
         if ramp.slope > 0.0 and gait.turn != 0.0:
             raise MotionError('Turning on a ramp cannot be planned; turn on level ground.')
-        if ramp.slope > 0.0 and ramp.start < self.toe:
+        if ramp.slope > 0.0 and ramp.start < self.toe + EDGE_CLEARANCE:
             raise MotionError(
                 f'The ramp begins at x = {ramp.start:.3f} m, below the soles of the first stance; '
-                f'it must begin at {self.toe:.3f} m or further.'
+                f'it must begin at {self.toe + EDGE_CLEARANCE:.3f} m or further.'
             )
 
     def next(self, foot: int, along: list[float]) -> float:
-        """Return how far along the path a foot is set down next [m]."""
-        wanted = along[1 - foot] + self.gait.length
-        if not self.ramp.straddled(wanted + self.heel, wanted + self.toe):
+        """Return how far along the path a foot is set down next, in step lengths."""
+        wanted = min(along[1 - foot] + 1.0, along[foot] + 2.0)
+        x, edge = wanted * self.gait.length, self.ramp.start
+        heel, toe = self.heel - EDGE_CLEARANCE, self.toe + EDGE_CLEARANCE
+        if not self.ramp.straddled(x + heel, x + toe):
             return wanted
-        before, beyond = self.ramp.start - self.toe, self.ramp.start - self.heel
-        worthwhile = before - along[foot] >= 0.5 * self.gait.length
-        return before if worthwhile else beyond
+        before, beyond = (edge - toe) / self.gait.length, (edge - heel) / self.gait.length
+        return before if before - along[foot] >= 0.5 else beyond
 
     def foothold(self, foot: int, along: float) -> Foothold:
         heading, middle = self._pose(along)
@@ -153,10 +157,9 @@ class _Path:
 
     def _pose(self, along: float) -> tuple[float, Array]:
         """Heading [rad] and point (2,) [m] of the path: a line or an arc from the origin."""
-        turn, length = self.gait.turn, self.gait.length
-        heading = turn * along / length if turn else 0.0
-        # The chord of an arc: sinc is numpy's, sin(πx)/(πx).
-        chord = along * np.sinc(0.5 * heading / np.pi)
+        heading = self.gait.turn * along
+        # The chord of an arc; numpy's sinc(x) is sin(πx)/(πx).
+        chord = self.gait.length * along * np.sinc(0.5 * heading / np.pi)
         return heading, chord * np.array([np.cos(0.5 * heading), np.sin(0.5 * heading)])
 
 

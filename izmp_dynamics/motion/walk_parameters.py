@@ -1,0 +1,96 @@
+"""Everything that decides how a robot walks, with units."""
+
+import math
+from dataclasses import dataclass, field, fields
+
+from izmp_dynamics.errors import MotionError
+from izmp_dynamics.motion.biped import LEFT, RIGHT
+from izmp_dynamics.motion.inverse_dynamics import Drive
+
+_RANGES = {
+    'speed': (0.0, 2.0, 'm/s'),
+    'steps': (1, 10000, ''),
+    'turn_rate': (-3.0, 3.0, 'rad/s'),
+    'slope': (0.0, 0.5, 'rad'),
+    'slope_start': (-100.0, 100.0, 'm'),
+    'step_time': (0.1, 5.0, 's'),
+    'double_support': (0.01, 0.9, ''),
+    'step_width': (0.01, 1.0, 'm'),
+    'swing_height': (0.0, 0.5, 'm'),
+    'com_height': (0.1, 3.0, 'm'),
+    'stand': (0.5, 60.0, 's'),
+    'filter_passes': (0, 20, ''),
+    'time_step': (0.0005, 0.02, 's'),
+}
+
+
+@dataclass(frozen=True)
+class WalkParameters:
+    """How a robot walks; the defaults are those of biped31.
+
+    Attributes:
+        speed: along the path, seen from above [m/s].
+        steps: number of steps; the last one sets the feet side by side.
+        turn_rate: rate of the heading, positive to the left [rad/s].
+        slope: angle of a ramp that rises along x [rad]; 0 for level ground.
+        slope_start: where the ramp begins, x from the middle of the first stance [m].
+        step_time: from one landing to the next [s]; 0.448 s is the paper's sub-step.
+        double_support: part of it during which both feet carry [-].
+        step_width: between the soles' origins [m]; the distance of the hips if None.
+        swing_height: of a swinging sole above the line between its footholds [m].
+        com_height: of the centre of mass above the ground [m].
+        zmp_travel: how far ahead of the sole's origin the ZMP is when a foot begins and when it
+            ends carrying alone [m].
+        stand: time of standing before and after [s].
+        first_foot: which foot steps first, 'left' or 'right'.
+        filter_passes: how often the dynamics filter corrects the reference.
+        drive: what the servos move besides the links, for the torques.
+        time_step: between the rows of the plan [s].
+    """
+
+    speed: float = 0.3
+    steps: int = 20
+    turn_rate: float = 0.0
+    slope: float = 0.0
+    slope_start: float = 0.6
+    step_time: float = 0.448
+    double_support: float = 0.2
+    step_width: float | None = None
+    swing_height: float = 0.04
+    com_height: float = 0.80
+    zmp_travel: tuple[float, float] = (0.0, 0.04)
+    stand: float = 1.5
+    first_foot: str = 'right'
+    filter_passes: int = 4
+    drive: Drive = field(default_factory=Drive)
+    time_step: float = 0.002
+
+    def __post_init__(self) -> None:
+        """Check that every number is in a sensible range.
+
+        Raises:
+            MotionError: if one is not.
+        """
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name not in _RANGES or value is None:
+                continue
+            lower, upper, unit = _RANGES[item.name]
+            if not (math.isfinite(value) and lower <= value <= upper):
+                raise MotionError(
+                    f'{item.name} of a walk is {value:g} {unit}'.rstrip()
+                    + f'; valid are {lower:g} to {upper:g} {unit}'.rstrip()
+                    + '.'
+                )
+        if self.first_foot not in ('left', 'right'):
+            raise MotionError(f"first_foot is '{self.first_foot}'; valid: left, right.")
+
+    @property
+    def step_length(self) -> float:
+        """Distance from one foothold to the next one of the other foot [m]."""
+        return self.speed * self.step_time
+
+    @property
+    def first(self) -> int:
+        """LEFT or RIGHT."""
+        return LEFT if self.first_foot == 'left' else RIGHT
