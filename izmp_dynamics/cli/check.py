@@ -24,6 +24,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
+    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
     parser.set_defaults(run=run)
 
 
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the findings; 1 if a replay would fail."""
     from izmp_dynamics.replay.check import check
 
-    robot = load_robot_file(options.robot)
+    robot = load_robot_file(options.robot, options.urdf)
     with progress_bar('Checking') as progress:
         result = check(options.bag, robot, progress)
     console = Console(highlight=False)

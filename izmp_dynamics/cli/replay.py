@@ -19,6 +19,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
+    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
     )
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.replay.run import replay
     from izmp_dynamics.report.summary import summary_lines
 
-    robot = load_robot_file(options.robot)
+    robot = load_robot_file(options.robot, options.urdf)
     if options.low_pass is not None:
         low_pass = dataclasses.replace(robot.low_pass, cutoff=options.low_pass)
         robot = dataclasses.replace(robot, low_pass=low_pass)

@@ -218,7 +218,7 @@ class Acd:
     )
     acceleration_limit: float = setting(
         'joint acceleration beyond which a single sample is taken for an outlier',
-        default=3000.0,
+        default=1000.0,
         unit='rad/s² or m/s²',
         lower=1.0,
         upper=1e7,
@@ -353,11 +353,16 @@ def _refuse_repeated(what: str, names: Iterable[str]) -> None:
         raise RobotFileError(f"the {what} '{repeated[0]}' stands here more than once.")
 
 
-def load_robot_file(path: str | Path) -> RobotFile:
+def load_robot_file(path: str | Path, urdf: str | Path | None = None) -> RobotFile:
     """Read a robot file.
+
+    Args:
+        path: the file.
+        urdf: URDF to use instead of the one that the file names.
 
     Raises:
         RobotFileError: if it cannot be read or does not fit; the message names the line.
     """
     path = Path(path)
-    return dataclasses.replace(read_settings(RobotFile, path), path=path)
+    robot = dataclasses.replace(read_settings(RobotFile, path), path=path)
+    return dataclasses.replace(robot, urdf=str(Path(urdf).absolute())) if urdf else robot

@@ -169,7 +169,15 @@ class Recording:
         return ()
 
     def _find_foot(self, foot: Foot) -> Foot:
-        if foot.wrench is None or self._find(f'feet[{foot.name}]', foot.wrench.topic, WRENCH):
+        if foot.wrench is None:
+            return foot
+        if self._find(f'feet[{foot.name}]', foot.wrench.topic, WRENCH):
+            if foot.wrench.normal_only:
+                self.missing.append(
+                    f"Foot '{foot.name}' measures its normal force only, taken to act at the "
+                    "sensor frame's origin: the CoP tells how the feet share the load, not "
+                    'where on the sole it acts.'
+                )
             return foot
         self._miss(f'feet[{foot.name}]', foot.wrench.topic, 'the measured CoP')
         return dataclasses.replace(foot, wrench=None)

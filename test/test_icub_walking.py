@@ -1,0 +1,62 @@
+"""A real robot: iCub walking, jittering stamps, tilted IMU, vertical foot forces only."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.replay.run import replay
+
+from .conftest import REPOSITORY
+from .test_replay import evaluate_all
+
+MEASURED_FORCE = 329.4  # [N] mean sum of the feet's vertical forces
+
+
+@pytest.fixture(scope='module')
+def robot(icub_walking):
+    return load_robot_file(
+        REPOSITORY / 'examples' / 'icub_walking' / 'robot.yaml', icub_walking / 'robot.urdf'
+    )
+
+
+def filtered(robot, cutoff=4.0):
+    return dataclasses.replace(robot, low_pass=dataclasses.replace(robot.low_pass, cutoff=cutoff))
+
+
+def normal_force(results, name):
+    return np.einsum('tj,tj->t', results.wrenches[name][:, :3], results.plane.normal)
+
+
+@pytest.mark.parametrize('cutoff', [None, 4.0])
+def test_mean_contact_force_is_the_measured_one(icub_walking, robot, cutoff):
+    results = evaluate_all(icub_walking, filtered(robot, cutoff))
+    force = normal_force(results, 'mr_ad')
+    assert np.nanmean(force) == pytest.approx(MEASURED_FORCE, rel=0.02)
+
+
+def test_lateral_zmp_follows_the_load_split_of_the_feet(icub_walking, robot):
+    """Between the sole origins, the ZMP moves as the feet share the load."""
+    results = evaluate_all(icub_walking, filtered(robot))
+    left, right = results.soles
+    across = left.p - right.p
+    width = np.linalg.norm(across, axis=1)
+    along = np.einsum('tj,tj->t', results.points['mr_ad'] - right.p, across) / width**2
+    split = left.normal_force / (left.normal_force + right.normal_force)
+    known = np.isfinite(along) & np.isfinite(split)
+    assert known.mean() > 0.9
+    assert np.corrcoef(along[known], split[known])[0, 1] >= 0.85
+
+
+def test_mr_ad_and_ir_md_agree_when_filtered(icub_walking, robot):
+    results = evaluate_all(icub_walking, filtered(robot))
+    gap = np.linalg.norm(results.points['mr_ad'] - results.points['ir_md'], axis=1)
+    assert np.nanmedian(gap) < 0.02
+
+
+def test_the_report_says_what_the_recording_lacks(icub_walking, robot, tmp_path):
+    replay(icub_walking, robot, tmp_path / 'out')
+    page = (tmp_path / 'out' / 'report.html').read_text()
+    for sentence in ('r_wrist_prosup', 'normal force only', 'Cannot say'):
+        assert sentence in page
