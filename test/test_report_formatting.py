@@ -13,7 +13,10 @@ from izmp_dynamics.report import formatting
         (formatting.mm, 0.0123, '12 mm'),
         (formatting.mm, 0.00123, '1.2 mm'),
         (formatting.mm, -0.038, '−38 mm'),
-        (formatting.mm, -1e-9, '0.0 mm'),
+        (formatting.mm, -1e-9, '< 0.001 mm'),
+        (formatting.mm, 0.0, '0 mm'),
+        (formatting.mm, 3.2e-6, '0.003 mm'),
+        (formatting.mm, 0.00052, '0.52 mm'),
         (formatting.mm, 2.345, '2.35 m'),
         (formatting.mm, 0.9999, '1.00 m'),
         (formatting.seconds, 0.008, '8.0 ms'),
@@ -60,11 +63,12 @@ def test_no_value_is_a_dash(function):
         assert function(nothing) == formatting.NOTHING
 
 
-@given(st.floats(-1e4, 1e4))
-def test_a_length_can_be_read_back(metres):
-    number, unit = re.fullmatch(r'(−?[\d.]+) (mm|m)', formatting.mm(metres)).groups()
+@given(st.floats(1e-6, 1e4), st.sampled_from([1.0, -1.0]))
+def test_a_length_can_be_read_back(length, sign):
+    text = formatting.mm(sign * length)
+    number, unit = re.fullmatch(r'(−?[\d.]+) (mm|m)', text).groups()
     value = float(number.replace('−', '-')) * {'mm': 1e-3, 'm': 1.0}[unit]
-    assert value == pytest.approx(metres, rel=0.05, abs=5.1e-5)
+    assert value == pytest.approx(sign * length, rel=0.06, abs=5.1e-7)
 
 
 @given(st.floats(0, 1))

@@ -163,7 +163,7 @@ def test_page_and_json_say_the_same(reports, name):
 def test_numbers_of_the_page_are_those_of_the_json(reports):
     page, report, _ = reports['walk']
     pair = next(p for p in report['pairs'] if (p['first'], p['second']) == ('mr_ad', 'cop'))
-    assert f'{1000 * pair["mean"]:.1f} mm' in page.text
+    assert f'{1000 * pair["mean"]:.2f} mm' in page.text
     assert f'{1000 * report["tracks"]["mr_ad"]["smallest_margin"]:.0f} mm' in page.text
     assert f'{report["weight"]:.1f} N' in page.text
 

@@ -263,6 +263,6 @@ def test_three_lines_for_the_terminal():
     lines = summary_lines(summary_of(walking()))
     assert lines[0].startswith('Stable: the IZMP (MR-AD) stayed inside')
     assert lines[1].startswith('Agreement: MR-AD – IR-MD')
-    assert 'MR-AD – CoP 0.5 mm on average' in lines[1]
+    assert 'MR-AD – CoP 0.50 mm on average' in lines[1]
     assert lines[2].startswith('Forces: MR-AD 270.6 N (100.0 % of the weight)')
     assert all('\n' not in line for line in lines)

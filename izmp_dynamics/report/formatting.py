@@ -10,7 +10,7 @@ NOTHING = '–'
 
 
 def mm(metres: float | None) -> str:
-    """Write a length: millimetres below one metre, metres above.
+    """Write a length in millimetres, from one metre on in metres, with two digits or so.
 
     Args:
         metres: [m]; None or NaN where there is no value.
@@ -20,7 +20,9 @@ def mm(metres: float | None) -> str:
     value = 1000.0 * metres
     if abs(value) >= 999.5:
         return f'{_number(metres, 2)} m'
-    return f'{_number(value, 1 if abs(value) < 9.95 else 0)} mm'
+    if 0 < abs(value) < 0.0005:
+        return '< 0.001 mm'
+    return f'{_number(value, _millimetre_digits(abs(value)))} mm'
 
 
 def seconds(duration: float | None) -> str:
@@ -75,6 +77,13 @@ def times(count: int) -> str:
 
 def _present(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
+
+
+def _millimetre_digits(value: float) -> int:
+    """Decimals for `value` ≥ 0 [mm]; none for nothing."""
+    if value == 0:
+        return 0
+    return next((n for n, upper in ((3, 0.0995), (2, 0.995), (1, 9.95)) if value < upper), 0)
 
 
 def _number(value: float, digits: int) -> str:
