@@ -64,25 +64,31 @@ def loaded_feet(soles: tuple[Sole, ...], up: Array, contact_force: float) -> npt
         contact_force: normal force from which on a foot is loaded [N].
 
     Returns:
-        (T, F). Where every foot has a sensor, by force; else by height above the lowest sole.
+        (T, F). Where the force of every foot is known, by force; else by height above the lowest
+        sole. None is loaded where that is not known either.
     """
-    forces = [sole.normal_force for sole in soles if sole.normal_force is not None]
-    if len(forces) == len(soles):
-        with np.errstate(invalid='ignore'):
-            return np.stack([force >= contact_force for force in forces], axis=1)
+    forces, known = _forces(soles, len(up))
     heights = _heights(soles, up)
-    lowest: npt.NDArray[np.bool_] = heights <= heights.min(axis=1, keepdims=True) + SAME_HEIGHT
-    return lowest
+    with np.errstate(invalid='ignore'):
+        by_force = forces >= contact_force
+        by_height = heights <= heights.min(axis=1, initial=np.inf, keepdims=True) + SAME_HEIGHT
+    loaded: npt.NDArray[np.bool_] = np.where(known[:, None], by_force, by_height)
+    return loaded
 
 
 def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
-    """Return (T,) the index of the foot that carries most; the lowest one without sensors."""
-    forces = [sole.normal_force for sole in soles if sole.normal_force is not None]
-    if len(forces) == len(soles):
-        load = np.nan_to_num(np.stack(forces, axis=1), nan=-np.inf)
-    else:
-        load = -_heights(soles, up)
-    foot: npt.NDArray[np.intp] = load.argmax(axis=1)
+    """Return (T,) the index of the foot that carries most; the lowest where forces are unknown.
+
+    Raises:
+        SensingError: if there are no feet.
+    """
+    if not soles:
+        raise SensingError(
+            'The robot file lists no feet, so the ground is not known; add feet, or name a link '
+            'in the plane of the ground with ground.source: frame.'
+        )
+    forces, known = _forces(soles, len(up))
+    foot: npt.NDArray[np.intp] = np.where(known[:, None], forces, -_heights(soles, up)).argmax(1)
     return foot
 
 
@@ -121,9 +127,22 @@ def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array | None) 
     return GroundPlane(normal, corners[foot, instants])
 
 
+def _forces(soles: tuple[Sole, ...], count: int) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Return (T, F) normal forces, NaN without a sensor, and (T,) where all are known."""
+    forces = np.full((count, len(soles)), np.nan)
+    for k, sole in enumerate(soles):
+        if sole.normal_force is not None:
+            forces[:, k] = sole.normal_force
+    return forces, np.asarray(np.isfinite(forces).all(axis=1))
+
+
 def _heights(soles: tuple[Sole, ...], up: Array) -> Array:
-    lowest = np.stack([_along(sole.corners, up).min(axis=1) for sole in soles], axis=1)
-    heights: Array = lowest / np.linalg.norm(up, axis=1, keepdims=True)
+    """Return (T, F) heights of the lowest corners above the root; NaN where `up` is not known."""
+    length = np.linalg.norm(up, axis=1)
+    direction = up / np.where(length > 0, length, np.nan)[:, None]
+    heights = np.empty((len(up), len(soles)))
+    for k, sole in enumerate(soles):
+        heights[:, k] = _along(sole.corners, direction).min(axis=1)
     return heights
 
 

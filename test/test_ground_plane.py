@@ -1,0 +1,136 @@
+"""Where the ground is and who stands on it: with and without sensors, in flight, without feet."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.errors import SensingError
+from izmp_dynamics.stability.ground_plane import (
+    SAME_HEIGHT,
+    Sole,
+    level_plane,
+    loaded_feet,
+    plane_of_soles,
+    supporting_foot,
+)
+
+SQUARE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])
+UP = np.array([[0.0, 0.0, 9.81]])
+NAN = np.nan
+
+
+def sole(heights, forces=None, R=None, y=0.0):
+    """A sole at the given heights over time."""
+    count = len(heights)
+    p = np.column_stack([np.zeros(count), np.full(count, y), heights])
+    R = np.broadcast_to(np.eye(3) if R is None else R, (count, 3, 3))
+    return Sole.from_polygon(R, p, SQUARE, None if forces is None else np.array(forces, float))
+
+
+def feet(left, right, left_force=None, right_force=None):
+    return sole(left, left_force, y=0.1), sole(right, right_force, y=-0.1)
+
+
+def up(count):
+    return np.repeat(UP, count, axis=0)
+
+
+def test_a_polygon_is_placed_by_the_pose_of_the_sole():
+    R = Rotation.random(4, random_state=1).as_matrix()
+    p = np.random.default_rng(1).normal(size=(4, 3))
+    placed = Sole.from_polygon(R, p, SQUARE, None)
+    for t in range(4):
+        for corner, (x, y) in zip(placed.corners[t], SQUARE, strict=True):
+            np.testing.assert_allclose(corner, p[t] + R[t] @ [x, y, 0.0], atol=1e-15)
+
+
+def test_feet_with_sensors_are_loaded_from_the_contact_force_on():
+    soles = feet([-0.8] * 3, [-0.8] * 3, [100.0, 14.0, 13.9], [0.0, -50.0, 200.0])
+    expected = [[True, False], [True, False], [False, True]]
+    np.testing.assert_array_equal(loaded_feet(soles, up(3), 14.0), expected)
+    np.testing.assert_array_equal(supporting_foot(soles, up(3)), [0, 0, 1])
+
+
+def test_feet_without_sensors_are_loaded_by_height():
+    above = SAME_HEIGHT + 1e-6
+    soles = feet([-0.8, -0.8, -0.8 + above], [-0.8, -0.8 + above, -0.8])
+    expected = [[True, True], [True, False], [False, True]]
+    np.testing.assert_array_equal(loaded_feet(soles, up(3), 14.0), expected)
+    np.testing.assert_array_equal(supporting_foot(soles, up(3)), [0, 0, 1])
+
+
+def test_height_is_measured_along_up_whatever_its_length():
+    tilt = Rotation.from_euler('x', 90, degrees=True).as_matrix()
+    soles = feet([0.0], [0.0])  # side by side at y = ±0.1
+    sideways = tilt @ [0.0, 0.0, 1.0]  # −y is up: the left foot, at y = 0.1, is lower
+    for length in (1.0, 9.81, 1e-3):
+        np.testing.assert_array_equal(
+            loaded_feet(soles, length * sideways[None], 14.0), [[True, False]]
+        )
+
+
+def test_one_sensor_among_two_feet_leaves_the_decision_to_the_heights():
+    soles = feet([-0.7], [-0.8], left_force=[300.0])
+    np.testing.assert_array_equal(loaded_feet(soles, up(1), 14.0), [[False, True]])
+    assert supporting_foot(soles, up(1))[0] == 1
+
+
+def test_where_a_force_is_not_known_the_heights_decide():
+    """A gap in one sensor must not make its foot look unloaded."""
+    soles = feet([-0.8, -0.8], [-0.8, -0.6], [NAN, NAN], [150.0, 0.0])
+    np.testing.assert_array_equal(loaded_feet(soles, up(2), 14.0), [[True, True], [True, False]])
+    np.testing.assert_array_equal(supporting_foot(soles, up(2)), [0, 0])
+
+
+def test_in_flight_no_foot_is_loaded():
+    soles = feet([-0.8], [-0.8], [3.0], [-20.0])
+    assert not loaded_feet(soles, up(1), 14.0).any()
+    assert supporting_foot(soles, up(1))[0] == 0  # a plane there is all the same
+
+
+def test_in_free_fall_nothing_points_up_and_no_foot_is_known_to_be_loaded():
+    soles = feet([-0.8, -0.8], [-0.8, -0.8])
+    nothing = np.array([[0.0, 0.0, 0.0], [NAN, NAN, NAN]])
+    assert not loaded_feet(soles, nothing, 14.0).any()
+
+
+def test_the_plane_of_the_soles_is_that_of_the_foot_that_carries_most():
+    R = Rotation.from_euler('y', 20, degrees=True).as_matrix()
+    left = sole([-0.8, -0.8], [300.0, 10.0])
+    right = sole([-0.7, -0.7], [10.0, 300.0], R=R)
+    plane = plane_of_soles((left, right), up(2))
+    np.testing.assert_allclose(plane.normal, [[0, 0, 1], R[:, 2]], atol=1e-15)
+    np.testing.assert_allclose(plane.point, [[0, 0, -0.8], [0, 0, -0.7]], atol=1e-15)
+
+
+def test_the_level_plane_is_level_and_touches_the_lowest_corner():
+    world_R_root = Rotation.random(30, random_state=3).as_matrix()
+    R = Rotation.random(30, random_state=4).as_matrix()
+    p = np.random.default_rng(5).normal(size=(30, 3))
+    foot = Sole.from_polygon(R, p, SQUARE, None)
+    plane = level_plane((foot,), world_R_root[:, 2], world_R_root)
+    normal_in_world = np.einsum('tij,tj->ti', world_R_root, plane.normal)
+    np.testing.assert_allclose(normal_in_world, np.tile([0, 0, 1], (30, 1)), atol=1e-12)
+    heights = np.einsum('tvj,tj->tv', foot.corners - plane.point[:, None], plane.normal)
+    np.testing.assert_allclose(heights.min(axis=1), 0.0, atol=1e-12)
+
+
+def test_the_level_plane_follows_the_loaded_foot_not_the_lower_one():
+    soles = feet([-0.6], [-0.8], [300.0], [0.0])  # the right foot hangs beside a step
+    plane = level_plane(soles, up(1), np.eye(3)[None])
+    np.testing.assert_allclose(plane.point[0, 2], -0.6)
+
+
+def test_the_level_plane_needs_an_orientation():
+    with pytest.raises(SensingError, match=r'needs the orientation.*ground\.source: sole'):
+        level_plane(feet([-0.8], [-0.8]), up(1), None)
+
+
+def test_a_robot_without_feet():
+    assert loaded_feet((), up(3), 14.0).shape == (3, 0)
+    for plane in (
+        lambda: plane_of_soles((), up(1)),
+        lambda: level_plane((), up(1), np.eye(3)[None]),
+    ):
+        with pytest.raises(SensingError, match=r'lists no feet.*ground\.source: frame'):
+            plane()
