@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 Stamps = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 GRAVITY = 9.80665
 """Standard gravity [m/s²]; a robot file may state another value."""

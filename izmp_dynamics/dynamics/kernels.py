@@ -11,11 +11,12 @@ Compiling takes some seconds once per installation; the result is cached on disk
 import functools
 import logging
 import time
+from typing import Any
 
 import numpy as np
-from numba import njit
 
-from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.conventions import Array, Indices, frozen
+from izmp_dynamics.kernel import inlined, kernel
 
 ROOT = 9
 """Entries of a packed state before q: φ (3) [m/s²], ω (3) [rad/s], ω̇ (3) [rad/s²]."""
@@ -26,32 +27,32 @@ WORK = 21
 Vector = tuple[float, float, float]
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _get(a: Array, k: int) -> Vector:
     return (a[k], a[k + 1], a[k + 2])
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _set(a: Array, k: int, x: Vector) -> None:
     a[k], a[k + 1], a[k + 2] = x
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _add(a: Vector, b: Vector) -> Vector:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _scale(s: float, a: Vector) -> Vector:
     return (s * a[0], s * a[1], s * a[2])
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _cross(a: Vector, b: Vector) -> Vector:
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _rotate(R: Array, a: Vector) -> Vector:
     return (
         R[0] * a[0] + R[1] * a[1] + R[2] * a[2],
@@ -60,7 +61,7 @@ def _rotate(R: Array, a: Vector) -> Vector:
     )
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _rotate_back(R: Array, a: Vector) -> Vector:
     return (
         R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
@@ -69,7 +70,7 @@ def _rotate_back(R: Array, a: Vector) -> Vector:
     )
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _inertia(body: Array, a: Vector) -> Vector:
     """Θ^(O) a in body axes."""
     xx, yy, zz, xy, xz, yz = body[16], body[17], body[18], body[19], body[20], body[21]
@@ -80,8 +81,8 @@ def _inertia(body: Array, a: Vector) -> Vector:
     )
 
 
-@njit(cache=True, inline='always')
-def _place(joint: Array, body: Array, q: float, parent: Array, own: Array) -> Vector:
+@inlined
+def _place(joint: Indices, body: Array, q: float, parent: Array, own: Array) -> Vector:
     """Write the pose of a body into its work row; return r from the parent's origin to its own."""
     revolute = joint[1] == 0
     c, s, travel = (np.cos(q), np.sin(q), 0.0) if revolute else (1.0, 0.0, q)
@@ -98,9 +99,9 @@ def _place(joint: Array, body: Array, q: float, parent: Array, own: Array) -> Ve
     return r
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _accelerate(
-    joint: Array, body: Array, q: float, qd: float, qdd: float, parent: Array, own: Array
+    joint: Indices, body: Array, q: float, qd: float, qdd: float, parent: Array, own: Array
 ) -> None:
     """Carry pose, φ, ω and ω̇ over one joint (eqs. 15–20; physics of the prismatic joint)."""
     r = _place(joint, body, q, parent, own)
@@ -118,7 +119,7 @@ def _accelerate(
     _set(own, 18, wd)
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _add_wrench(body: Array, own: Array, out: Array) -> None:
     """Add one body's summands of eqs. 12 and 13, with φ in the place of a."""
     ms = _rotate(own, _get(body, 13))
@@ -132,8 +133,8 @@ def _add_wrench(body: Array, own: Array, out: Array) -> None:
     _set(out, 6, _add(_get(out, 6), _add(_scale(body[12], r), ms)))
 
 
-@njit(cache=True)
-def mr_ad(joints: Array, bodies: Array, state: Array, work: Array, out: Array) -> None:
+@kernel
+def mr_ad(joints: Indices, bodies: Array, state: Array, work: Array, out: Array) -> None:
     """Evaluate MR-AD (eqs. 12 and 13 with the recursion of eqs. 15–20) for one state.
 
     Args:
@@ -156,7 +157,7 @@ def mr_ad(joints: Array, bodies: Array, state: Array, work: Array, out: Array) -
         _add_wrench(bodies[i], work[i], out)
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _start(state: Array, size: int, own: Array) -> None:
     """Set the root's work row: identity, no offset, the motion of the root."""
     own[:] = 0.0
@@ -164,8 +165,8 @@ def _start(state: Array, size: int, own: Array) -> None:
     own[12 : 12 + size] = state[:size]
 
 
-@njit(cache=True)
-def mr_ad_batch(joints: Array, bodies: Array, states: Array) -> Array:
+@kernel
+def mr_ad_batch(joints: Indices, bodies: Array, states: Array) -> Array:
     """Evaluate MR-AD for packed states (T, 9 + 3n); returns (T, 9) as `mr_ad`."""
     work = np.empty((joints.shape[0], WORK))
     out = np.empty((states.shape[0], 9))
@@ -174,8 +175,8 @@ def mr_ad_batch(joints: Array, bodies: Array, states: Array) -> Array:
     return out
 
 
-@njit(cache=True, inline='always')
-def _move(joint: Array, body: Array, q: float, qd: float, parent: Array, own: Array) -> None:
+@inlined
+def _move(joint: Indices, body: Array, q: float, qd: float, parent: Array, own: Array) -> None:
     """Carry pose, velocity and ω over one joint."""
     r = _place(joint, body, q, parent, own)
     n = (own[2], own[5], own[8])
@@ -189,7 +190,7 @@ def _move(joint: Array, body: Array, q: float, qd: float, parent: Array, own: Ar
     _set(own, 15, w)
 
 
-@njit(cache=True, inline='always')
+@inlined
 def _add_momentum(body: Array, own: Array, out: Array) -> None:
     """Add one body's momentum and its angular momentum of eq. 8."""
     ms = _rotate(own, _get(body, 13))
@@ -203,8 +204,8 @@ def _add_momentum(body: Array, own: Array, out: Array) -> None:
     _set(out, 6, _add(_get(out, 6), _add(_scale(body[12], r), ms)))
 
 
-@njit(cache=True)
-def momentum(joints: Array, bodies: Array, state: Array, work: Array, out: Array) -> None:
+@kernel
+def momentum(joints: Indices, bodies: Array, state: Array, work: Array, out: Array) -> None:
     """Evaluate the momentum and, by eq. 8, the angular momentum about the root origin.
 
     Args:
@@ -226,8 +227,8 @@ def momentum(joints: Array, bodies: Array, state: Array, work: Array, out: Array
         _add_momentum(bodies[i], work[i], out)
 
 
-@njit(cache=True)
-def momentum_batch(joints: Array, bodies: Array, states: Array) -> Array:
+@kernel
+def momentum_batch(joints: Indices, bodies: Array, states: Array) -> Array:
     """Evaluate `momentum` for packed states (T, 6 + 2n); returns (T, 9)."""
     work = np.empty((joints.shape[0], WORK))
     out = np.empty((states.shape[0], 9))
@@ -249,7 +250,7 @@ def compile_kernels() -> None:
     mr_ad_batch(joints, bodies, state[None])
     momentum(joints, bodies, state[:6], work, out)
     momentum_batch(joints, bodies, state[None, :6])
-    kernels = (mr_ad, mr_ad_batch, momentum, momentum_batch)
+    kernels: tuple[Any, ...] = (mr_ad, mr_ad_batch, momentum, momentum_batch)
     if any(kernel.stats.cache_misses for kernel in kernels):
         logging.getLogger(__name__).info(
             'Compiled the dynamics kernels in %.1f s; they are cached for the next start.',

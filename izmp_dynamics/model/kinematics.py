@@ -1,13 +1,13 @@
 """Numba kernels for the poses of bodies and frames; the arrays are those of `robot_model`."""
 
 import numpy as np
-from numba import njit
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, Indices
+from izmp_dynamics.kernel import kernel
 
 
-@njit(cache=True)
-def body_poses(joints: Array, bodies: Array, q: Array, R: Array, p: Array) -> None:
+@kernel
+def body_poses(joints: Indices, bodies: Array, q: Array, R: Array, p: Array) -> None:
     """Compute the pose of every body frame in the root frame.
 
     Args:
@@ -42,9 +42,9 @@ def body_poses(joints: Array, bodies: Array, q: Array, R: Array, p: Array) -> No
             p[i, row] = moved + z * travel
 
 
-@njit(cache=True)
+@kernel
 def frame_poses(
-    joints: Array, bodies: Array, q: Array, body: int, frame_R: Array, frame_p: Array
+    joints: Indices, bodies: Array, q: Array, body: int, frame_R: Array, frame_p: Array
 ) -> tuple[Array, Array]:
     """Compute the pose of one frame over a batch.
 
@@ -71,8 +71,8 @@ def frame_poses(
     return out_R, out_p
 
 
-@njit(cache=True)
-def centers_of_mass(joints: Array, bodies: Array, q: Array) -> Array:
+@kernel
+def centers_of_mass(joints: Indices, bodies: Array, q: Array) -> Array:
     """Compute the centre of mass in the root frame over a batch.
 
     Args:

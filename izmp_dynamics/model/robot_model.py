@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import PyKDL as kdl
 
-from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.conventions import Array, Indices, frozen
 from izmp_dynamics.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model import kinematics
 from izmp_dynamics.model.audit import Problem, audit
@@ -66,7 +66,7 @@ class RobotModel:
     name: str
     root: str
     joint_names: tuple[str, ...]
-    joints: npt.NDArray[np.int64]
+    joints: Indices
     bodies: Array
     position_lower: Array
     position_upper: Array

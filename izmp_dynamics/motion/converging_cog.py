@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MotionError, ShapeError
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.kinematics import body_poses
 from izmp_dynamics.motion.biped import Biped
 from izmp_dynamics.motion.leg_kernel import packed_leg, solve_leg
 from izmp_dynamics.motion.plan import PlannedFoot
-from izmp_dynamics.sensing.kernel import kernel
 
 PAPER_STEP = 1e-3
 """β of the paper's table 4 [m]."""

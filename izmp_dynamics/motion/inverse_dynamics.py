@@ -15,8 +15,8 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_model import REVOLUTE, RobotModel
-from izmp_dynamics.sensing.kernel import kernel
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.motion.leg_ik import Leg
-from izmp_dynamics.sensing.kernel import kernel
 
 LEG = 17
 """Entries of a packed leg: hip in root (3), thigh, shank, foot_R_sole (9), sole in foot (3)."""

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps, frozen
 from izmp_dynamics.errors import SensingError, ShapeError, UnknownNameError
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.array_layout import check_layout, lever_matrix
-from izmp_dynamics.sensing.kernel import kernel
 from izmp_dynamics.sensing.root_state import RootState, root_state
 
 LARGE_AMPLIFICATION = 100.0

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.sensing.kernel import kernel
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.sensing.stamps import nanoseconds
 
 Mask = npt.NDArray[np.bool_]

@@ -28,8 +28,8 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SensingError
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.sensing.differences import Mask, contiguous
-from izmp_dynamics.sensing.kernel import kernel
 
 ACCELERATION_LIMIT = 1000.0
 """Joint acceleration that no joint exceeds [rad/s²] or [m/s²]."""

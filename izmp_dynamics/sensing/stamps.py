@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.errors import SensingError
-from izmp_dynamics.sensing.kernel import kernel
+from izmp_dynamics.kernel import kernel
 
 Payload = TypeVar('Payload')
 Verdicts = npt.NDArray[np.int8]
