@@ -1,0 +1,198 @@
+"""IR-MD converges to MR-AD on smooth motion, and obeys the laws of momentum."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.dynamics.ir_md import IrMd, Momentum
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.stability.zmp import zero_moment_point
+
+from .pinocchio_twin import robot_path
+
+GRAVITY = 9.80665
+AXES = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0]])
+"""The root turns about the first, fixed in the world, and the second, fixed in the root."""
+
+START, DRIFT = np.array([4.0, -2.0, 0.9]), np.array([0.7, 0.1, 0.0])
+AGAINST_GRAVITY = np.array([0.0, 0.0, GRAVITY])
+
+
+@pytest.fixture(scope='module')
+def model():
+    return load_model(robot_path('biped31'))
+
+
+def wave(t, amplitude, frequency, phase):
+    """Sines and their first two derivatives, each (T, m)."""
+    angle = np.multiply.outer(t, frequency) + phase
+    return (
+        amplitude * np.sin(angle),
+        amplitude * frequency * np.cos(angle),
+        -amplitude * frequency**2 * np.sin(angle),
+    )
+
+
+def motion(model, stamps):
+    """A robot that moves, turns and accelerates in every coordinate, known exactly."""
+    t = stamps / NANOSECONDS
+    rng = np.random.default_rng(20)
+    n = model.dof
+    q, qd, qdd = wave(t, rng.uniform(0.1, 0.6, n), rng.uniform(2.0, 9.0, n), rng.uniform(0, 6, n))
+    p, v, a = wave(t, np.array([0.3, 0.2, 0.1]), np.array([3.0, 5.0, 7.0]), np.arange(3.0))
+    p, v = START + np.multiply.outer(t, DRIFT) + p, DRIFT + v
+    angle, rate, acceleration = wave(t, np.array([0.8, 0.5]), np.array([4.0, 6.0]), np.ones(2))
+    second = Rotation.from_rotvec(angle[:, 1:] * AXES[1])
+    R = (Rotation.from_rotvec(angle[:, :1] * AXES[0]) * second).as_matrix()
+    first_in_root = second.inv().apply(AXES[0])
+    own = rate[:, 1:] * AXES[1]
+    omega = rate[:, :1] * first_in_root + own
+    omega_dot = (
+        acceleration[:, :1] * first_in_root
+        - rate[:, :1] * np.cross(own, first_in_root)
+        + acceleration[:, 1:] * AXES[1]
+    )
+    phi = np.einsum('tji,tj->ti', R, a + AGAINST_GRAVITY)
+    return SimpleNamespace(
+        q=q, qd=qd, qdd=qdd, p=p, v=v, R=R, omega=omega, omega_dot=omega_dot, phi=phi
+    )
+
+
+def sampled(middle, step, count=5):
+    """`count` stamps about an instant, `step` apart [s]."""
+    around = np.arange(count) - count // 2
+    return middle + around * round(step * NANOSECONDS)
+
+
+def momentum_of(ir_md, m, shift=(0.0, 0.0, 0.0)):
+    return ir_md.momentum(m.R, m.p + np.array(shift), m.v, m.omega, m.q, m.qd)
+
+
+def exact(model, m):
+    """The contact wrench in the world by MR-AD."""
+    wrench, _ = MrAd(model).batch(m.phi, m.omega, m.omega_dot, m.q, m.qd, m.qdd)
+    return wrench.transformed(m.R, m.p)
+
+
+def test_the_synthetic_motion_is_consistent(model):
+    h = 1e-5
+    m = motion(model, sampled(NANOSECONDS, h, 3))
+    turned = Rotation.from_matrix(m.R[0]).inv() * Rotation.from_matrix(m.R[2])
+    np.testing.assert_allclose(turned.as_rotvec() / (2 * h), m.omega[1], atol=1e-6)
+    np.testing.assert_allclose((m.omega[2] - m.omega[0]) / (2 * h), m.omega_dot[1], atol=1e-6)
+    np.testing.assert_allclose((m.p[2] - m.p[0]) / (2 * h), m.v[1], atol=1e-6)
+    assert np.linalg.norm(m.omega[1]) > 1.0
+
+
+@pytest.mark.parametrize(('difference', 'order'), [('central', 2), ('paper', 1)])
+def test_the_contact_wrench_converges_to_that_of_mr_ad(model, difference, order):
+    ir_md = IrMd(model, GRAVITY, difference)
+    for middle in np.array([1, 2, 3]) * NANOSECONDS:
+        errors = []
+        for step in (4e-3, 2e-3, 1e-3):
+            stamps = sampled(middle, step)
+            m = motion(model, stamps)
+            wrench = ir_md.batch(stamps, momentum_of(ir_md, m), max_gap=1.0).as_array()
+            deviation = (wrench - exact(model, m).as_array())[len(stamps) // 2]
+            errors.append([np.linalg.norm(deviation[:3]), np.linalg.norm(deviation[3:])])
+        orders = np.log2(np.divide(errors[:-1], errors[1:]))
+        np.testing.assert_allclose(orders, order, atol=0.15)
+
+
+def test_the_izmp_converges_to_that_of_mr_ad(model):
+    """Both methods tell one point of the ground in the world."""
+    ir_md = IrMd(model, GRAVITY)
+    stamps = sampled(NANOSECONDS, 1e-4)
+    m = motion(model, stamps)
+    up, ground = np.array([0.0, 0.0, 1.0]), np.zeros(3)
+    by_momentum = ir_md.batch(stamps, momentum_of(ir_md, m), max_gap=1.0)
+    point = zero_moment_point(by_momentum, up, ground, 1.0)[2]
+    np.testing.assert_allclose(
+        point, zero_moment_point(exact(model, m), up, ground, 1.0)[2], atol=1e-4
+    )
+
+
+def test_the_momentum_is_that_of_the_centre_of_mass(model):
+    h = 1e-5
+    m = motion(model, sampled(NANOSECONDS, h, 3))
+    momentum = momentum_of(IrMd(model, GRAVITY), m)
+    velocity = (momentum.com[2] - momentum.com[0]) / (2 * h)
+    np.testing.assert_allclose(momentum.linear[1] / model.total_mass, velocity, atol=1e-6)
+    com_in_world = np.einsum('tij,tj->ti', m.R, model.com(m.q)) + m.p
+    np.testing.assert_allclose(momentum.com, com_in_world, atol=1e-12)
+
+
+@pytest.mark.parametrize('difference', ['central', 'paper'])
+def test_a_shift_of_the_world_moves_the_reference_point_and_nothing_else(model, difference):
+    ir_md = IrMd(model, GRAVITY, difference)
+    shift = np.array([30.0, -20.0, 5.0])
+    stamps = sampled(NANOSECONDS, 2e-3)
+    m = motion(model, stamps)
+    here, there = momentum_of(ir_md, m), momentum_of(ir_md, m, shift)
+    np.testing.assert_array_equal(there.linear, here.linear)
+    np.testing.assert_allclose(
+        there.angular, here.angular + np.cross(shift, here.linear), rtol=0, atol=1e-10
+    )
+    np.testing.assert_allclose(there.com, here.com + shift, rtol=0, atol=1e-12)
+    wrench = ir_md.batch(stamps, here, max_gap=1.0)
+    moved = ir_md.batch(stamps, there, max_gap=1.0)
+    expected = wrench.transformed(np.eye(3), shift)
+    known = np.isfinite(wrench.force).all(axis=1)
+    assert known.sum() >= 3
+    np.testing.assert_array_equal(moved.force, wrench.force)
+    np.testing.assert_allclose(moved.moment[known], expected.moment[known], rtol=0, atol=1e-8)
+
+
+def test_turning_the_world_about_the_vertical_turns_the_wrench(model):
+    ir_md = IrMd(model, GRAVITY)
+    stamps = sampled(NANOSECONDS, 2e-3)
+    m = motion(model, stamps)
+    wrench = ir_md.batch(stamps, momentum_of(ir_md, m), max_gap=1.0)
+    T = Rotation.from_euler('z', 2.2).as_matrix()
+    turned_momentum = ir_md.momentum(T @ m.R, m.p @ T.T, m.v @ T.T, m.omega, m.q, m.qd)
+    turned = ir_md.batch(stamps, turned_momentum, max_gap=1.0)
+    expected = wrench.transformed(T, np.zeros(3))
+    np.testing.assert_allclose(turned.as_array()[1:-1], expected.as_array()[1:-1], atol=1e-8)
+
+
+def test_a_robot_at_rest_presses_with_its_weight_under_its_com(model):
+    ir_md = IrMd(model, GRAVITY)
+    stamps = sampled(NANOSECONDS, 2e-3)
+    still = np.zeros((len(stamps), 3))
+    q = np.tile(np.random.default_rng(21).uniform(-0.5, 0.5, model.dof), (len(stamps), 1))
+    R = np.tile(Rotation.from_rotvec([0.3, -0.2, 1.0]).as_matrix(), (len(stamps), 1, 1))
+    momentum = ir_md.momentum(R, still + START, still, still, q, 0.0 * q)
+    wrench = ir_md.batch(stamps, momentum, max_gap=1.0)
+    np.testing.assert_allclose(wrench.force[2], [0, 0, model.total_mass * GRAVITY], rtol=1e-12)
+    point = zero_moment_point(wrench, np.array([0.0, 0.0, 1.0]), np.zeros(3), 1.0)
+    np.testing.assert_allclose(point[2, :2], momentum.com[2, :2], atol=1e-9)
+
+
+def test_a_free_body_has_no_contact_wrench(model):
+    """A momentum that only gravity changes: no contact."""
+    ir_md = IrMd(model, GRAVITY)
+    stamps = sampled(NANOSECONDS, 2e-3)
+    t = (stamps - NANOSECONDS)[:, None] / NANOSECONDS
+    com = START + DRIFT * t - 0.5 * AGAINST_GRAVITY * t**2
+    linear = model.total_mass * (DRIFT - AGAINST_GRAVITY * t)
+    spin = np.array([0.2, 0.1, -0.4])
+    momentum = Momentum(linear, np.cross(com, linear) + spin, com)
+    wrench = ir_md.batch(stamps, momentum, max_gap=1.0)
+    np.testing.assert_allclose(wrench.as_array()[1:-1], 0.0, atol=1e-8)
+
+
+def test_there_is_no_wrench_without_neighbours_or_across_gaps(model):
+    stamps = np.array([0, 2, 4, 6, 106, 108, 110]) * 1_000_000
+    m = motion(model, stamps)
+    known = {}
+    for difference in ('central', 'paper'):
+        ir_md = IrMd(model, GRAVITY, difference)
+        wrench = ir_md.batch(stamps, momentum_of(ir_md, m), max_gap=0.05).as_array()
+        known[difference] = np.isfinite(wrench).all(axis=1).tolist()
+        assert (np.isfinite(wrench).any(axis=1) == known[difference]).all()
+    assert known['central'] == [False, True, True, False, False, True, False]
+    assert known['paper'] == [False, True, True, True, False, True, True]
