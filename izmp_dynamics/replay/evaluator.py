@@ -161,7 +161,8 @@ class Evaluator:
             joints.positions,
             joints.velocities,
         )
-        max_gap = max(self.rig.robot.acd.max_gap, 2.5 * self.joint_stage.bus.tick)
+        longest_step = max(self.joint_stage.bus.tick, self.conditioning.periods['joints'])
+        max_gap = max(self.rig.robot.acd.max_gap, 2.5 * longest_step)
         in_world = self.ir_md.batch(joints.stamps, momentum, max_gap)
         root_R_world = np.swapaxes(world.R, 1, 2)
         in_root = in_world.transformed(
