@@ -174,6 +174,25 @@ def test_a_tree_of_transforms(tmp_path):
                 assert stamp == time == head.sec * 10**9 + head.nanosec
 
 
+def test_polygons_of_different_sizes(tmp_path):
+    topic, msgtype = '/support_polygon', 'geometry_msgs/msg/PolygonStamped'
+    corners = {count: np.arange(6.0 * count).reshape(2, 3 * count) for count in (4, 6)}
+    head = {'header.frame_id': 'pelvis'}
+    with BagWriter(tmp_path / 'out') as bag:
+        bag.add_topic(topic, msgtype, head)
+        for count, values in corners.items():
+            like = head | {'polygon.points': count}
+            bag.write_batch(topic, stamps(2, count), {'polygon.points': values}, like)
+    with AnyReader([tmp_path / 'out']) as bag:
+        polygons = [(stamp, bag.deserialize(raw, c.msgtype)) for c, stamp, raw in bag.messages()]
+    for stamp, message in polygons:
+        index, count = divmod(stamp - START, 2_000_000)
+        points = [[point.x, point.y, point.z] for point in message.polygon.points]
+        assert np.ravel(points).tolist() == corners[count][index].tolist()
+        assert message.header.frame_id == 'pelvis'
+    assert len(polygons) == 4
+
+
 # -- complete or not at all -------------------------------------------------------------------
 
 
@@ -368,6 +387,16 @@ def refused(tmp_path, error, sentence, use):
             BagError,
             'not finite',
             lambda b: b.write('/izmp', 1, example(POINT, {'point.x': np.nan})),
+        ),
+        (
+            BagError,
+            'not finite',
+            lambda b: b.write_batch('/izmp', stamps(1), like={'point.x': np.nan}),
+        ),
+        (
+            BagError,
+            'not a message of type',
+            lambda b: b.write_batch('/izmp', stamps(1), like=example(TEXT)),
         ),
         (BagError, 'not a message of type', lambda b: b.write('/izmp', 1, example(TEXT))),
     ],

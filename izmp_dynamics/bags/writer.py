@@ -164,7 +164,11 @@ class BagWriter:
         return layout
 
     def write_batch(
-        self, topic: str, stamps: Stamps, values: Mapping[str, npt.ArrayLike] | None = None
+        self,
+        topic: str,
+        stamps: Stamps,
+        values: Mapping[str, npt.ArrayLike] | None = None,
+        like: Mapping[str, Any] | CdrLayout | object | None = None,
     ) -> None:
         """Write messages of one topic.
 
@@ -172,22 +176,26 @@ class BagWriter:
             topic: its name.
             stamps: (T,) receive stamps [ns]; header stamps as well unless `values` has them.
             values: path → (T, …) numbers; what is not named is as in the example.
+            like: an example for these messages, if their strings or the lengths of their
+                sequences are not those of the topic's example; as in `add_topic`.
 
         Raises:
-            BagError: a value is not finite, a stamp negative.
+            BagError: a value is not finite, a stamp negative, or `like` is no such message.
             ShapeError: `values` do not fit.
             UnknownNameError: there is no such topic or path.
         """
         entry = self._topic(topic)
+        layout = entry.layout if like is None else self._layout(entry.layout.msgtype, like)
         stamps = np.asarray(stamps, None if len(stamps) else np.int64)
         self._check_stamps(topic, stamps)
         given = dict(values or {})
-        for path in entry.layout.times:
+        for path in layout.times:
             if path.rpartition('.')[2] == 'stamp':
                 given.setdefault(path, stamps)
-        rows = entry.layout.encode_rows(len(stamps), given)
-        self._check_finite(topic, entry.layout, rows, given, entry.may_be_nan)
-        data, size = rows.reshape(-1).data.toreadonly(), entry.layout.size
+        rows = layout.encode_rows(len(stamps), given)
+        checked = given if like is None else layout.floats()
+        self._check_finite(topic, layout, rows, checked, entry.may_be_nan)
+        data, size = rows.reshape(-1).data.toreadonly(), layout.size
         raws: list[Raw] = [data[at : at + size] for at in range(0, len(data), size)]
         self._add(entry, stamps.astype(np.int64), raws, rows.size)
 

@@ -1,9 +1,9 @@
 """Results → rosbag2: the topics and types of the live graph, so both look the same to a viewer."""
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
@@ -17,6 +17,9 @@ TF_RATE = 50.0
 """Largest rate at which /tf is written [Hz]."""
 
 _GEOMETRY = 'geometry_msgs/msg/'
+
+_Link = tuple[str, str]
+"""Parent and child frame."""
 
 
 class ResultWriter:
@@ -155,70 +158,41 @@ class ResultWriter:
 
     def _write_polygons(self, results: Evaluated) -> None:
         """Write the hulls of the loaded soles; their number of corners varies."""
-        topic, msgtype = '/support_polygon', f'{_GEOMETRY}PolygonStamped'
-        self._add(topic, msgtype, {'header.frame_id': self.root})
-        axes = plane_axes(results.plane.normal)
-        point_type = f'{_GEOMETRY}Point32'
-        for k in np.flatnonzero(results.loaded.any(axis=1)):
-            corners = np.concatenate(
-                [
-                    sole.corners[k]
-                    for sole, carries in zip(results.soles, results.loaded[k], strict=True)
-                    if carries
-                ]
+        topic = '/support_polygon'
+        like: dict[str, object] = {'header.frame_id': self.root}
+        self._add(topic, f'{_GEOMETRY}PolygonStamped', like)
+        outlines = _outlines(results)
+        for corners in sorted({len(outline) for outline in outlines.values()}):
+            alike = {k: outline for k, outline in outlines.items() if len(outline) == corners}
+            self.bag.write_batch(
+                topic,
+                results.stamps[list(alike)],
+                {'polygon.points': np.stack([outline.ravel() for outline in alike.values()])},
+                like | {'polygon.points': corners},
             )
-            hull = support_polygon(corners @ axes[k].T)
-            if hull is None or not np.isfinite(corners).all():
-                continue
-            normal = results.plane.normal[k]
-            height = normal @ results.plane.point[k]
-            outline = np.array(hull.exterior.coords)[:-1] @ axes[k] + height * normal
-            stamp = int(results.stamps[k])
-            message = example(msgtype, {'header.frame_id': self.root})
-            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-            message.polygon.points = [
-                example(point_type, dict(zip('xyz', corner, strict=True))) for corner in outline
-            ]
-            self.bag.write(topic, stamp, message)
 
     def _write_tf(self, results: Evaluated) -> None:
+        """Write the tree of links with the frame nif, and the world where it is known."""
         first = -self._written % self.tf_step
         rows = np.zeros(len(results.stamps), dtype=np.bool_)
         rows[first :: self.tf_step] = True
         rows &= results.joints.valid & np.isfinite(results.plane.normal).all(axis=1)
+        located = np.isfinite(results.world.p).all(axis=1)
+        for some in (rows & located, rows & ~located):
+            if some.any():
+                self._write_transforms('/tf', results.stamps[some], self._tree(results, some))
+
+    def _tree(self, results: Evaluated, rows: npt.NDArray[np.bool_]) -> dict[_Link, Array]:
+        """Return (parent, child) → (K, 7) poses at instants of which all or none are located."""
         link_poses = np.moveaxis(self.links.poses(results.joints.positions[rows]), 1, 0)
         poses = dict(zip(self.links.moving, link_poses, strict=True))
         poses[self.root, NIF] = _nif_pose(results.plane.normal[rows])
-        self._write_transforms('/tf', results.stamps[rows], poses)
-        self._write_world_tf(results, rows & np.isfinite(results.world.p).all(axis=1))
+        p = results.world.p[rows]
+        if np.isfinite(p).all():
+            poses[WORLD, self.root] = _poses(results.world.R[rows], p)
+        return poses
 
-    def _write_world_tf(self, results: Evaluated, rows: np.ndarray) -> None:
-        """Write world → root where it is known, as messages of their own."""
-        quaternions = Rotation.from_matrix(results.world.R[rows]).as_quat()
-        for stamp, p, q in zip(
-            results.stamps[rows].tolist(), results.world.p[rows], quaternions, strict=True
-        ):
-            message = example(
-                'tf2_msgs/msg/TFMessage',
-                {
-                    'transforms': 1,
-                    'transforms[0].header.frame_id': WORLD,
-                    'transforms[0].child_frame_id': self.root,
-                },
-            )
-            transform = message.transforms[0]
-            transform.header.stamp.sec, transform.header.stamp.nanosec = divmod(stamp, 10**9)
-            for vector, values in (
-                (transform.transform.translation, p),
-                (transform.transform.rotation, q),
-            ):
-                for axis, value in zip('xyzw', values.tolist(), strict=False):
-                    setattr(vector, axis, value)
-            self.bag.write('/tf', stamp, message)
-
-    def _write_transforms(
-        self, topic: str, stamps: Stamps, poses: dict[tuple[str, str], Array]
-    ) -> None:
+    def _write_transforms(self, topic: str, stamps: Stamps, poses: dict[_Link, Array]) -> None:
         """Write TFMessages with one transform per (parent, child): (K, 7) pose."""
         like: dict[str, object] = {'transforms': len(poses)}
         values = {}
@@ -227,7 +201,7 @@ class ResultWriter:
             like[f'transforms[{k}].child_frame_id'] = child
             values[f'transforms[{k}].transform'] = pose
         self._add(topic, 'tf2_msgs/msg/TFMessage', like)
-        self.bag.write_batch(topic, stamps, values)
+        self.bag.write_batch(topic, stamps, values, like)
 
     def _write_latched(self, urdf_text: str, start: int) -> None:
         self._add('/robot_description', 'std_msgs/msg/String', {'data': urdf_text})
@@ -240,8 +214,27 @@ class ResultWriter:
             self._write_transforms('/tf_static', np.array([start]), poses)
 
 
+def _outlines(results: Evaluated) -> dict[int, Array]:
+    """Find the support polygon at each instant that has one: index → (V, 3) corners [m]."""
+    axes = plane_axes(results.plane.normal)
+    outlines = {}
+    for k in np.flatnonzero(results.loaded.any(axis=1)).tolist():
+        soles = zip(results.soles, results.loaded[k], strict=True)
+        corners = np.concatenate([sole.corners[k] for sole, carries in soles if carries])
+        hull = support_polygon(corners @ axes[k].T)
+        if hull is not None:
+            normal = results.plane.normal[k]
+            height = normal @ results.plane.point[k]
+            outlines[k] = np.array(hull.exterior.coords)[:-1] @ axes[k] + height * normal
+    return outlines
+
+
 def _nif_pose(normal: Array) -> Array:
     """(K, 7) pose of the frame nif in the root frame: z along the ground normal, x sagittal."""
     axes = plane_axes(normal)
-    root_R_nif = np.stack([axes[:, 0], axes[:, 1], normal], axis=2)
-    return np.hstack([np.zeros_like(normal), Rotation.from_matrix(root_R_nif).as_quat()])
+    return _poses(np.stack([axes[:, 0], axes[:, 1], normal], axis=2), np.zeros_like(normal))
+
+
+def _poses(R: Array, p: Array) -> Array:
+    """(K, 7) positions and quaternions (x, y, z, w) from R (K, 3, 3) and p (K, 3)."""
+    return np.hstack([p, Rotation.from_matrix(R).as_quat()])
