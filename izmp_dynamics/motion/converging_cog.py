@@ -50,7 +50,11 @@ class Convergence:
 
     @classmethod
     def as_in_paper(cls) -> 'Convergence':
-        """Return the form and the numbers of the paper."""
+        """Return the form and the numbers of the paper.
+
+        Its CoG stays where it is until it is 1 mm away and then jumps: a sequence of poses, not a
+        motion that could be differentiated.
+        """
         return cls(PAPER_STEP, PAPER_TOLERANCE)
 
 
@@ -168,6 +172,28 @@ class _Found(NamedTuple):
     iterations: npt.NDArray[np.int64]
     residual: Array
     reach: Array
+
+
+def keep_cog_offset(
+    biped: Biped,
+    com: Array,
+    feet: tuple[PlannedFoot, PlannedFoot],
+    world_R_root: Array,
+    *,
+    start: Array,
+) -> WholeBodyPoses:
+    """Move the pelvis as the CoG is to move, as if the vector between them were constant.
+
+    What the paper compares with. The vector is right for the first point; `residual` tells how far
+    the CoG is from where it is wanted at the others. Arguments and errors as of `converge_cog`.
+    """
+    first = tuple(
+        PlannedFoot(foot.sole, foot.position[:1], foot.rotation[:1], foot.contact[:1])
+        for foot in feet
+    )
+    root = converge_cog(biped, com[:1], (first[0], first[1]), world_R_root[:1], start=start).root
+    content = Convergence(tolerance=np.inf)
+    return converge_cog(biped, com, feet, world_R_root, start=root[0], convergence=content)
 
 
 def _check(found: WholeBodyPoses, biped: Biped, convergence: Convergence) -> None:

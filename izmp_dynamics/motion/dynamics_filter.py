@@ -57,10 +57,12 @@ class Filtered:
 
     Attributes:
         motion: the motion after the last pass.
+        com: (T, 3) the centre of mass that was wanted of it, in the world [m].
         errors: mean distance of the ZMP from the reference, in x and y, for each pass [m].
     """
 
     motion: WholeBodyMotion
+    com: Array
     errors: tuple[tuple[float, float], ...]
 
 
@@ -75,6 +77,7 @@ class Task:
         height: from the x of the centre of mass (T,) [m] to its z in the world (T,) [m].
         time_step: [s].
         rest: time at both ends within which the motion comes to rest [s].
+        track: finds the poses that bring the centre of mass where it is wanted.
     """
 
     feet: tuple[PlannedFoot, PlannedFoot]
@@ -83,6 +86,7 @@ class Task:
     height: Callable[[Array], Array]
     time_step: float
     rest: float
+    track: Callable[..., WholeBodyPoses] = converge_cog
 
 
 def filter_dynamics(
@@ -109,7 +113,7 @@ def filter_dynamics(
         if index < passes:
             corrected[1:-1, :2] += _smooth(error)[:, :2]
             com = _com(biped, task, corrected, com[:, 0])
-    return Filtered(motion, tuple(errors))
+    return Filtered(motion, com, tuple(errors))
 
 
 def _smooth(error: Array) -> Array:
@@ -142,7 +146,7 @@ def _com(biped: Biped, task: Task, zmp: Array, x: Array) -> Array:
 def _whole_body(
     biped: Biped, task: Task, com: Array, check: Callable[[WholeBodyPoses], None]
 ) -> WholeBodyMotion:
-    poses = converge_cog(biped, com, task.feet, task.world_R_root, start=com[0])
+    poses = task.track(biped, com, task.feet, task.world_R_root, start=com[0])
     check(poses)
     qd, qdd = derivatives(poses.q, task.time_step)
     root = RootMotion.from_poses(poses.root, task.world_R_root, task.time_step)

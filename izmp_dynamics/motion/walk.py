@@ -4,12 +4,14 @@ Footsteps → ZMP reference → centre of mass (cart-table with full preview) �
 (converging CoG) → dynamics filter → joint torques. `docs/references.md` names the sources.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.motion.biped import Biped
+from izmp_dynamics.motion.converging_cog import WholeBodyPoses, converge_cog, keep_cog_offset
 from izmp_dynamics.motion.dynamics_filter import Task, WholeBodyMotion, filter_dynamics
 from izmp_dynamics.motion.footsteps import Footsteps, Gait, plan_footsteps
 from izmp_dynamics.motion.inverse_dynamics import AppliedWrench, joint_torques, shared_reaction
@@ -24,6 +26,11 @@ from izmp_dynamics.motion.zmp_reference import ZmpReference, plan_zmp
 EDGE_WIDTH = 0.08
 """Width over which the height of the centre of mass bends at the edge of a ramp [m]."""
 
+_TRACKING: dict[str, Callable[..., WholeBodyPoses]] = {
+    'converging': converge_cog,
+    'constant': keep_cog_offset,
+}
+
 
 @dataclass(frozen=True)
 class PlannedWalk:
@@ -36,6 +43,8 @@ class PlannedWalk:
         footsteps: where the soles are set down.
         timing: when.
         zmp_reference: the ZMP that was wanted; `plan.zmp` is that of all bodies.
+        com_reference: (T, 3) the centre of mass that was wanted, in the world [m]; `plan.com` is
+            that of all bodies.
         filter_errors: mean distance between the two in x and y after each pass of the dynamics
             filter, the first before any [m].
     """
@@ -46,6 +55,7 @@ class PlannedWalk:
     footsteps: Footsteps
     timing: StepTiming
     zmp_reference: ZmpReference
+    com_reference: Array
     filter_errors: tuple[tuple[float, float], ...]
 
 
@@ -82,6 +92,7 @@ def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> Planned
         height=lambda x: parameters.com_height + ramp.smooth_height(x, EDGE_WIDTH),
         time_step=parameters.time_step,
         rest=0.5 * parameters.stand,
+        track=_TRACKING[parameters.cog_tracking],
     )
     filtered = filter_dynamics(biped, task, parameters.filter_passes, limits.check_reach)
     motion = filtered.motion
@@ -101,7 +112,9 @@ def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> Planned
         zmp=motion.zmp,
         com=motion.com,
     )
-    return PlannedWalk(plan, parameters, ramp, footsteps, timing, reference, filtered.errors)
+    return PlannedWalk(
+        plan, parameters, ramp, footsteps, timing, reference, filtered.com, filtered.errors
+    )
 
 
 def _gait(biped: Biped, parameters: WalkParameters) -> Gait:

@@ -23,6 +23,8 @@ _RANGES = {
     'time_step': (0.0005, 0.02, 's'),
 }
 
+_CHOICES = {'first_foot': ('left', 'right'), 'cog_tracking': ('converging', 'constant')}
+
 
 @dataclass(frozen=True)
 class WalkParameters:
@@ -44,6 +46,8 @@ class WalkParameters:
         stand: time of standing before and after [s].
         first_foot: which foot steps first, 'left' or 'right'.
         filter_passes: how often the dynamics filter corrects the reference.
+        cog_tracking: how the body follows the centre of mass: 'converging' (exactly, by the
+            converging CoG) or 'constant' (as if the vector to it from the pelvis were constant).
         drive: what the servos move besides the links, for the torques.
         time_step: between the rows of the plan [s].
     """
@@ -62,6 +66,7 @@ class WalkParameters:
     stand: float = 1.5
     first_foot: str = 'right'
     filter_passes: int = 4
+    cog_tracking: str = 'converging'
     drive: Drive = field(default_factory=Drive)
     time_step: float = 0.002
 
@@ -82,8 +87,11 @@ class WalkParameters:
                     + f'; valid are {lower:g} to {upper:g} {unit}'.rstrip()
                     + '.'
                 )
-        if self.first_foot not in ('left', 'right'):
-            raise MotionError(f"first_foot is '{self.first_foot}'; valid: left, right.")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise MotionError(
+                    f"{name} of a walk is '{getattr(self, name)}'; valid: {', '.join(choices)}."
+                )
 
     @property
     def step_length(self) -> float:
