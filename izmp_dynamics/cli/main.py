@@ -1,4 +1,7 @@
-"""The command `izmp`: one subcommand per file beside this one."""
+"""The command `izmp`: one subcommand per file beside this one.
+
+A subcommand imports what it needs when it runs, so that no other one waits for it.
+"""
 
 import argparse
 import logging

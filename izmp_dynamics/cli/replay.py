@@ -5,9 +5,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.cli.progress import progress_bar
-from izmp_dynamics.model.robot_file import load_robot_file
-
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -41,7 +38,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate and say what came out."""
-    # Here, so that `izmp model` and `--help` start without loading the whole method.
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.replay.run import replay
     from izmp_dynamics.report.summary import summary_lines
 

@@ -5,10 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.cli.progress import progress_bar
-from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.resources import find_resource
-
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -37,6 +33,9 @@ def add_parser(subparsers: Any) -> None:
 
 def run_sway(options: argparse.Namespace) -> int:
     """Simulate the sway and record it."""
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_dynamics.resources import find_resource
     from izmp_dynamics.simulation.scenarios import simulate_sway
 
     robot = load_robot_file(options.robot or find_resource('robots/biped31/robot.yaml'))

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from lxml import etree
-from scipy.spatial.transform import Rotation
 from urdf_parser_py import urdf as urdf_types
 from urdf_parser_py.xml_reflection import core as xml_reflection
 
@@ -208,6 +207,9 @@ def _reduced(root: Any) -> Any:
     for origin in root.iter('origin'):
         quaternion = origin.attrib.pop('quat_xyzw', None)
         if quaternion is not None:
+            # scipy takes long to import, and hardly any URDF has quaternions
+            from scipy.spatial.transform import Rotation
+
             rotation = Rotation.from_quat([float(number) for number in quaternion.split()])
             origin.set('rpy', ' '.join(map(repr, rotation.as_euler('xyz').tolist())))
     root.set('version', '1.0')

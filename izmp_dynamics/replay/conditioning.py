@@ -1,13 +1,16 @@
 """From samples as they arrived to samples that can be used: gated, and filtered if asked to."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.pairing import Paired, pair
 from izmp_dynamics.replay.signals import Stream
-from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
+
+if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
+    from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
 
 
 class Conditioning:
@@ -25,14 +28,8 @@ class Conditioning:
     def __init__(self, robot: RobotFile, periods: Mapping[str, float]) -> None:
         self.periods = dict(periods)
         self._max_gap = robot.pairing.max_gap
-        self._filters: dict[str, ZeroPhaseLowPass] = {}
-        if robot.low_pass.cutoff is not None:
-            self._filters = {
-                signal: ZeroPhaseLowPass(
-                    robot.low_pass.cutoff, period, robot.low_pass.order, self.reach(signal)
-                )
-                for signal, period in periods.items()
-            }
+        cutoff, order = robot.low_pass.cutoff, robot.low_pass.order
+        self._filters = {} if cutoff is None else self._make_filters(cutoff, order)
 
     @property
     def context(self) -> float:
@@ -44,7 +41,7 @@ class Conditioning:
         """Longest time between two samples that is differentiated or interpolated across [s]."""
         return max(self._max_gap, 2.5 * self.periods[signal])
 
-    def low_pass(self, signal: str) -> ZeroPhaseLowPass | None:
+    def low_pass(self, signal: str) -> 'ZeroPhaseLowPass | None':
         """Return the filter of a signal; None if there is none."""
         return self._filters.get(signal)
 
@@ -62,3 +59,11 @@ class Conditioning:
         counts.add(signal, 'no sample at this instant', instants, ~paired.valid)
         counts.add(signal, 'interpolated to this instant', instants, paired.interpolated)
         return paired
+
+    def _make_filters(self, cutoff: float, order: int) -> 'dict[str, ZeroPhaseLowPass]':
+        from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
+
+        return {
+            signal: ZeroPhaseLowPass(cutoff, period, order, self.reach(signal))
+            for signal, period in self.periods.items()
+        }

@@ -1,0 +1,60 @@
+"""How `izmp check` shows what it found."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from izmp_dynamics.bags.batch import Topic
+from izmp_dynamics.replay.check import CheckResult
+from izmp_dynamics.stability.evaluation import SignalHealth
+
+_STYLES = {'error': 'red', 'odd': 'yellow', 'note': 'dim'}
+
+
+def show_result(console: Console, result: CheckResult) -> None:
+    """Print the signals, the findings and whether a replay would work."""
+    console.print(_signals(result.signals) if result.signals else _topics(result.topics))
+    used = {signal.topic for signal in result.signals}
+    others = [topic.name for topic in result.topics if topic.name not in used]
+    if result.signals and others:
+        console.print(f'Not used: {", ".join(others)}', style='dim', markup=False)
+    for finding in result.findings:
+        text = Text(f'{finding.severity}: {finding.message}', style=_STYLES[finding.severity])
+        console.print(text.append(f' {finding.remedy}'.rstrip(), style='not dim default'))
+    odd = sum(finding.severity == 'odd' for finding in result.findings)
+    console.print(
+        f'This recording can be replayed; {odd or "no"} odd finding{"s"[: odd != 1]}.'
+        if result.usable
+        else 'This recording cannot be replayed with this robot file.'
+    )
+
+
+def _signals(signals: Sequence[SignalHealth]) -> Table:
+    table = Table(title='Signals in use', title_justify='left')
+    for heading in ('topic', 'used as'):
+        table.add_column(heading, overflow='fold')
+    for heading in ('messages', 'rate [Hz]', 'longest gap [ms]', 'gated'):
+        table.add_column(heading, justify='right')
+    for signal in signals:
+        table.add_row(
+            Text(signal.topic),
+            signal.used_as,
+            str(signal.count),
+            f'{signal.rate:.1f}',
+            f'{1e3 * signal.longest_gap:.1f}',
+            str(sum(signal.gated.values())),
+        )
+    return table
+
+
+def _topics(topics: Sequence[Topic]) -> Table:
+    table = Table(title='Topics in the bag', title_justify='left')
+    for heading in ('topic', 'type', 'messages'):
+        table.add_column(
+            heading, overflow='fold', justify='right' if heading == 'messages' else 'left'
+        )
+    for topic in topics:
+        table.add_row(Text(topic.name), topic.msgtype, str(topic.count))
+    return table
