@@ -30,3 +30,13 @@ def test_chained_transforms_are_the_frame_poses(robot, which_root):
         expected_R, expected_p = model.frame_pose(segment.link, q)
         np.testing.assert_allclose(R[segment.link].as_matrix(), expected_R, atol=1e-12)
         np.testing.assert_allclose(p[segment.link], expected_p, atol=1e-12)
+
+
+@pytest.mark.parametrize('count', [0, 1, 2])
+def test_any_number_of_instants(count):
+    model = load_model(robot_path('biped31'))
+    q = np.random.default_rng(3).uniform(-1, 1, (2, model.dof))
+    transforms = LinkTransforms(model)
+    np.testing.assert_allclose(
+        transforms.poses(q[:count]), transforms.poses(q)[:count], rtol=0, atol=1e-15
+    )

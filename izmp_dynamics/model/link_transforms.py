@@ -52,10 +52,8 @@ class LinkTransforms:
         travel = np.where(self._revolute, 0.0, position)
         shape = (*position.shape, 3)
         turn = Rotation.from_rotvec((angle[..., None] * self._axis).reshape(-1, 3))
-        arm = np.broadcast_to(self._rest[:, :3] - self._origin, shape).reshape(-1, 3)
-        rest = Rotation.from_quat(
-            np.broadcast_to(self._rest[:, 3:], (*position.shape, 4)).reshape(-1, 4)
-        )
+        arm = np.tile(self._rest[:, :3] - self._origin, (len(q), 1))
+        rest = Rotation.from_quat(np.tile(self._rest[:, 3:], (len(q), 1)))
         p = self._origin + turn.apply(arm).reshape(shape) + travel[..., None] * self._axis
         return np.concatenate([p, (turn * rest).as_quat().reshape(*position.shape, 4)], axis=-1)
 
