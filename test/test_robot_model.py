@@ -142,6 +142,9 @@ def test_mass_com_and_inertia_agree_with_the_xml(name):
         assert np.abs(model.com(q) - direct.com).max() <= 1e-12 * max(1, np.abs(direct.com).max())
         deviation = np.abs(composite_inertia(model, q) - inertia).max()
         assert deviation <= 1e-12 * max(1.0, np.abs(inertia).max())
+    at_rest = model.tree.inertia_at_rest()
+    assert at_rest.getMass() == pytest.approx(model.total_mass, rel=1e-12)
+    np.testing.assert_allclose([*at_rest.getCOG()], model.com(np.zeros(model.dof)), atol=1e-12)
 
 
 @pytest.mark.parametrize('name', ['odd', 'talos', 'biped31'])

@@ -30,7 +30,7 @@ def show_problems(console: Console, problems: Sequence[Problem]) -> None:
 
 
 def _print_summary(console: Console, model: RobotModel) -> None:
-    com = model.com(np.zeros(model.dof))
+    com = model.tree.inertia_at_rest().getCOG()
     console.print(f"Robot '{model.name}'", style='bold', markup=False)
     console.print(
         f"  root link '{model.root}', {model.dof} independent joints, "

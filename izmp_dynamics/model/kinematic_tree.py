@@ -71,6 +71,15 @@ class KinematicTree:
             tree.addSegment(segment.segment, segment.parent)
         return tree
 
+    def inertia_at_rest(self) -> Any:
+        """Return KDL's inertia of the whole robot about its root, all independent joints at 0."""
+        frame = {self.root: kdl.Frame()}
+        total = self.root_inertia
+        for link in self.segments:
+            frame[link.link] = frame[link.parent] * link.segment.pose(link.offset)
+            total = total + frame[link.link] * link.segment.getInertia()
+        return total
+
 
 def build_tree(urdf: Urdf, root: str | None = None) -> KinematicTree:
     """Build the KDL tree of a URDF.

@@ -3,6 +3,9 @@
 Links tied together by fixed joints are merged into *bodies*. A body's frame has its origin on the
 axis of the joint that moves it (the paper's body-fixed frame, sect. 3) and its z axis along that
 axis; body 0 is the root link's, its frame is the root link's frame.
+
+The kernels are imported by the methods that run them, so that reading a URDF does not wait for
+numba.
 """
 
 import dataclasses
@@ -18,7 +21,6 @@ import PyKDL as kdl
 
 from izmp_dynamics.conventions import Array, Indices, frozen
 from izmp_dynamics.errors import ShapeError, UnknownNameError
-from izmp_dynamics.model import kinematics
 from izmp_dynamics.model.audit import Problem, audit
 from izmp_dynamics.model.kinematic_tree import KinematicTree, TreeSegment, build_tree
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
@@ -124,6 +126,8 @@ class RobotModel:
             UnknownNameError: if there is no such link.
             ShapeError: if q has not n columns.
         """
+        from izmp_dynamics.model import kinematics
+
         mount = self.mount(frame)
         batch, single = self._as_batch(q)
         R, p = kinematics.frame_poses(
@@ -137,6 +141,8 @@ class RobotModel:
         Raises:
             ShapeError: if q has not n columns.
         """
+        from izmp_dynamics.model import kinematics
+
         batch, single = self._as_batch(q)
         com: Array = kinematics.centers_of_mass(self.joints, self.bodies, batch)
         return com[0] if single else com
