@@ -58,6 +58,11 @@ class PlannedWalk:
     com_reference: Array
     filter_errors: tuple[tuple[float, float], ...]
 
+    @property
+    def joint_ranges(self) -> Array:
+        """(n, 2) least and largest joint positions [rad] or [m]."""
+        return np.stack([self.plan.q.min(axis=0), self.plan.q.max(axis=0)], axis=1)
+
 
 def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> PlannedWalk:
     """Plan a walk.

@@ -1,0 +1,127 @@
+"""The experiment of Şanlıtürk & Kocabaş (2024): the ITU Biped walks with and without CCG.
+
+Both walks have the same footsteps and the same wanted motion of the CoG. With CCG the robot's own
+CoG follows it; without, the pelvis moves as if the vector to the CoG were constant. How far the
+simulated CoG is from the wanted one, and whether the robot falls, is their figures 7 to 11.
+
+The paper states (tables 1–4, sect. 2.3): lengths, masses and CoGs of the robot; six steps of
+0.3 m, a CoG height of 0.45 m, a step height of 0.075 m, four contact spheres of 1 cm per foot.
+It leaves open, and is a parameter of the trial or decided here: the duration of a step, the size
+of the feet, the friction; 0.13 m between the feet (0.065 m would let feet of 0.10 m overlap, so it
+is taken from the middle); a double support of 20 % of a step; a reference ZMP at rest amid the
+sole; 1.5 s of standing before and after; inertias (`robots/itu_biped/make_urdf.py`). The paper's
+joints follow their references perfectly; here stiff servos do, with the torques of the motion.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.motion.biped import Biped
+from izmp_dynamics.motion.walk import PlannedWalk, plan_walk
+from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.physics import Physics
+from izmp_dynamics.simulation.plant import simulate
+from izmp_dynamics.simulation.simulated_run import SimulatedRun
+
+STEPS, STEP_LENGTH = 6, 0.3
+FOOT_MIDDLE = 0.019
+"""How far ahead of the ankle the middle of a sole is: below the foot's CoG [m]."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One walk of the experiment.
+
+    Attributes:
+        step_time: duration of a step [s].
+        foot: length and width of a sole [m].
+        friction: between soles and ground [-].
+        cog_tracking: 'converging' or 'constant', see `WalkParameters`.
+    """
+
+    step_time: float = 1.0
+    foot: tuple[float, float] = (0.23, 0.10)
+    friction: float = 1.0
+    cog_tracking: str = 'converging'
+
+    @property
+    def parameters(self) -> WalkParameters:
+        """What is planned."""
+        return WalkParameters(
+            speed=STEP_LENGTH / self.step_time,
+            steps=STEPS,
+            step_time=self.step_time,
+            step_width=0.13,
+            swing_height=0.075,
+            com_height=0.45,
+            zmp_travel=(FOOT_MIDDLE, FOOT_MIDDLE),
+            filter_passes=0,
+            cog_tracking=self.cog_tracking,
+        )
+
+    @property
+    def physics(self) -> Physics:
+        """What it is simulated with."""
+        return Physics(friction=self.friction, solref=(0.01, 1.0))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a trial.
+
+    Attributes:
+        trial: what was tried.
+        walk: what was planned.
+        run: what happened; up to the fall if there was one.
+    """
+
+    trial: Trial
+    walk: PlannedWalk
+    run: SimulatedRun
+
+    @property
+    def cog_error(self) -> Array:
+        """(T,) distance of the simulated CoG from the wanted one [m] (fig. 11)."""
+        wanted = self.walk.com_reference[: len(self.run)]
+        error: Array = np.linalg.norm(self.run.truth.com - wanted, axis=1)
+        return error
+
+    @property
+    def falls_in_step(self) -> int | None:
+        """The step, from 1, in which the robot falls; one more than there are after the last."""
+        if not self.run.fall:
+            return None
+        timing = self.walk.timing
+        step = int((self.walk.plan.times[len(self.run) - 1] - timing.stand) / timing.step_time)
+        return min(step, timing.steps) + 1
+
+
+def run_trial(file: RobotFile, trial: Trial) -> Outcome:
+    """Plan a walk and simulate it.
+
+    Args:
+        file: the robot file of the ITU Biped.
+        trial: what to try.
+
+    Raises:
+        MotionError: if the walk cannot be planned.
+        MissingDependencyError: without MuJoCo.
+    """
+    shod = _with_soles(file, trial.foot)
+    walk = plan_walk(Biped.of(shod, posture={}), trial.parameters)
+    return Outcome(trial, walk, simulate(walk.plan, build_mujoco(shod, trial.physics)))
+
+
+def _with_soles(file: RobotFile, size: tuple[float, float]) -> RobotFile:
+    """Give both feet soles of a size (length, width) [m]."""
+    length, width = 0.5 * size[0], 0.5 * size[1]
+    polygon = tuple(
+        (FOOT_MIDDLE + x * length, y * width) for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+    )
+    feet = tuple(dataclasses.replace(foot, polygon=polygon) for foot in file.feet)
+    return dataclasses.replace(file, feet=feet)
