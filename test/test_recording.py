@@ -16,6 +16,7 @@ from izmp_dynamics.motion.sway import SwayParameters
 from izmp_dynamics.simulation.physics import Push
 from izmp_dynamics.simulation.plant import Sampling
 from izmp_dynamics.simulation.scenarios import simulate_sway
+from izmp_dynamics.simulation.support import support_polygons
 
 FILE = load_robot_file(Path(__file__).parents[1] / 'robots/biped31/robot.yaml')
 SHORT = SwayParameters(stand=0.1, period=0.9, squat_time=0.8, lateral=0.02, fore_aft=0.005)
@@ -72,6 +73,10 @@ TYPES = {
     '/ground_truth/cop': 'geometry_msgs/msg/PointStamped',
     '/ground_truth/cop_in_world': 'geometry_msgs/msg/PointStamped',
     '/ground_truth/com_in_world': 'geometry_msgs/msg/PointStamped',
+    '/ground_truth/ground_normal_in_world': 'geometry_msgs/msg/Vector3Stamped',
+    '/ground_truth/support_polygon': 'geometry_msgs/msg/PolygonStamped',
+    '/ground_truth/l_foot/loaded': 'std_msgs/msg/Bool',
+    '/ground_truth/r_foot/loaded': 'std_msgs/msg/Bool',
     '/ground_truth/l_foot/wrench': 'geometry_msgs/msg/WrenchStamped',
     '/ground_truth/r_foot/wrench': 'geometry_msgs/msg/WrenchStamped',
 }
@@ -96,13 +101,15 @@ def test_every_header_bears_the_instant_and_the_frame(recorded):
         '/ground_truth/root_acceleration': 'pelvis', '/ground_truth/contact_wrench': 'pelvis',
         '/ground_truth/cop': 'pelvis', '/ground_truth/cop_in_world': 'world',
         '/ground_truth/com_in_world': 'world', '/ground_truth/r_foot/wrench': 'r_sole',
+        '/ground_truth/ground_normal_in_world': 'world', '/ground_truth/support_polygon': 'world',
     }  # fmt: skip
+    stamps_of_run = run.stamps.tolist()
     for topic, rows in messages.items():
-        if topic == '/robot_description':
+        assert topic == '/robot_description' or [received for received, _ in rows] == stamps_of_run
+        if not hasattr(rows[0][1], 'header'):
             continue
         stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for _, m in rows]
-        assert np.array_equal(stamps, run.stamps)
-        assert [received for received, _ in rows] == stamps
+        assert stamps == stamps_of_run
         assert {m.header.frame_id for _, m in rows} == {
             frames.get(topic, rows[0][1].header.frame_id)
         }
@@ -161,6 +168,15 @@ def test_truth_is_that_of_the_run(recorded):
                          ('com_in_world', truth.com)):  # fmt: skip
         found = column(messages[f'/ground_truth/{name}'], lambda m: xyz(m.point))
         assert np.array_equal(found, values)
+    normals = messages['/ground_truth/ground_normal_in_world']
+    assert np.array_equal(column(normals, lambda m: xyz(m.vector)), truth.ground_normal)
+    for foot in FILE.feet:
+        loaded = column(messages[f'/ground_truth/{foot.name}/loaded'], lambda m: m.data)
+        assert np.array_equal(loaded, truth.feet[foot.name].loaded)
+    polygons = [m for _, m in messages['/ground_truth/support_polygon']]
+    for message, polygon in zip(polygons, support_polygons(truth), strict=True):
+        found = np.array([xyz(point) for point in message.polygon.points])
+        assert np.array_equal(found, polygon.astype(np.float32))
 
 
 def test_the_description_is_the_urdf(recorded):

@@ -16,6 +16,9 @@ from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting
 
+LOADED_PART = 0.05
+"""Part of the weight from which on a foot, or the ground, carries load, unless stated [-]."""
+
 _METRES = 'metres, not millimetres'
 _SMALLEST_SOLE = 1e-6  # [m²]
 
@@ -155,6 +158,14 @@ class Ground:
                 f'frame: {self.frame} has no effect with source: {self.source}; use source: frame '
                 'or leave it out.'
             )
+
+    def forces(self, weight: float) -> tuple[float, float]:
+        """Return minimum_force and contact_force [N], as stated or as part of the weight [N]."""
+        minimum, contact = (
+            LOADED_PART * weight if force is None else force
+            for force in (self.minimum_force, self.contact_force)
+        )
+        return minimum, contact
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,8 @@ def make_rig(
     """
     model = model or load_model(robot.urdf_path, robot.root)
     ids = frame_ids or {}
-    weight = model.total_mass * robot.gravity
     ground = robot.ground
+    minimum_force, contact_force = ground.forces(model.total_mass * robot.gravity)
     if ground.frame is not None:
         model.mount(ground.frame)
     return Rig(
@@ -120,8 +120,8 @@ def make_rig(
         ),
         position=_position_mount(model, robot),
         feet=tuple(_foot(model, foot, ids) for foot in robot.feet),
-        minimum_force=0.05 * weight if ground.minimum_force is None else ground.minimum_force,
-        contact_force=0.05 * weight if ground.contact_force is None else ground.contact_force,
+        minimum_force=minimum_force,
+        contact_force=contact_force,
     )
 
 

@@ -13,6 +13,7 @@ from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, read_urdf
 from izmp_dynamics.simulation.mujoco_spec import SpecBuilder, sphere_name
 from izmp_dynamics.simulation.physics import Physics, Servo
+from izmp_dynamics.simulation.terrain import Flat, Terrain
 
 
 @dataclass(frozen=True)
@@ -24,24 +25,26 @@ class MujocoRobot:
         file: the robot file; it names sensors and feet.
         urdf: the URDF.
         physics: its physics.
+        terrain: the ground that it stands on.
         servos: the servos of the joints, in the robot's order.
         model: mujoco.MjModel; qpos and qvel begin with the free joint of the root.
         q_columns: (n,) indices of the joints in qpos, in the robot's order.
         v_columns: (n,) indices in qvel, qacc and forces.
         ctrl_columns: (n,) indices of the servos in ctrl.
-        spheres: geom id → (index of the foot, index of the corner).
+        soles: geom id of a sphere below a sole → index of the foot.
     """
 
     robot: RobotModel
     file: RobotFile
     urdf: Urdf
     physics: Physics
+    terrain: Terrain
     servos: tuple[Servo, ...]
     model: Any
     q_columns: np.ndarray
     v_columns: np.ndarray
     ctrl_columns: np.ndarray
-    spheres: Mapping[int, tuple[int, int]]
+    soles: Mapping[int, int]
 
     def sensor(self, name: str) -> slice:
         """Return where a sensor's values stand in sensordata."""
@@ -62,6 +65,7 @@ def build_mujoco(
     file: RobotFile,
     physics: Physics | None = None,
     servos: Mapping[str, Servo] | None = None,
+    terrain: Terrain | None = None,
 ) -> MujocoRobot:
     """Make the MuJoCo model of a robot.
 
@@ -69,6 +73,7 @@ def build_mujoco(
         file: the robot file.
         physics: the physics; the defaults if None.
         servos: joint → servo, where it is not the default.
+        terrain: the ground; level if None.
 
     Raises:
         ModelError: if the URDF cannot be used.
@@ -82,8 +87,8 @@ def build_mujoco(
         if joint not in robot.joint_names:
             raise UnknownNameError('joint', joint, robot.joint_names, f"in robot '{robot.name}'")
     chosen = tuple((servos or {}).get(joint, Servo()) for joint in robot.joint_names)
-    physics = physics or Physics()
-    spec = SpecBuilder(robot, file, physics, chosen).build(urdf)
+    physics, terrain = physics or Physics(), terrain or Flat()
+    spec = SpecBuilder(robot, file, physics, chosen, terrain).build(urdf)
     try:
         model = spec.compile()
     except ValueError as error:
@@ -95,13 +100,14 @@ def build_mujoco(
         file=file,
         urdf=urdf,
         physics=physics,
+        terrain=terrain,
         servos=chosen,
         model=model,
         q_columns=frozen([model.joint(name).qposadr[0] for name in names], np.int64),
         v_columns=frozen([model.joint(name).dofadr[0] for name in names], np.int64),
         ctrl_columns=frozen([model.actuator(name).id for name in names], np.int64),
-        spheres={
-            model.geom(sphere_name(foot, corner)).id: (index, corner)
+        soles={
+            model.geom(sphere_name(foot, corner)).id: index
             for index, foot in enumerate(file.feet)
             for corner in range(len(foot.polygon))
         },

@@ -18,7 +18,9 @@ from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import PRISMATIC, FrameMount, RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.simulation.engine import mujoco
+from izmp_dynamics.simulation.ground_geoms import add_ground
 from izmp_dynamics.simulation.physics import Physics, Servo
+from izmp_dynamics.simulation.terrain import Terrain
 from izmp_dynamics.simulation.visuals import Visual, visuals
 
 SPHERE_RADIUS = 0.01
@@ -31,16 +33,20 @@ SOLVER_TOLERANCE = 1e-20
 """At which gain the solver of the contact forces stops [-]; the error of a force goes with its
 root: about 1e-8 N. MuJoCo's default of 1e-8 leaves 0.01 N, at the same speed."""
 
-_FLOOR = 'floor'
-
 
 class SpecBuilder:
     """Translates the bodies of a RobotModel, parents first."""
 
     def __init__(
-        self, robot: RobotModel, file: RobotFile, physics: Physics, servos: tuple[Servo, ...]
+        self,
+        robot: RobotModel,
+        file: RobotFile,
+        physics: Physics,
+        servos: tuple[Servo, ...],
+        terrain: Terrain,
     ) -> None:
         self.robot, self.file, self.physics, self.servos = robot, file, physics, servos
+        self.terrain = terrain
         if len(robot.bodies) != robot.dof + 1:
             raise SimulationError(
                 f"The robot '{robot.name}' has mimic joints; the simulation cannot couple joints."
@@ -60,7 +66,7 @@ class SpecBuilder:
     def build(self, urdf: Urdf) -> Any:
         """Return the mujoco.MjSpec; shapes are drawn as in the URDF."""
         self._set_options()
-        self._add_ground()
+        add_ground(self.spec, self.terrain, self._contact())
         bodies = self._add_bodies()
         for link in self.robot.frame_names:
             mount = self.robot.mount(link)
@@ -85,28 +91,6 @@ class SpecBuilder:
         # MuJoCo 4.0.0 factorizes sparse Hessians wrongly (issue 3767 of google-deepmind/mujoco).
         option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
         option.tolerance = SOLVER_TOLERANCE
-
-    def _add_ground(self) -> None:
-        """Add the ground z = 0 (with light and sky for pictures)."""
-        world = self.spec.worldbody
-        world.add_light(pos=[1.5, 1.5, 4.0], dir=[-0.35, -0.35, -0.9], castshadow=True)
-        self.spec.visual.headlight.ambient = [0.35, 0.35, 0.35]
-        self.spec.add_texture(
-            name='sky', type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, width=64, height=384,
-            builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-            rgb1=[0.75, 0.83, 0.92], rgb2=[0.96, 0.97, 0.98],
-        )  # fmt: skip
-        self.spec.add_texture(
-            name='checker', type=mujoco.mjtTexture.mjTEXTURE_2D, width=256, height=256,
-            builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
-            rgb1=[0.80, 0.82, 0.84], rgb2=[0.72, 0.75, 0.78],
-        )  # fmt: skip
-        material = self.spec.add_material(name='checker', texrepeat=[2, 2], texuniform=True)
-        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = 'checker'
-        world.add_geom(
-            name=_FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[20, 20, 0.1],
-            material='checker', contype=0, conaffinity=1, **self._contact(),
-        )  # fmt: skip
 
     def _contact(self) -> dict[str, Any]:
         return {

@@ -109,6 +109,7 @@ class _Execution:
         self.pushes = [(plant.body_of(push.link), *push.steps(time_step), push) for push in pushes]
         self.samples = Samples.empty(plant, -(-self.steps // sampling.divisor))
         self.fall = ''
+        self.lowest = float(self._above_ground(plan.root.position).min())
 
     def _controls(self) -> Array:
         """Set points (steps, n) of the servos: q_ref + (kv q̇_ref + τ_ff) / kp."""
@@ -162,15 +163,20 @@ class _Execution:
         data, time = self.data, step * self.plant.physics.time_step
         if data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
             raise SimulationError(f'The simulation diverged at {time:.3f} s.')
-        height, upright = data.qpos[2], data.xmat[1].reshape(3, 3)[2, 2]
+        height = float(self._above_ground(data.qpos[:3]))
+        upright = data.xmat[1].reshape(3, 3)[2, 2]
         place = f"'{self.plant.robot.root}'"
         if upright < np.cos(np.radians(_LARGEST_TILT_DEG)):
             tilt = np.degrees(np.arccos(upright))
             return f'The robot fell at {time:.3f} s: {place} is tilted by {tilt:.0f}°.'
-        planned = self.plan.root.position[:, 2].min()
-        if height < _LOWEST_ROOT * planned:
+        if height < _LOWEST_ROOT * self.lowest:
             return (
                 f'The robot fell at {time:.3f} s: {place} is {height:.2f} m above the ground; the '
-                f'plan never goes below {planned:.2f} m.'
+                f'plan never goes below {self.lowest:.2f} m.'
             )
         return ''
+
+    def _above_ground(self, places: Array) -> Array:
+        """Heights (…) of places (…, 3) of the world above the ground [m]."""
+        heights: Array = places[..., 2] - self.plant.terrain.height(places[..., :2])
+        return heights

@@ -10,14 +10,16 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.qos import Qos
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
+from izmp_dynamics.simulation.support import support_polygons
 
 WORLD = 'world'
 TRUTH = 'ground_truth'
@@ -39,7 +41,7 @@ class _Channel:
     topic: str
     msgtype: str
     common: Mapping[str, Any]
-    values: Mapping[str, Array]
+    values: Mapping[str, npt.NDArray[Any]]
     present: np.ndarray | None = None
     qos: Qos = 'default'
 
@@ -81,6 +83,7 @@ def record(
         _write_description(bag, file, int(run.stamps[0]))
         for channel in (*_sensors(run, file), *_truth(run, file)):
             channel.write(bag, run.stamps)
+        _write_support_polygons(bag, run)
 
 
 def _write_description(bag: BagWriter, file: RobotFile, stamp: int) -> None:
@@ -163,11 +166,28 @@ def _truth(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
     yield _Channel(f'{TRUTH}/cop', point, in_root, {'point': truth.cop_in_root()}, on_ground)
     yield _Channel(f'{TRUTH}/cop_in_world', point, _frame(WORLD), {'point': truth.cop}, on_ground)
     yield _Channel(f'{TRUTH}/com_in_world', point, _frame(WORLD), {'point': truth.com})
+    yield _Channel(
+        f'{TRUTH}/ground_normal_in_world', 'geometry_msgs/msg/Vector3Stamped', _frame(WORLD),
+        {'vector': truth.ground_normal}, on_ground,
+    )  # fmt: skip
     for foot in file.feet:
-        yield _Channel(
-            f'{TRUTH}/{foot.name}/wrench', wrench, _frame(foot.sole),
-            {'wrench': truth.feet[foot.name].wrench},
-        )  # fmt: skip
+        on_foot = truth.feet[foot.name]
+        sole = f'{TRUTH}/{foot.name}'
+        yield _Channel(f'{sole}/wrench', wrench, _frame(foot.sole), {'wrench': on_foot.wrench})
+        yield _Channel(f'{sole}/loaded', 'std_msgs/msg/Bool', {}, {'data': on_foot.loaded})
+
+
+def _write_support_polygons(bag: BagWriter, run: SimulatedRun) -> None:
+    """Write the polygons, those with equally many corners together."""
+    topic, msgtype = f'/{TRUTH}/support_polygon', 'geometry_msgs/msg/PolygonStamped'
+    bag.add_topic(topic, msgtype, _frame(WORLD))
+    polygons = support_polygons(run.truth)
+    corners = np.array([len(polygon) for polygon in polygons])
+    for count in np.unique(corners[corners > 0]).tolist():
+        rows = np.flatnonzero(corners == count)
+        points = np.stack([polygons[row] for row in rows]).reshape(len(rows), -1)
+        like = {**_frame(WORLD), 'polygon.points': count}
+        bag.write_batch(topic, run.stamps[rows], {'polygon.points': points}, like)
 
 
 def _frame(name: str | None) -> dict[str, Any]:

@@ -28,8 +28,8 @@ class Samples:
         sensors: (T, nsensordata) sensors, see `MujocoRobot.sensor`.
         com: (T, 3) centre of mass in the world [m].
         pushed: (T, 6) pushes as a force and a moment about the world's origin [N], [N·m].
-        corner_points: (T, F, V, 3) where the corners of the feet touch, in the world [m].
-        corner_forces: (T, F, V, 3) what the ground exerts there, in world axes [N].
+        ground: (T, F, 6) what the ground exerts on each foot: force and moment about the world's
+            origin, in world axes [N], [N·m].
         count: rows that are filled.
     """
 
@@ -40,15 +40,13 @@ class Samples:
     sensors: Array
     com: Array
     pushed: Array
-    corner_points: Array
-    corner_forces: Array
+    ground: Array
     count: int = 0
 
     @classmethod
     def empty(cls, plant: MujocoRobot, rows: int) -> 'Samples':
         """Make room for `rows` samples."""
-        model, feet = plant.model, plant.file.feet
-        corners = (len(feet), max((len(foot.polygon) for foot in feet), default=0), 3)
+        model = plant.model
         return cls(
             qpos=np.empty((rows, model.nq)),
             qvel=np.empty((rows, model.nv)),
@@ -57,8 +55,7 @@ class Samples:
             sensors=np.empty((rows, model.nsensordata)),
             com=np.empty((rows, 3)),
             pushed=np.zeros((rows, 6)),
-            corner_points=np.zeros((rows, *corners)),
-            corner_forces=np.zeros((rows, *corners)),
+            ground=np.zeros((rows, len(plant.file.feet), 6)),
         )
 
     def filled(self) -> 'Samples':
@@ -86,16 +83,15 @@ class Samples:
         contacts = data.contact
         geoms, frames, points = contacts.geom, contacts.frame, contacts.pos
         for index in range(data.ncon):
-            sign, place = 1.0, plant.spheres.get(int(geoms[index, 1]))
-            if place is None:  # the force of a contact acts on its second geom
-                sign, place = -1.0, plant.spheres.get(int(geoms[index, 0]))
-            if place is None:
+            sign, foot = 1.0, plant.soles.get(int(geoms[index, 1]))
+            if foot is None:  # the force of a contact acts on its second geom
+                sign, foot = -1.0, plant.soles.get(int(geoms[index, 0]))
+            if foot is None:
                 continue
-            foot, corner = place
             mujoco.mj_contactForce(plant.model, data, index, wrench)
             force = sign * wrench[:3] @ frames[index].reshape(3, 3)
-            self.corner_forces[row, foot, corner] = force
-            self.corner_points[row, foot, corner] = points[index]
+            self.ground[row, foot, :3] += force
+            self.ground[row, foot, 3:] += np.cross(points[index], force)
 
     def _take_pushes(self, data: Any, row: int) -> None:
         """Sum the pushes to a force and a moment about the world's origin, in world axes."""

@@ -1,5 +1,7 @@
 """From raw samples to sensor signals and truth in the conventions of this package."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -11,10 +13,8 @@ from izmp_dynamics.simulation.mujoco_model import MujocoRobot
 from izmp_dynamics.simulation.mujoco_spec import FORCE, GYRO, ORIENTATION, TORQUE
 from izmp_dynamics.simulation.samples import Samples
 from izmp_dynamics.simulation.simulated_run import FootTruth, ImuSignals, SimulatedRun, Truth
+from izmp_dynamics.simulation.terrain import plane_under
 from izmp_dynamics.stability.zmp import zero_moment_point
-
-LOADED = 0.05
-"""Part of the weight from which on a foot, or the ground, counts as carrying [-]."""
 
 
 def simulated_run(
@@ -68,13 +68,13 @@ def _truth(plant: MujocoRobot, samples: Samples) -> Truth:
         acceleration=samples.qacc[:, :3],
         angular_acceleration=samples.qacc[:, 3:6],
     )
-    moments = np.cross(samples.corner_points, samples.corner_forces)
-    by_foot = ContactWrench(samples.corner_forces.sum(axis=2), moments.sum(axis=2))
-    contact = ContactWrench(by_foot.force.sum(axis=1), by_foot.moment.sum(axis=1))
-    pushed = ContactWrench.from_array(samples.pushed)
-    loaded = LOADED * float(plant.model.body_mass.sum()) * plant.file.gravity
-    up, ground = np.array([0.0, 0.0, 1.0]), np.zeros(3)
     q = samples.qpos[:, plant.q_columns]
+    minimum, loaded = plant.file.ground.forces(plant.robot.total_mass * plant.file.gravity)
+    soles = [_sole(plant, foot, root, q) for foot in plant.file.feet]
+    by_foot = [ContactWrench.from_array(wrench) for wrench in np.swapaxes(samples.ground, 0, 1)]
+    contact = ContactWrench.from_array(samples.ground.sum(axis=1))
+    pushed = ContactWrench.from_array(samples.pushed)
+    normal, point = _ground_under_load(soles, by_foot, len(q), minimum)
     return Truth(
         qd=samples.qvel[:, plant.v_columns],
         qdd=samples.qacc[:, plant.v_columns],
@@ -82,38 +82,69 @@ def _truth(plant: MujocoRobot, samples: Samples) -> Truth:
         com=samples.com,
         contact_wrench=_in_frame(contact, root.rotation, root.position).as_array(),
         applied_wrench=_in_frame(pushed, root.rotation, root.position).as_array(),
-        cop=zero_moment_point(contact, up, ground, loaded),
+        cop=zero_moment_point(contact, normal, point, minimum),
+        ground_normal=normal,
         feet={
-            foot.name: _foot_truth(
-                *_sole_pose(plant, foot, root, q),
-                foot,
-                ContactWrench(by_foot.force[:, index], by_foot.moment[:, index]),
-                loaded,
-            )
-            for index, foot in enumerate(plant.file.feet)
+            foot.name: _foot_truth(sole, wrench, loaded)
+            for foot, sole, wrench in zip(plant.file.feet, soles, by_foot, strict=True)
         },
     )
 
 
-def _sole_pose(plant: MujocoRobot, foot: Foot, root: RootMotion, q: Array) -> tuple[Array, Array]:
-    """Orientation world_R_sole (T, 3, 3) and place of a sole in the world (T, 3) [m]."""
+@dataclass(frozen=True)
+class _Sole:
+    """A sole in the world over time, and the plane of the ground under it."""
+
+    rotation: Array
+    position: Array
+    corners: Array
+    normal: Array
+    below: Array
+
+
+def _sole(plant: MujocoRobot, foot: Foot, root: RootMotion, q: Array) -> _Sole:
     root_R_sole, p_in_root = plant.robot.frame_pose(foot.sole, q)
-    return (
-        root.rotation @ root_R_sole,
-        root.position + np.einsum('tij,tj->ti', root.rotation, p_in_root),
-    )
-
-
-def _foot_truth(
-    world_R_sole: Array, p_sole: Array, foot: Foot, reaction: ContactWrench, loaded: float
-) -> FootTruth:
+    rotation = root.rotation @ root_R_sole
+    position = root.position + np.einsum('tij,tj->ti', root.rotation, p_in_root)
     polygon = np.array([[x, y, 0.0] for x, y in foot.polygon])
+    corners = position[:, None] + np.einsum('tij,vj->tvi', rotation, polygon)
+    return _Sole(rotation, position, corners, *plane_under(plant.terrain, corners))
+
+
+def _ground_under_load(
+    soles: list[_Sole], by_foot: list[ContactWrench], instants: int, minimum: float
+) -> tuple[Array, Array]:
+    """Normal (T, 3) and a point (T, 3) of the ground that carries the robot.
+
+    With the load f of each foot along its normal n and its own centre of pressure c, the normal
+    has the direction of Σ f n, and the point is Σ f c / Σ f, where f c = n × M + (n·p) F.
+    """
+    normal, point, load = np.zeros((3, instants, 3))
+    for sole, wrench in zip(soles, by_foot, strict=True):
+        carried = _along(sole.normal, wrench.force)
+        height = _along(sole.normal, sole.below)
+        normal += carried * sole.normal
+        point += np.cross(sole.normal, wrench.moment) + height * wrench.force
+        load += carried
+    load = np.where(load >= max(minimum, 1e-9), load, np.nan)
+    mean = normal / load
+    return mean / np.linalg.norm(mean, axis=1, keepdims=True), point / load
+
+
+def _foot_truth(sole: _Sole, reaction: ContactWrench, loaded: float) -> FootTruth:
+    normal_force = _along(sole.normal, reaction.force)[:, 0]
     return FootTruth(
-        corners=p_sole[:, None] + np.einsum('tij,vj->tvi', world_R_sole, polygon),
-        normal_force=reaction.force[:, 2],
-        wrench=_in_frame(reaction, world_R_sole, p_sole).as_array(),
-        loaded=reaction.force[:, 2] >= loaded,
+        corners=sole.corners,
+        normal_force=normal_force,
+        wrench=_in_frame(reaction, sole.rotation, sole.position).as_array(),
+        loaded=normal_force >= loaded,
     )
+
+
+def _along(normal: Array, vectors: Array) -> Array:
+    """Components (T, 1) of vectors (T, 3) along unit normals (T, 3)."""
+    components: Array = np.einsum('ti,ti->t', normal, vectors)[:, None]
+    return components
 
 
 def _in_frame(wrench: ContactWrench, world_R_frame: Array, p_frame: Array) -> ContactWrench:

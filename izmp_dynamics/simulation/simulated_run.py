@@ -51,9 +51,9 @@ class FootTruth(_ReadOnly):
 
     Attributes:
         corners: (T, V, 3) corners of the sole in the world, in the robot file's order [m].
-        normal_force: (T,) along z of the world [N].
+        normal_force: (T,) along the normal of the ground under the sole [N].
         wrench: (T, 6) ground on robot, force [N] and moment [N·m], in the sole's frame.
-        loaded: (T,) bool, whether it carries at least 5 % of the weight.
+        loaded: (T,) bool, whether it carries the contact force of the robot file.
     """
 
     corners: Array
@@ -73,8 +73,11 @@ class Truth(_ReadOnly):
         com: (T, 3) centre of mass in the world [m].
         contact_wrench: (T, 6) ground on robot, about the root origin in root axes [N], [N·m].
         applied_wrench: (T, 6) pushes on the robot, likewise.
-        cop: (T, 3) where the ground reaction has no moment along the ground, in the world [m];
-            NaN while the ground carries less than 5 % of the weight.
+        cop: (T, 3) where the ground reaction has no moment along the ground, in the world [m].
+        ground_normal: (T, 3) unit normal of the ground in the world. The ground is the plane
+            through the CoP with this normal: that under the foot which carries; between the
+            feet's, in proportion to their loads, while two carry on different planes. NaN, like
+            the CoP, while the ground carries less than the minimum force of the robot file.
         feet: the feet by name.
     """
 
@@ -85,12 +88,19 @@ class Truth(_ReadOnly):
     contact_wrench: Array
     applied_wrench: Array
     cop: Array
+    ground_normal: Array
     feet: Mapping[str, FootTruth]
 
     def cop_in_root(self) -> Array:
         """Return the centre of pressure in the root frame, (T, 3) [m]."""
-        from_root = self.cop - self.root.position
-        rotated: Array = np.einsum('tji,tj->ti', self.root.rotation, from_root)
+        return self._in_root_axes(self.cop - self.root.position)
+
+    def ground_normal_in_root(self) -> Array:
+        """Return the normal of the ground in root axes, (T, 3)."""
+        return self._in_root_axes(self.ground_normal)
+
+    def _in_root_axes(self, vectors: Array) -> Array:
+        rotated: Array = np.einsum('tji,tj->ti', self.root.rotation, vectors)
         return rotated
 
 
