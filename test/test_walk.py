@@ -162,7 +162,7 @@ def test_zmp_outside_the_sole_is_refused():
     ('parameters', 'words'),
     [
         ({'speed': -0.1}, 'speed of a walk is -0.1 m/s; valid are 0 to 2 m/s'),
-        ({'steps': 0}, 'steps of a walk is 0; valid are 1 to 10000'),
+        ({'steps': 0}, 'steps of a walk is 0; valid are 1 to 1000'),
         ({'com_height': float('nan')}, 'com_height of a walk is nan m'),
         ({'first_foot': 'both'}, 'valid: left, right'),
         ({'slope': 0.7}, 'slope'),

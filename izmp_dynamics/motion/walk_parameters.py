@@ -9,7 +9,7 @@ from izmp_dynamics.motion.inverse_dynamics import Drive
 
 _RANGES = {
     'speed': (0.0, 2.0, 'm/s'),
-    'steps': (1, 10000, ''),
+    'steps': (1, 1000, ''),
     'turn_rate': (-3.0, 3.0, 'rad/s'),
     'slope': (0.0, 0.5, 'rad'),
     'slope_start': (-100.0, 100.0, 'm'),
