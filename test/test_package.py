@@ -27,6 +27,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it
     ('bags', 'report'),
     ('simulation',),
     ('replay',),
+    ('experiments',),
     ('cli',),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -1,0 +1,1 @@
+"""The paper's figures and tables, made again from simulated walks; metrics for one's own."""

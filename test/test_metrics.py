@@ -1,0 +1,96 @@
+"""Metrics: the paper's as printed, and those that bear zero crossings."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.experiments.metrics import MetricsError, deviation, estimate, paper_delta
+
+numbers = st.floats(-1.0, 1.0, allow_nan=False).map(lambda x: round(x, 6))
+signals = st.integers(2, 30).flatmap(
+    lambda n: st.tuples(arrays(float, n, elements=numbers), arrays(float, n, elements=numbers))
+)
+
+
+def test_paper_delta_by_hand():
+    # |1.1 - 1| / 1 + |2 - 2| / 2 + |3 - 4| / 4 = 0.35; three samples, so n = 2
+    assert paper_delta(np.array([1.1, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])) == pytest.approx(17.5)
+
+
+def test_all_measures_by_hand():
+    found = deviation(np.array([1.0, -1.0, 3.0, np.nan]), np.array([1.0, 1.0, 2.0, 5.0]))
+    assert found.count == 3
+    assert found.relative == pytest.approx(100 * 3 / 4)
+    assert found.mean == pytest.approx(1.0)
+    assert found.rms == pytest.approx(math.sqrt(5 / 3))
+    assert found.largest == 2.0
+    assert found.bias == pytest.approx(-1 / 3)
+
+
+def test_a_zero_crossing_decides_the_papers_metric_and_not_the_other():
+    times = 0.008 * np.arange(125)  # 125 Hz
+    found = []
+    for phase in (0.0, 0.0019):  # the wave crosses zero at 0.25 s = 31 · 0.008 s + 0.002 s
+        reference = 0.08 * np.cos(2 * np.pi * (times + phase))
+        found.append(deviation(reference + 1e-3, reference))
+    assert found[0].relative == pytest.approx(found[1].relative, rel=0.01)
+    assert found[1].paper > 2.0 * found[0].paper
+
+
+@given(signals)
+def test_a_signal_does_not_deviate_from_itself(pair):
+    signal, _ = pair
+    found = deviation(signal, signal)
+    assert (found.relative, found.mean, found.rms, found.largest, found.bias) == (0, 0, 0, 0, 0)
+    assert found.paper == 0.0
+
+
+@given(signals)
+def test_mean_is_at_most_rms_is_at_most_largest(pair):
+    found = deviation(*pair)
+    assert abs(found.bias) <= found.mean + 1e-15
+    assert found.mean <= found.rms + 1e-12
+    assert found.rms <= found.largest + 1e-12
+
+
+@given(signals, st.floats(0.1, 10.0))
+def test_relative_measures_do_not_depend_on_the_unit(pair, scale):
+    values, reference = pair
+    one, other = deviation(values, reference), deviation(scale * values, scale * reference)
+    assert other.relative == pytest.approx(one.relative, rel=1e-9)
+    assert other.paper == pytest.approx(one.paper, rel=1e-9)
+    assert other.rms == pytest.approx(scale * one.rms, rel=1e-9, abs=1e-15)
+
+
+def test_a_reference_of_zero_is_infinitely_far_in_relative_measures():
+    found = deviation(np.ones(3), np.zeros(3))
+    assert found.paper == found.relative == math.inf
+    assert found.mean == 1.0
+
+
+def test_nothing_in_common_is_a_sentence():
+    with pytest.raises(MetricsError, match='At none of the 2 instants'):
+        deviation(np.array([np.nan, 1.0]), np.array([1.0, np.nan]))
+
+
+def test_shapes_must_agree():
+    with pytest.raises(ShapeError, match='values'):
+        deviation(np.zeros(3), np.zeros(4))
+
+
+def test_the_confidence_interval_of_normal_repetitions_covers_the_mean():
+    random = np.random.default_rng(3)
+    found = [estimate(random.normal(5.0, 2.0, 20)) for _ in range(400)]
+    covered = np.mean([abs(one.mean - 5.0) <= one.half_width for one in found])
+    assert 0.91 < covered < 0.98  # 95 % of 400, three standard deviations
+
+
+def test_one_repetition_has_no_interval():
+    assert math.isnan(estimate(np.array([1.0])).half_width)
+    with pytest.raises(MetricsError):
+        estimate(np.array([]))
