@@ -1,0 +1,244 @@
+"""What the beginning of a log tells: rates, frames, joint groups, and whether sensors are sane."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.bags.messages import joint_state_batch
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.replay.credible import LARGEST_ACCELERATION, too_large
+from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.replay.joints import JointGroup, group_joints
+from izmp_dynamics.replay.rig import Rig, make_rig
+from izmp_dynamics.replay.topic_use import POINT
+from izmp_dynamics.replay.topics import SignalTopics
+from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
+from izmp_dynamics.sensing.imu_check import check_imu
+
+SURVEY_SECONDS = 10.0
+"""Time at the beginning of a log from which everything here is learned."""
+
+BEYOND_LIMIT = 0.2
+"""A joint that is so far beyond its limits, in the median, is remarked on [rad] or [m]."""
+
+_TOLD = 5
+"""Names that are listed in a sentence; more are counted."""
+
+
+class Survey:
+    """What the beginning of a log tells.
+
+    Args:
+        topics: of the signals; those that stay silent are left out of it.
+        model: the robot's model.
+
+    Attributes:
+        rig: the robot made ready.
+        groups: joints that are published together.
+        periods: signal → median time between its messages [s].
+        oriented: whether the IMU's orientation can be used.
+        origin: first stamp of the joints [ns].
+        findings: what is odd.
+
+    Raises:
+        ReplayError: if joints or IMU say nothing, or a sensor's frame is not known.
+        SensingError: if IMU or accelerometers are in the wrong unit or without gravity.
+    """
+
+    def __init__(self, topics: SignalTopics, model: RobotModel) -> None:
+        self.topics = topics
+        self.model = model
+        self.findings: list[Finding] = []
+        read = self._read()
+        topics.leave_out_silent()
+        uses = topics.uses
+        self.periods = {signal: 1.0 / use.rate for signal, use in uses.items()}
+        self.groups = self._groups(read['joints'])
+        self.origin = min(int(part.stamps.min()) for part in read['joints'] if len(part))
+        self.rig: Rig = make_rig(topics.robot, model, self._frame_ids())
+        force = self._learn_imu(read['imu'])
+        for k in range(len(topics.robot.accelerometers)):
+            self._check_accelerometer(k, read[f'accelerometers[{k}]'], force)
+
+    def _read(self) -> dict[str, list[Any]]:
+        """Read messages until every topic has spoken, but keep only those of the beginning."""
+        kept: defaultdict[str, list[Any]] = defaultdict(list)
+        bag, uses = self.topics.bag, self.topics.uses
+        stop = (bag.start or 0) + round(SURVEY_SECONDS * NANOSECONDS)
+        for batch in bag.batches(self.topics.names, 1.0):
+            for signal, use in uses.items():
+                read = use.read(batch, self.model.joint_names)
+                if batch.start < stop or not any(len(part) for part in kept[signal]):
+                    kept[signal].append(read)
+            if batch.end > stop and all(use.steps for use in uses.values()):
+                break
+        return kept
+
+    def _groups(self, joints: list[Any]) -> tuple[JointGroup, ...]:
+        positions, present, stamps = _joined(joints, 'positions', 'present', 'stamps')
+        groups = group_joints(present, stamps)
+        if not groups:
+            raise ReplayError(f'joints: {self._no_joints()}')
+        published = {column for group in groups for column in group.columns}
+        absent = [name for k, name in enumerate(self.model.joint_names) if k not in published]
+        if absent:
+            self.topics.missing.append(
+                f'Joints that nobody publishes are taken to be at zero: {", ".join(absent)}.'
+            )
+        self._check_legs(absent)
+        self._check_limits(positions[:, sorted(published)], sorted(published))
+        return groups
+
+    def _no_joints(self) -> str:
+        """Why no message has a position of a joint of the robot."""
+        topic = self.topics.uses['joints'].topic
+        batch = next(iter(self.topics.bag.batches([topic], 1.0)))
+        names = joint_state_batch(batch[topic]).names
+        known = set(names) & set(self.model.joint_names)
+        if known:
+            return (
+                f"topic '{topic}' names {told(sorted(known))} but gives no positions (more than "
+                'once) for them; record joint states with positions.'
+            )
+        return (
+            f"topic '{topic}' publishes {told(names)}, none of which the robot "
+            f"'{self.model.name}' has ({told(self.model.joint_names)}). Is this the URDF of the "
+            'recorded robot?'
+        )
+
+    def _check_legs(self, absent: Sequence[str]) -> None:
+        """Remark on feet whose place is not known because a joint above them is not."""
+        parents = {segment.link: segment for segment in self.model.tree.segments}
+        for foot in self.topics.robot.feet:
+            link, above = foot.sole, set()
+            while link in parents:
+                above.add(parents[link].driver)
+                link = parents[link].parent
+            unknown = [name for name in absent if name in above]
+            if unknown:
+                self.findings.append(
+                    Finding(
+                        'odd',
+                        f"Where foot '{foot.name}' is, is not known: nobody publishes "
+                        f'{told(unknown)}.',
+                        'Record all joints between the root and the feet.',
+                    )
+                )
+
+    def _check_limits(self, positions: Array, columns: list[int]) -> None:
+        """Remark on joints that are far beyond their limits for most of the time."""
+        with np.errstate(invalid='ignore'):
+            middle = np.array(
+                [_median(positions[:, k]) for k in range(positions.shape[1])], dtype=np.float64
+            )
+        lower, upper = self.model.position_lower[columns], self.model.position_upper[columns]
+        beyond = np.flatnonzero((middle > upper + BEYOND_LIMIT) | (middle < lower - BEYOND_LIMIT))
+        if len(beyond):
+            names = [
+                f'{self.model.joint_names[columns[k]]} (at {middle[k]:.3g}, from {lower[k]:.3g} '
+                f'to {upper[k]:.3g})'
+                for k in beyond
+            ]
+            self.findings.append(
+                Finding(
+                    'odd',
+                    f'Joints are beyond their limits: {told(names)}.',
+                    'Are their positions in degrees instead of radians, or their zeros others '
+                    "than the URDF's?",
+                )
+            )
+
+    def _frame_ids(self) -> dict[str, str | None]:
+        """Topic as in the robot file → its frame_id, for the sensors whose frame is needed."""
+        robot = self.topics.robot
+        sensors: list[tuple[str, str, Any]] = [('imu', 'imu', robot.imu)]
+        for k, accelerometer in enumerate(robot.accelerometers):
+            sensors.append((f'accelerometers[{k}]', f'accelerometers[{k}]', accelerometer))
+        for foot in robot.feet:
+            if foot.wrench is not None:
+                sensors.append((f'feet[{foot.name}]', f'feet[{foot.name}].wrench', foot.wrench))
+        ids: dict[str, str | None] = {}
+        for signal, key, sensor in sensors:
+            frames = sorted(self.topics.uses[signal].frame_ids)
+            if len(frames) > 1 and sensor.frame is None:
+                raise ReplayError(
+                    f"The messages of '{self.topics.uses[signal].topic}' name several frames "
+                    f'({", ".join(map(repr, frames))}): two publishers on one topic? State the '
+                    f'right one as {key}.frame in the robot file.'
+                )
+            ids[sensor.topic] = frames[0] if frames else None
+        return ids
+
+    def _learn_imu(self, imus: list[Any]) -> Array:
+        """Refuse an IMU whose signals cannot be right; find out if its orientation is one.
+
+        Returns:
+            (3,) median specific force in root axes [m/s²].
+        """
+        (oriented,) = _joined(imus, 'has_orientation')
+        rows = oriented if oriented.any() else ~oriented
+        stamps, omega, force, orientation = (
+            values[rows]
+            for values in _joined(
+                imus, 'stamps', 'angular_velocity', 'linear_acceleration', 'orientations'
+            )
+        )
+        credible = ~too_large(force, LARGEST_ACCELERATION)
+        robot = self.topics.robot
+        verdict = check_imu(
+            stamps[credible],
+            omega[credible],
+            force[credible],
+            orientation[credible] if oriented.any() else None,
+            robot.imu.gravity_removed,
+            robot.gravity,
+        )
+        self.oriented = verdict.oriented
+        self.findings += [Finding('odd', remark) for remark in verdict.remarks]
+        position = self.topics.uses.get('position')
+        if position is not None and position.msgtype == POINT and not verdict.oriented:
+            self.topics.missing.append(
+                'Neither the IMU nor the position tells the orientation of the root; without it '
+                'there is no IR-MD and no pose in the world.'
+            )
+        median: Array = self.rig.imu.R @ np.nanmedian(force[credible], axis=0)
+        return median
+
+    def _check_accelerometer(self, k: int, messages: list[Any], force: Array) -> None:
+        robot, mount = self.topics.robot, self.rig.accelerometers[k]
+        if robot.imu.gravity_removed:
+            return
+        (readings,) = _joined(messages, 'linear_acceleration')
+        readings = readings[:, list(mount.axes)]
+        expected = (mount.R.T @ force)[list(mount.axes)]
+        topic = self.topics.uses[f'accelerometers[{k}]'].topic
+        remark = check_accelerometer(topic, readings, expected, robot.gravity)
+        if remark:
+            self.findings.append(
+                Finding(
+                    'odd', remark, f'Is accelerometers[{k}].frame the link whose axes it reads?'
+                )
+            )
+
+
+def told(names: Iterable[str]) -> str:
+    """The first few of some names and how many more there are."""
+    listed = list(names)
+    more = len(listed) - _TOLD
+    if more > 0:
+        listed = [*listed[:_TOLD], f'{more} more']
+    return ', '.join(listed) or 'nothing'
+
+
+def _joined(parts: list[Any], *attributes: str) -> list[Any]:
+    """Join the arrays of batches, attribute by attribute."""
+    return [np.concatenate([getattr(part, name) for part in parts]) for name in attributes]
+
+
+def _median(values: Array) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float('nan')

@@ -1,0 +1,159 @@
+"""A recorded topic that is in use, and what was seen of it."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.bags.batch import Batch
+from izmp_dynamics.bags.messages import imu_batch, joint_state_batch, pose_batch, wrench_batch
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.replay.credible import Rows, count_faults, credible_stamps, stamp_faults
+
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+IMU = 'sensor_msgs/msg/Imu'
+WRENCH = 'geometry_msgs/msg/WrenchStamped'
+POINT = 'geometry_msgs/msg/PointStamped'
+POSITIONS = (
+    POINT,
+    'geometry_msgs/msg/PoseStamped',
+    'geometry_msgs/msg/PoseWithCovarianceStamped',
+    'nav_msgs/msg/Odometry',
+)
+
+_ENOUGH = 20
+"""Messages of a span from which on their rhythm is judged."""
+
+
+@dataclass
+class TopicUse:
+    """A recorded topic and what was seen of it.
+
+    Attributes:
+        signal: what it is in the robot file, e.g. 'imu' or 'feet[left]'.
+        topic: as recorded.
+        msgtype: ROS type.
+        count: messages read.
+        longest_gap: longest time between two stamps [s].
+        gap_at: the stamp at which it begins [ns].
+        first: oldest credible stamp [ns]; None before any.
+        newest: newest credible stamp [ns]; None before any.
+        steps: median time between stamps of each span [s].
+        delays: median time from stamp to arrival of each span [s].
+        rhythms: (spans in which the messages seem to come from two publishers, all that tell).
+        gated: reason → messages that were not used, before any evaluation.
+        frame_ids: frames seen in the headers.
+    """
+
+    signal: str
+    topic: str
+    msgtype: str
+    count: int = 0
+    longest_gap: float = 0.0
+    gap_at: int = 0
+    first: int | None = None
+    newest: int | None = None
+    steps: list[float] = field(default_factory=list)
+    delays: list[float] = field(default_factory=list)
+    rhythms: tuple[int, int] = (0, 0)
+    gated: Counter[str] = field(default_factory=Counter)
+    frame_ids: set[str] = field(default_factory=set)
+
+    @property
+    def rate(self) -> float:
+        """Median rate of the stamps [Hz]; 0 if unknown."""
+        return 1.0 / float(np.median(self.steps)) if self.steps else 0.0
+
+    @property
+    def delay(self) -> float:
+        """Median time from stamp to arrival [s]; NaN if unknown."""
+        return float(np.median(self.delays)) if self.delays else float('nan')
+
+    @property
+    def alternates(self) -> bool:
+        """Whether the messages seem to come from two publishers in turn."""
+        alternating, spans = self.rhythms
+        return 2 * alternating > spans
+
+    def read(self, batch: Batch, joint_names: Sequence[str]) -> Any:
+        """Read the topic's messages of a span and take note of them.
+
+        Args:
+            batch: of the span.
+            joint_names: wanted joints, for joint states.
+
+        Returns:
+            The messages whose stamps may be true, as the batch of `bags.messages` that belongs
+            to the type.
+        """
+        messages = batch[self.topic]
+        if self.msgtype == JOINT_STATE:
+            read: Any = joint_state_batch(messages, joint_names)
+        else:
+            read = {IMU: imu_batch, WRENCH: wrench_batch}.get(self.msgtype, pose_batch)(messages)
+        self.count += len(messages)
+        self.frame_ids.update(read.frame_ids)
+        if read.broken:
+            self.gated[f'cannot be read: {read.fault}'] += read.broken
+        self.gated += count_faults(stamp_faults(read.stamps))
+        read = _rows(read, credible_stamps(read.stamps))
+        if len(read):
+            self.delays.append(float(np.median(read.received - read.stamps)) / NANOSECONDS)
+            self._see_stamps(np.sort(read.stamps))
+        return read
+
+    def hear(self, stamps: Stamps, values: Array) -> None:
+        """Judge the rhythm of messages that belong together, in the order of arrival."""
+        if len(stamps) >= _ENOUGH:
+            alternating, spans = self.rhythms
+            two = bool(steps_alternate(stamps) or values_alternate(values))
+            self.rhythms = (alternating + two, spans + 1)
+
+    def _see_stamps(self, known: Stamps) -> None:
+        joined = known
+        if self.newest is not None and known[-1] > self.newest:  # the clock was not set back
+            joined = np.sort(np.append(self.newest, known))
+        steps = np.diff(joined) / NANOSECONDS
+        if (steps > 0).any():
+            self.steps.append(float(np.median(steps[steps > 0])))
+            longest = int(np.argmax(steps))
+            if steps[longest] > self.longest_gap:
+                self.longest_gap, self.gap_at = float(steps[longest]), int(joined[longest])
+        first, newest = int(known[0]), int(known[-1])
+        self.first = first if self.first is None else min(self.first, first)
+        self.newest = newest if self.newest is None else max(self.newest, newest)
+
+
+def _rows(read: Any, rows: Rows) -> Any:
+    """Return some messages of a batch."""
+    if rows.all():
+        return read
+    arrays = {
+        name: value[rows] for name, value in vars(read).items() if isinstance(value, np.ndarray)
+    }
+    return dataclasses.replace(read, **arrays)
+
+
+def steps_alternate(stamps: Stamps) -> bool:
+    """Tell whether the time between messages is long and short in turn.
+
+    One publisher with a coarse clock may alternate between 2 and 3 ms or 1 and 2 ms, so the long
+    step must be 2.5 times the short one.
+    """
+    steps = np.diff(np.sort(stamps))
+    even, odd = np.median(steps[::2]), np.median(steps[1::2])
+    pairs = steps[1:] + steps[:-1]
+    unsteady = np.median(np.abs(pairs - np.median(pairs)))
+    return bool(max(even, odd) > 2.5 * min(even, odd) and unsteady < 0.1 * abs(even - odd))
+
+
+def values_alternate(values: Array) -> bool:
+    """Tell whether a column of values (T, m) jumps to and fro, each second one smooth."""
+    if len(values) < 3:
+        return False
+    single = np.median(np.abs(values[1:] - values[:-1]), axis=0)
+    double = np.median(np.abs(values[2:] - values[:-2]), axis=0)
+    return bool(np.any((single > 5.0 * double) & (single > 1e-6)))

@@ -1,0 +1,197 @@
+"""Which topics of a bag are the signals of a robot; what is not there is done without."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.replay.topic_use import IMU, JOINT_STATE, POSITIONS, WRENCH, TopicUse
+
+_REQUIRED = ('joints', 'imu')
+
+
+class SignalTopics:
+    """The recorded topics of a robot's signals.
+
+    Args:
+        bag: open reader.
+        robot: robot file.
+
+    Attributes:
+        bag: the reader.
+        robot: robot file without the sensors that were not recorded.
+        uses: signal → topic.
+        missing: what is not there, one sentence each.
+
+    Raises:
+        ReplayError: if joints or IMU are not there, or a topic has another type.
+    """
+
+    def __init__(self, bag: BagReader, robot: RobotFile) -> None:
+        self.bag = bag
+        self.robot = robot
+        self.uses: dict[str, TopicUse] = {}
+        self.missing: list[str] = []
+        absent = {
+            signal: self._absence(wanted)
+            for signal, wanted, types in _signals(robot)
+            if not self._find(signal, wanted, types)
+        }
+        for signal, wanted, types in _signals(robot):
+            if signal in absent and signal in _REQUIRED:
+                self._fail(signal, wanted, types, absent[signal])
+        for signal, why in absent.items():
+            self._do_without(signal, why)
+        self.missing += [_normal_only(foot) for foot in self.robot.feet if _is_normal_only(foot)]
+
+    @property
+    def names(self) -> list[str]:
+        """The recorded topics in use, each once."""
+        return list(dict.fromkeys(use.topic for use in self.uses.values()))
+
+    def forget(self) -> None:
+        """Forget what was seen of the topics."""
+        for signal, use in self.uses.items():
+            self.uses[signal] = TopicUse(signal, use.topic, use.msgtype)
+
+    def leave_out_silent(self) -> None:
+        """Do without the sensors that have fewer than two messages with a stamp.
+
+        Raises:
+            ReplayError: if joints or IMU are among them.
+        """
+        for use in [use for use in self.uses.values() if not use.steps]:
+            if use.signal in _REQUIRED:
+                raise ReplayError(f'{use.signal}: {_silence(use)}.')
+            self._do_without(use.signal, _silence(use))
+
+    def _find(self, signal: str, wanted: str, types: tuple[str, ...]) -> bool:
+        name = resolve_topic(wanted, self.bag.topics)
+        if name is None:
+            return False
+        msgtype = self.bag.topics[name].msgtype
+        if msgtype not in types:
+            raise ReplayError(
+                f"{signal}: topic '{name}' has the type {msgtype}; valid: {', '.join(types)}."
+            )
+        if not self.bag.topics[name].count:
+            return False
+        self.bag.decoder(name)
+        self.uses[signal] = TopicUse(signal, name, msgtype)
+        return True
+
+    def _absence(self, wanted: str) -> str:
+        name = resolve_topic(wanted, self.bag.topics)
+        if name is not None:
+            return f"topic '{name}' holds no messages"
+        alike = _ending(wanted, self.bag.topics)
+        if alike:
+            return f"topic '{wanted}' may be any of {', '.join(alike)}"
+        return f"topic '{wanted}' is not in the bag"
+
+    def _fail(self, signal: str, wanted: str, types: tuple[str, ...], why: str) -> NoReturn:
+        """Refuse the bag, and say which topics it might be."""
+        if _ending(wanted, self.bag.topics):
+            remedy = f'state the one that is meant, with its namespace, under {_key(signal)}'
+        else:
+            there = [
+                topic.name
+                for topic in self.bag.topics.values()
+                if topic.msgtype in types and topic.count
+            ]
+            remedy = f'set {_key(signal)} to a topic of type {types[0]}'
+            remedy += f'; there: {", ".join(there)}' if there else ' and record it; there is none'
+        raise ReplayError(f'{signal}: {why}; {remedy}.')
+
+    def _do_without(self, signal: str, why: str) -> None:
+        """Take a sensor out of the robot; one accelerometer alone takes all with it."""
+        self.uses.pop(signal, None)
+        kind = signal.partition('[')[0]
+        if kind == 'position':
+            self.robot = dataclasses.replace(self.robot, position=None)
+            lost = 'there is no IR-MD and no pose in the world'
+        elif kind == 'feet':
+            feet = tuple(_without_wrench(foot, signal) for foot in self.robot.feet)
+            self.robot = dataclasses.replace(self.robot, feet=feet)
+            lost = 'there is no measured CoP'
+        else:
+            if self.robot.angular_acceleration.method == 'accelerometers':
+                raise ReplayError(
+                    f'{signal}: {why}; record it, take it out of the robot file, or set '
+                    'angular_acceleration.method to gyro.'
+                )
+            for k in range(len(self.robot.accelerometers)):
+                self.uses.pop(f'accelerometers[{k}]', None)
+            self.robot = dataclasses.replace(self.robot, accelerometers=())
+            lost = "the angular acceleration is the gyroscope's difference quotient"
+        self.missing.append(f'{signal}: {why}; without it {lost}.')
+
+
+def resolve_topic(wanted: str, topics: Iterable[str]) -> str | None:
+    """Find a topic by the name in the robot file, in whatever namespace it was recorded.
+
+    Args:
+        wanted: name in the robot file, with or without a slash in front.
+        topics: recorded names.
+
+    Returns:
+        The topic of exactly that name, else the only one that ends in it, else None.
+    """
+    if f'/{wanted.lstrip("/")}' in topics:
+        return f'/{wanted.lstrip("/")}'
+    ending = _ending(wanted, topics)
+    return ending[0] if len(ending) == 1 else None
+
+
+def _ending(wanted: str, topics: Iterable[str]) -> list[str]:
+    return [topic for topic in topics if topic.endswith(f'/{wanted.lstrip("/")}')]
+
+
+def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Signal, topic as in the robot file, valid types."""
+    yield 'joints', robot.joints.topic, (JOINT_STATE,)
+    yield 'imu', robot.imu.topic, (IMU,)
+    if robot.position is not None:
+        yield 'position', robot.position.topic, POSITIONS
+    for k, sensor in enumerate(robot.accelerometers):
+        yield f'accelerometers[{k}]', sensor.topic, (IMU,)
+    for foot in robot.feet:
+        if foot.wrench is not None:
+            yield f'feet[{foot.name}]', foot.wrench.topic, (WRENCH,)
+
+
+def _key(signal: str) -> str:
+    return f'{signal}.topic in the robot file'
+
+
+def _without_wrench(foot: Foot, signal: str) -> Foot:
+    if signal != f'feet[{foot.name}]':
+        return foot
+    return dataclasses.replace(foot, wrench=None)
+
+
+def _is_normal_only(foot: Foot) -> bool:
+    return foot.wrench is not None and foot.wrench.normal_only
+
+
+def _normal_only(foot: Foot) -> str:
+    return (
+        f"Foot '{foot.name}' measures its normal force only, taken to act at the sensor frame's "
+        'origin: the CoP tells how the feet share the load, not where on the sole it acts.'
+    )
+
+
+def _silence(use: TopicUse) -> str:
+    """Why a topic with messages says nothing."""
+    if use.gated:
+        reason, number = use.gated.most_common(1)[0]
+        return (
+            f"the {use.count} messages of topic '{use.topic}' cannot be used ({number} times: "
+            f'{reason.rstrip(".")})'
+        )
+    return (
+        f"topic '{use.topic}' holds {use.count} message{'s'[: use.count != 1]}, but at least two "
+        'with different stamps are needed'
+    )
