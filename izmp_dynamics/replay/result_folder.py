@@ -4,13 +4,15 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from izmp_dynamics.errors import ReplayError
 
 MARK = 'report.json'
 """A folder with this file is one of ours and may be replaced when told so."""
+
+_RESULTS = {MARK, 'report.html', 'bag'}
 
 
 @contextmanager
@@ -27,22 +29,43 @@ def result_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
     Raises:
         ReplayError: if the place is taken or cannot be written to.
     """
-    folder = folder.absolute()
+    folder = Path(os.path.realpath(folder))
     _check(folder, overwrite)
     partial = folder.with_name(f'.{folder.name}.partial-{uuid.uuid4().hex[:8]}')
+    made = [parent for parent in partial.parents if not parent.exists()]
     try:
-        partial.mkdir(parents=True)
-    except OSError as error:
-        raise ReplayError(f"Cannot write to '{folder.parent}': {error.strerror}.") from error
-    try:
+        with _writing(folder):
+            partial.mkdir(parents=True)
         yield partial
-        _publish(partial, folder)
+        with _writing(folder):
+            _publish(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        if not folder.exists():
+            _remove_empty(made)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ReplayError(
+            f"The results cannot be written to '{folder}': {error.strerror or error}."
+        ) from error
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders, the innermost first, that were made for results that did not come."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _check(folder: Path, overwrite: bool) -> None:
-    if not folder.name or not (folder.exists() or folder.is_symlink()):
+    if not folder.name:
+        raise ReplayError(f"'{folder}' cannot be a folder of results; name one.")
+    if not os.path.lexists(folder):
         return
     if folder.is_dir() and not any(folder.iterdir()):
         return
@@ -53,14 +76,24 @@ def _check(folder: Path, overwrite: bool) -> None:
             f"'{folder}' is not the result of a replay (it has no {MARK}), so --overwrite does "
             'not touch it; choose another place.'
         )
+    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in _RESULTS)
+    if foreign:
+        raise ReplayError(
+            f"'{folder}' holds '{foreign[0]}', which is no result of a replay, so --overwrite "
+            'does not touch it; choose another place, or move that away.'
+        )
 
 
 def _publish(partial: Path, folder: Path) -> None:
     """Put the complete results in place; an earlier result goes only now."""
-    previous = None
-    if folder.exists():
-        previous = folder.with_name(f'.{folder.name}.previous-{uuid.uuid4().hex[:8]}')
+    if not folder.exists():
+        os.replace(partial, folder)
+        return
+    previous = folder.with_name(f'.{folder.name}.previous-{uuid.uuid4().hex[:8]}')
+    try:
         os.replace(folder, previous)
-    os.replace(partial, folder)
-    if previous is not None:
+        os.replace(partial, folder)
+    finally:
+        if not folder.exists():
+            os.replace(previous, folder)
         shutil.rmtree(previous, ignore_errors=True)
