@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130: interrupted.
     """
     options = _parser().parse_args(arguments)
-    logging.basicConfig(format='izmp: %(message)s', level=logging.INFO)
+    logging.basicConfig(format='izmp: %(message)s', level=logging.INFO, handlers=[_ToStderr()])
     previous = signal.signal(signal.SIGTERM, _stop)
     try:
         status: int = options.run(options)
@@ -43,6 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         signal.signal(signal.SIGTERM, previous)
     return status
+
+
+class _ToStderr(logging.Handler):
+    """Writes to what standard error is at that moment: a progress bar puts itself in between."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,14 +9,11 @@ Compiling takes some seconds once per installation; the result is cached on disk
 """
 
 import functools
-import logging
-import time
-from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.conventions import Array, Indices, frozen
-from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.kernel import announced_compilation, inlined, kernel
 
 ROOT = 9
 """Entries of a packed state before q: φ (3) [m/s²], ω (3) [rad/s], ω̇ (3) [rad/s²]."""
@@ -162,7 +159,10 @@ def _start(state: Array, size: int, own: Array) -> None:
     """Set the root's work row: identity, no offset, the motion of the root."""
     own[:] = 0.0
     own[0] = own[4] = own[8] = 1.0
-    own[12 : 12 + size] = state[:size]
+    for k in range(
+        size
+    ):  # as `own[12:] = state` it would take numba three times as long to compile
+        own[12 + k] = state[k]
 
 
 @kernel
@@ -239,20 +239,14 @@ def momentum_batch(joints: Indices, bodies: Array, states: Array) -> Array:
 
 @functools.cache
 def compile_kernels() -> None:
-    """Compile all kernels now, or load them from the cache, and log it when it took compiling.
+    """Compile all kernels now, or load them from the cache.
 
     Without this the first call of each kernel would wait for the compiler.
     """
-    started = time.perf_counter()
     joints, bodies = frozen([[-1, 0, 0]], np.int64), frozen(np.zeros((1, 24)))
     state, work, out = np.zeros(ROOT), np.empty((1, WORK)), np.empty(9)
-    mr_ad(joints, bodies, state, work, out)
-    mr_ad_batch(joints, bodies, state[None])
-    momentum(joints, bodies, state[:6], work, out)
-    momentum_batch(joints, bodies, state[None, :6])
-    kernels: tuple[Any, ...] = (mr_ad, mr_ad_batch, momentum, momentum_batch)
-    if any(kernel.stats.cache_misses for kernel in kernels):
-        logging.getLogger(__name__).info(
-            'Compiled the dynamics kernels in %.1f s; they are cached for the next start.',
-            time.perf_counter() - started,
-        )
+    with announced_compilation():
+        mr_ad(joints, bodies, state, work, out)
+        mr_ad_batch(joints, bodies, state[None])
+        momentum(joints, bodies, state[:6], work, out)
+        momentum_batch(joints, bodies, state[None, :6])

@@ -1,4 +1,8 @@
-"""Numba kernels for the poses of bodies and frames; the arrays are those of `robot_model`."""
+"""Numba kernels for the poses of bodies and frames; the arrays are those of `robot_model`.
+
+They are written number by number: an assignment or a product of arrays would make numba compile
+three times as long, and the products of such small matrices slower.
+"""
 
 import numpy as np
 
@@ -17,8 +21,10 @@ def body_poses(joints: Indices, bodies: Array, q: Array, R: Array, p: Array) -> 
         R: (B, 3, 3) out: root_R_body.
         p: (B, 3) out: body origins in the root frame [m].
     """
-    R[0] = np.eye(3)
-    p[0] = 0.0
+    for row in range(3):
+        p[0, row] = 0.0
+        for k in range(3):
+            R[0, row, k] = 1.0 if row == k else 0.0
     for i in range(1, joints.shape[0]):
         parent = joints[i, 0]
         angle, travel = 0.0, 0.0
@@ -66,8 +72,11 @@ def frame_poses(
     out_p = np.empty((q.shape[0], 3))
     for t in range(q.shape[0]):
         body_poses(joints, bodies, q[t], R, p)
-        out_R[t] = R[body] @ frame_R
-        out_p[t] = p[body] + R[body] @ frame_p
+        for row in range(3):
+            a, b, c = R[body, row, 0], R[body, row, 1], R[body, row, 2]
+            out_p[t, row] = p[body, row] + a * frame_p[0] + b * frame_p[1] + c * frame_p[2]
+            for k in range(3):
+                out_R[t, row, k] = a * frame_R[0, k] + b * frame_R[1, k] + c * frame_R[2, k]
     return out_R, out_p
 
 
@@ -91,6 +100,9 @@ def centers_of_mass(joints: Indices, bodies: Array, q: Array) -> Array:
     for t in range(q.shape[0]):
         body_poses(joints, bodies, q[t], R, p)
         for i in range(count):
-            com[t] += bodies[i, 12] * p[i] + R[i] @ bodies[i, 13:16]
-        com[t] /= total
+            for row in range(3):
+                moment = bodies[i, 12] * p[i, row]
+                for k in range(3):
+                    moment += R[i, row, k] * bodies[i, 13 + k]
+                com[t, row] += moment / total
     return com

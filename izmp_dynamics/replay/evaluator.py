@@ -15,6 +15,7 @@ from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.kernel import announced_compilation
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.feet import FeetStage, FeetState
@@ -22,6 +23,7 @@ from izmp_dynamics.replay.joints import JointGroup, JointStage
 from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.replay.root import RootStage
 from izmp_dynamics.replay.signals import Signals
+from izmp_dynamics.replay.standstill import standstill
 from izmp_dynamics.replay.world import WorldStage, WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
@@ -95,12 +97,20 @@ class Evaluator:
         self.rig = rig
         robot = rig.robot
         self.conditioning = Conditioning(robot, periods)
-        self.joint_stage = JointStage(rig.model, robot, groups, self.conditioning, origin)
-        self.root_stage = RootStage(rig, self.conditioning)
-        self.world_stage = WorldStage(rig, self.conditioning)
-        self.feet_stage = FeetStage(rig, self.conditioning)
-        self.mr_ad = MrAd(rig.model)
-        self.ir_md = IrMd(rig.model, robot.gravity, robot.ir_md.difference)
+        with announced_compilation():
+            self.joint_stage = JointStage(rig.model, robot, groups, self.conditioning, origin)
+            self.root_stage = RootStage(rig, self.conditioning)
+            self.world_stage = WorldStage(rig, self.conditioning)
+            self.feet_stage = FeetStage(rig, self.conditioning)
+            self.mr_ad = MrAd(rig.model)
+            self.ir_md = IrMd(rig.model, robot.gravity, robot.ir_md.difference)
+            self._warm_up(groups, origin)
+
+    def _warm_up(self, groups: tuple[JointGroup, ...], origin: int) -> None:
+        """Run every stage, so that all kernels are compiled before the first sample."""
+        samples = 100 + round(4.0 * self.joint_stage.bus.tick / groups[0].period)
+        signals = standstill(self.rig, groups, origin, samples)
+        self.evaluate(signals, Counts(origin, int(signals.imu.stamps[-1])))
 
     @property
     def context(self) -> float:

@@ -1,0 +1,69 @@
+"""What is said when kernels are compiled."""
+
+import logging
+
+import pytest
+from numba import njit
+
+from izmp_dynamics.kernel import announced_compilation
+
+
+def fresh_kernel():
+    """A function that numba has not compiled and will not find in a cache."""
+
+    @njit
+    def double(x):
+        return x + x
+
+    return double
+
+
+@pytest.fixture
+def said(caplog):
+    caplog.set_level(logging.INFO, logger='izmp_dynamics.kernel')
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+def test_compiling_is_announced_before_and_after(said):
+    first, second = fresh_kernel(), fresh_kernel()
+    with announced_compilation():
+        assert said() == []
+        assert first(2) == 4
+        (before,) = said()
+        assert 'once per installation' in before
+        assert second(3) == 6
+        assert said() == [before]
+    _, after = said()
+    assert after.startswith('Compiled in ')
+
+
+def test_nothing_is_said_about_compiled_kernels(said):
+    double = fresh_kernel()
+    double(1)
+    with announced_compilation():
+        assert double(2) == 4
+    assert said() == []
+
+
+def test_an_inner_announcement_is_silent(said):
+    with announced_compilation():
+        with announced_compilation():
+            fresh_kernel()(1)
+        fresh_kernel()(1)
+        assert len(said()) == 1
+    assert len(said()) == 2
+
+
+def compile_and_fail():
+    with announced_compilation():
+        fresh_kernel()(1)
+        raise ValueError('stop')
+
+
+def test_after_an_error_the_next_block_speaks_again(said):
+    with pytest.raises(ValueError, match='stop'):
+        compile_and_fail()
+    before = len(said())
+    with announced_compilation():
+        fresh_kernel()(1)
+    assert len(said()) == before + 2

@@ -1,0 +1,59 @@
+"""No first sample waits for the compiler: making an evaluator runs all kernels once."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import dataclasses, gc, sys
+from numba.core.dispatcher import Dispatcher
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.run import evaluated_windows
+
+def ready():
+    return {
+        (kernel.py_func.__module__, kernel.py_func.__qualname__, signature)
+        for kernel in gc.get_objects() if isinstance(kernel, Dispatcher)
+        for signature in kernel.signatures
+    }
+
+bag_path, robot_path, acd, angular, ir_md = sys.argv[1:]
+robot = load_robot_file(robot_path)
+robot = dataclasses.replace(
+    robot,
+    acd=dataclasses.replace(robot.acd, method=acd),
+    angular_acceleration=dataclasses.replace(robot.angular_acceleration, method=angular),
+    ir_md=dataclasses.replace(robot.ir_md, difference=ir_md),
+)
+with BagReader(bag_path) as bag:
+    recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+    evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
+    before = ready()
+    for results, _ in evaluated_windows(recording, evaluator, lambda fraction: None):
+        assert len(results.stamps)
+    assert before
+    print(sorted(ready() - before))
+"""
+
+
+@pytest.mark.parametrize(
+    'methods',
+    [
+        ('central', 'accelerometers', 'central'),
+        ('savitzky_golay', 'gyro', 'central'),
+        ('paper', 'gyro', 'paper'),
+    ],
+)
+def test_the_log_needs_no_kernel_that_is_not_ready(sway, biped31, methods):
+    _, bag = sway
+    command = [sys.executable, '-c', PROGRAM, str(bag), str(biped31.path), *methods]
+    root = Path(__file__).parents[1]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == '[]'
