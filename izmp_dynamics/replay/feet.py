@@ -52,11 +52,27 @@ class FeetStage:
             streams: (T, 6) force [N] and moment [N·m] of each foot's sensor in its frame.
             counts: takes what was gated.
         """
+        measured = tuple(
+            self._measured(foot, joints, stream, counts) if foot.sensor is not None else None
+            for foot, stream in zip(self.rig.feet, streams, strict=True)
+        )
+        return self.place(joints, root, measured)
+
+    def place(
+        self, joints: JointKinematics, root: RootState, measured: tuple[Array | None, ...]
+    ) -> FeetState:
+        """Do as `evaluate`, from wrenches that belong to the instants already.
+
+        Args:
+            joints: at K instants.
+            root: at the same instants.
+            measured: (K, 6) of each foot's sensor in its frame, NaN where unknown; None without.
+        """
         soles, wrenches = [], []
-        for foot, below, stream in zip(self.rig.feet, self.below, streams, strict=True):
+        for foot, below, values in zip(self.rig.feet, self.below, measured, strict=True):
             wrench = None
-            if foot.sensor is not None:
-                wrench = self._wrench(foot, below, joints, root, stream, counts)
+            if values is not None:
+                wrench = self._wrench(foot, below, joints, root, values)
                 wrenches.append(wrench)
             soles.append(self._sole(foot, joints.positions, wrench))
         complete = bool(wrenches) and len(wrenches) == len(soles)
@@ -67,20 +83,23 @@ class FeetStage:
             else None,
         )
 
+    def _measured(
+        self, foot: FootRig, joints: JointKinematics, stream: Stream, counts: Counts
+    ) -> Array:
+        signal = f'feet[{foot.name}]'
+        usable = self.conditioning.usable(signal, stream, counts)
+        return self.conditioning.at(joints.stamps, signal, usable, counts).values
+
     def _wrench(
         self,
         foot: FootRig,
         below: MrAd | None,
         joints: JointKinematics,
         root: RootState,
-        stream: Stream,
-        counts: Counts,
+        values: Array,
     ) -> ContactWrench:
         """Bring a sensor's wrench to the root frame and add what the mass below it takes."""
-        signal = f'feet[{foot.name}]'
-        usable = self.conditioning.usable(signal, stream, counts)
-        paired = self.conditioning.at(joints.stamps, signal, usable, counts)
-        measured = foot.sign * paired.values
+        measured = foot.sign * values
         if foot.normal_only:
             measured = measured * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         R, p = self.rig.model.frame_pose(foot.sensor or foot.sole, joints.positions)
