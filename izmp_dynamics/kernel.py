@@ -18,16 +18,26 @@ from numba.core import event
 Function = TypeVar('Function', bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
+_cached = 'cached for the next start'
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` with numba; its types stay visible to the type checker."""
-    return cast(Function, njit(cache=True, error_model='numpy')(function))
+    return cast(Function, _compiled(function))
 
 
 def inlined(function: Function) -> Function:
     """Compile a small function into its callers; a call would cost more than its arithmetic."""
-    return cast(Function, njit(cache=True, error_model='numpy', inline='always')(function))
+    return cast(Function, _compiled(function, inline='always'))
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    global _cached
+    try:
+        return njit(cache=True, error_model='numpy', **options)(function)
+    except RuntimeError:  # no folder for the cache: neither the installation's nor the user's
+        _cached = 'not cached: set NUMBA_CACHE_DIR to a folder that can be written to'
+        return njit(error_model='numpy', **options)(function)
 
 
 @contextmanager
@@ -48,7 +58,7 @@ def announced_compilation() -> Iterator[None]:
         _Announcer.active = False
     if announcer.started is not None:
         seconds = time.perf_counter() - announcer.started
-        _log.info('Compiled in %.1f s; they are cached for the next start.', seconds)
+        _log.info('Compiled in %.1f s, %s.', seconds, _cached)
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]

@@ -5,6 +5,7 @@ import logging
 import pytest
 from numba import njit
 
+from izmp_dynamics import kernel
 from izmp_dynamics.kernel import announced_compilation
 
 
@@ -67,3 +68,13 @@ def test_after_an_error_the_next_block_speaks_again(said):
     with announced_compilation():
         fresh_kernel()(1)
     assert len(said()) == before + 2
+
+
+def test_without_a_folder_for_the_cache_kernels_run_all_the_same(said, monkeypatch):
+    monkeypatch.setattr(kernel, '_cached', kernel._cached)
+    place = {}
+    exec('def double(x):\n    return x + x', place)  # numba finds no file to put the cache beside
+    double = kernel.kernel(place['double'])
+    with announced_compilation():
+        assert double(2) == 4
+    assert 'set NUMBA_CACHE_DIR' in said()[-1]
