@@ -14,6 +14,13 @@ from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.experiments.noise_propagation import (
+    array_covariance,
+    gyro_covariance,
+    ir_md_covariance,
+    mr_ad_covariance,
+    zmp_covariance,
+)
 from izmp_dynamics.experiments.root_sensors import Densities, RootSensors
 from izmp_dynamics.experiments.setups import Setup
 from izmp_dynamics.experiments.trial import Trial
@@ -176,6 +183,76 @@ class Bench:
             root = self.root_state(trial, setup, samples, noise, seed)
             wrench = self.mr_ad_wrench(root, self.joints(trial, setup, samples))
         return samples.rows, self.point(wrench, ground, samples.rows)
+
+    def izmp_covariance(
+        self, trial: Trial, ground: Ground, setup: Setup, noise: Densities, phase: int = 0
+    ) -> Array:
+        """Predict the covariance (K, 3, 3) of the IZMP in nif [m²] from the noise densities."""
+        samples = Samples.of(trial, setup, phase)
+        rows = samples.rows
+        if setup.method == 'ir_md':
+            wrench = self.ir_md_wrench(trial, setup, samples, None, 0)
+            spread = self._ir_md_covariance(trial, setup, samples, noise)
+        else:
+            root = self.root_state(trial, setup, samples, None, 0)
+            joints = self.joints(trial, setup, samples)
+            wrench = self.mr_ad_wrench(root, joints)
+            spread = self._mr_ad_covariance(root, joints, setup, noise)
+        plane = ground.plane
+        in_root = zmp_covariance(wrench, spread, plane.normal[rows], plane.point[rows])
+        R = ground.nif_R_root[rows]
+        in_nif: Array = R @ in_root @ np.swapaxes(R, 1, 2)
+        return in_nif
+
+    def _mr_ad_covariance(
+        self, root: RootState, joints: JointState, setup: Setup, noise: Densities
+    ) -> Array:
+        force = noise.accelerometer_sigma(setup.actuator)
+        gyro = noise.gyroscope_sigma(setup.actuator)
+        omega = root.angular_velocity
+        if setup.angular_acceleration == 'accelerometers':
+            spread = array_covariance(self.sensors.array, omega, force, gyro)
+        else:
+            h = setup.differenced_over
+            weights = (
+                (-0.5 / h, 0.0, 0.5 / h)
+                if setup.convention == 'aligned'
+                else (-1.0 / h, 1.0 / h, 0.0)
+            )
+            arm = self.sensors.imu.p_sensor_in_root
+            spread = gyro_covariance(arm, omega, weights, force, gyro)
+        return mr_ad_covariance(
+            self.mr_ad,
+            root.proper_acceleration,
+            omega,
+            root.angular_acceleration,
+            joints.q,
+            joints.qd,
+            joints.qdd,
+            spread,
+        )
+
+    def _ir_md_covariance(
+        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities
+    ) -> Array:
+        rows = samples.rows
+        stride = trial.stride(1.0 / setup.differenced_over)
+        aligned = setup.convention == 'aligned'
+        before = np.maximum(rows - stride, 0)
+        after = np.minimum(rows + stride, len(trial) - 1) if aligned else rows
+        com = [
+            trial.position[r]
+            + np.einsum('tij,tj->ti', trial.rotation[r], self.model.com(trial.q[r]))
+            for r in (before, after)
+        ]
+        return ir_md_covariance(
+            self.model.total_mass,
+            (com[0], com[1]),
+            trial.rotation[rows],
+            trial.position[rows],
+            setup.differenced_over * (2.0 if aligned else 1.0),
+            noise.accelerometer_sigma(setup.actuator),
+        )
 
     def joints(self, trial: Trial, setup: Setup, samples: Samples) -> JointState:
         """ACD at the actuator rate; the bus sees every n-th result."""
