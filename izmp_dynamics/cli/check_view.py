@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from izmp_dynamics.bags.batch import Topic
 from izmp_dynamics.replay.check import CheckResult
+from izmp_dynamics.replay.counts import INTERPOLATED
 from izmp_dynamics.stability.evaluation import SignalHealth
 
 _STYLES = {'error': 'red', 'odd': 'yellow', 'note': 'dim'}
@@ -32,11 +34,11 @@ def show_result(console: Console, result: CheckResult) -> None:
 
 
 def _signals(signals: Sequence[SignalHealth]) -> Table:
-    table = Table(title='Signals in use', title_justify='left')
+    table = Table(title='Signals in use', title_justify='left', box=box.SIMPLE)
     for heading in ('topic', 'used as'):
         table.add_column(heading, overflow='fold')
-    for heading in ('messages', 'rate [Hz]', 'longest gap [ms]', 'gated'):
-        table.add_column(heading, justify='right')
+    for heading in ('messages', 'rate [Hz]', 'gap [ms]', 'gated'):
+        table.add_column(heading, justify='right', no_wrap=True)
     for signal in signals:
         table.add_row(
             Text(signal.topic),
@@ -44,13 +46,13 @@ def _signals(signals: Sequence[SignalHealth]) -> Table:
             str(signal.count),
             f'{signal.rate:.1f}',
             f'{1e3 * signal.longest_gap:.1f}',
-            str(sum(signal.gated.values())),
+            str(sum(signal.gated.values()) - signal.gated.get(INTERPOLATED, 0)),
         )
     return table
 
 
 def _topics(topics: Sequence[Topic]) -> Table:
-    table = Table(title='Topics in the bag', title_justify='left')
+    table = Table(title='Topics in the bag', title_justify='left', box=box.SIMPLE)
     for heading in ('topic', 'type', 'messages'):
         table.add_column(
             heading, overflow='fold', justify='right' if heading == 'messages' else 'left'

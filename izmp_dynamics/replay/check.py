@@ -7,7 +7,6 @@ turned IMU, a force sensor of the other sign) show only in the numbers that come
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -17,7 +16,10 @@ from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.counts import INTERPOLATED, PER_INSTANT
 from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.run import Progress, evaluated_windows
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
@@ -30,22 +32,6 @@ TILT_TOLERANCE = 10.0
 
 GATED_SHARE = 0.01
 """Share of a signal's samples that may be gated without a remark [-]."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One finding.
-
-    Attributes:
-        severity: 'error' prevents the evaluation; 'odd' lets one doubt the result; 'note'
-            explains what will not be computed.
-        message: what it is.
-        remedy: what helps; empty if the message says it.
-    """
-
-    severity: Literal['error', 'odd', 'note']
-    message: str
-    remedy: str = ''
 
 
 @dataclass(frozen=True)
@@ -89,8 +75,9 @@ def check(
         try:
             recording = Recording(bag, robot, model)
             findings += [Finding('note', sentence) for sentence in recording.missing]
-            evaluation = _evaluate(recording, progress)
+            evaluation, warnings = _evaluate(recording, progress)
             signals = evaluation.health
+            findings += [Finding('odd', warning) for warning in warnings]
             findings += judge(evaluation, recording)
         except IzmpError as error:
             findings.append(Finding('error', str(error)))
@@ -102,21 +89,23 @@ def check(
     return CheckResult(topics, signals, tuple(findings))
 
 
-def _evaluate(recording: Recording, progress: Progress) -> Evaluation:
+def _evaluate(recording: Recording, progress: Progress) -> tuple[Evaluation, tuple[str, ...]]:
     evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
     collector = Collector(recording)
     for results, counts in evaluated_windows(recording, evaluator, progress):
         collector.add(results, counts)
-    return collector.evaluation({}, (), {})
+    return collector.evaluation({}, (), (), {}), evaluator.root_stage.warnings
 
 
 def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
-    """Find what is odd about the numbers that came out."""
+    """Find what is odd about the signals and about the numbers that came out."""
+    yield from signal_findings(recording)
     yield from _judge_health(evaluation)
-    yield from _judge_joints(recording)
+    nothing = nothing_came_out(recording, evaluation)
+    if nothing:
+        yield Finding('error', nothing)
     mr_ad = evaluation.tracks.get('mr_ad')
     if mr_ad is None:
-        yield Finding('error', 'At no instant were all signals of MR-AD there (see the table).')
         return
     yield from _judge_force(mr_ad.wrench[:, :3], evaluation)
     yield from _judge_feet(evaluation)
@@ -125,27 +114,17 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
 def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
     for signal in evaluation.health:
         for reason, number in signal.gated.items():
-            share = number / max(signal.count, 1)
-            if share > GATED_SHARE:
-                yield Finding('odd', f'{signal.topic}: {reason} ({number} times, {share:.0%}).')
-
-
-def _judge_joints(recording: Recording) -> Iterator[Finding]:
-    stated = recording.robot.rates.actuator
-    rate = recording.uses['joints'].rate
-    if stated is not None and abs(rate / stated - 1.0) > 0.1:
-        yield Finding(
-            'odd',
-            f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz.',
-            'Correct rates.actuator, or leave it out.',
-        )
-    for use in recording.uses.values():
-        if len(use.frame_ids) > 1:
-            yield Finding(
-                'odd',
-                f'{use.topic} names several frames: {", ".join(sorted(use.frame_ids))}.',
-                'Two publishers on one topic? The frame of the robot file is used.',
-            )
+            of = len(evaluation.stamps) if reason in PER_INSTANT else signal.count
+            if number <= GATED_SHARE * of:
+                continue
+            if reason == INTERPOLATED:
+                yield Finding(
+                    'note',
+                    f'{signal.topic} is interpolated at {number} of {of} instants: its stamps '
+                    'are not those of the joints.',
+                )
+            else:
+                yield Finding('odd', f'{signal.topic}: {reason} ({number} of {of}).')
 
 
 def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]:
@@ -188,7 +167,7 @@ def _judge_feet(evaluation: Evaluation) -> Iterator[Finding]:
                 f'The feet measure {total:.1f} N on average, the weight is {weight:.1f} N.',
                 "Sensor offsets, the mass below the sensors (wrench.below), or the URDF's masses.",
             )
-    if not any(foot.loaded.any() for foot in evaluation.feet):
+    if evaluation.feet and not any(foot.loaded.any() for foot in evaluation.feet):
         yield Finding(
             'odd',
             'No foot ever carries load.',

@@ -1,7 +1,7 @@
 """Collects the evaluated spans of a log into the one value that the report is made of."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -54,13 +54,18 @@ class Collector:
             put[f'loaded{k}'].append(results.loaded[:, k])
 
     def evaluation(
-        self, hashes: Mapping[str, str], missing: tuple[str, ...], stages: Mapping[str, str]
+        self,
+        hashes: Mapping[str, str],
+        missing: Sequence[str],
+        notes: Sequence[str],
+        stages: Mapping[str, str],
     ) -> Evaluation:
         """Join everything; the collector is empty afterwards.
 
         Args:
             hashes: SHA-256 of the inputs by name.
             missing: what could not be evaluated, one sentence each.
+            notes: what is odd about the inputs, one sentence each.
             stages: further parameters that the evaluation chose, by name.
         """
         model, robot = self.recording.model, self.recording.robot
@@ -92,7 +97,8 @@ class Collector:
             ),
             world_p_root=world_p if located else None,
             world_R_root=world_R if located else None,
-            missing=missing,
+            missing=tuple(missing),
+            notes=tuple(notes),
             health=self._health(),
             parameters=flatten(robot) | dict(stages),
             hashes=dict(hashes),

@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.errors import SensingError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.counts import INTERPOLATED, NO_SAMPLE, Counts
 from izmp_dynamics.replay.pairing import Paired, pair
 from izmp_dynamics.replay.signals import Stream
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
     from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
+
+_LONGEST_REACH = 10.0
+"""Two messages an hour apart are not neighbours, however slow the topic [s]."""
 
 
 class Conditioning:
@@ -39,7 +43,7 @@ class Conditioning:
 
     def reach(self, signal: str) -> float:
         """Longest time between two samples that is differentiated or interpolated across [s]."""
-        return max(self._max_gap, 2.5 * self.periods[signal])
+        return max(self._max_gap, min(2.5 * self.periods[signal], _LONGEST_REACH))
 
     def low_pass(self, signal: str) -> 'ZeroPhaseLowPass | None':
         """Return the filter of a signal; None if there is none."""
@@ -56,13 +60,19 @@ class Conditioning:
     def at(self, instants: Stamps, signal: str, stream: Stream, counts: Counts) -> Paired:
         """Give the values of a usable stream at the instants; count those it lacks."""
         paired = pair(instants, stream.stamps, stream.values, self.reach(signal))
-        counts.add(signal, 'no sample at this instant', instants, ~paired.valid)
-        counts.add(signal, 'interpolated to this instant', instants, paired.interpolated)
+        counts.add(signal, NO_SAMPLE, instants, ~paired.valid)
+        counts.add(signal, INTERPOLATED, instants, paired.interpolated)
         return paired
 
     def _make_filters(self, cutoff: float, order: int) -> 'dict[str, ZeroPhaseLowPass]':
         from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
 
+        slowest = max(self.periods, key=lambda signal: self.periods[signal])
+        if 2.0 * cutoff * self.periods[slowest] >= 1.0:
+            raise SensingError(
+                f'The low-pass at {cutoff:g} Hz needs signals of more than {2 * cutoff:g} Hz, but '
+                f"'{slowest}' has {1.0 / self.periods[slowest]:.1f} Hz; choose a lower cut-off."
+            )
         return {
             signal: ZeroPhaseLowPass(cutoff, period, order, self.reach(signal))
             for signal, period in self.periods.items()

@@ -10,6 +10,11 @@ from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.replay.signals import Stream
 from izmp_dynamics.sensing.stamps import StampVerdict, screen_stamps
 
+NO_SAMPLE = 'no sample at this instant'
+INTERPOLATED = 'interpolated to this instant'
+PER_INSTANT = (NO_SAMPLE, INTERPOLATED)
+"""Reasons that count evaluated instants, not messages."""
+
 
 @dataclass
 class Counts:

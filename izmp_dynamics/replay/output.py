@@ -65,7 +65,7 @@ class ResultWriter:
         """Write the finite rows of `values` (K, m) under one path of the message."""
         like = {'header.frame_id': frame} if frame is not None else {}
         self._add(topic, msgtype, like | constants)
-        rows = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+        rows = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
         self.bag.write_batch(topic, stamps[rows], {path: values[rows]})
 
     def _add(self, topic: str, msgtype: str, like: dict[str, object]) -> None:

@@ -79,6 +79,25 @@ class Recording:
         for batch in self.bag.batches(self._topics.names, span_s):
             yield self._signals(batch), batch.end
 
+    def count_late(self, signals: Signals, start: int) -> None:
+        """Count samples from before `start` [ns], up to which everything is evaluated."""
+        for signal, stream in self._named(signals):
+            late = int(np.count_nonzero(stream.stamps < start))
+            if late:
+                self.uses[signal].gated['arrived too late to be used'] += late
+
+    def _named(self, signals: Signals) -> Iterator[tuple[str, Stream]]:
+        for stream in signals.joints:
+            yield 'joints', stream
+        yield 'imu', signals.imu
+        for k, stream in enumerate(signals.accelerometers):
+            yield f'accelerometers[{k}]', stream
+        if 'position' in self.uses:
+            yield 'position', signals.position
+        for foot, stream in zip(self.robot.feet, signals.wrenches, strict=True):
+            if foot.wrench:
+                yield f'feet[{foot.name}]', stream
+
     def _signals(self, batch: Batch) -> Signals:
         """Turn the messages of a span into signals."""
         imu = self._read('imu', batch)

@@ -22,6 +22,7 @@ from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.evaluator import Evaluated, Evaluator
+from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
@@ -48,7 +49,7 @@ class ReplayResult:
         html: the report.
         json: the same for programs.
         summary: what the report says.
-        notes: what was odd about the input, one sentence each.
+        notes: what was odd about the input or could not be evaluated, one sentence each.
     """
 
     bag: Path
@@ -90,20 +91,31 @@ def replay(
             for results, counts in evaluated_windows(recording, evaluator, progress):
                 writer.write(results)
                 collector.add(results, counts)
-        notes = (*bag.notes, *([bag.damage] if bag.damage else []))
         hashes = {robot.urdf: urdf.sha256, **_hashes(bag_path)}
         if robot.path is not None:
             hashes[robot.path.name] = _sha256(robot.path)
+        notes = (
+            *bag.notes,
+            *([bag.damage] if bag.damage else []),
+            *map(str, signal_findings(recording)),
+            *evaluator.root_stage.warnings,
+        )
         evaluation = collector.evaluation(
             hashes,
-            (*notes, *recording.missing, *evaluator.root_stage.warnings),
+            recording.missing,
+            notes,
             {'angular_acceleration.used': evaluator.root_stage.method},
         )
-        if not any(np.isfinite(track.point).any() for track in evaluation.tracks.values()):
-            raise ReplayError(_nothing_came_out(collector))
+        nothing = nothing_came_out(recording, evaluation)
+        if nothing:
+            raise ReplayError(nothing)
         report = write_report(evaluation, partial)
     return ReplayResult(
-        folder / 'bag', folder / 'report.html', folder / 'report.json', report.summary, notes
+        folder / 'bag',
+        folder / 'report.html',
+        folder / 'report.json',
+        report.summary,
+        (*notes, *recording.missing),
     )
 
 
@@ -115,45 +127,41 @@ def evaluated_windows(
     window = round(WINDOW * NANOSECONDS)
     late = round(LATE * NANOSECONDS)
     begin, end = recording.bag.start or 0, recording.bag.end or 1
-    start = recording.origin
+    start = newest = recording.origin
     pending: Signals | None = None
-    newest = start
     for signals, received in recording.spans(WINDOW / 2):
+        recording.count_late(signals, start)
         pending = pending.followed_by(signals) if pending else signals
         newest = max([newest, *(_newest(stream.stamps) for stream in signals.joints)])
-        while pending and newest - late - context >= start + window:
-            counts = Counts(start, start + window)
-            yield (
-                evaluator.evaluate(
-                    pending.between(start - context, start + window + context), counts
-                ),
-                counts,
-            )
-            start += window
+        start = _next_start(pending, start, window)
+        while newest - late - context >= start + window:
+            yield _evaluated(evaluator, pending, start, start + window, context)
+            start = _next_start(pending, start + window, window)
             pending = pending.between(start - context, newest + 10 * window)
         progress(min(1.0, (received - begin) / max(end - begin, 1)))
     if pending and newest >= start:
-        counts = Counts(start, newest + 1)
-        yield (
-            evaluator.evaluate(pending.between(start - context, newest + context), counts),
-            counts,
-        )
+        yield _evaluated(evaluator, pending, start, newest + 1, context)
+
+
+def _evaluated(
+    evaluator: Evaluator, signals: Signals, start: int, stop: int, context: int
+) -> tuple[Evaluated, Counts]:
+    counts = Counts(start, stop)
+    return evaluator.evaluate(signals.between(start - context, stop + context), counts), counts
+
+
+def _next_start(pending: Signals, start: int, window: int) -> int:
+    """Begin of the next window that holds joints: a clock may have been set ahead by years."""
+    stamps = np.concatenate([stream.stamps for stream in pending.joints])
+    ahead = stamps[stamps >= start]
+    if not len(ahead):
+        return start
+    return start + (int(ahead.min()) - start) // window * window
 
 
 def _newest(stamps: np.ndarray) -> int:
     """The newest stamp that a few wrong ones cannot push ahead."""
     return int(np.median(stamps[-5:])) if len(stamps) else 0
-
-
-def _nothing_came_out(collector: Collector) -> str:
-    reasons = [
-        f'{signal}: {reason} ({number} times)'
-        for signal, found in collector.counts.items()
-        for reason, number in found.most_common(2)
-    ]
-    return 'Nothing could be evaluated: at no instant were all signals there. ' + (
-        'Most frequent: ' + '; '.join(reasons) + '.' if reasons else ''
-    )
 
 
 def _hashes(bag_path: Path) -> dict[str, str]:

@@ -64,12 +64,14 @@ class WorldStage:
             nowhere = np.full((len(instants), 3), np.nan)
             return WorldState(R, nowhere, nowhere)
         position = self.conditioning.usable('position', signals.position, counts)
+        self.conditioning.at(instants, 'position', position, counts)  # counts what is missing
         R_at_fixes = _rotations_at(position.stamps, orientation, reach)
         known = np.asarray(np.isfinite(R_at_fixes).all(axis=(1, 2)))
         fixes = position.rows(known)
         located, _ = self.localizer.batch(fixes.stamps, fixes.values, R_at_fixes[known])
         motion = np.hstack([located.world_p_root, located.linear_velocity])
-        paired = self.conditioning.at(instants, 'position', Stream(located.stamps, motion), counts)
+        silent = Counts(counts.stop, counts.stop)
+        paired = self.conditioning.at(instants, 'position', Stream(located.stamps, motion), silent)
         return WorldState(R, paired.values[:, :3], paired.values[:, 3:])
 
     def _root_orientation(self, signals: Signals, counts: Counts) -> tuple[Stream, float]:

@@ -63,6 +63,7 @@ class Summary:
         feet: the feet in the order of the robot file.
         remarks: what a reader should know before trusting the numbers, one sentence each.
         missing: what could not be evaluated, and why.
+        notes: what is odd about the inputs.
         health: what was found on each input topic.
         parameters: what was used, by dotted name.
         hashes: SHA-256 of the inputs by file name.
@@ -85,6 +86,7 @@ class Summary:
     feet: tuple[FootStatistics, ...]
     remarks: tuple[str, ...]
     missing: tuple[str, ...]
+    notes: tuple[str, ...]
     health: tuple[SignalHealth, ...]
     parameters: Mapping[str, str]
     hashes: Mapping[str, str]
@@ -137,6 +139,7 @@ def summarise(scene: Scene) -> Summary:
         feet=tuple(_feet(scene)),
         remarks=tuple(_remarks(scene, tracks, measured, verdict)),
         missing=tuple(evaluation.missing),
+        notes=tuple(evaluation.notes),
         health=tuple(evaluation.health),
         parameters=dict(evaluation.parameters),
         hashes=dict(evaluation.hashes),

@@ -88,6 +88,7 @@ class Evaluation:
         world_p_root: (K, 3) position of the root in the world [m]; None without a localizer.
         world_R_root: (K, 3, 3) orientation of the root in the world; None without one.
         missing: what could not be evaluated, and why: one sentence each.
+        notes: what is odd about the inputs: one sentence each.
         health: one entry per input topic.
         parameters: parameters that were used, by dotted name (for the report).
         hashes: SHA-256 of the inputs by file name.
@@ -106,6 +107,7 @@ class Evaluation:
     world_p_root: Array | None
     world_R_root: Array | None
     missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     health: tuple[SignalHealth, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,128 @@
+"""What is odd about the signals of a whole recording, and why nothing came out of it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.replay.counts import INTERPOLATED
+from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.topic_use import TopicUse
+from izmp_dynamics.stability.evaluation import Evaluation
+
+LONG_GAP = 0.1
+"""A silence that is remarked on, if it is also as long as ten messages [s]."""
+
+CLOCK_TOLERANCE = 0.1
+"""Difference between the delays of two topics that is remarked on [s]."""
+
+CLOCK_WAS_SET = 60.0
+"""A silence that is rather a clock that was set [s]."""
+
+RATE_TOLERANCE = 0.1
+"""Deviation from the stated rate that is remarked on [-]."""
+
+
+def signal_findings(recording: Recording) -> Iterator[Finding]:
+    """Find what is odd about a recording that has been read to its end."""
+    yield from recording.findings
+    yield from _rate(recording)
+    joints = recording.uses['joints']
+    for use in recording.uses.values():
+        if len(use.frame_ids) > 1:
+            yield Finding(
+                'odd',
+                f'{use.topic} names several frames: {", ".join(sorted(use.frame_ids))}.',
+                'Two publishers on one topic? The frame of the robot file is used.',
+            )
+        if use.alternates:
+            yield Finding(
+                'odd',
+                f'The messages on {use.topic} seem to come from two sources in turn.',
+                'Two publishers on one topic? Stop one, or give it a topic of its own.',
+            )
+        if use.rate and use.longest_gap > max(LONG_GAP, 10.0 / use.rate):
+            at = (use.gap_at - recording.origin) / NANOSECONDS
+            yield Finding(
+                'odd',
+                f'{use.topic} is silent for {use.longest_gap:.3g} s, from {max(at, 0.0):.2f} s '
+                'on; there are no results in that time.',
+                'Was the clock set?' if use.longest_gap > CLOCK_WAS_SET else '',
+            )
+        if abs(use.delay - joints.delay) > CLOCK_TOLERANCE:
+            yield _clock(use, joints)
+
+
+def nothing_came_out(recording: Recording, evaluation: Evaluation) -> str | None:
+    """Say why there is no IZMP of MR-AD at any instant; None if there is one."""
+    track = evaluation.tracks.get('mr_ad')
+    if track is None:
+        return f'Nothing can be evaluated: {_nothing_paired(recording, evaluation)}'
+    if np.isfinite(track.point).any():
+        return None
+    force = np.einsum('kj,kj->k', track.wrench[:, :3], evaluation.normal)
+    if not np.isfinite(force).any():
+        return 'Nothing can be evaluated: the ground is known at no instant (see the feet).'
+    return (
+        f'There is no IZMP: the normal force of MR-AD is {np.nanmax(force):.1f} N at most and '
+        f'always below ground.minimum_force ({recording.rig.minimum_force:.1f} N); set a lower '
+        'one, or check the z axes of the soles.'
+    )
+
+
+def _nothing_paired(recording: Recording, evaluation: Evaluation) -> str:
+    """Why MR-AD has all its signals at no instant."""
+    joints = recording.uses['joints']
+    needed = {
+        signal: use
+        for signal, use in recording.uses.items()
+        if signal in ('joints', 'imu') or signal.startswith('accelerometers')
+    }
+    for use in needed.values():
+        apart = _apart(use, joints)
+        if apart > 0.0:
+            return (
+                f'the stamps on {use.topic} and {joints.topic} are {apart:.4g} s apart and share '
+                'no time. Let all drivers stamp by one clock (use_sim_time everywhere or '
+                'nowhere; chrony or PTP between computers).'
+            )
+    topics = {use.topic for use in needed.values()}
+    reasons = [
+        f'{health.topic}: {reason} ({number} times)'
+        for health in evaluation.health
+        if health.topic in topics
+        for reason, number in sorted(health.gated.items(), key=lambda item: -item[1])[:2]
+        if reason != INTERPOLATED
+    ]
+    why = f' Most frequent: {"; ".join(reasons)}.' if reasons else ' The recording is too short.'
+    return f'at no instant are all signals of MR-AD there.{why}'
+
+
+def _rate(recording: Recording) -> Iterator[Finding]:
+    stated, rate = recording.robot.rates.actuator, recording.uses['joints'].rate
+    if stated is not None and abs(rate / stated - 1.0) > RATE_TOLERANCE:
+        yield Finding(
+            'odd',
+            f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz.',
+            'Correct rates.actuator, or leave it out.',
+        )
+
+
+def _clock(use: TopicUse, joints: TopicUse) -> Finding:
+    """Remark on messages that are older or younger on arrival than those of the joints."""
+    difference = use.delay - joints.delay
+    return Finding(
+        'odd',
+        f'The stamps on {use.topic} are {abs(difference):.3g} s '
+        f'{"older" if difference > 0 else "newer"} on arrival than those on {joints.topic}.',
+        'Another clock, or a slow link? Synchronize the clocks (chrony, PTP; use_sim_time '
+        'everywhere or nowhere).',
+    )
+
+
+def _apart(use: TopicUse, other: TopicUse) -> float:
+    """Time between the spans of two topics [s]; 0 if they overlap."""
+    if use.first is None or use.newest is None or other.first is None or other.newest is None:
+        return 0.0
+    return max(use.first - other.newest, other.first - use.newest, 0) / NANOSECONDS
