@@ -5,6 +5,7 @@ the bench only decides which samples they see. The ground plane is that of the s
 most, and points are given in nif, the non-inertial frame of sect. 4.2, as in the paper.
 """
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,6 +121,12 @@ class Bench:
         self.model = self.rig.model
         self.mr_ad = MrAd(self.model)
         self.sensors = RootSensors.of(self.rig)
+
+    def with_arms(self, distance: float) -> 'Bench':
+        """Return the same bench with the accelerometers at `distance` [m] from the IMU."""
+        moved = copy.copy(self)
+        moved.sensors = self.sensors.at_distance(distance)
+        return moved
 
     def soles(self, trial: Trial) -> tuple[Sole, ...]:
         """Place the soles; the load on them is the true one."""

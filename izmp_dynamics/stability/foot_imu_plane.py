@@ -1,0 +1,49 @@
+"""The ground plane from IMUs in the feet, beside the sources of `ground_plane`.
+
+The sole of a standing foot lies on the ground, so its z axis is the ground's normal. Root and foot
+see the same vertical: the orientation of the sole by kinematics is corrected by the smallest
+rotation that brings the vertical of the foot to that of the root. So errors of the joints
+(elasticity, backlash) and the rocking of the foot do not tilt the ground.
+"""
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.sensing.foot_imu import FootTilt
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, supporting_foot
+
+
+def plane_of_foot_imus(
+    soles: tuple[Sole, ...], tilts: tuple[FootTilt, ...], up_in_root: Array
+) -> GroundPlane:
+    """Take the plane under the foot that carries most, inclined as its IMU says.
+
+    Where the IMU does not know (the foot has just landed), it is the sole's plane by kinematics.
+
+    Args:
+        soles: the feet.
+        tilts: what their IMUs say, in the same order.
+        up_in_root: (T, 3) a vector against gravity in root axes, from the IMU of the root.
+
+    Raises:
+        SensingError: if there are no feet.
+    """
+    instants = np.arange(len(up_in_root))
+    foot = supporting_foot(soles, up_in_root)
+    R = np.stack([sole.R for sole in soles])[foot, instants]
+    point = np.stack([sole.p for sole in soles])[foot, instants]
+    known = np.stack([tilt.known for tilt in tilts])[foot, instants]
+    up_in_sole = np.stack([tilt.up for tilt in tilts])[foot, instants]
+    seen = np.einsum('tij,tj->ti', R, np.where(known[:, None], up_in_sole, 0.0))
+    wanted = up_in_root / np.linalg.norm(up_in_root, axis=1, keepdims=True)
+    seen = np.where(known[:, None], seen, wanted)
+    return GroundPlane(_turned(R[:, :, 2], seen, wanted), point)
+
+
+def _turned(vectors: Array, source: Array, target: Array) -> Array:
+    """Apply the smallest rotation that takes the unit vectors `source` to `target`."""
+    axis = np.cross(source, target)
+    cosine = np.sum(source * target, axis=1, keepdims=True)
+    cross = np.cross(axis, vectors)
+    turned: Array = vectors + cross + np.cross(axis, cross) / (1.0 + cosine)
+    return turned
