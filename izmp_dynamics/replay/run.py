@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.conventions import NANOSECONDS
@@ -26,7 +24,7 @@ from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
-from izmp_dynamics.replay.signals import Signals
+from izmp_dynamics.replay.windows import Windows
 from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.writer import write_report
 
@@ -127,41 +125,14 @@ def evaluated_windows(
     window = round(WINDOW * NANOSECONDS)
     late = round(LATE * NANOSECONDS)
     begin, end = recording.bag.start or 0, recording.bag.end or 1
-    start = newest = recording.origin
-    pending: Signals | None = None
+    windows = Windows(recording.origin, window, context, late)
     for signals, received in recording.spans(WINDOW / 2):
-        recording.count_late(signals, start)
-        pending = pending.followed_by(signals) if pending else signals
-        newest = max([newest, *(_newest(stream.stamps) for stream in signals.joints)])
-        start = _next_start(pending, start, window)
-        while newest - late - context >= start + window:
-            yield _evaluated(evaluator, pending, start, start + window, context)
-            start = _next_start(pending, start + window, window)
-            pending = pending.between(start - context, newest + 10 * window)
+        recording.count_late(signals, windows.start)
+        for padded, counts in windows.take(signals, received):
+            yield evaluator.evaluate(padded, counts), counts
         progress(min(1.0, (received - begin) / max(end - begin, 1)))
-    if pending and newest >= start:
-        yield _evaluated(evaluator, pending, start, newest + 1, context)
-
-
-def _evaluated(
-    evaluator: Evaluator, signals: Signals, start: int, stop: int, context: int
-) -> tuple[Evaluated, Counts]:
-    counts = Counts(start, stop)
-    return evaluator.evaluate(signals.between(start - context, stop + context), counts), counts
-
-
-def _next_start(pending: Signals, start: int, window: int) -> int:
-    """Begin of the next window that holds joints: a clock may have been set ahead by years."""
-    stamps = np.concatenate([stream.stamps for stream in pending.joints])
-    ahead = stamps[stamps >= start]
-    if not len(ahead):
-        return start
-    return start + (int(ahead.min()) - start) // window * window
-
-
-def _newest(stamps: np.ndarray) -> int:
-    """The newest stamp that a few wrong ones cannot push ahead."""
-    return int(np.median(stamps[-5:])) if len(stamps) else 0
+    for padded, counts in windows.close():
+        yield evaluator.evaluate(padded, counts), counts
 
 
 def _hashes(bag_path: Path) -> dict[str, str]:
