@@ -35,7 +35,10 @@ test: $(READY)
 	$(BIN)/python -m pytest --quiet
 
 bench: $(READY)
-	@for benchmark in benchmarks/bench_*.py; do $(BIN)/python "$$benchmark"; done
+	@for benchmark in $$(grep -l __main__ benchmarks/*.py); do
+		echo "== $$benchmark"
+		$(BIN)/python "$$benchmark"
+	done
 
 clean:
 	@rm -rf build install log dist demo *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
