@@ -60,6 +60,16 @@ def test_a_constant_stays_what_it_is() -> None:
     np.testing.assert_allclose(CausalLowPass(4.0, PERIOD).batch(stamps, x), x, atol=1e-12)
 
 
+@pytest.mark.parametrize('offset', [0, 1, 3, 9])
+@pytest.mark.parametrize('cutoff', [4.0, 30.0])
+def test_a_straight_line_stays_what_it_is_to_its_very_ends(cutoff: float, offset: int) -> None:
+    """Also where the stamps lie between the ticks of the grid: no kink where a log ends."""
+    stamps = clock(300) + offset * MS
+    x = 2.0 * (stamps - stamps[0])[:, None] * 1e-9
+    filtered = ZeroPhaseLowPass(cutoff, PERIOD).batch(stamps, x)
+    np.testing.assert_allclose(filtered, x, atol=1e-4)
+
+
 def test_jittering_stamps_do_not_reach_the_derivatives() -> None:
     """A slow joint, stamped late by up to 9 ms of 10: q̈ of the filtered signal stays near."""
     rng = np.random.default_rng(1)

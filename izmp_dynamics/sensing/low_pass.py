@@ -106,7 +106,7 @@ class ZeroPhaseLowPass:
     def _filter(self, stamps: Stamps, values: Array) -> Array:
         """Filter one contiguous stretch of finite values."""
         step = nanoseconds(self.period)
-        ticks = np.arange(stamps[0] // step, stamps[-1] // step + 2)
+        ticks = np.arange(-(-stamps[0] // step), stamps[-1] // step + 1)
         if len(ticks) < 3:
             return values
         grid = ticks * step
@@ -201,6 +201,6 @@ def _stretches(stamps: Stamps, rows: npt.NDArray[np.intp], gap: int) -> list[npt
 
 
 def _resampled(stamps: Stamps, values: Array, grid: Stamps) -> Array:
-    """Read a signal (T, m) off at the ticks of a grid, on straight lines between the samples."""
+    """Read a signal (T, m) off at ticks within it, on straight lines between the samples."""
     times, ticks = (stamps - grid[0]) / NANOSECONDS, (grid - grid[0]) / NANOSECONDS
     return np.stack([np.interp(ticks, times, column) for column in values.T], axis=1)
