@@ -6,11 +6,12 @@ simulated CoG is from the wanted one, and whether the robot falls, is their figu
 
 The paper states (tables 1–4, sect. 2.3): lengths, masses and CoGs of the robot; six steps of
 0.3 m, a CoG height of 0.45 m, a step height of 0.075 m, four contact spheres of 1 cm per foot.
-It leaves open, and is a parameter of the trial or decided here: the duration of a step, the size
-of the feet, the friction; 0.13 m between the feet (0.065 m would let feet of 0.10 m overlap, so it
-is taken from the middle); a double support of 20 % of a step; a reference ZMP at rest amid the
-sole; 1.5 s of standing before and after; inertias (`robots/itu_biped/make_urdf.py`). The paper's
-joints follow their references perfectly; here stiff servos do, with the torques of the motion.
+It leaves open, and is a parameter of the trial: the duration of a step, the size of the feet, the
+friction, the double support, how soft MuJoCo's contacts are; 0.13 m between the feet (0.065 m
+would let feet of 0.10 m overlap, so it is taken from the middle). Decided here: a reference ZMP at
+rest amid the sole; 1.5 s of standing before and after; inertias (`robots/itu_biped/make_urdf.py`).
+The paper's joints follow their references perfectly; here stiff servos do, with the torques of the
+motion.
 """
 
 import dataclasses
@@ -28,7 +29,10 @@ from izmp_dynamics.simulation.physics import Physics
 from izmp_dynamics.simulation.plant import simulate
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
 
-STEPS, STEP_LENGTH = 6, 0.3
+STEPS = 6
+STEP_LENGTH, SWING_HEIGHT, COG_HEIGHT = 0.3, 0.075, 0.45
+"""[m] (sect. 2.3, table 4)."""
+
 FOOT_MIDDLE = 0.019
 """How far ahead of the ankle the middle of a sole is: below the foot's CoG [m]."""
 
@@ -42,12 +46,20 @@ class Trial:
         foot: length and width of a sole [m].
         friction: between soles and ground [-].
         cog_tracking: 'converging' or 'constant', see `WalkParameters`.
+        filter_passes: of the dynamics filter, which the paper does not have.
+        double_support: part of a step during which both feet carry [-].
+        step_width: between the middles of the feet [m].
+        contact_time: time constant of the soft contacts, see `Physics` [s].
     """
 
     step_time: float = 1.0
     foot: tuple[float, float] = (0.23, 0.10)
     friction: float = 1.0
     cog_tracking: str = 'converging'
+    filter_passes: int = 0
+    double_support: float = 0.2
+    step_width: float = 0.13
+    contact_time: float = 0.01
 
     @property
     def parameters(self) -> WalkParameters:
@@ -56,18 +68,19 @@ class Trial:
             speed=STEP_LENGTH / self.step_time,
             steps=STEPS,
             step_time=self.step_time,
-            step_width=0.13,
-            swing_height=0.075,
-            com_height=0.45,
+            double_support=self.double_support,
+            step_width=self.step_width,
+            swing_height=SWING_HEIGHT,
+            com_height=COG_HEIGHT,
             zmp_travel=(FOOT_MIDDLE, FOOT_MIDDLE),
-            filter_passes=0,
+            filter_passes=self.filter_passes,
             cog_tracking=self.cog_tracking,
         )
 
     @property
     def physics(self) -> Physics:
         """What it is simulated with."""
-        return Physics(friction=self.friction, solref=(0.01, 1.0))
+        return Physics(friction=self.friction, solref=(self.contact_time, 1.0))
 
 
 @dataclass(frozen=True)
