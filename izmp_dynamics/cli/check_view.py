@@ -38,7 +38,7 @@ def _signals(signals: Sequence[SignalHealth]) -> Table:
     for heading in ('topic', 'used as'):
         table.add_column(heading, overflow='fold')
     for heading in ('messages', 'rate [Hz]', 'gap [ms]', 'gated'):
-        table.add_column(heading, justify='right', no_wrap=True)
+        table.add_column(Text(heading), justify='right', no_wrap=True)
     for signal in signals:
         table.add_row(
             Text(signal.topic),

@@ -4,7 +4,7 @@ The recording is evaluated as in a replay, without writing anything: many faults
 turned IMU, a force sensor of the other sign) show only in the numbers that come out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.run import Progress, evaluated_windows
+from izmp_dynamics.replay.survey import told
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
 
 FORCE_TOLERANCE = 0.05
@@ -32,6 +33,9 @@ TILT_TOLERANCE = 10.0
 
 GATED_SHARE = 0.01
 """Share of a signal's samples that may be gated without a remark [-]."""
+
+INTERPOLATED_SHARE = 0.5
+"""Share of the instants at which a signal may be interpolated without a remark [-]."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def _evaluate(recording: Recording, progress: Progress) -> tuple[Evaluation, tup
 def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     """Find what is odd about the signals and about the numbers that came out."""
     yield from signal_findings(recording)
-    yield from _judge_health(evaluation)
+    yield from _judge_health(evaluation, recording.model.joint_names)
     nothing = nothing_came_out(recording, evaluation)
     if nothing:
         yield Finding('error', nothing)
@@ -111,20 +115,33 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     yield from _judge_feet(evaluation)
 
 
-def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
+def _judge_health(evaluation: Evaluation, joint_names: Sequence[str]) -> Iterator[Finding]:
+    """Find signals of which much was not used; what topics or joints share is told once."""
+    topics: dict[str, list[str]] = {}
+    interpolated: list[str] = []
     for signal in evaluation.health:
+        joints: dict[str, list[str]] = {}
         for reason, number in signal.gated.items():
             of = len(evaluation.stamps) if reason in PER_INSTANT else signal.count
-            if number <= GATED_SHARE * of:
-                continue
+            share = number / max(of, 1)
+            joint, colon, why = reason.partition(': ')
             if reason == INTERPOLATED:
-                yield Finding(
-                    'note',
-                    f'{signal.topic} is interpolated at {number} of {of} instants: its stamps '
-                    'are not those of the joints.',
-                )
-            else:
-                yield Finding('odd', f'{signal.topic}: {reason} ({number} of {of}).')
+                interpolated += [signal.topic] if share > INTERPOLATED_SHARE else []
+            elif share > GATED_SHARE and colon and joint in joint_names:
+                joints.setdefault(why, []).append(f'{joint} ({number})')
+            elif share > GATED_SHARE:
+                topics.setdefault(f'{reason} ({number} of {of})', []).append(signal.topic)
+        for why, names in joints.items():
+            text = f'{signal.topic}: {why}: {told(names)}; {signal.count} messages.'
+            yield Finding('odd', text)
+    for reason, names in topics.items():
+        yield Finding('odd', f'{told(names)}: {reason}.')
+    if interpolated:
+        yield Finding(
+            'note',
+            f'{told(interpolated)}: interpolated at most instants, because the stamps are not '
+            'those of the joints.',
+        )
 
 
 def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]:
@@ -135,8 +152,11 @@ def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]
         yield Finding(
             'odd',
             f'The mean contact force of MR-AD is {size:.1f} N, the weight {weight:.1f} N.',
-            "The accelerometer's scale, the URDF's masses or a load that it does not have.",
+            'The masses cancel in this: check the scale of the accelerometers and the frames '
+            'that they measure in.',
         )
+    if not np.isfinite(evaluation.normal).any():
+        return
     normal = np.nanmean(evaluation.normal, axis=0)
     cosine = mean @ normal / (size * float(np.linalg.norm(normal)))
     tilt = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
@@ -151,21 +171,26 @@ def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]
 def _judge_feet(evaluation: Evaluation) -> Iterator[Finding]:
     weight = evaluation.total_mass * evaluation.gravity
     measured = [foot for foot in evaluation.feet if np.isfinite(foot.normal_force).any()]
-    for foot in measured:
-        if np.nanmedian(foot.normal_force) < -0.05 * weight:
-            yield Finding(
-                'odd',
-                f"Foot '{foot.name}' pulls at the ground: its median force is "
-                f'{np.nanmedian(foot.normal_force):.1f} N.',
-                'Set wrench.sign: -1 for this foot: the sensor tells what the robot does to it.',
-            )
+    pulling = [foot for foot in measured if np.nanmedian(foot.normal_force) < -0.05 * weight]
+    for foot in pulling:
+        yield Finding(
+            'odd',
+            f"Foot '{foot.name}' pulls at the ground: its median force is "
+            f'{np.nanmedian(foot.normal_force):.1f} N.',
+            'Set wrench.sign: -1 for this foot if its sensor tells what the robot does to it; '
+            'the z axis of its sole must be up.',
+        )
+    if pulling:
+        return  # what follows would follow from this
     if measured and len(measured) == len(evaluation.feet):
-        total = float(np.nanmean(np.sum([foot.normal_force for foot in measured], axis=0)))
-        if abs(total / weight - 1.0) > FORCE_TOLERANCE:
+        total = np.sum([foot.normal_force for foot in measured], axis=0)
+        mean = float(np.mean(total[np.isfinite(total)])) if np.isfinite(total).any() else weight
+        if abs(mean / weight - 1.0) > FORCE_TOLERANCE:
             yield Finding(
                 'odd',
-                f'The feet measure {total:.1f} N on average, the weight is {weight:.1f} N.',
-                "Sensor offsets, the mass below the sensors (wrench.below), or the URDF's masses.",
+                f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
+                "Check the URDF's masses, a load that it does not have, offsets of the sensors, "
+                'and the mass below them (wrench.below).',
             )
     if evaluation.feet and not any(foot.loaded.any() for foot in evaluation.feet):
         yield Finding(

@@ -13,6 +13,8 @@ from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 
 Rows = npt.NDArray[np.bool_]
 
+UNSET = 'stamp is zero or negative'
+
 FAR = 10.0
 """A stamp so far from those of its neighbours is wrong [s]; a clock that was set is not."""
 
@@ -48,7 +50,7 @@ def stamp_faults(stamps: Stamps) -> dict[str, Rows]:
     far = np.zeros(len(stamps), dtype=np.bool_)
     far[~unset] = _far(stamps[~unset])
     return {
-        'stamp is zero or negative': unset,
+        UNSET: unset,
         'stamp is far from those of its neighbours': far,
     }
 

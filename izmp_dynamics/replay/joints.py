@@ -9,7 +9,7 @@ from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.replay.conditioning import Conditioning
-from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.counts import NO_SAMPLE, Counts
 from izmp_dynamics.replay.pairing import pair
 from izmp_dynamics.replay.signals import Stream
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
@@ -89,13 +89,13 @@ class JointStage:
             inside = counts.inside(stream.stamps)
             counts.by_signal['joints'] += faults.counts(inside)
             parts.append(kinematics)
-        return self._merged(parts)
+        return self._merged(parts, counts)
 
     def on_bus(self, stamps: Stamps) -> npt.NDArray[np.bool_]:
         """Which instants reach the bus."""
         return self.bus.select(stamps, self.origin)
 
-    def _merged(self, parts: list[JointKinematics]) -> JointKinematics:
+    def _merged(self, parts: list[JointKinematics], counts: Counts) -> JointKinematics:
         instants = parts[0].stamps
         merged = np.zeros((3, len(instants), self.model.dof))
         valid = parts[0].valid.copy()
@@ -103,7 +103,9 @@ class JointStage:
             columns = list(group.columns)
             values = np.stack([part.positions, part.velocities, part.accelerations])
             if part is not parts[0]:
-                paired = pair(instants, part.stamps, np.hstack(list(values)), self.max_gap)
+                reach = max(self.max_gap, 2.5 * group.period)
+                paired = pair(instants, part.stamps, np.hstack(list(values)), reach)
+                counts.add('joints', NO_SAMPLE, instants, valid & ~paired.valid)
                 values = np.stack(np.split(paired.values, 3, axis=1))
                 valid &= paired.valid
             merged[:, :, columns] = values
@@ -126,7 +128,7 @@ def group_joints(present: npt.NDArray[np.bool_], stamps: Stamps) -> tuple[JointG
     groups = []
     for index in np.argsort(-patterns.sum(axis=1) * len(stamps) - sizes):
         columns = np.flatnonzero(patterns[index] & ~taken)
-        steps = np.diff(stamps[which == index])
+        steps = np.diff(np.sort(stamps[which == index]))
         steps = steps[steps > 0]
         if not len(columns) or not len(steps):
             continue

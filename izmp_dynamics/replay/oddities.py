@@ -8,6 +8,7 @@ from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.replay.counts import INTERPOLATED
 from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.survey import told
 from izmp_dynamics.replay.topic_use import TopicUse
 from izmp_dynamics.stability.evaluation import Evaluation
 
@@ -20,6 +21,14 @@ CLOCK_TOLERANCE = 0.1
 CLOCK_WAS_SET = 60.0
 """A silence that is rather a clock that was set [s]."""
 
+FEW, FEW_SHARE = 10, 0.01
+"""So many messages, or this share, may bear stamps that go back without a remark."""
+
+TWO_SOURCES = (
+    'the messages seem to come from two sources in turn.',
+    'Two publishers on one topic? Stop one, or give it a topic of its own.',
+)
+
 RATE_TOLERANCE = 0.1
 """Deviation from the stated rate that is remarked on [-]."""
 
@@ -29,29 +38,48 @@ def signal_findings(recording: Recording) -> Iterator[Finding]:
     yield from recording.findings
     yield from _rate(recording)
     joints = recording.uses['joints']
+    some_change = any(use.changes for use in recording.uses.values())
+    topics: dict[tuple[str, str], list[str]] = {}
     for use in recording.uses.values():
-        if len(use.frame_ids) > 1:
-            yield Finding(
-                'odd',
-                f'{use.topic} names several frames: {", ".join(sorted(use.frame_ids))}.',
-                'Two publishers on one topic? The frame of the robot file is used.',
-            )
-        if use.alternates:
-            yield Finding(
-                'odd',
-                f'The messages on {use.topic} seem to come from two sources in turn.',
-                'Two publishers on one topic? Stop one, or give it a topic of its own.',
-            )
-        if use.rate and use.longest_gap > max(LONG_GAP, 10.0 / use.rate):
-            at = (use.gap_at - recording.origin) / NANOSECONDS
-            yield Finding(
-                'odd',
-                f'{use.topic} is silent for {use.longest_gap:.3g} s, from {max(at, 0.0):.2f} s '
-                'on; there are no results in that time.',
-                'Was the clock set?' if use.longest_gap > CLOCK_WAS_SET else '',
-            )
-        if abs(use.delay - joints.delay) > CLOCK_TOLERANCE:
-            yield _clock(use, joints)
+        for remark in _remarks(use, joints, recording.origin):
+            topics.setdefault(remark, []).append(use.topic)
+        if some_change and not use.changes:
+            remark = ('the values never change.', 'Is the sensor or its driver dead?')
+            topics.setdefault(remark, []).append(use.topic)
+    for (message, remedy), names in topics.items():
+        yield Finding('odd', f'{told(names)}: {message}', remedy)
+
+
+def _remarks(use: TopicUse, joints: TopicUse, start: int) -> Iterator[tuple[str, str]]:
+    """What is odd about a topic, and what helps."""
+    if len(use.frame_ids) > 1:
+        yield (
+            f'the messages name several frames ({", ".join(sorted(use.frame_ids))}).',
+            'Two publishers on one topic? The frame of the robot file is used.',
+        )
+    if use.alternates:
+        yield TWO_SOURCES
+    if use.steps_back > max(FEW, FEW_SHARE * use.count):
+        yield (
+            f'the stamps go back by up to {use.farthest_back:.3g} s, and what bears them is not '
+            'used.',
+            'Was the clock set, or the simulation restarted?',
+        )
+    elif use.rate and use.longest_gap > max(LONG_GAP, 10.0 / use.rate):
+        at = max((use.gap_at - start) / NANOSECONDS, 0.0)
+        yield (
+            f'silent for {use.longest_gap:.3g} s, from {at:.2f} s on; there are no results in '
+            'that time.',
+            'Was the clock set?' if use.longest_gap > CLOCK_WAS_SET else '',
+        )
+    difference = use.delay - joints.delay
+    if abs(difference) > CLOCK_TOLERANCE:
+        yield (
+            f'the stamps are {abs(difference):.3g} s {"older" if difference > 0 else "newer"} on '
+            f'arrival than those on {joints.topic}.',
+            'Another clock, or a slow link? Synchronize the clocks (chrony, PTP; use_sim_time '
+            'everywhere or nowhere).',
+        )
 
 
 def nothing_came_out(recording: Recording, evaluation: Evaluation) -> str | None:
@@ -87,15 +115,18 @@ def _nothing_paired(recording: Recording, evaluation: Evaluation) -> str:
                 'no time. Let all drivers stamp by one clock (use_sim_time everywhere or '
                 'nowhere; chrony or PTP between computers).'
             )
+        if use.alternates:
+            return f'on {use.topic} {" ".join(TWO_SOURCES)}'
     topics = {use.topic for use in needed.values()}
     reasons = [
-        f'{health.topic}: {reason} ({number} times)'
+        (number, f'{health.topic}: {reason} ({number} times)')
         for health in evaluation.health
         if health.topic in topics
-        for reason, number in sorted(health.gated.items(), key=lambda item: -item[1])[:2]
+        for reason, number in health.gated.items()
         if reason != INTERPOLATED
     ]
-    why = f' Most frequent: {"; ".join(reasons)}.' if reasons else ' The recording is too short.'
+    worst = [text for _, text in sorted(reasons, reverse=True)[:3]]
+    why = f' Most frequent: {"; ".join(worst)}.' if worst else ' The recording is too short.'
     return f'at no instant are all signals of MR-AD there.{why}'
 
 
@@ -107,18 +138,13 @@ def _rate(recording: Recording) -> Iterator[Finding]:
             f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz.',
             'Correct rates.actuator, or leave it out.',
         )
-
-
-def _clock(use: TopicUse, joints: TopicUse) -> Finding:
-    """Remark on messages that are older or younger on arrival than those of the joints."""
-    difference = use.delay - joints.delay
-    return Finding(
-        'odd',
-        f'The stamps on {use.topic} are {abs(difference):.3g} s '
-        f'{"older" if difference > 0 else "newer"} on arrival than those on {joints.topic}.',
-        'Another clock, or a slow link? Synchronize the clocks (chrony, PTP; use_sim_time '
-        'everywhere or nowhere).',
-    )
+    bus = recording.robot.rates.bus
+    if rate and bus > (1.0 + RATE_TOLERANCE) * rate:
+        yield Finding(
+            'note',
+            f'rates.bus is {bus:.0f} Hz, but joint positions come at {rate:.0f} Hz only, so there '
+            'are no more results than these.',
+        )
 
 
 def _apart(use: TopicUse, other: TopicUse) -> float:

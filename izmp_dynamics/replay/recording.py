@@ -82,7 +82,7 @@ class Recording:
     def count_late(self, signals: Signals, start: int) -> None:
         """Count samples from before `start` [ns], up to which everything is evaluated."""
         for signal, stream in self._named(signals):
-            late = int(np.count_nonzero(stream.stamps < start))
+            late = int(np.count_nonzero(stream.stamps < start)) if start > self.origin else 0
             if late:
                 self.uses[signal].gated['arrived too late to be used'] += late
 

@@ -7,7 +7,7 @@ found here, before anything is computed.
 from dataclasses import dataclass
 
 from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.errors import ReplayError, UnknownNameError
 from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 
@@ -102,7 +102,7 @@ def make_rig(
     ground = robot.ground
     minimum_force, contact_force = ground.forces(model.total_mass * robot.gravity)
     if ground.frame is not None:
-        model.mount(ground.frame)
+        _known(model, ground.frame, 'ground.frame')
     return Rig(
         robot=robot,
         model=model,
@@ -140,6 +140,7 @@ def _mount(
             f"add 'frame: LINK' under {key}, the link whose axes it measures in."
         )
     frame = frame.lstrip('/')
+    _known(model, frame, f'{key}.frame' if stated else f"the frame_id of '{topic}'")
     if not model.mounted_on_root(frame):
         raise ReplayError(
             f"{key}: the frame '{frame}' moves against the root link '{model.root}'. The IMU and "
@@ -150,10 +151,19 @@ def _mount(
     return Mount(key, mount.body_R_frame, mount.p_frame_in_body, axes)
 
 
+def _known(model: RobotModel, link: str, where: str) -> None:
+    """Refuse the name of a link that the robot does not have, and say where it stands."""
+    if link not in model.frame_names:
+        raise UnknownNameError(
+            'link', link, model.frame_names, f"in robot '{model.name}' (named by {where})"
+        )
+
+
 def _position_mount(model: RobotModel, robot: RobotFile) -> Mount | None:
     if robot.position is None:
         return None
     frame = robot.position.frame or model.root
+    _known(model, frame, 'position.frame')
     if not model.mounted_on_root(frame):
         raise ReplayError(
             f"position: the frame '{frame}' moves against the root link '{model.root}'; it must "
@@ -164,7 +174,8 @@ def _position_mount(model: RobotModel, robot: RobotFile) -> Mount | None:
 
 
 def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> FootRig:
-    model.mount(foot.sole)
+    key = f'feet[{foot.name}]'
+    _known(model, foot.sole, f'{key}.sole')
     sensor, below = None, None
     if foot.wrench is not None:
         sensor = foot.wrench.frame or frame_ids.get(foot.wrench.topic)
@@ -174,8 +185,11 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
                 f"not state one: add 'frame: LINK' under the wrench of foot '{foot.name}'."
             )
         sensor = sensor.lstrip('/')
-        model.mount(sensor)
+        stated = foot.wrench.frame is not None
+        topic = foot.wrench.topic
+        _known(model, sensor, f'{key}.wrench.frame' if stated else f"the frame_id of '{topic}'")
         if foot.wrench.below is not None:
+            _known(model, foot.wrench.below, f'{key}.wrench.below')
             below = model.part(foot.wrench.below)
     return FootRig(
         name=foot.name,

@@ -95,7 +95,7 @@ def replay(
         notes = (
             *bag.notes,
             *([bag.damage] if bag.damage else []),
-            *map(str, signal_findings(recording)),
+            *(str(found) for found in signal_findings(recording) if found.severity == 'odd'),
             *evaluator.root_stage.warnings,
         )
         evaluation = collector.evaluation(

@@ -61,8 +61,8 @@ class Survey:
         self.origin = min(int(part.stamps.min()) for part in read['joints'] if len(part))
         self.rig: Rig = make_rig(topics.robot, model, self._frame_ids())
         force = self._learn_imu(read['imu'])
-        for k in range(len(topics.robot.accelerometers)):
-            self._check_accelerometer(k, read[f'accelerometers[{k}]'], force)
+        if not topics.robot.imu.gravity_removed:
+            self._check_accelerometers(read, force)
 
     def _read(self) -> dict[str, list[Any]]:
         """Read messages until every topic has spoken, but keep only those of the beginning."""
@@ -101,8 +101,8 @@ class Survey:
         known = set(names) & set(self.model.joint_names)
         if known:
             return (
-                f"topic '{topic}' names {told(sorted(known))} but gives no positions (more than "
-                'once) for them; record joint states with positions.'
+                f"topic '{topic}' gives no positions of the joints that it names "
+                f'({told(sorted(known))}); record joint states with positions.'
             )
         return (
             f"topic '{topic}' publishes {told(names)}, none of which the robot "
@@ -188,6 +188,11 @@ class Survey:
             )
         )
         credible = ~too_large(force, LARGEST_ACCELERATION)
+        if not credible.any():
+            raise ReplayError(
+                f'imu: the accelerometer reads {np.abs(force).max():.3g} m/s² and never less than '
+                f'{LARGEST_ACCELERATION:g}, which no such sensor can; check its driver.'
+            )
         robot = self.topics.robot
         verdict = check_imu(
             stamps[credible],
@@ -208,21 +213,25 @@ class Survey:
         median: Array = self.rig.imu.R @ np.nanmedian(force[credible], axis=0)
         return median
 
-    def _check_accelerometer(self, k: int, messages: list[Any], force: Array) -> None:
-        robot, mount = self.topics.robot, self.rig.accelerometers[k]
-        if robot.imu.gravity_removed:
-            return
-        (readings,) = _joined(messages, 'linear_acceleration')
-        readings = readings[:, list(mount.axes)]
-        expected = (mount.R.T @ force)[list(mount.axes)]
-        topic = self.topics.uses[f'accelerometers[{k}]'].topic
-        remark = check_accelerometer(topic, readings, expected, robot.gravity)
-        if remark:
-            self.findings.append(
-                Finding(
-                    'odd', remark, f'Is accelerometers[{k}].frame the link whose axes it reads?'
-                )
+    def _check_accelerometers(self, read: dict[str, list[Any]], force: Array) -> None:
+        """Compare every accelerometer with the median specific force (3,) of the root [m/s²]."""
+        findings = []
+        for k, mount in enumerate(self.rig.accelerometers):
+            (readings,) = _joined(read[f'accelerometers[{k}]'], 'linear_acceleration')
+            axes = list(mount.axes)
+            remark = check_accelerometer(
+                self.topics.uses[f'accelerometers[{k}]'].topic,
+                readings[:, axes],
+                (mount.R.T @ force)[axes],
+                self.topics.robot.gravity,
             )
+            if remark:
+                remedy = f'Is accelerometers[{k}].frame the link whose axes it reads?'
+                findings.append(Finding('odd', remark, remedy))
+        if len(findings) == len(self.rig.accelerometers) > 1:
+            remedy = 'All others contradict the IMU as well: is imu.frame the link whose axes it '
+            findings = [Finding('odd', findings[0].message, f'{remedy}reads?')]
+        self.findings += findings
 
 
 def told(names: Iterable[str]) -> str:

@@ -24,6 +24,9 @@ POSITIONS = (
     'nav_msgs/msg/Odometry',
 )
 
+BACK = 0.5
+"""A message that is older than an earlier one by so much was not merely delayed [s]."""
+
 _ENOUGH = 20
 """Messages of a span from which on their rhythm is judged."""
 
@@ -42,8 +45,11 @@ class TopicUse:
         first: oldest credible stamp [ns]; None before any.
         newest: newest credible stamp [ns]; None before any.
         steps: median time between stamps of each span [s].
+        steps_back: messages that are older than earlier ones by more than `BACK`.
+        farthest_back: by how much at most [s].
         delays: median time from stamp to arrival of each span [s].
         rhythms: (spans in which the messages seem to come from two publishers, all that tell).
+        changes: whether its values were ever seen to change, or too few to tell.
         gated: reason → messages that were not used, before any evaluation.
         frame_ids: frames seen in the headers.
     """
@@ -57,8 +63,11 @@ class TopicUse:
     first: int | None = None
     newest: int | None = None
     steps: list[float] = field(default_factory=list)
+    steps_back: int = 0
+    farthest_back: float = 0.0
     delays: list[float] = field(default_factory=list)
     rhythms: tuple[int, int] = (0, 0)
+    changes: bool = True
     gated: Counter[str] = field(default_factory=Counter)
     frame_ids: set[str] = field(default_factory=set)
 
@@ -102,6 +111,7 @@ class TopicUse:
         read = _rows(read, credible_stamps(read.stamps))
         if len(read):
             self.delays.append(float(np.median(read.received - read.stamps)) / NANOSECONDS)
+            self._see_order(read.stamps)
             self._see_stamps(np.sort(read.stamps))
         return read
 
@@ -109,8 +119,16 @@ class TopicUse:
         """Judge the rhythm of messages that belong together, in the order of arrival."""
         if len(stamps) >= _ENOUGH:
             alternating, spans = self.rhythms
+            constant = bool(np.all(values[1:] == values[:-1]))
+            self.changes = not constant if spans == 0 else self.changes or not constant
             two = bool(steps_alternate(stamps) or values_alternate(values))
             self.rhythms = (alternating + two, spans + 1)
+
+    def _see_order(self, stamps: Stamps) -> None:
+        top = np.maximum.accumulate(stamps)
+        behind = (np.maximum(top, self.newest or 0) - stamps) / NANOSECONDS
+        self.steps_back += int(np.count_nonzero(behind > BACK))
+        self.farthest_back = max(self.farthest_back, float(behind.max()))
 
     def _see_stamps(self, known: Stamps) -> None:
         joined = known
@@ -143,7 +161,7 @@ def steps_alternate(stamps: Stamps) -> bool:
     One publisher with a coarse clock may alternate between 2 and 3 ms or 1 and 2 ms, so the long
     step must be 2.5 times the short one.
     """
-    steps = np.diff(np.sort(stamps))
+    steps = np.diff(stamps)
     even, odd = np.median(steps[::2]), np.median(steps[1::2])
     pairs = steps[1:] + steps[:-1]
     unsteady = np.median(np.abs(pairs - np.median(pairs)))

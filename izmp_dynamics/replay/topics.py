@@ -7,6 +7,7 @@ from typing import NoReturn
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.replay.credible import UNSET
 from izmp_dynamics.replay.topic_use import IMU, JOINT_STATE, POSITIONS, WRENCH, TopicUse
 
 _REQUIRED = ('joints', 'imu')
@@ -34,6 +35,8 @@ class SignalTopics:
         self.robot = robot
         self.uses: dict[str, TopicUse] = {}
         self.missing: list[str] = []
+        if not any(topic.count for topic in bag.topics.values()):
+            raise ReplayError(f"The bag '{bag.path}' holds no messages.")
         absent = {
             signal: self._absence(wanted)
             for signal, wanted, types in _signals(robot)
@@ -44,6 +47,11 @@ class SignalTopics:
                 self._fail(signal, wanted, types, absent[signal])
         for signal, why in absent.items():
             self._do_without(signal, why)
+        without = [foot.name for foot in robot.feet if foot.wrench is None]
+        if 0 < len(without) < len(robot.feet):
+            self.missing.append(
+                f'There is no measured CoP: the robot file states no wrench for {without[0]}.'
+            )
         self.missing += [_normal_only(foot) for foot in self.robot.feet if _is_normal_only(foot)]
 
     @property
@@ -93,17 +101,15 @@ class SignalTopics:
 
     def _fail(self, signal: str, wanted: str, types: tuple[str, ...], why: str) -> NoReturn:
         """Refuse the bag, and say which topics it might be."""
-        if _ending(wanted, self.bag.topics):
-            remedy = f'state the one that is meant, with its namespace, under {_key(signal)}'
+        topics = self.bag.topics
+        there = [t.name for t in topics.values() if t.msgtype in types and t.count]
+        if len(_ending(wanted, topics)) > 1:
+            remedy = f'State the one that is meant, with its namespace, as {_key(signal)}.'
+        elif there:
+            remedy = f'If one of these is meant, make it {_key(signal)}: {", ".join(there)}.'
         else:
-            there = [
-                topic.name
-                for topic in self.bag.topics.values()
-                if topic.msgtype in types and topic.count
-            ]
-            remedy = f'set {_key(signal)} to a topic of type {types[0]}'
-            remedy += f'; there: {", ".join(there)}' if there else ' and record it; there is none'
-        raise ReplayError(f'{signal}: {why}; {remedy}.')
+            remedy = f'No other topic has messages of type {types[0]} either; it must be recorded.'
+        raise ReplayError(f'{signal}: {why}. {remedy}')
 
     def _do_without(self, signal: str, why: str) -> None:
         """Take a sensor out of the robot; one accelerometer alone takes all with it."""
@@ -187,9 +193,10 @@ def _silence(use: TopicUse) -> str:
     """Why a topic with messages says nothing."""
     if use.gated:
         reason, number = use.gated.most_common(1)[0]
+        remedy = '; the driver must set header.stamp' if reason == UNSET else ''
         return (
-            f"the {use.count} messages of topic '{use.topic}' cannot be used ({number} times: "
-            f'{reason.rstrip(".")})'
+            f"{number} of {use.count} messages of topic '{use.topic}' cannot be used: "
+            f'{reason.rstrip(".")}{remedy}'
         )
     return (
         f"topic '{use.topic}' holds {use.count} message{'s'[: use.count != 1]}, but at least two "

@@ -137,8 +137,9 @@ def _check_force(force: Array, gravity_removed: bool, gravity: float) -> None:
             'let the driver publish m/s² (REP 103).'
         )
     if magnitude < 0.5 * gravity:
+        dead = '' if force.any() else ', or the sensor is dead (all its readings are zero)'
         raise SensingError(
-            f'{found} instead of about {gravity:.3g}: gravity has been removed. '
+            f'{found} instead of about {gravity:.3g}: gravity has been removed{dead}. '
             f'Remedy: {REMEDY_GRAVITY_REMOVED}.'
         )
     raise SensingError(
