@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     previous = signal.signal(signal.SIGTERM, _stop)
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
+        print(end='', flush=True)
     except IzmpError as error:
         print(f'izmp: error: {error}', file=sys.stderr)
         return 1
@@ -38,11 +38,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print('izmp: interrupted; nothing was left half-written.', file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output, e.g. `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
+        return 1
+    except (OSError, MemoryError) as error:
+        print(f'izmp: error: {_of_the_system(error)}.', file=sys.stderr)
+        _discard_output()
         return 1
     finally:
         signal.signal(signal.SIGTERM, previous)
     return status
+
+
+def _of_the_system(error: OSError | MemoryError) -> str:
+    """What went wrong where, for errors that nobody expected at their place."""
+    if isinstance(error, MemoryError):
+        return 'the memory does not suffice'
+    where = f"'{error.filename}': " if error.filename else ''
+    return f'{where}{error.strerror or error}'
+
+
+def _discard_output() -> None:
+    """Let nobody try again, at the end, to write what cannot be written."""
+    try:
+        print(end='', flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _ToStderr(logging.Handler):
