@@ -196,3 +196,26 @@ def test_there_is_no_wrench_without_neighbours_or_across_gaps(model):
         assert (np.isfinite(wrench).any(axis=1) == known[difference]).all()
     assert known['central'] == [False, True, True, False, False, True, False]
     assert known['paper'] == [False, True, True, True, False, True, True]
+
+
+@pytest.mark.parametrize('difference', ['central', 'paper'])
+def test_one_momentum_at_a_time_gives_the_numbers_of_the_batch(model, difference):
+    """Bit for bit, also beside instants without a momentum and across gaps."""
+    rng = np.random.default_rng(7)
+    stamps = np.cumsum(rng.integers(6_000_000, 9_000_000, 60)).astype(np.int64)
+    stamps[40:] += 200_000_000
+    momentum = Momentum(*rng.normal(size=(3, 60, 3)))
+    for part in (momentum.linear, momentum.angular, momentum.com):
+        part[20] = np.nan
+    ir_md = IrMd(model, GRAVITY, difference)
+    expected = ir_md.batch(stamps, momentum, 0.05).as_array()
+    results = {}
+    for k, stamp in enumerate(stamps.tolist()):
+        row = Momentum(momentum.linear[[k]], momentum.angular[[k]], momentum.com[[k]])
+        done = ir_md.update(stamp, None if k == 20 else row, 0.05)
+        if done is not None:
+            results[done[0]] = done[1].as_array()
+            np.testing.assert_array_equal(done[2], momentum.com[stamps == done[0]][0])
+    known = np.isfinite(expected).all(axis=1)
+    np.testing.assert_array_equal(list(results), stamps[known])
+    np.testing.assert_array_equal(list(results.values()), expected[known])

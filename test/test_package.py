@@ -27,6 +27,8 @@ LAYERS = (  # from the ground up; a layer may import from those before it
     ('bags', 'report'),
     ('simulation',),
     ('replay',),
+    ('live',),
+    ('nodes',),
     ('experiments',),
     ('cli',),
 )

@@ -49,6 +49,12 @@ class IrMd:
         self.model = model
         self.gravity = np.array([0.0, 0.0, -gravity])
         self.difference = difference
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the momenta of `update`."""
+        self._stamps: list[int] = []
+        self._momenta: list[Momentum] = []
 
     def momentum(
         self,
@@ -99,3 +105,36 @@ class IrMd:
             rates, _ = backward_quotient(stamps, both, max_gap)
         weight = self.model.total_mass * self.gravity
         return ContactWrench(rates[:, :3] - weight, rates[:, 3:] - np.cross(momentum.com, weight))
+
+    def update(
+        self, stamp: int, momentum: Momentum | None, max_gap: float
+    ) -> tuple[int, ContactWrench, Array] | None:
+        """Take the momentum at the next instant; return what it completes.
+
+        Args:
+            stamp: instant, later than the one before [ns].
+            momentum: (1, 3) each; None where it is not known.
+            max_gap: longest step that is differenced across [s].
+
+        Returns:
+            An instant [ns], the contact wrench (3,) there as `batch` gives it, and the centre of
+            mass (3,) in the world [m]; None if nothing is complete or known.
+        """
+        unknown = np.full((1, 3), np.nan)
+        self._stamps = [*self._stamps[-2:], stamp]
+        self._momenta = [*self._momenta[-2:], momentum or Momentum(unknown, unknown, unknown)]
+        row = -2 if self.difference == 'central' else -1
+        if len(self._stamps) < 1 - row:
+            return None
+        window = Momentum(
+            *(np.concatenate(parts) for parts in zip(*map(_columns, self._momenta), strict=True))
+        )
+        wrench = self.batch(np.array(self._stamps), window, max_gap)
+        result = ContactWrench(wrench.force[row], wrench.moment[row])
+        if not np.isfinite(result.as_array()).all():
+            return None
+        return self._stamps[row], result, window.com[row]
+
+
+def _columns(momentum: Momentum) -> tuple[Array, Array, Array]:
+    return momentum.linear, momentum.angular, momentum.com

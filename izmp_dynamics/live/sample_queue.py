@@ -1,0 +1,176 @@
+"""Samples of a sensor that wait to be paired with the instants of the joints.
+
+The live twin of `replay.pairing` and of the gates before it, with the same numbers: a sample
+whose stamp is the wanted instant is used as it is; else its two neighbours are interpolated, if
+they are close enough. What differs is time: an instant may have to wait for its sample. It waits
+while the sensor is alive, and not for a sensor that fell silent.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.sensing.low_pass import CausalLowPass
+from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
+
+HORIZON = 2.0
+"""Samples older than this against the newest one are forgotten [s]."""
+
+CAPACITY = 8192
+"""No more samples than these are kept."""
+
+PATIENCE = 0.5
+"""Stamps by which a sensor may lag behind the joints before instants stop waiting for it [s]."""
+
+LEARNED_STEPS = 10
+"""Steps between samples from which the period is learned."""
+
+
+class State(Enum):
+    """Whether an instant can be answered."""
+
+    READY = 'ready'
+    WAIT = 'wait'
+    MISSING = 'missing'
+
+
+class Answer(NamedTuple):
+    """The value at an instant, if there is one."""
+
+    state: State
+    values: Array | None = None
+
+
+WAIT, MISSING = Answer(State.WAIT), Answer(State.MISSING)
+
+
+class SampleQueue:
+    """Gates, keeps and pairs the samples of one sensor.
+
+    Args:
+        max_gap: longest time between two samples that is interpolated across [s]; two and a half
+            periods of the sensor if that is longer.
+        largest: size that no such sensor can read, one number or one per column.
+        low_pass: cut-off [Hz] and order of a causal filter; None: unfiltered.
+
+    Attributes:
+        counts: samples and instants that could not be used, by reason.
+        newest: stamp of the newest usable sample [ns]; 0 before there is one.
+        period: median time between the first samples [s]; None until there are enough.
+    """
+
+    def __init__(
+        self,
+        max_gap: float,
+        largest: Array | float = np.inf,
+        low_pass: tuple[float, int] | None = None,
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        self._max_gap = max_gap
+        self._largest = largest
+        self._low_pass = low_pass
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples; the counts stay."""
+        self.newest = 0
+        self.period: float | None = None
+        self._filter: CausalLowPass | None = None
+        self._gate: StampGate[Array] = StampGate()
+        self._gate.gated = self.counts
+        self._stamps: list[int] = []
+        self._values: list[Array] = []
+        self._steps: list[int] = []
+        self._first_instant = 0
+
+    def push(self, stamp: int, values: Array) -> tuple[int, Array] | None:
+        """Take a sample.
+
+        Args:
+            stamp: [ns].
+            values: (m,).
+
+        Returns:
+            The sample that became usable with it, usually the one before.
+        """
+        if not np.isfinite(values).all():
+            self.counts['value is not finite'] += 1
+            return None
+        if (np.abs(values) > self._largest).any():
+            self.counts['value is larger than any such sensor can read'] += 1
+            return None
+        return self._keep(self._gate.push(stamp, values))
+
+    def flush(self) -> tuple[int, Array] | None:
+        """Take in the last sample, as nothing follows; return it."""
+        return self._keep(self._gate.flush())
+
+    def at(self, instant: int, newest_instant: int) -> Answer:
+        """Give the value at an instant.
+
+        Args:
+            instant: [ns].
+            newest_instant: the newest instant of the joints [ns], which tells the time.
+        """
+        if self.period is None or instant > self.newest:
+            self._first_instant = self._first_instant or instant
+            lag = newest_instant - max(self.newest, self._first_instant)
+            if lag <= nanoseconds(max(PATIENCE, 4.0 * (self.period or 0.0))):
+                return WAIT
+            return self._missing()
+        after = bisect_left(self._stamps, instant)
+        if self._stamps[after] == instant:
+            return Answer(State.READY, self._values[after])
+        if after == 0:
+            return self._missing()
+        return self._between(instant, after)
+
+    def _between(self, instant: int, after: int) -> Answer:
+        before = self._stamps[after - 1]
+        span = self._stamps[after] - before
+        reach = max(self._max_gap, 2.5 * (self.period or 0.0))
+        if span > nanoseconds(reach):
+            return self._missing()
+        self.counts['interpolated to this instant'] += 1
+        fraction = (instant - before) / span
+        earlier, later = self._values[after - 1], self._values[after]
+        return Answer(State.READY, earlier + fraction * (later - earlier))
+
+    def _missing(self) -> Answer:
+        self.counts['no sample at this instant'] += 1
+        return MISSING
+
+    def _keep(self, admitted: tuple[int, Array] | None) -> tuple[int, Array] | None:
+        if admitted is None:
+            return None
+        stamp, values = admitted
+        if self.newest and len(self._steps) < LEARNED_STEPS:
+            self._steps.append(stamp - self.newest)
+            if len(self._steps) == LEARNED_STEPS:
+                self.period = float(np.median(self._steps)) / NANOSECONDS
+        self.newest = stamp
+        values = self._filtered(stamp, values)
+        self._stamps.append(stamp)
+        self._values.append(values)
+        self._forget()
+        return stamp, values
+
+    def _filtered(self, stamp: int, values: Array) -> Array:
+        if self._low_pass is None or self.period is None:
+            return values
+        if self._filter is None:
+            cutoff, order = self._low_pass
+            self._filter = CausalLowPass(cutoff, self.period, order, self._max_gap)
+        return self._filter.update(stamp, values)
+
+    def _forget(self) -> None:
+        """Drop what is too old, now and then."""
+        if len(self._stamps) % 64:
+            return
+        old = bisect_left(self._stamps, self.newest - round(HORIZON * NANOSECONDS))
+        old = max(old, len(self._stamps) - CAPACITY)
+        del self._stamps[:old], self._values[:old]

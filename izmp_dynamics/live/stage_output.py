@@ -1,0 +1,52 @@
+"""What a stage puts out, kept to be paired: its stamps increase and need no gate."""
+
+from bisect import bisect_left
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.live.sample_queue import MISSING, PATIENCE, WAIT, Answer, State
+from izmp_dynamics.sensing.stamps import nanoseconds
+
+KEPT = 1024
+"""Values that are kept."""
+
+
+class StageOutput:
+    """Pairs as `SampleQueue` does.
+
+    Args:
+        max_gap: longest time between two values that is interpolated across [s].
+    """
+
+    def __init__(self, max_gap: float) -> None:
+        self._reach = nanoseconds(max_gap)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._stamps: list[int] = []
+        self._values: list[Array] = []
+        self._first_instant = 0
+
+    def push(self, stamp: int, values: Array) -> None:
+        """Take the values (m,) of a new instant [ns]."""
+        self._stamps.append(stamp)
+        self._values.append(values)
+        if len(self._stamps) > 2 * KEPT:
+            del self._stamps[:KEPT], self._values[:KEPT]
+
+    def at(self, instant: int, newest_instant: int) -> Answer:
+        """Give the values at an instant, as `SampleQueue.at`."""
+        if not self._stamps or instant > self._stamps[-1]:
+            self._first_instant = self._first_instant or instant
+            newest = self._stamps[-1] if self._stamps else self._first_instant
+            lag = newest_instant - newest
+            return WAIT if lag <= max(nanoseconds(PATIENCE), 2 * self._reach) else MISSING
+        after = bisect_left(self._stamps, instant)
+        if self._stamps[after] == instant:
+            return Answer(State.READY, self._values[after])
+        before = self._stamps[after - 1] if after else instant
+        span = self._stamps[after] - before
+        if not after or span > self._reach:
+            return MISSING
+        earlier, later = self._values[after - 1], self._values[after]
+        return Answer(State.READY, earlier + (instant - before) / span * (later - earlier))

@@ -1,0 +1,111 @@
+"""Node acd: joint_states → joint_kinematics (actuator coordinate differentiation, sect. 4.4.1)."""
+
+from typing import Any
+
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from izmp_dynamics.live.joints import JointInstant, LiveJoints
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.health import ERROR, WARN
+from izmp_dynamics.nodes.messages import JointReader, joint_trajectory
+from izmp_dynamics.nodes.stage_node import StageNode
+
+
+class Acd(StageNode):
+    """Differentiates the joint positions and thins them out to the rate of the bus."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('acd', ('acd', 'rates', 'low_pass', 'pairing'), **options)
+        self._reader = JointReader(self.model.joint_names)
+        self._names = list(self.model.joint_names)
+        self._publish_joints = self.speak('joint_kinematics', JointTrajectory)
+        self._input = self.listen(
+            self.robot.joints.topic,
+            JointState,
+            self._take,
+            "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
+            sensor=True,
+        )
+        self.health.counters.append(('joints', lambda: self._stage.all_counts()))
+
+    def configure(self, robot: RobotFile) -> None:
+        """Make the differentiation anew."""
+        self._stage = LiveJoints(self.model, robot)
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self._stage.reset()
+
+    def flush(self) -> None:
+        """Hand out the last instants."""
+        self._put(self._stage.flush())
+
+    def _take(self, stamp: int, message: JointState) -> None:
+        read = self._reader.read(message)
+        if isinstance(read, str):
+            self.health.counts[f'message cannot be used: {read}'] += 1
+            return
+        positions, present = read
+        if not present.any():
+            self._no_joints(message)
+            return
+        self.health.clear('joints')
+        learning = not self._stage.groups
+        self._put(self._stage.update(stamp, positions, present))
+        if learning and self._stage.groups:
+            self._learned()
+
+    def _put(self, instants: list[JointInstant]) -> None:
+        for instant in instants:
+            self._publish_joints(joint_trajectory(instant, self._names))
+
+    def _learned(self) -> None:
+        groups, absent = self._stage.groups, self._stage.absent
+        rates = ', '.join(f'{len(g.columns)} at {1.0 / g.period:.0f} Hz' for g in groups)
+        self.health.values['joints published'] = rates
+        self.get_logger().info(f'Joints: {rates}.')
+        self._compare_rate(1.0 / groups[0].period)
+        if absent:
+            self.health.remark(
+                'absent',
+                WARN,
+                f'Joints that nobody publishes are taken to be at zero: {", ".join(absent)}.',
+            )
+        else:
+            self.health.clear('absent')
+
+    def _compare_rate(self, rate: float) -> None:
+        stated = self.robot.rates.actuator
+        if stated is not None and abs(rate / stated - 1.0) > 0.1:
+            self.health.remark(
+                'rate',
+                WARN,
+                f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz. '
+                'Correct rates.actuator, or leave it out.',
+            )
+        else:
+            self.health.clear('rate')
+
+    def inspect(self) -> None:
+        """Remark on several publishers of the same joints."""
+        publishers = self.count_publishers(self._input.topic)
+        if self._stage.groups and publishers > len(self._stage.groups):
+            self.health.remark(
+                'publishers',
+                WARN,
+                f'{publishers} nodes publish {self._input.topic}, but not different joints: their '
+                'samples are mixed. Stop all but one.',
+            )
+        else:
+            self.health.clear('publishers')
+
+    def _no_joints(self, message: JointState) -> None:
+        self.health.counts['message has no joint of the robot'] += 1
+        self.health.remark(
+            'joints',
+            ERROR,
+            f'The messages on {self._input.topic} name no joint of the robot: they have '
+            f'{", ".join(message.name[:5]) or "no names"} …, the URDF has '
+            f'{", ".join(self._names[:5])} …. Is it the URDF of this robot?',
+        )

@@ -1,0 +1,146 @@
+"""Node angular_acceleration: imu, accelerometers → root_acceleration, root_twist (eqs. 23–29)."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import AccelStamped, TwistStamped
+from sensor_msgs.msg import Imu
+from trajectory_msgs.msg import JointTrajectory
+
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.live.root import LiveRoot
+from izmp_dynamics.live.world import rotation_matrix
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.imu_watch import ImuWatch
+from izmp_dynamics.nodes.messages import (
+    accel_stamped,
+    imu_orientation,
+    imu_values,
+    twist_stamped,
+    vector,
+)
+from izmp_dynamics.nodes.sensor_rig import SensorRig
+from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.sensing.imu import with_gravity
+from izmp_dynamics.sensing.root_state import RootState
+
+
+class AngularAcceleration(StageNode):
+    """Motion of the root at the instants of the joints, from the sensors on it."""
+
+    def __init__(self, **options: Any) -> None:
+        sections = ('angular_acceleration', 'noise', 'low_pass', 'pairing', 'gravity')
+        super().__init__('angular_acceleration', sections, **options)
+        self._publish_acceleration = self.speak('root_acceleration', AccelStamped)
+        self._publish_twist = self.speak('root_twist', TwistStamped)
+        self.listen(
+            'joint_kinematics',
+            JointTrajectory,
+            self._take_instant,
+            'start the node acd; it tells the instants.',
+        )
+        self.listen(
+            self.robot.imu.topic,
+            Imu,
+            self._take_imu,
+            "start the IMU's driver, or remap its topic.",
+            sensor=True,
+        )
+        for k, sensor in enumerate(self.robot.accelerometers):
+            self.listen(
+                sensor.topic,
+                Imu,
+                partial(self._take_accelerometer, k),
+                "start the accelerometer's driver, or set angular_acceleration.method to gyro.",
+                sensor=True,
+                required=self._stage is None or self._stage.method == 'accelerometers',
+            )
+        self.health.counters.append(('imu', self._imu_counts))
+        for k, sensor in enumerate(self.robot.accelerometers):
+            self.health.counters.append((sensor.topic, partial(self._accelerometer_counts, k)))
+
+    def configure(self, robot: RobotFile) -> None:
+        """Make the stage anew, as soon as the frames of the sensors are known."""
+        sensors = [robot.imu.topic, *(sensor.topic for sensor in robot.accelerometers)]
+        self._frames = SensorRig(robot, self.model, sensors)
+        self._watch = ImuWatch(robot, self.health, self.get_logger())
+        self._stage: LiveRoot | None = None
+        self._make_stage()
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self._watch.reset()
+        if self._stage is not None:
+            self._stage.reset()
+
+    def flush(self) -> None:
+        """Hand out the last instants."""
+        if self._stage is not None:
+            self._put(self._stage.flush())
+
+    def _make_stage(self) -> None:
+        rig = self._frames.make()
+        if rig is None:
+            return
+        self._stage = LiveRoot(rig)
+        self.health.values['method'] = self._stage.method
+        for k, warning in enumerate(self._stage.warnings):
+            self.health.values[f'layout {k + 1}'] = warning
+
+    def _ready(self, topic: str, message: Any) -> bool:
+        """Whether there is a stage; it may need the frame of this message."""
+        if self._stage is None and self._frames.unknown:
+            self._frames.see(topic, message)
+            try:
+                self._make_stage()
+            except IzmpError as error:
+                self._frames.unknown.add(topic)
+                if self.health.remark('frames', ERROR, str(error)):
+                    self.get_logger().error(str(error))
+        return self._stage is not None
+
+    def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
+        if message.points and self._stage is not None and self._watch.usable:
+            self._put(self._stage.add_instant(stamp))
+
+    def _take_imu(self, stamp: int, message: Imu) -> None:
+        self.check_frame(self.robot.imu.topic, self.robot.imu.frame, message)
+        values, orientation = imu_values(message), imu_orientation(message)
+        self._watch.see(stamp, values, orientation)
+        if not self._ready(self.robot.imu.topic, message):
+            return
+        if self.robot.imu.gravity_removed:
+            if orientation is None:
+                self.health.counts['imu: no orientation to add gravity back'] += 1
+                return
+            up = rotation_matrix(orientation)[None]
+            values[3:] = with_gravity(values[None, 3:], up, self.robot.gravity)[0]
+        if self._stage is not None:
+            self._put(self._stage.add_imu(stamp, values))
+
+    def _take_accelerometer(self, index: int, stamp: int, message: Imu) -> None:
+        sensor = self.robot.accelerometers[index]
+        self.check_frame(sensor.topic, sensor.frame, message)
+        if self._ready(sensor.topic, message) and self._stage is not None:
+            values = vector(message.linear_acceleration)
+            self._put(self._stage.add_accelerometer(index, stamp, values))
+
+    def _put(self, states: list[RootState]) -> None:
+        root = self.model.root
+        for state in states:
+            stamp = int(state.stamps[0])
+            omega, alpha = state.angular_velocity[0], state.angular_acceleration[0]
+            phi = state.proper_acceleration[0]
+            if np.isfinite(omega + alpha + phi).all():
+                self._publish_twist(twist_stamped(stamp, root, omega))
+                self._publish_acceleration(accel_stamped(stamp, root, phi, alpha))
+            else:
+                self.health.counts['no value at this instant'] += 1
+
+    def _imu_counts(self) -> dict[str, int]:
+        return dict(self._stage.imu.counts + self._stage.counts()) if self._stage else {}
+
+    def _accelerometer_counts(self, index: int) -> dict[str, int]:
+        return dict(self._stage.accelerometers[index].counts) if self._stage else {}

@@ -1,0 +1,89 @@
+"""The frame in which points are published: of the robot, of the world, or known to TF only."""
+
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+from rclpy.time import Time
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.live.world import WorldInstant, rotation_matrix
+from izmp_dynamics.nodes.messages import odometry_instant, quaternion, vector
+from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.transforms import NIF, WORLD
+from izmp_dynamics.stability.support_polygon import plane_axes
+
+_KEPT = 250
+
+Pose = tuple[Array, Array]
+"""frame_R_root (3, 3), and the root's origin in the frame (3,) [m]."""
+
+
+class EvaluationFrame:
+    """Gives the pose of the root in the frame.
+
+    Args:
+        node: whose model and TF are used.
+        name: of the frame.
+
+    Raises:
+        MissingDependencyError: the frame is known to TF only, and tf2_ros is not installed.
+    """
+
+    def __init__(self, node: StageNode, name: str) -> None:
+        self.name = name
+        self.model = node.model
+        self._poses: OrderedDict[int, WorldInstant] = OrderedDict()
+        self._buffer: Any = None
+        if name not in (*self.model.frame_names, WORLD, NIF):
+            self._buffer = _tf_buffer(node, name)
+
+    def take_odometry(self, message: Any) -> None:
+        """Keep the pose of the root in the world."""
+        if self.name == WORLD:
+            pose = odometry_instant(message)
+            self._poses[pose.stamp] = pose
+            while len(self._poses) > _KEPT:
+                self._poses.popitem(last=False)
+
+    def pose(self, stamp: int, q: Array, normal: Array) -> Pose | None:
+        """Find the pose at an instant; None if it is not known.
+
+        Args:
+            stamp: [ns].
+            q: (n,) joint positions.
+            normal: (3,) ground normal in the root frame.
+        """
+        if self.name == self.model.root:
+            return np.eye(3), np.zeros(3)
+        if self.name == WORLD:
+            instant = self._poses.get(stamp)
+            return None if instant is None else (instant.R, instant.p)
+        if self.name == NIF:
+            return np.vstack([plane_axes(normal), normal]), np.zeros(3)
+        if self._buffer is not None:
+            return self._looked_up(stamp)
+        R, p = self.model.frame_pose(self.name, q)
+        return R.T, -R.T @ p
+
+    def _looked_up(self, stamp: int) -> Pose | None:
+        when = Time(nanoseconds=stamp)
+        if not self._buffer.can_transform(self.name, self.model.root, when):
+            return None
+        found = self._buffer.lookup_transform(self.name, self.model.root, when).transform
+        return rotation_matrix(quaternion(found.rotation)), vector(found.translation)
+
+
+def _tf_buffer(node: StageNode, name: str) -> Any:
+    try:
+        from tf2_ros import Buffer, TransformListener
+    except ImportError as error:
+        raise MissingDependencyError(
+            'tf2_ros',
+            f"The evaluation frame '{name}', which is no link of the robot,",
+            'your ROS distribution (ros-$ROS_DISTRO-tf2-ros-py), or choose a link, world or nif',
+        ) from error
+    buffer = Buffer()
+    node.tf_listener = TransformListener(buffer, node)
+    return buffer

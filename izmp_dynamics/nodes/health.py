@@ -1,0 +1,172 @@
+"""What a node knows about its inputs and outputs, and how it tells it on /diagnostics."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from izmp_dynamics.conventions import NANOSECONDS
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+SILENT = 1.0
+"""Time without a message after which an input counts as missing [s]."""
+
+_WINDOW = 500
+"""Latencies that are kept."""
+
+_CLOCKS_DIFFER = 10.0
+"""Beyond this a latency tells that stamps and clock have nothing to do with each other [s]."""
+
+
+@dataclass
+class Input:
+    """A topic that a node listens to.
+
+    Attributes:
+        topic: its full name.
+        source: who should publish it, and what to do if nobody does.
+        required: whether nothing comes out without it.
+        count: messages received.
+        last: when the last one was received, by the steady clock [s].
+    """
+
+    topic: str
+    source: str
+    required: bool = True
+    count: int = 0
+    last: float = field(default_factory=time.monotonic)
+    _before: int = 0
+
+    def received(self) -> None:
+        """Note a message."""
+        self.count += 1
+        self.last = time.monotonic()
+
+    def take_rate(self, elapsed: float) -> float:
+        """Messages per second since the last call."""
+        rate, self._before = (self.count - self._before) / elapsed, self.count
+        return rate
+
+
+class Health:
+    """Collects what there is to say about a node.
+
+    Args:
+        name: of the node, with its namespace.
+        robot: name of the robot.
+        publishers: tells how many nodes publish a topic.
+    """
+
+    def __init__(self, name: str, robot: str, publishers: Callable[[str], int]) -> None:
+        self.name = name
+        self.robot = robot
+        self.inputs: list[Input] = []
+        self.counters: list[tuple[str, Callable[[], Mapping[str, int]]]] = []
+        self.counts: Counter[str] = Counter()
+        self.outputs: Counter[str] = Counter()
+        self.values: dict[str, str] = {}
+        self._publishers = publishers
+        self._remarks: dict[str, tuple[bytes, str]] = {}
+        self._latencies: deque[float] = deque(maxlen=_WINDOW)
+        self._told: Counter[str] = Counter()
+        self._outputs_told: Counter[str] = Counter()
+        self._last = time.monotonic()
+
+    def remark(self, key: str, level: bytes, sentence: str) -> bool:
+        """State a condition that lasts; return whether it is new."""
+        new = self._remarks.get(key) != (level, sentence)
+        self._remarks[key] = (level, sentence)
+        return new
+
+    def clear(self, key: str) -> None:
+        """Withdraw a condition."""
+        self._remarks.pop(key, None)
+
+    def published(self, topic: str, latency: float | None = None) -> None:
+        """Note a message that went out, and how old its stamp was [s]."""
+        self.outputs[topic] += 1
+        if latency is not None and abs(latency) < _CLOCKS_DIFFER:
+            self._latencies.append(latency)
+
+    def status(self) -> DiagnosticStatus:
+        """Summarize since the last call."""
+        now = time.monotonic()
+        elapsed, self._last = max(now - self._last, 1e-3), now
+        values = dict(self.values)
+        findings = [*self._remarks.values(), *self._missing(now)]
+        for entry in self.inputs:
+            rate = entry.take_rate(elapsed)
+            age = f'{now - entry.last:.2f} s ago' if entry.count else 'never'
+            values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {entry.count} messages, last {age}'
+        for topic, count in self.outputs.items():
+            rate = (count - self._outputs_told[topic]) / elapsed
+            values[f'{topic} out'] = f'{rate:.1f} Hz, {count} messages'
+        self._outputs_told = self.outputs.copy()
+        findings += self._gated(values)
+        values |= self._latency()
+        level = max((level for level, _ in findings), default=OK)
+        worst = [sentence for found, sentence in findings if found == level and level != OK]
+        return DiagnosticStatus(
+            level=level,
+            name=self.name,
+            message=worst[0] if worst else 'working' if self.outputs else 'waiting',
+            hardware_id=self.robot,
+            values=[
+                *(KeyValue(key=key, value=value) for key, value in values.items()),
+                *(
+                    KeyValue(key=f'finding {k + 1}', value=sentence)
+                    for k, (_, sentence) in enumerate(findings)
+                ),
+            ],
+        )
+
+    def _missing(self, now: float) -> list[tuple[bytes, str]]:
+        found = []
+        for entry in self.inputs:
+            silence = now - entry.last
+            if silence < SILENT:
+                continue
+            since = f'for {silence:.0f} s' if entry.count else 'so far'
+            publishers = self._publishers(entry.topic)
+            why = (
+                f'Nobody publishes it: {entry.source}'
+                if not publishers
+                else f'{publishers} publisher(s): are they stopped, or is their quality of '
+                'service not compatible?'
+            )
+            level = ERROR if entry.required else WARN
+            found.append((level, f'No message on {entry.topic} {since}. {why}'))
+        return found
+
+    def _gated(self, values: dict[str, str]) -> list[tuple[bytes, str]]:
+        """List what was not used; warn of what is new."""
+        counts = self.counts.copy()
+        for signal, read in self.counters:
+            counts.update({f'{signal}: {reason}': number for reason, number in read().items()})
+        values |= {reason: str(number) for reason, number in sorted(counts.items())}
+        new = counts - self._told
+        self._told = counts
+        return [
+            (WARN, f'{reason} ({number} times since the last report).')
+            for reason, number in new.most_common()
+        ]
+
+    def _latency(self) -> dict[str, str]:
+        if not self._latencies:
+            return {}
+        ms = 1e3 * np.array(self._latencies)
+        return {
+            'age of the stamps when published': f'median {np.median(ms):.2f} ms, '
+            f'p99 {np.percentile(ms, 99):.2f} ms, largest {ms.max():.2f} ms'
+        }
+
+
+def diagnostic_array(stamp: int, status: DiagnosticStatus) -> DiagnosticArray:
+    """Wrap a status into the message of /diagnostics."""
+    message = DiagnosticArray(status=[status])
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
+    return message

@@ -1,0 +1,199 @@
+"""Node izmp: contact wrenches and feet → points on the ground, margins, polygon, frame nif."""
+
+from collections import OrderedDict
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu
+from trajectory_msgs.msg import JointTrajectory
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.live.feet import LiveFeet, Placed
+from izmp_dynamics.live.ground import Ground
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.exact_join import ExactJoin
+from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs
+from izmp_dynamics.nodes.messages import (
+    imu_orientation,
+    joint_arrays,
+    odometry_instant,
+    vector,
+    wrench_values,
+)
+from izmp_dynamics.nodes.position_input import PositionInput
+from izmp_dynamics.nodes.sensor_rig import SensorRig
+from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState
+
+_KEPT = 250
+"""Instants that are kept for wrenches that come late."""
+
+
+class Izmp(StageNode):
+    """The IZMP of every source of contact wrenches, the CoP of the feet, and the verdict."""
+
+    def __init__(self, **options: Any) -> None:
+        self._join = ExactJoin('joint_kinematics', 'root_acceleration', 'root_twist')
+        self._in_world = ExactJoin('ir_md/contact_wrench', 'odom')
+        self._grounds: OrderedDict[int, tuple[Ground, Array]] = OrderedDict()
+        self._wrenches: OrderedDict[tuple[int, str], Array] = OrderedDict()
+        super().__init__('izmp', ('gravity', 'ground', 'low_pass', 'pairing'), **options)
+        self._outputs = IzmpOutputs(self)
+        self._listen_to_nodes()
+        self._listen_to_sensors()
+        self.health.counters.append(('pairing', lambda: self._join.counts))
+
+    def configure(self, robot: RobotFile) -> None:
+        """Make the stage anew, as soon as the frames of the sensors are known."""
+        self._sensors = {foot.name: foot.wrench for foot in robot.feet if foot.wrench}
+        topics = [wrench.topic for wrench in self._sensors.values()]
+        self._frames = SensorRig(robot, self.model, topics)
+        self._make_stage()
+
+    def reset(self) -> None:
+        """Forget all messages."""
+        if self._stage is not None:
+            self._stage.reset()
+        for kept in (self._join, self._in_world):
+            kept.reset()
+        self._grounds.clear()
+        self._wrenches.clear()
+
+    def flush(self) -> None:
+        """Evaluate the last instants."""
+        if self._stage is not None:
+            self._put(self._stage.flush())
+
+    def _make_stage(self) -> None:
+        rig = self._frames.make()
+        self._stage = None if rig is None else LiveFeet(rig)
+
+    def _listen_to_nodes(self) -> None:
+        for topic, msgtype, who in (
+            ('joint_kinematics', JointTrajectory, 'acd'),
+            ('root_acceleration', AccelStamped, 'angular_acceleration'),
+            ('root_twist', TwistStamped, 'angular_acceleration'),
+        ):
+            self.listen(topic, msgtype, partial(self._take, topic), f'start the node {who}.')
+        self.listen(
+            'mr_ad/contact_wrench', WrenchStamped, self._take_mr_ad, 'start the node mr_ad.'
+        )
+        if self.robot.position is None:
+            return
+        for topic, msgtype, who in (
+            ('ir_md/contact_wrench', WrenchStamped, 'ir_md'),
+            ('odom', Odometry, 'localizer'),
+        ):
+            take = partial(self._take_world, topic)
+            self.listen(topic, msgtype, take, f'start the node {who}.', required=False)
+
+    def _listen_to_sensors(self) -> None:
+        for name, wrench in self._sensors.items():
+            self.listen(
+                wrench.topic,
+                WrenchStamped,
+                partial(self._take_foot, name),
+                "start the foot sensor's driver, or delete wrench in the robot file.",
+                sensor=True,
+                required=False,
+            )
+            self.health.counters.append((f'feet[{name}]', partial(self._foot_counts, name)))
+        blind = len(self._sensors) < len(self.robot.feet)
+        if not blind and self.robot.ground.source != 'gravity':
+            return
+        self.listen(
+            self.robot.imu.topic, Imu, self._take_imu, "start the IMU's driver.", sensor=True
+        )
+        if self.robot.position is not None:
+            PositionInput(self, self.robot.position.topic, self._take_position)
+
+    def _take(self, topic: str, stamp: int, message: Any) -> None:
+        if topic == 'joint_kinematics' and not message.points:
+            return
+        parts = self._join.add(topic, stamp, message)
+        arrays = joint_arrays(parts[0]) if parts else None
+        if parts is None or arrays is None or self._stage is None:
+            return
+        stamps, valid = np.array([stamp]), np.ones(1, dtype=np.bool_)
+        q, qd, qdd = arrays
+        joints = JointKinematics(stamps, q[None], qd[None], qdd[None], valid)
+        root = RootState(
+            stamps,
+            vector(parts[2].twist.angular)[None],
+            vector(parts[1].accel.angular)[None],
+            vector(parts[1].accel.linear)[None],
+            valid,
+        )
+        self._put(self._stage.add_instant(joints, root))
+
+    def _take_foot(self, name: str, stamp: int, message: WrenchStamped) -> None:
+        sensor = self._sensors[name]
+        self.check_frame(sensor.topic, sensor.frame, message)
+        if self._stage is None:
+            self._frames.see(sensor.topic, message)
+            self._make_stage()
+        if self._stage is not None:
+            self._put(self._stage.add_wrench(name, stamp, wrench_values(message)))
+
+    def _take_imu(self, stamp: int, message: Imu) -> None:
+        orientation = imu_orientation(message)
+        if orientation is not None and self._stage is not None:
+            self._put(self._stage.add_orientation(stamp, orientation))
+
+    def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
+        if orientation is not None and self._stage is not None:
+            self._put(self._stage.add_orientation(stamp, orientation, of_position=True))
+
+    def _take_mr_ad(self, stamp: int, message: WrenchStamped) -> None:
+        self._take_wrench('mr_ad', stamp, wrench_values(message))
+
+    def _take_world(self, topic: str, stamp: int, message: Any) -> None:
+        """Bring a wrench from the world to the root, with the pose of its instant."""
+        if topic == 'odom':
+            self._outputs.frame.take_odometry(message)
+        parts = self._in_world.add(topic, stamp, message)
+        if parts is None:
+            return
+        pose = odometry_instant(parts[1])
+        contact = ContactWrench.from_array(wrench_values(parts[0]))
+        in_root = contact.transformed(pose.R.T, -pose.R.T @ pose.p)
+        self._take_wrench('ir_md', stamp, in_root.as_array())
+
+    def _take_wrench(self, name: str, stamp: int, wrench: Array) -> None:
+        if not np.isfinite(wrench).all():
+            self.health.counts[f'{name}: wrench is not finite'] += 1
+        elif stamp in self._grounds:
+            self._evaluate(name, stamp, wrench)
+        else:
+            self._wrenches[stamp, name] = wrench
+            while len(self._wrenches) > 2 * _KEPT:
+                self._wrenches.popitem(last=False)
+
+    def _put(self, placed: list[Placed]) -> None:
+        """Take the ground of some instants; evaluate the wrenches that wait for it."""
+        for joints, ground in placed:
+            stamp = int(joints.stamps[0])
+            if ground is None:
+                self.health.counts['ground not known at this instant'] += 1
+                continue
+            self._grounds[stamp] = (ground, joints.positions[0])
+            while len(self._grounds) > _KEPT:
+                self._grounds.popitem(last=False)
+            for name in ('mr_ad', 'ir_md'):
+                wrench = self._wrenches.pop((stamp, name), None)
+                if wrench is not None:
+                    self._evaluate(name, stamp, wrench)
+
+    def _evaluate(self, name: str, stamp: int, wrench: Array) -> None:
+        ground, q = self._grounds[stamp]
+        izmp = self._outputs.point(name, stamp, ground, q, wrench)
+        if name == 'mr_ad':
+            self._outputs.verdict(stamp, ground, q, wrench, izmp)
+
+    def _foot_counts(self, name: str) -> dict[str, int]:
+        return dict(self._stage.queues[name].counts) if self._stage else {}

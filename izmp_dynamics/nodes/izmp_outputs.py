@@ -1,0 +1,100 @@
+"""What the node izmp publishes about an instant."""
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PointStamped, PolygonStamped, Vector3Stamped, WrenchStamped
+from rcl_interfaces.msg import ParameterDescriptor
+from std_msgs.msg import Float64
+from visualization_msgs.msg import MarkerArray
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.live.ground import Ground
+from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
+from izmp_dynamics.nodes.markers import Markers
+from izmp_dynamics.nodes.messages import (
+    point_stamped,
+    polygon_stamped,
+    transform_stamped,
+    vector_stamped,
+    wrench_stamped,
+)
+from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.transforms import NIF, TransformBroadcaster
+from izmp_dynamics.stability.support_polygon import plane_axes
+
+
+class IzmpOutputs:
+    """Publishes points, margin, gap, polygon, markers and the frame nif.
+
+    Args:
+        node: publishes.
+
+    Attributes:
+        frame: in which the points are published.
+    """
+
+    def __init__(self, node: StageNode) -> None:
+        self.health = node.health
+        self.root = node.model.root
+        name = node.declare_parameter(
+            'evaluation_frame',
+            self.root,
+            ParameterDescriptor(
+                description='frame of the points: a link, world, nif, or any frame that TF knows',
+                read_only=True,
+            ),
+        ).value
+        self.frame = EvaluationFrame(node, name)
+        self._points = {
+            'mr_ad': node.speak('mr_ad/izmp', PointStamped),
+            'ir_md': node.speak('ir_md/izmp', PointStamped),
+            'cop': node.speak('cop', PointStamped),
+        }
+        self._feet = node.speak('feet/contact_wrench', WrenchStamped)
+        self._polygon = node.speak('support_polygon', PolygonStamped)
+        self._margin = node.speak('margin', Float64)
+        self._gap = node.speak('gap', Vector3Stamped)
+        self._markers = Markers(node.speak('markers', MarkerArray), node.model)
+        self._broadcaster = TransformBroadcaster(node)
+
+    def point(self, name: str, stamp: int, ground: Ground, q: Array, wrench: Array) -> Any:
+        """Publish the point of a contact wrench (6,) about the root origin; return it (3,)."""
+        point = ground.zmp(wrench)
+        if point is None:
+            self.health.counts[f'{name}: no point, the normal force is too small (flight)'] += 1
+            return None
+        pose = self.frame.pose(stamp, q, ground.normal)
+        if pose is None:
+            self.health.counts[f'the frame {self.frame.name} is not known at this instant'] += 1
+        else:
+            R, p = pose
+            self._points[name](point_stamped(stamp, self.frame.name, R @ point + p))
+        return point
+
+    def verdict(
+        self, stamp: int, ground: Ground, q: Array, wrench: Array, izmp: Array | None
+    ) -> None:
+        """Publish how the IZMP (3,) of MR-AD compares with the feet."""
+        feet, cop = ground.feet_wrench, None
+        if feet is not None:
+            self._feet(wrench_stamped(stamp, self.root, feet))
+            cop = self.point('cop', stamp, ground, q, feet)
+        outline = ground.outline()
+        if outline is not None and izmp is not None:
+            self._margin(Float64(data=outline.margin(izmp)))
+        pose = self.frame.pose(stamp, q, ground.normal)
+        if pose is not None:
+            R, p = pose
+            if cop is not None and izmp is not None:
+                self._gap(vector_stamped(stamp, self.frame.name, R @ (izmp - cop)))
+            if outline is not None:
+                corners = outline.corners @ R.T + p
+                self._polygon(polygon_stamped(stamp, self.frame.name, corners))
+        self._send_nif(stamp, ground.normal)
+        self._markers.show(stamp, q, izmp, cop, outline, wrench)
+
+    def _send_nif(self, stamp: int, normal: Array) -> None:
+        axes = plane_axes(normal)
+        root_R_nif = np.stack([axes[0], axes[1], normal], axis=1)
+        self._broadcaster.send(transform_stamped(stamp, self.root, NIF, root_R_nif, np.zeros(3)))

@@ -1,0 +1,112 @@
+"""Entry points: `ros2 run izmp_dynamics NODE`, or `python -m izmp_dynamics.nodes NODE`."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from izmp_dynamics.errors import IzmpError, MissingDependencyError, UnknownNameError
+
+NODES = {
+    'acd': 'Acd',
+    'angular_acceleration': 'AngularAcceleration',
+    'mr_ad': 'MrAd',
+    'ir_md': 'IrMd',
+    'localizer': 'Localizer',
+    'izmp': 'Izmp',
+    'recorder': 'Recorder',
+    'motion': 'Motion',
+    'simulation': 'Simulation',
+}
+"""Module → class."""
+
+GRAPH = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
+"""The nodes that evaluate, in the order in which an instant goes through them."""
+
+
+def require_ros() -> None:
+    """Do nothing if rclpy and its messages are there.
+
+    Raises:
+        MissingDependencyError: if not.
+    """
+    try:
+        import rclpy  # noqa: F401
+        import trajectory_msgs.msg  # noqa: F401
+        import visualization_msgs.msg  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError(
+            error.name or 'rclpy',
+            'Running a node',
+            "a ROS 2 distribution, or pip install 'izmp_dynamics[ros]'",
+        ) from error
+
+
+def run(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
+    """Run some nodes in this process until it is told to stop; return the exit status."""
+    try:
+        require_ros()
+        from izmp_dynamics.nodes.process import spin_nodes
+
+        return spin_nodes(names, arguments)
+    except IzmpError as error:
+        print(f'{"+".join(names)}: error: {error}', file=sys.stderr)
+        return 1
+
+
+def node_class(name: str) -> type:
+    """Import the class of a node."""
+    if name not in NODES:
+        raise UnknownNameError('node', name, NODES)
+    module = importlib.import_module(f'izmp_dynamics.nodes.{name}')
+    found: type = getattr(module, NODES[name])
+    return found
+
+
+def acd() -> int:
+    """Run the node acd."""
+    return run(['acd'])
+
+
+def angular_acceleration() -> int:
+    """Run the node angular_acceleration."""
+    return run(['angular_acceleration'])
+
+
+def mr_ad() -> int:
+    """Run the node mr_ad."""
+    return run(['mr_ad'])
+
+
+def ir_md() -> int:
+    """Run the node ir_md."""
+    return run(['ir_md'])
+
+
+def localizer() -> int:
+    """Run the node localizer."""
+    return run(['localizer'])
+
+
+def izmp() -> int:
+    """Run the node izmp."""
+    return run(['izmp'])
+
+
+def recorder() -> int:
+    """Run the node recorder."""
+    return run(['recorder'])
+
+
+def motion() -> int:
+    """Run the node motion."""
+    return run(['motion'])
+
+
+def simulation() -> int:
+    """Run the node simulation."""
+    return run(['simulation'])
+
+
+def composed() -> int:
+    """Run all nodes that evaluate in one process."""
+    return run(GRAPH)

@@ -1,0 +1,194 @@
+"""Makes the message type tf2_msgs/TFMessage where rclpy came from PyPI, which lacks it.
+
+The wheels of rclpy hold the generators that a ROS build runs, and all headers and libraries. They
+are fed the definition of the message, which is one line, and one C++ compiler run links what they
+write into an extension module. With it /tf is on the wire as with any other ROS installation; the
+type hash is checked to be the one of ROS. Usage::
+
+    python -m izmp_dynamics.nodes.make_tf2_msgs
+"""
+
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from izmp_dynamics.errors import MissingDependencyError
+
+PACKAGE = 'tf2_msgs'
+INTERFACE = Path('msg/TFMessage.msg')
+DEFINITION = 'geometry_msgs/TransformStamped[] transforms\n'
+TYPE_HASH = 'RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087'
+
+_DEPENDENCIES = ('geometry_msgs', 'std_msgs', 'builtin_interfaces')
+_IMPLEMENTATIONS = ('rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_introspection_c')
+_KINDS = ('typesupport_c', 'typesupport_fastrtps_c', 'typesupport_introspection_c')
+_LIBRARIES = (
+    *(
+        f'{package}__rosidl_{kind}'
+        for package in _DEPENDENCIES
+        for kind in ('generator_c', 'generator_py', *_KINDS)
+    ),
+    'rosidl_typesupport_fastrtps_c',
+    'rosidl_typesupport_fastrtps_cpp',
+    'rosidl_typesupport_introspection_c',
+    'rosidl_typesupport_c',
+    'rosidl_runtime_c',
+    'rcutils',
+    'rmw',
+    'fastcdr',
+)
+
+
+def make_tf2_msgs(site: Path | None = None) -> str:
+    """Make the package if it is not there.
+
+    Args:
+        site: folder to install to; default: that of the running Python.
+
+    Returns:
+        What was done, in a sentence.
+
+    Raises:
+        MissingDependencyError: rclpy's wheels, a C++ compiler or Python's headers are missing.
+    """
+    if importlib.util.find_spec(PACKAGE):
+        return f'{PACKAGE} is there already.'
+    site = site or Path(sysconfig.get_path('platlib'))
+    _require()
+    os.environ.setdefault('AMENT_PREFIX_PATH', sys.prefix)  # where the generators find themselves
+    with tempfile.TemporaryDirectory() as folder:
+        package, extension = _build(Path(folder))
+        for implementation in _IMPLEMENTATIONS:
+            shutil.copy(extension, Path(sys.prefix) / 'lib' / f'lib{PACKAGE}__{implementation}.so')
+        shutil.copytree(package, site / PACKAGE)
+    return f'{PACKAGE} was made in {site}.'
+
+
+def _require() -> None:
+    remedy = "pip install 'izmp_dynamics[ros]'"
+    for library in ('rclpy', 'catkin_pkg', 'rosidl_adapter', 'rosidl_generator_py'):
+        if importlib.util.find_spec(library) is None:
+            raise MissingDependencyError(library, f'Making {PACKAGE}', remedy)
+    if shutil.which('g++') is None or not (_python_headers() / 'Python.h').is_file():
+        raise MissingDependencyError(
+            'g++ and Python.h', f'Making {PACKAGE}', 'apt-get install g++ python3-dev'
+        )
+
+
+def _python_headers() -> Path:
+    return Path(sysconfig.get_path('include'))
+
+
+def _build(folder: Path) -> tuple[Path, Path]:
+    """Generate and compile in a scratch folder.
+
+    Returns:
+        The folder of the Python package and its extension module. That one holds everything; ROS
+        also looks for it under the names of the two implementations of type support.
+    """
+    sources = folder / 'sources'
+    (sources / INTERFACE.parent).mkdir(parents=True)
+    (sources / INTERFACE).write_text(DEFINITION)
+    with contextlib.redirect_stdout(io.StringIO()):  # the generators list every file
+        generated = _generate(sources, folder)
+    _check_hash(folder)
+    package = folder / 'python' / PACKAGE
+    extension = package / f'{PACKAGE}_s__rosidl_typesupport_c.so'
+    _compile([path for path in generated if path.suffix in ('.c', '.cpp')], folder, extension)
+    return package, extension
+
+
+def _generate(sources: Path, folder: Path) -> list[Path]:
+    """Run the generators, each into a folder of its own; return the files they wrote."""
+    from rosidl_adapter.msg import convert_msg_to_idl
+    from rosidl_generator_c.cli import GenerateC
+    from rosidl_generator_py import generate_py
+    from rosidl_generator_type_description.cli import HashTypeDescription
+    from rosidl_typesupport_c import generate_c as generate_typesupport
+    from rosidl_typesupport_fastrtps_c.cli import GenerateFastRTPSCTypesupport
+    from rosidl_typesupport_introspection_c.cli import GenerateIntrospectionCTypesupport
+
+    idl = convert_msg_to_idl(sources, PACKAGE, INTERFACE, sources / INTERFACE.parent)
+    interface = f'{sources}:{idl.relative_to(sources)}'
+    include = [str(_share(name)) for name in _DEPENDENCIES]
+    hashes = HashTypeDescription('').generate_type_hashes(
+        PACKAGE, [interface], include, folder / 'hash'
+    )
+    files = GenerateC('').generate(
+        PACKAGE, [interface], include, folder / 'c' / PACKAGE, type_description_files=hashes
+    )
+    for generator in (GenerateFastRTPSCTypesupport(''), GenerateIntrospectionCTypesupport('')):
+        where = folder / type(generator).__name__ / PACKAGE
+        files += generator.generate(PACKAGE, [interface], include, where)
+    with _arguments('rosidl_typesupport_c', interface, include, folder / 'dispatch') as path:
+        files += generate_typesupport(path, list(_IMPLEMENTATIONS))
+    with _arguments('rosidl_generator_py', interface, include, folder / 'python') as path:
+        files += generate_py(path, ['rosidl_typesupport_c'])
+    (folder / 'python' / PACKAGE / '__init__.py').touch()
+    return [Path(file) for file in files]
+
+
+def _arguments(name: str, interface: str, include: list[str], where: Path) -> Any:
+    from rosidl_cli.command.helpers import legacy_generator_arguments_file
+
+    where = where / PACKAGE
+    where.mkdir(parents=True)
+    return legacy_generator_arguments_file(
+        package_name=PACKAGE,
+        interface_files=[interface],
+        include_paths=include,
+        templates_path=_share(name) / 'resource',
+        output_path=where,
+    )
+
+
+def _share(package: str) -> Path:
+    return Path(sys.prefix) / 'share' / package
+
+
+def _check_hash(folder: Path) -> None:
+    (description,) = folder.glob(f'hash/**/{INTERFACE.stem}.json')
+    (made,) = (
+        entry['hash_string']
+        for entry in json.loads(description.read_text())['type_hashes']
+        if entry['type_name'].startswith(PACKAGE)
+    )
+    if made != TYPE_HASH:
+        raise RuntimeError(f'The type hash of {PACKAGE} is {made}, not {TYPE_HASH}.')
+
+
+def _compile(sources: Iterable[Path], folder: Path, extension: Path) -> None:
+    """Compile and link everything into one extension module."""
+    prefix = Path(sys.prefix)
+    headers = [*(prefix / 'include').iterdir(), prefix / 'include', _python_headers()]
+    headers += [path for path in folder.iterdir() if path.is_dir()]
+    headers.append(_numpy_headers())
+    command = ['g++', '-shared', '-fPIC', '-O1', '-w', '-fpermissive']
+    command += [f'-I{path}' for path in headers]
+    for source in sources:
+        command += ['-x', 'c' if source.suffix == '.c' else 'c++', str(source)]
+    command += ['-x', 'none', '-o', str(extension), f'-L{prefix / "lib"}']
+    command += [f'-l{library}' for library in _LIBRARIES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f'The compiler failed to make {PACKAGE}:\n{done.stderr[-2000:]}')
+
+
+def _numpy_headers() -> Path:
+    import numpy as np
+
+    return Path(np.get_include())
+
+
+if __name__ == '__main__':
+    print(make_tf2_msgs())

@@ -1,0 +1,223 @@
+"""ROS messages ↔ arrays; the only place where their fields are named."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import (
+    AccelStamped,
+    Point,
+    Point32,
+    PointStamped,
+    PolygonStamped,
+    Quaternion,
+    TransformStamped,
+    TwistStamped,
+    Vector3,
+    Vector3Stamped,
+    WrenchStamped,
+)
+from nav_msgs.msg import Odometry
+from scipy.spatial.transform import Rotation
+from std_msgs.msg import Header
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.live.joints import JointInstant
+from izmp_dynamics.live.world import WorldInstant, rotation_matrix
+
+Flags = npt.NDArray[np.bool_]
+
+
+def stamp_of(message: Any) -> int:
+    """Stamp of a message with a header [ns]."""
+    stamp = message.header.stamp
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+
+
+def header(stamp: int, frame: str) -> Header:
+    """Header with a stamp [ns] and a frame."""
+    sec, nanosec = divmod(stamp, NANOSECONDS)
+    return Header(stamp=Time(sec=sec, nanosec=nanosec), frame_id=frame)
+
+
+def vector(value: Any) -> Array:
+    """(3,) of a Vector3 or Point."""
+    return np.array([value.x, value.y, value.z])
+
+
+def quaternion(value: Any) -> Array:
+    """(4,) x, y, z, w of a Quaternion."""
+    return np.array([value.x, value.y, value.z, value.w])
+
+
+def imu_values(message: Any) -> Array:
+    """(6,) angular velocity and linear acceleration of an Imu, in sensor axes."""
+    omega, force = message.angular_velocity, message.linear_acceleration
+    return np.array([omega.x, omega.y, omega.z, force.x, force.y, force.z])
+
+
+def imu_orientation(message: Any) -> Array | None:
+    """(4,) orientation of an Imu; None if the message says that there is none."""
+    if message.orientation_covariance[0] == -1.0:
+        return None
+    orientation = quaternion(message.orientation)
+    return orientation if orientation.any() else None
+
+
+def wrench_values(message: Any) -> Array:
+    """(6,) force and moment of a WrenchStamped."""
+    force, torque = message.wrench.force, message.wrench.torque
+    return np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+
+
+def position_values(message: Any) -> tuple[Array, Array | None]:
+    """(3,) position and, if it has one, (4,) orientation of a point, pose or odometry."""
+    if hasattr(message, 'point'):
+        return vector(message.point), None
+    pose = message.pose.pose if hasattr(message.pose, 'pose') else message.pose
+    return vector(pose.position), quaternion(pose.orientation)
+
+
+class JointReader:
+    """Brings the joints of JointState messages into the order of the model.
+
+    Args:
+        names: joints of the model.
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self._columns: dict[tuple[str, ...], tuple[Any, Any]] = {}
+
+    def read(self, message: Any) -> tuple[Array, Flags] | str:
+        """Positions (n,), NaN where the message has none, and which it has; or what is wrong."""
+        names = tuple(message.name)
+        if len(message.position) != len(names):
+            return f'{len(message.position)} positions for {len(names)} joints'
+        if names not in self._columns:
+            if len(set(names)) < len(names):
+                return 'a joint is named twice'
+            known = [name for name in names if name in self.names]
+            self._columns[names] = (
+                np.array([self.names.index(name) for name in known], dtype=np.intp),
+                np.array([names.index(name) for name in known], dtype=np.intp),
+            )
+        columns, places = self._columns[names]
+        positions = np.full(len(self.names), np.nan)
+        present = np.zeros(len(self.names), dtype=np.bool_)
+        positions[columns] = np.asarray(message.position)[places]
+        present[columns] = True
+        return positions, present
+
+
+def joint_trajectory(instant: JointInstant, names: list[str]) -> JointTrajectory:
+    """Joint kinematics of one instant; without a point if they cannot be trusted."""
+    points = []
+    if instant.valid:
+        points.append(
+            JointTrajectoryPoint(
+                positions=instant.q.tolist(),
+                velocities=instant.qd.tolist(),
+                accelerations=instant.qdd.tolist(),
+            )
+        )
+    return JointTrajectory(header=header(instant.stamp, ''), joint_names=names, points=points)
+
+
+def joint_arrays(message: Any) -> tuple[Array, Array, Array] | None:
+    """q, q̇, q̈ (n,) each of joint kinematics; None if there are none at this instant."""
+    if not message.points:
+        return None
+    point = message.points[0]
+    return (
+        np.array(point.positions),
+        np.array(point.velocities),
+        np.array(point.accelerations),
+    )
+
+
+def vector3(values: Array) -> Vector3:
+    """Vector3 of (3,)."""
+    x, y, z = values.tolist()
+    return Vector3(x=x, y=y, z=z)
+
+
+def point(values: Array) -> Point:
+    """Point of (3,)."""
+    x, y, z = values.tolist()
+    return Point(x=x, y=y, z=z)
+
+
+def accel_stamped(stamp: int, frame: str, linear: Array, angular: Array) -> AccelStamped:
+    """Linear [m/s²] and angular [rad/s²] acceleration."""
+    message = AccelStamped(header=header(stamp, frame))
+    message.accel.linear, message.accel.angular = vector3(linear), vector3(angular)
+    return message
+
+
+def twist_stamped(stamp: int, frame: str, angular: Array) -> TwistStamped:
+    """Angular velocity [rad/s]."""
+    message = TwistStamped(header=header(stamp, frame))
+    message.twist.angular = vector3(angular)
+    return message
+
+
+def wrench_stamped(stamp: int, frame: str, values: Array) -> WrenchStamped:
+    """Force [N] and moment [N·m] (6,)."""
+    message = WrenchStamped(header=header(stamp, frame))
+    message.wrench.force, message.wrench.torque = vector3(values[:3]), vector3(values[3:])
+    return message
+
+
+def point_stamped(stamp: int, frame: str, values: Array) -> PointStamped:
+    """Point [m]."""
+    return PointStamped(header=header(stamp, frame), point=point(values))
+
+
+def vector_stamped(stamp: int, frame: str, values: Array) -> Vector3Stamped:
+    """Vector [m]."""
+    return Vector3Stamped(header=header(stamp, frame), vector=vector3(values))
+
+
+def polygon_stamped(stamp: int, frame: str, corners: Array) -> PolygonStamped:
+    """Polygon with the corners (C, 3) [m]."""
+    message = PolygonStamped(header=header(stamp, frame))
+    message.polygon.points = [Point32(x=x, y=y, z=z) for x, y, z in corners.tolist()]
+    return message
+
+
+def odometry(instant: WorldInstant, world: str, root: str) -> Odometry:
+    """Pose of the root in the world, and its twist in root axes."""
+    message = Odometry(header=header(instant.stamp, world), child_frame_id=root)
+    message.pose.pose.position = point(instant.p)
+    message.pose.pose.orientation = _quaternion(instant.R)
+    message.twist.twist.linear = vector3(instant.R.T @ instant.v)
+    message.twist.twist.angular = vector3(instant.angular_velocity)
+    return message
+
+
+def odometry_instant(message: Any) -> WorldInstant:
+    """Pose and velocity of an odometry message."""
+    R = rotation_matrix(quaternion(message.pose.pose.orientation))
+    twist = message.twist.twist
+    return WorldInstant(
+        stamp_of(message),
+        R,
+        vector(message.pose.pose.position),
+        R @ vector(twist.linear),
+        vector(twist.angular),
+    )
+
+
+def transform_stamped(stamp: int, parent: str, child: str, R: Array, p: Array) -> TransformStamped:
+    """Pose of `child` in `parent`."""
+    message = TransformStamped(header=header(stamp, parent), child_frame_id=child)
+    message.transform.translation, message.transform.rotation = vector3(p), _quaternion(R)
+    return message
+
+
+def _quaternion(R: Array) -> Quaternion:
+    x, y, z, w = Rotation.from_matrix(R).as_quat().tolist()
+    return Quaternion(x=x, y=y, z=z, w=w)

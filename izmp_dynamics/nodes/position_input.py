@@ -1,0 +1,70 @@
+"""The topic that tells where the robot is; its type is what its publisher says it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped
+from nav_msgs.msg import Odometry
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.messages import position_values
+from izmp_dynamics.nodes.stage_node import StageNode
+
+TYPES = {
+    'geometry_msgs/msg/PointStamped': PointStamped,
+    'geometry_msgs/msg/PoseStamped': PoseStamped,
+    'geometry_msgs/msg/PoseWithCovarianceStamped': PoseWithCovarianceStamped,
+    'nav_msgs/msg/Odometry': Odometry,
+}
+LOOK_EVERY = 0.1
+"""Time between two looks for the publisher [s]."""
+
+
+class PositionInput:
+    """Subscribes as soon as the topic is there.
+
+    Args:
+        node: listens.
+        topic: as in the robot file.
+        callback: is given stamp [ns], position (3,) [m] and orientation (4,) or None.
+    """
+
+    def __init__(
+        self,
+        node: StageNode,
+        topic: str,
+        callback: Callable[[int, Array, Array | None], None],
+    ) -> None:
+        self.node = node
+        self.topic = topic
+        self.callback = callback
+        self._name = node.resolve_topic_name(topic)
+        self._timer = node.create_timer(LOOK_EVERY, self._look, clock=node.steady)
+        self._look()
+
+    def _look(self) -> None:
+        types = dict(self.node.get_topic_names_and_types()).get(self._name, [])
+        known = [name for name in types if name in TYPES]
+        if not known:
+            sentence = (
+                f'{self._name} has the type {", ".join(types)}; valid: {", ".join(TYPES)}.'
+                if types
+                else f'Nobody publishes {self._name}: start what tells the position, remap it, or '
+                'delete position in the robot file. Without it there is no odometry and no IR-MD.'
+            )
+            self.node.health.remark('position', ERROR, sentence)
+            return
+        self._timer.cancel()
+        self.node.health.clear('position')
+        self.node.listen(
+            self.topic,
+            TYPES[known[0]],
+            self._take,
+            'start what tells the position, or delete position in the robot file.',
+            sensor=True,
+        )
+
+    def _take(self, stamp: int, message: Any) -> None:
+        position, orientation = position_values(message)
+        self.callback(stamp, position, orientation)

@@ -1,0 +1,24 @@
+"""Quality of service; every topic's can be overridden by the parameters qos_overrides.TOPIC…."""
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+DEPTH = 500
+"""Messages that may wait: half a second of joints at 1 kHz, when an instant's work takes long."""
+
+SENSOR = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST, depth=DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT
+)
+"""Of the robot's sensors: as rclcpp's SensorDataQoS, but nothing is lost while a node is busy."""
+
+RESULT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST, depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE
+)
+"""Of everything that the nodes compute."""
+
+LATCHED = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Of what is told once: /tf_static and robot_description."""

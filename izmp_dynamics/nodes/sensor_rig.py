@@ -1,0 +1,46 @@
+"""Where the sensors of a node sit, also when only their messages tell their frames."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.replay.rig import Rig, make_rig
+
+
+class SensorRig:
+    """Makes the rig as soon as every frame is known.
+
+    Args:
+        robot: robot file.
+        model: its model.
+        topics: of the sensors that matter here; the others' frames are never asked for.
+    """
+
+    def __init__(self, robot: RobotFile, model: RobotModel, topics: Iterable[str]) -> None:
+        self.robot = robot
+        self.model = model
+        stated = {robot.imu.topic: robot.imu.frame}
+        stated |= {sensor.topic: sensor.frame for sensor in robot.accelerometers}
+        stated |= {foot.wrench.topic: foot.wrench.frame for foot in robot.feet if foot.wrench}
+        self.unknown = {topic for topic in topics if stated.get(topic, '') is None}
+        self._frames: dict[str, str | None] = dict.fromkeys(stated, model.root)
+
+    def see(self, topic: str, message: Any) -> None:
+        """Learn the frame of a sensor from its message.
+
+        Args:
+            topic: as in the robot file.
+            message: has a header.
+        """
+        if topic in self.unknown:
+            self._frames[topic] = message.header.frame_id
+            self.unknown.discard(topic)
+
+    def make(self) -> Rig | None:
+        """Make the rig; None while a frame is unknown.
+
+        Raises:
+            IzmpError: if a frame is no link of the robot, or not where it has to be.
+        """
+        return None if self.unknown else make_rig(self.robot, self.model, self._frames)
