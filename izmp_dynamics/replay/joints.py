@@ -72,7 +72,8 @@ class JointStage:
     @property
     def context(self) -> float:
         """Time before and after an instant that its values depend on [s]."""
-        return max(stage.context for stage in self.stages) + self.max_gap + self.bus.tick
+        widest = max(stage.context + stage.max_gap for stage in self.stages)
+        return widest + self.max_gap + self.bus.tick
 
     def evaluate(self, streams: tuple[Stream, ...], counts: Counts) -> JointKinematics:
         """Differentiate; the instants are those of the first group.
@@ -99,11 +100,11 @@ class JointStage:
         instants = parts[0].stamps
         merged = np.zeros((3, len(instants), self.model.dof))
         valid = parts[0].valid.copy()
-        for group, part in zip(self.groups, parts, strict=True):
+        for group, stage, part in zip(self.groups, self.stages, parts, strict=True):
             columns = list(group.columns)
             values = np.stack([part.positions, part.velocities, part.accelerations])
             if part is not parts[0]:
-                reach = max(self.max_gap, 2.5 * group.period)
+                reach = max(self.max_gap, stage.max_gap)
                 paired = pair(instants, part.stamps, np.hstack(list(values)), reach)
                 counts.add('joints', NO_SAMPLE, instants, valid & ~paired.valid)
                 values = np.stack(np.split(paired.values, 3, axis=1))
@@ -153,11 +154,12 @@ def split_joints(
         groups: from `group_joints`.
 
     Returns:
-        Per group the messages that have any of its joints; what they lack is NaN.
+        Per group the messages that have at least half of its joints; what they lack is NaN. A
+        publisher that repeats a few joints of another one adds nothing.
     """
     streams = []
     for group in groups:
         columns = list(group.columns)
-        rows = present[:, columns].any(axis=1)
+        rows = 2 * present[:, columns].sum(axis=1) >= len(columns)
         streams.append(Stream(stamps[rows], positions[rows][:, columns]))
     return tuple(streams)
