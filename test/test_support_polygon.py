@@ -117,8 +117,17 @@ def test_axes_near_the_coordinate_axes(axis, tilt):
     frame = np.vstack([plane_axes(normal), normal])
     np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-9)
     assert np.linalg.det(frame) == pytest.approx(1.0)
-    if abs(normal[0]) < 0.5:
+    if normal[2] > 0.5:
         assert frame[0, 0] > 0.5  # x ahead
+
+
+@given(st.floats(-1.0, 1.0), st.floats(-1.0, 1.0), st.floats(-3.0, 3.0))
+def test_the_x_axis_is_parallel_to_the_sagittal_plane(roll, pitch, yaw):
+    """Also of a robot that leans to the side (paper, sect. 4.2)."""
+    world_R_root = Rotation.from_euler('ZYX', [yaw, pitch, roll]).as_matrix()
+    x, _ = plane_axes(world_R_root[2])
+    assert x[1] == 0.0
+    assert x[0] > 0.0
 
 
 def test_axes_on_level_ground_are_those_of_the_frame():

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.stability.support_polygon import plane_axes
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,7 @@ class Evaluation:
         Returns:
             (K, 3, 3) rotations that take root coordinates to nif coordinates.
         """
-        sagittal_x = np.array([1.0, 0.0, 0.0])
-        z = self.normal
-        x = sagittal_x - (z @ sagittal_x)[:, None] * z
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
-        return np.stack([x, np.cross(z, x), z], axis=1)
+        return np.concatenate([plane_axes(self.normal), self.normal[:, None]], axis=1)
 
     def in_nif(self, points: Array) -> Array:
         """Express `points` (K, …, 3) [m] of the root frame in nif."""

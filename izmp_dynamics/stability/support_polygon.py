@@ -11,7 +11,10 @@ from izmp_dynamics.conventions import Array
 
 
 def plane_axes(normal: Array) -> Array:
-    """Return x and y axes of the ground plane, x as near to the frame's x axis as it can be.
+    """Return x and y axes of the ground plane, x in the frame's x-z plane and so forward.
+
+    With the root frame these are the axes of the frame nif: "the x-axis [...] pointing always
+    parallel to the sagittal plane" (paper, sect. 4.2).
 
     Args:
         normal: (…, 3) unit normal.
@@ -19,11 +22,10 @@ def plane_axes(normal: Array) -> Array:
     Returns:
         (…, 2, 3) unit vectors in the plane; with the normal they make a right-handed frame.
     """
-    ahead = np.array([1.0, 0.0, 0.0])
-    x = ahead - normal * normal[..., :1]
+    x = np.cross([0.0, 1.0, 0.0], normal)
     length = np.linalg.norm(x, axis=-1, keepdims=True)
-    aside = np.cross([0.0, 1.0, 0.0], normal)  # for a normal along x
-    x = np.where(length > 1e-6, x / np.maximum(length, 1e-6), aside)
+    ahead = np.array([1.0, 0.0, 0.0])  # for a normal along y: a robot that lies on its side
+    x = np.where(length > 1e-6, x / np.maximum(length, 1e-6), ahead - normal * normal[..., :1])
     return np.stack([x, np.cross(normal, x)], axis=-2)
 
 
