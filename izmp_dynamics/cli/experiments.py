@@ -1,0 +1,114 @@
+"""`izmp experiments`: the paper's figures and tables, made again."""
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'experiments',
+        help="make the paper's figures and tables from simulated walks",
+        description="Make the paper's figures 6 to 11 and the tables behind them from simulated "
+        'walks, beside the values that the paper states.',
+    )
+    actions = parser.add_subparsers(metavar='ACTION', required=True)
+    listing = actions.add_parser('list', help='list the figures')
+    listing.set_defaults(run=run_list)
+    paper = actions.add_parser(
+        'paper',
+        help='make the figures: PNG, SVG, CSV and one page',
+        description='Make the figures as OUT/NAME.png, .svg and .csv, and OUT/index.html with all '
+        'of them. Finished runs are kept in OUT/runs, so an interrupted command goes on where it '
+        'stopped.',
+    )
+    _add_options(paper)
+    paper.set_defaults(run=run_paper)
+
+
+def _add_options(paper: argparse.ArgumentParser) -> None:
+    paper.add_argument(
+        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
+    )
+    paper.add_argument(
+        '--file', type=Path, metavar='FILE', help='experiment file (default: as in the paper)'
+    )
+    paper.add_argument(
+        '--only', action='append', default=[], metavar='FIGURE', help='e.g. fig9; can be repeated'
+    )
+    paper.add_argument('--seeds', type=_at_least(2), metavar='N', help='repetitions (default: 20)')
+    paper.add_argument(
+        '--noise-density',
+        type=float,
+        metavar='ν',
+        help='of the accelerometers [µg/√Hz] (default: 60)',
+    )
+    paper.add_argument(
+        '--jobs', type=_at_least(1), default=2, metavar='N', help='processes (default: 2)'
+    )
+    paper.add_argument(
+        '--quick', action='store_true', help='short walks, few repetitions: does everything work?'
+    )
+    paper.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
+
+
+def _at_least(least: int) -> Any:
+    def whole_number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f'must be at least {least}, not {value}')
+        return value
+
+    return whole_number
+
+
+def run_list(options: argparse.Namespace) -> int:
+    """Print names and what they show."""
+    from izmp_dynamics.experiments.paper import FIGURES
+
+    width = max(map(len, FIGURES))
+    for name, (_, what) in FIGURES.items():
+        print(f'{name:{width}}  {what}')
+    return 0
+
+
+def run_paper(options: argparse.Namespace) -> int:
+    """Make figures and page; say which claims hold."""
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.experiments.paper import make_paper
+
+    with progress_bar('Experiments', options.quiet) as progress:
+        results = make_paper(
+            _experiment(options),
+            options.output,
+            only=options.only,
+            jobs=options.jobs,
+            progress=progress,
+        )
+    if not options.quiet:
+        for picture, fact in results.claims:
+            mark = 'holds' if fact.holds else 'FAILS'
+            print(f'{mark}  {picture.name:13} {fact.label}: {fact} (wanted {fact.wanted})')
+        print(f'Page: {results.page}')
+    return 0
+
+
+def _experiment(options: argparse.Namespace) -> Any:
+    from izmp_dynamics.errors import RobotFileError
+    from izmp_dynamics.experiments.experiment import load_experiment
+
+    experiment = load_experiment(options.file)
+    if options.quick:
+        experiment = experiment.quick()
+    if options.seeds is not None:
+        experiment = dataclasses.replace(experiment, seeds=options.seeds)
+    if options.noise_density is not None:
+        if not 0.01 <= options.noise_density <= 1e5:
+            raise RobotFileError(
+                f'--noise-density is {options.noise_density:g}; valid: 0.01 to 1e+05 µg/√Hz.'
+            )
+        noise = dataclasses.replace(experiment.noise, accelerometer=options.noise_density)
+        experiment = dataclasses.replace(experiment, noise=noise)
+    return experiment
