@@ -209,7 +209,7 @@ def test_normal_forces_are_those_along_the_ground(walk):
 
 
 def test_the_robot_file_says_from_which_force_on_a_foot_is_loaded():
-    ground = dataclasses.replace(FILE.ground, contact_force=100.0, minimum_force=250.0)
+    ground = dataclasses.replace(FILE.ground, contact_force=100.0, minimum_force=268.0)
     plant = build_mujoco(dataclasses.replace(FILE, feet=FILE.feet, ground=ground))
     run = simulate(planned(steps=2).plan, plant)
     for truth in run.truth.feet.values():
@@ -217,7 +217,7 @@ def test_the_robot_file_says_from_which_force_on_a_foot_is_loaded():
     vertical = np.einsum(
         'ti,ti->t', run.truth.root.rotation[:, 2], run.truth.contact_wrench[:, :3]
     )
-    assert np.array_equal(np.isnan(run.truth.cop[:, 0]), vertical < 250.0)
+    assert np.array_equal(np.isnan(run.truth.cop[:, 0]), vertical < 268.0)
     assert np.isnan(run.truth.cop[:, 0]).any()
 
 

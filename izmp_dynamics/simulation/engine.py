@@ -1,6 +1,9 @@
 """MuJoCo, or a sentence that says how to get it."""
 
-from izmp_dynamics.errors import MissingDependencyError
+import logging
+import os
+
+from izmp_dynamics.errors import MissingDependencyError, SimulationError
 
 try:
     import mujoco
@@ -8,5 +11,13 @@ except ImportError as error:
     raise MissingDependencyError(
         'mujoco', 'The simulation', 'pip install izmp_dynamics[sim]'
     ) from error
+except Exception as error:  # it loads the OpenGL library that the environment asks for
+    raise SimulationError(
+        f"MuJoCo cannot be loaded ({error}). MUJOCO_GL is '{os.environ.get('MUJOCO_GL', '')}': "
+        'unset it, or install the library that it names.'
+    ) from error
 
 __all__ = ['mujoco']
+
+# MuJoCo would append its warnings to a file in the current folder; what matters is raised.
+mujoco.set_mju_user_warning(logging.getLogger(__name__).debug)

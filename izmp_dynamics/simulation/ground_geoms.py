@@ -37,7 +37,8 @@ def add_ground(spec: Any, terrain: Terrain, contact: dict[str, Any]) -> None:
             place = {'pos': [terrain.ramp.start, 0.0, 0.0]}
             turn = {'quat': [np.cos(half), 0.0, np.sin(half), 0.0]}
             # Two planes are two half spaces: the upper one counts, before the edge and beyond.
-            _add_plane(spec, 'ramp', {**common, **place, **turn})
+            tint = {'rgba': [0.82, 0.86, 0.98, 1.0]}
+            _add_plane(spec, 'ramp', {**common, **place, **turn, **tint})
     elif isinstance(terrain, Uneven):
         _add_height_field(spec, terrain, common)
     else:
@@ -64,8 +65,12 @@ def _add_height_field(spec: Any, terrain: Uneven, arguments: dict[str, Any]) -> 
 
 
 def _add_surroundings(spec: Any) -> None:
-    spec.worldbody.add_light(pos=[1.5, 1.5, 4.0], dir=[-0.35, -0.35, -0.9], castshadow=True)
+    spec.worldbody.add_light(
+        pos=[1.5, 1.5, 4.0], dir=[-0.35, -0.35, -0.9], castshadow=True,
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+    )  # fmt: skip
     spec.visual.headlight.ambient = [0.35, 0.35, 0.35]
+    spec.visual.quality.shadowsize = 1024
     spec.add_texture(
         name='sky', type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, width=64, height=384,
         builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,

@@ -1,9 +1,10 @@
 """Parameters of the simulated world: physics, servos, pushes."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.errors import ShapeError, SimulationError
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,30 @@ class Physics:
 
     time_step: float = 0.002
     friction: float = 1.0
-    solref: tuple[float, float] = (0.02, 1.0)
+    solref: tuple[float, float] = (0.01, 1.0)
     impratio: float = 10.0
     mass_scale: float = 1.0
+
+    @classmethod
+    def at_rate(cls, rate: float, friction: float | None = None) -> 'Physics':
+        """Return the default physics at so many steps per second, with a friction if given.
+
+        Raises:
+            SimulationError: if the rate is not 100 Hz to 10 kHz, if its step is not a whole
+                number of microseconds, or if the friction is not positive.
+        """
+        microseconds = 1e6 / rate if 100.0 <= rate <= 10_000.0 else 0.0
+        if microseconds != round(microseconds) or not microseconds:
+            raise SimulationError(
+                f'The physics cannot run at {rate:g} Hz; valid are rates from 100 Hz to 10 kHz '
+                'with a step of whole microseconds, e.g. 500 or 1000 Hz.'
+            )
+        physics = cls(time_step=1e-6 * microseconds)
+        if friction is None:
+            return physics
+        if not 0.0 < friction < math.inf:
+            raise SimulationError(f'The friction must be above 0, not {friction:g}.')
+        return replace(physics, friction=friction)
 
 
 @dataclass(frozen=True)

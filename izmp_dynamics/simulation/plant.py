@@ -8,6 +8,7 @@ import numpy as np
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.motion.plan import MotionPlan
+from izmp_dynamics.simulation.ankle_feedback import AnkleController, AnkleFeedback
 from izmp_dynamics.simulation.engine import mujoco
 from izmp_dynamics.simulation.mujoco_model import MujocoRobot
 from izmp_dynamics.simulation.physics import Physics, Push
@@ -65,6 +66,7 @@ def simulate(
     *,
     sampling: Sampling | None = None,
     pushes: Sequence[Push] = (),
+    feedback: AnkleFeedback | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SimulatedRun:
     """Execute a plan.
@@ -74,12 +76,14 @@ def simulate(
         plant: the robot.
         sampling: when samples are taken.
         pushes: forces on the robot.
+        feedback: of the tilt of the root to the ankles; none if None.
         progress: is called now and then with the part that is done, 0 … 1.
 
     Returns:
         Ideal sensor signals and the truth. If the robot falls, the run ends there and says so.
 
     Raises:
+        MotionError: with feedback, if a leg of the robot has not the geometry of `leg_ik`.
         SimulationError: if the plan is for another robot or the simulation diverges.
         UnknownNameError: if a push names an unknown link.
     """
@@ -88,7 +92,7 @@ def simulate(
             f"The plan '{plan.name}' is for other joints ({', '.join(plan.joint_names)}) than the "
             f"robot '{plant.robot.name}' has ({', '.join(plant.robot.joint_names)})."
         )
-    execution = _Execution(plan, plant, sampling or Sampling(), pushes)
+    execution = _Execution(plan, plant, sampling or Sampling(), pushes, feedback)
     execution.run(progress)
     samples = execution.samples.filled()
     return simulated_run(samples, plant, plan.name, execution.stamps(), execution.fall)
@@ -98,7 +102,12 @@ class _Execution:
     """One run: the state of MuJoCo and the raw samples."""
 
     def __init__(
-        self, plan: MotionPlan, plant: MujocoRobot, sampling: Sampling, pushes: Sequence[Push]
+        self,
+        plan: MotionPlan,
+        plant: MujocoRobot,
+        sampling: Sampling,
+        pushes: Sequence[Push],
+        feedback: AnkleFeedback | None,
     ) -> None:
         self.plan, self.plant, self.sampling = plan, plant, sampling
         self.data = mujoco.MjData(plant.model)
@@ -107,6 +116,7 @@ class _Execution:
         self.settling_steps = round(sampling.settle / time_step)
         self.ctrl = self._controls()
         self.pushes = [(plant.body_of(push.link), *push.steps(time_step), push) for push in pushes]
+        self.ankles = AnkleController(feedback, plan, plant) if feedback else None
         self.samples = Samples.empty(plant, -(-self.steps // sampling.divisor))
         self.fall = ''
         self.lowest = float(self._above_ground(plan.root.position).min())
@@ -128,8 +138,10 @@ class _Execution:
         data.ctrl[plant.ctrl_columns] = self.ctrl[0]
         for _ in range(self.settling_steps):
             mujoco.mj_step(model, data)
+        if self.ankles:
+            mujoco.mj_forward(model, data)
         for step in range(self.steps):
-            data.ctrl[plant.ctrl_columns] = self.ctrl[step]
+            data.ctrl[plant.ctrl_columns] = self._set_points(step)
             self._push(step)
             if step % self.sampling.divisor == 0:
                 self.samples.take(plant, data)
@@ -142,6 +154,13 @@ class _Execution:
                 progress(step / self.steps)
         if progress:
             progress(1.0)
+
+    def _set_points(self, step: int) -> Array:
+        set_points: Array = self.ctrl[step]
+        if self.ankles:
+            time = step * self.plant.physics.time_step
+            set_points = set_points + self.ankles.correction(time, self.data)
+        return set_points
 
     def stamps(self) -> Stamps:
         """Return the stamps (T,) of the samples [ns]."""

@@ -1,7 +1,8 @@
 """Recording of a simulated run as a rosbag2.
 
 The sensors go to the topics of the robot file, as a robot would publish them; what no sensor
-tells goes to topics under `ground_truth/`. Every stamp is the instant to which the value belongs.
+tells goes to topics under `ground_truth/`, noisy copies of signals to the same topics under
+`noisy/`. Every stamp is the instant to which the value belongs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,13 +17,16 @@ from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.qos import Qos
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.simulation.noisy_signals import NoisySignals
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
 from izmp_dynamics.simulation.support import support_polygons
 
 WORLD = 'world'
 TRUTH = 'ground_truth'
+NOISY = 'noisy/'
 
 
 @dataclass(frozen=True)
@@ -58,32 +62,53 @@ def record(
     file: RobotFile,
     path: str | PathLike[str],
     *,
+    noisy: NoisySignals | None = None,
     storage: str = 'mcap',
     overwrite: bool = False,
 ) -> None:
     """Write a run as a bag.
 
     The metadata is marked with `motion`, `robot` and `fell` ('yes' or 'no'), and with `fall` (how)
-    if the robot fell.
+    if the robot fell; with noisy signals also with `noise` and `seed`.
 
     Args:
         run: the run.
         file: the robot file that it was simulated with; it names topics and frames.
         path: folder that the bag will be.
+        noisy: noisy copies of the signals, to be recorded as well.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
 
     Raises:
         BagError: if the bag exists or cannot be written.
+        SimulationError: if the robot file names the topics of noisy copies.
     """
+    check_recordable(file, path, storage, overwrite)
     marks = {'motion': run.motion, 'robot': run.robot, 'fell': 'yes' if run.fall else 'no'}
     if run.fall:
         marks['fall'] = run.fall
+    if noisy:
+        marks |= {'noise': noisy.noise.name, 'seed': str(noisy.seed)}
     with BagWriter(path, storage, overwrite, marks) as bag:
         _write_description(bag, file, int(run.stamps[0]))
-        for channel in (*_sensors(run, file), *_truth(run, file)):
+        copies = _noisy_sensors(noisy, file) if noisy else ()
+        for channel in (*_sensors(run, file), *copies, *_truth(run, file)):
             channel.write(bag, run.stamps)
         _write_support_polygons(bag, run)
+
+
+def check_recordable(
+    file: RobotFile, path: str | PathLike[str], storage: str, overwrite: bool
+) -> None:
+    """Say before a simulation that `record` would fail after it; arguments and errors as there."""
+    topics = [file.imu.topic, *(sensor.topic for sensor in file.accelerometers)]
+    noisy = [topic for topic in topics if topic.lstrip('/').startswith(NOISY)]
+    if noisy:
+        raise SimulationError(
+            f"The robot file names the topic '{noisy[0]}', under which noisy copies are recorded. "
+            'Simulate with the file that names the ideal signals; evaluate with this one.'
+        )
+    BagWriter(path, storage, overwrite)
 
 
 def _write_description(bag: BagWriter, file: RobotFile, stamp: int) -> None:
@@ -99,32 +124,65 @@ def _sensors(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
         {'name': run.joint_names, 'position': np.zeros(joints), 'effort': np.zeros(joints)},
         {'position': run.q, 'effort': run.effort}, qos='sensor_data',
     )  # fmt: skip
-    yield _Channel(
-        file.imu.topic, 'sensor_msgs/msg/Imu', _frame(file.imu.frame),
-        {
-            'orientation': run.imu.orientation_xyzw,
-            'angular_velocity': run.imu.angular_velocity,
-            'linear_acceleration': run.imu.specific_force,
-        },
-        qos='sensor_data',
-    )  # fmt: skip
-    only_acceleration = _first_is_minus_one('orientation', 'angular_velocity')
-    for sensor in file.accelerometers:
-        yield _Channel(
-            sensor.topic, 'sensor_msgs/msg/Imu', {**_frame(sensor.frame), **only_acceleration},
-            {'linear_acceleration': run.accelerometers[sensor.topic]}, qos='sensor_data',
-        )  # fmt: skip
-    if file.position and run.position is not None:
-        yield _Channel(
-            file.position.topic, 'geometry_msgs/msg/PointStamped', _frame(WORLD),
-            {'point': run.position}, qos='sensor_data',
-        )  # fmt: skip
+    yield from _root_sensors(run, file)
     for foot in file.feet:
         if foot.wrench:
             yield _Channel(
                 foot.wrench.topic, 'geometry_msgs/msg/WrenchStamped', _frame(foot.wrench.frame),
                 {'wrench': run.wrenches[foot.wrench.topic]}, qos='sensor_data',
             )  # fmt: skip
+
+
+def _root_sensors(
+    signals: SimulatedRun | NoisySignals,
+    file: RobotFile,
+    prefix: str = '',
+    angular_velocity: Mapping[str, Any] | None = None,
+    linear_acceleration: Mapping[str, Any] | None = None,
+) -> Iterator[_Channel]:
+    """IMU, accelerometers and GPS.
+
+    Args:
+        signals: theirs.
+        file: names topics and frames.
+        prefix: of the topics.
+        angular_velocity: its covariance field, if known.
+        linear_acceleration: likewise.
+    """
+    angular_velocity, linear_acceleration = angular_velocity or {}, linear_acceleration or {}
+    imu = 'sensor_msgs/msg/Imu'
+    yield _Channel(
+        prefix + file.imu.topic.lstrip('/'), imu,
+        {**_frame(file.imu.frame), **angular_velocity, **linear_acceleration},
+        {
+            'orientation': signals.imu.orientation_xyzw,
+            'angular_velocity': signals.imu.angular_velocity,
+            'linear_acceleration': signals.imu.specific_force,
+        },
+        qos='sensor_data',
+    )  # fmt: skip
+    only_acceleration = _first_is_minus_one('orientation', 'angular_velocity')
+    for sensor in file.accelerometers:
+        yield _Channel(
+            prefix + sensor.topic.lstrip('/'), imu,
+            {**_frame(sensor.frame), **only_acceleration, **linear_acceleration},
+            {'linear_acceleration': signals.accelerometers[sensor.topic]}, qos='sensor_data',
+        )  # fmt: skip
+    if file.position and signals.position is not None:
+        yield _Channel(
+            prefix + file.position.topic.lstrip('/'), 'geometry_msgs/msg/PointStamped',
+            _frame(WORLD), {'point': signals.position}, qos='sensor_data',
+        )  # fmt: skip
+
+
+def _noisy_sensors(noisy: NoisySignals, file: RobotFile) -> Iterator[_Channel]:
+    return _root_sensors(
+        noisy,
+        file,
+        NOISY,
+        _covariance('angular_velocity', noisy.sigma_angular_velocity),
+        _covariance('linear_acceleration', noisy.sigma_acceleration),
+    )
 
 
 def _truth(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
@@ -192,6 +250,11 @@ def _write_support_polygons(bag: BagWriter, run: SimulatedRun) -> None:
 
 def _frame(name: str | None) -> dict[str, Any]:
     return {'header.frame_id': name}
+
+
+def _covariance(field: str, sigma: float) -> dict[str, Any]:
+    """Covariance of a field of an Imu message whose components have the same deviation."""
+    return {f'{field}_covariance': (sigma**2 * np.eye(3)).ravel()}
 
 
 def _first_is_minus_one(*fields: str) -> dict[str, Any]:

@@ -1,0 +1,44 @@
+"""What `izmp plan walk` and `izmp simulate walk` have in common: how the robot walks."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from izmp_dynamics.motion.walk_parameters import WalkParameters
+
+_NUMBERS = (
+    ('--speed', 'speed', 'M/S', 'along the path (default: 0.3)'),
+    ('--turn', 'turn_rate', 'RAD/S', 'rate of turning, positive to the left (default: 0)'),
+    ('--step-time', 'step_time', 'S', 'from landing to landing (default: 0.448)'),
+    ('--double-support', 'double_support', 'PART', 'part of a step on both feet (default: 0.2)'),
+    ('--swing-height', 'swing_height', 'M', 'of the swinging foot (default: 0.04)'),
+    ('--com-height', 'com_height', 'M', 'of the centre of mass (default: 0.8)'),
+)
+
+
+def add_walk_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options; `walk_parameters` reads them."""
+    group = parser.add_argument_group('walk')
+    group.add_argument('--steps', type=int, metavar='N', help='number of steps (default: 20)')
+    for option, name, unit, text in _NUMBERS:
+        group.add_argument(option, dest=name, type=float, metavar=unit, help=text)
+    group.add_argument(
+        '--slope-deg', type=float, default=0.0, metavar='DEG',
+        help='walk from level ground up a slope (default: 0)',
+    )  # fmt: skip
+
+
+def walk_parameters(options: argparse.Namespace) -> 'WalkParameters':
+    """Return the parameters of a walk; what was not given has its default.
+
+    Raises:
+        MotionError: if a number is out of range.
+    """
+    from izmp_dynamics.motion.walk_parameters import WalkParameters
+
+    names = ('steps', *(name for _, name, _, _ in _NUMBERS))
+    given = {name: getattr(options, name) for name in names}
+    stated = {name: value for name, value in given.items() if value is not None}
+    return WalkParameters(slope=float(np.radians(options.slope_deg)), **stated)
