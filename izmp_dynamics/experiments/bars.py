@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.experiments.campaign import Score
-from izmp_dynamics.experiments.look import Entry, Look, line, panels, patch
+from izmp_dynamics.experiments.look import Entry, Look, line, log_ticks, panels, patch
 from izmp_dynamics.experiments.picture import Fact, Table, number
 from izmp_dynamics.experiments.setups import Setup
 
@@ -28,7 +28,7 @@ def draw_bars(
         Entry('printed in the paper', line(look, 'ink', marker='D', markersize=6,
                                            markerfacecolor='none', linestyle='none')),
     ]  # fmt: skip
-    canvas, (ax,) = panels(width, 1, legend, height=3.2)
+    canvas, (ax,) = panels(width, 1, legend, height=3.2, below=0.3)
     places = np.arange(len(setups), dtype=float)
     for place, setup in zip(places, setups, strict=True):
         colour = 'mr-ad' if setup.method == 'mr_ad' else 'ir-md'
@@ -41,15 +41,15 @@ def draw_bars(
             if math.isfinite(found.half_width):
                 ax.errorbar(place + offset, found.mean, found.half_width, color=look['ink'],
                             linewidth=0.9, capsize=3)  # fmt: skip
-            ax.annotate(number(found.mean, _digits(found.mean)), (place + offset, found.mean),
-                        (0, 5), textcoords='offset points', ha='center', fontsize=8.5)  # fmt: skip
+            top = found.mean + (found.half_width if math.isfinite(found.half_width) else 0.0)
+            ax.annotate(number(found.mean, _digits(found.mean)), (place + offset, top), (0, 4), textcoords='offset points', ha='center', fontsize=8.5)  # fmt: skip
         if setup.name in PAPER_PERCENT:
             ax.plot(place - 0.2, PAPER_PERCENT[setup.name], marker='D', markersize=6,
                     color=look['ink'], markerfacecolor='none')  # fmt: skip
     names = [f'{setup.name}\n{setup.label}\n{_rates(setup)}' for setup in setups]
     ax.set_xticks(places, names)
     ax.set(yscale='log', ylabel='relative error of y [%]', xlim=(-0.6, len(setups) - 0.4))
-    ax.set_yticks([1, 10, 100, 1000], ['1', '10', '100', '1000'])
+    log_ticks(ax.yaxis, (1, 10, 100, 1000))
     ax.set_ylim(0.5, 4000)
     ax.grid(axis='x', visible=False)
     return canvas

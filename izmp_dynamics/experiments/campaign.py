@@ -17,8 +17,8 @@ BLOCK = 10
 RATES = (500.0, 250.0, 200.0, 125.0, 62.5)
 """Rates of the convergence study [Hz]: the paper's, and that of its reference."""
 
-FINE_RATE = 1000.0
-"""Rate of the physics that the convergence study decimates [Hz]; all of `RATES` divide it."""
+FINE_RATE, FINEST_RATE = 1000.0, 2000.0
+"""Rates of the physics that the convergence study decimates [Hz]; all of `RATES` divide them."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,11 @@ class Campaign:
             for first in range(0, seeds, BLOCK)
         )  # fmt: skip
 
-    def convergence(self, method: str, convention: str) -> Run:
+    def convergence(self, method: str, convention: str, physics_rate: float = FINEST_RATE) -> Run:
         """Errors of a method at all `RATES`."""
+        case = replace(self.experiment.walk, physics_rate=physics_rate)
         return self._task(
-            'convergence', self.fine_walk, 4.0, method=method, convention=convention,
+            'convergence', case, 4.0, method=method, convention=convention,
             rates=list(RATES),
         )  # fmt: skip
 

@@ -36,16 +36,16 @@ def picture(campaign: Campaign, load: Load) -> Picture:
 
     def draw(look: Look, width: float) -> Any:
         legend = [
-            Entry('MR-AD', line(look, 'mr-ad', linewidth=1.3)),
-            Entry('IR-MD', line(look, 'ir-md', linewidth=1.5, dashes=(3.5, 1.6))),
+            Entry('MR-AD', line(look, 'mr-ad', linewidth=2.4)),
+            Entry('IR-MD', line(look, 'ir-md', linewidth=1.1, dashes=(3.5, 1.6))),
             Entry('a sub-step begins', line(look, 'muted', linewidth=0.9, dashes=(1, 2))),
         ]
         canvas, axes = panels(width, 2, legend)
         for axis, ax in enumerate(axes):
             for begin in sub_steps:
                 ax.axvline(begin, color=look['muted'], linewidth=0.9, dashes=(1, 2))
-            for name in ('ir_md', 'mr_ad'):
-                ax.plot(t, curves[name][:, axis], **series(look, name))
+            ax.plot(t, curves['mr_ad'][:, axis], **series(look, 'mr_ad', linewidth=2.4))
+            ax.plot(t, curves['ir_md'][:, axis], **series(look, 'ir_md', linewidth=1.1))
             ax.set(xlabel='time since the sub-step began [s]', xlim=(0, stop - start))
             ax.set_ylabel(f'{"xy"[axis]} of the IZMP in nif [m]')
         return canvas

@@ -95,6 +95,7 @@ def panels(
     height: float = 2.7,
     columns: int = 2,
     titles: bool = False,
+    below: float = 0.0,
 ) -> tuple[Any, list[Any]]:
     """Make a canvas with `count` axes, side by side where there is room, and a legend above.
 
@@ -105,14 +106,15 @@ def panels(
         height: of the axes [inch].
         columns: axes side by side on a wide canvas.
         titles: whether the axes have titles.
+        below: more room below the axes, for labels of several lines [inch].
     """
     columns = min(columns, count) if width >= SIDE_BY_SIDE else 1
     rows = math.ceil(count / columns)
     legend_columns = _legend_columns(legend, width)
     top = _TOP + (_LEGEND_ROW * math.ceil(len(legend) / legend_columns) if legend else 0.0)
     above = _TITLE if titles else 0.0
-    between = _BETWEEN_ROWS + above
-    total = top + above + rows * height + (rows - 1) * between + _BOTTOM
+    between = _BETWEEN_ROWS + above + below
+    total = top + above + rows * height + (rows - 1) * between + _BOTTOM + below
     canvas = drawing.new_canvas(width, total)
     wide = (width - _LEFT - _RIGHT - (columns - 1) * _BETWEEN_COLUMNS) / columns
     axes = []
@@ -147,6 +149,16 @@ def _legend_columns(legend: Sequence[Entry], width: float) -> int:
     return max(1, min(len(legend) or 1, int((width - _LEFT) / (0.55 + 0.075 * longest))))
 
 
+def log_ticks(axis: Any, values: Sequence[float]) -> None:
+    """Label a logarithmic axis (`ax.xaxis` or `ax.yaxis`) at these values only."""
+    axis.set_ticks(values, [f'{value:g}' for value in values])
+    axis.set_minor_formatter(_no_label)
+
+
+def _no_label(value: float, position: int | None = None) -> str:
+    return ''
+
+
 def series(look: Look, method: str, **style: Any) -> dict[str, Any]:
     """Arguments of matplotlib's `plot` for a method's curve, as in the report."""
     keywords = drawing.style_of(method).keywords()
@@ -160,4 +172,4 @@ def is_wide(width: float) -> bool:
 
 
 __all__ = ['DARK', 'FILES', 'LIGHT', 'PAGE', 'WIDE', 'Entry', 'Look', 'is_wide', 'line',
-           'panels', 'patch', 'series']  # fmt: skip
+           'log_ticks', 'panels', 'patch', 'series']  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.experiments.campaign import Campaign
-from izmp_dynamics.experiments.look import Entry, Look, line, panels
+from izmp_dynamics.experiments.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.experiments.picture import Fact, Picture, Table
 from izmp_dynamics.experiments.runs import Load, Run
 from izmp_dynamics.experiments.setups import PAPER_SETUPS, Setup
@@ -56,13 +56,13 @@ def picture(campaign: Campaign, load: Load) -> Picture:
                 ax.plot(size['observed'][axis], size['predicted'][axis], marker=marker,
                         color=look['ir-md' if inertial else 'mr-ad'], linestyle='none',
                         markerfacecolor='none' if axis else None)  # fmt: skip
-            ax.annotate(setup.name, (size['observed'][1], size['predicted'][1]), (8, -8),
+            corner = (-18, 7) if setup.convention == 'aligned' else (8, -10)
+            ax.annotate(setup.name, (size['observed'][1], size['predicted'][1]), corner,
                         textcoords='offset points', fontsize=8.5)  # fmt: skip
         ax.set(xscale='log', yscale='log', xlim=ends, ylim=ends)
         ax.set(xlabel='observed σ of the IZMP [mm]', ylabel='predicted σ of the IZMP [mm]')
-        ticks = [1, 10, 100]
-        ax.set_xticks(ticks, [f'{tick}' for tick in ticks])
-        ax.set_yticks(ticks, [f'{tick}' for tick in ticks])
+        log_ticks(ax.xaxis, (1, 10, 100))
+        log_ticks(ax.yaxis, (1, 10, 100))
         return canvas
 
     return Picture(
@@ -79,7 +79,8 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         ours='Where the noise of the normal force is below 15 % of it, all agree within '
         '{worst}; setup C (noise of the force {C_force}) is off by {C_deviation}.',
         why='The IZMP is a quotient: when the noise of the normal force is no longer small '
-        'against the force, terms of second order widen the distribution beyond the prediction.',
+        'against the force, terms of second order widen its distribution (that of a quotient of '
+        'two normal variables has no finite σ at all).',
         data=Table(
             ('setup', 'axis', 'predicted σ [mm]', 'observed σ [mm]'),
             [

@@ -6,7 +6,7 @@ import numpy as np
 
 from izmp_dynamics.experiments.campaign import Campaign, Score
 from izmp_dynamics.experiments.fig07 import PowerLaw
-from izmp_dynamics.experiments.look import Entry, Look, line, panels
+from izmp_dynamics.experiments.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.experiments.picture import Fact, Picture, Table
 from izmp_dynamics.experiments.runs import Load, Run
 from izmp_dynamics.experiments.setups import SETUP_D, Setup
@@ -80,7 +80,7 @@ def picture(campaign: Campaign, load: Load) -> Picture:
                 ax.plot(x, y, **style)
             ticks = [value for value, _ in found[names[0]]]
             ax.set(xscale='log', xlabel=label, ylabel='RMS error of y [mm]')
-            ax.set_xticks(ticks, [f'{tick:g}' for tick in ticks])
+            log_ticks(ax.xaxis, ticks)
             ax.minorticks_off()
             ax.set_ylim(bottom=0.0)
         return canvas

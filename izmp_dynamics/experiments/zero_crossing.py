@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.experiments.campaign import Campaign
-from izmp_dynamics.experiments.look import Entry, Look, line, panels
+from izmp_dynamics.experiments.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.experiments.metrics import MEASURES
 from izmp_dynamics.experiments.picture import Fact, Picture, Table
 from izmp_dynamics.experiments.runs import Load, Run
@@ -42,6 +42,8 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         axes[0].plot(1e3 * np.abs(reference), share, '.', color=look['mr-ad'], markersize=4)
         axes[0].set(xscale='log', yscale='log', xlabel='|y_ref| of the sample [mm]',
                     ylabel='|y − y_ref| / |y_ref| [%]')  # fmt: skip
+        log_ticks(axes[0].xaxis, (1, 2, 5, 10, 20, 50))
+        log_ticks(axes[0].yaxis, (0.01, 0.1, 1, 10, 100, 1000))
         axes[1].plot(shift, delta, 's', color=look['ir-md'], linestyle='--', linewidth=1.2)
         axes[1].plot(shift, sums, 'o', color=look['mr-ad'], linestyle='-', linewidth=1.2)
         axes[1].set(xlabel='shift of the sampling [ms]', ylabel='relative error of y [%]')
