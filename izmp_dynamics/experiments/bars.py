@@ -42,7 +42,9 @@ def draw_bars(
                 ax.errorbar(place + offset, found.mean, found.half_width, color=look['ink'],
                             linewidth=0.9, capsize=3)  # fmt: skip
             top = found.mean + (found.half_width if math.isfinite(found.half_width) else 0.0)
-            ax.annotate(number(found.mean, _digits(found.mean)), (place + offset, top), (0, 4), textcoords='offset points', ha='center', fontsize=8.5)  # fmt: skip
+            text = number(found.mean, _digits(found.mean))
+            ax.annotate(text, (place + offset, top), (0, 4), textcoords='offset points',
+                        ha='center', fontsize=8.5)  # fmt: skip
         if setup.name in PAPER_PERCENT:
             ax.plot(place - 0.2, PAPER_PERCENT[setup.name], marker='D', markersize=6,
                     color=look['ink'], markerfacecolor='none')  # fmt: skip

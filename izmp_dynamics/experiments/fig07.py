@@ -91,8 +91,8 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         '{mr_ad_y} and {ir_md_y}. '
         'With aligned quotients MR-AD is {gain} times closer at 125 Hz and converges faster, '
         's = {mr_ad_aligned}.',
-        why='In y alone MR-AD’s exponent is below one, because at 16 ms the error of the jump from '
-        'foot to foot saturates, and because a mean over a sample interval lags by '
+        why='In y alone MR-AD’s exponent is below one, because at 16 ms the error of the jump '
+        'from foot to foot saturates, and because a mean over a sample interval lags by '
         '(Δt + step of the physics)/2: with physics at 1 kHz it is {coarse_y}. The reference is '
         'the exact value and not the method at 500 Hz, whose own error would shift Δt by 2 ms.',
         data=Table(
