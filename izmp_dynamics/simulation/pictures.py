@@ -96,8 +96,8 @@ def save_strip(run: SimulatedRun, plant: MujocoRobot, path: Path) -> str:
     except SimulationError as error:
         reason = str(error)
         figure = stick_figures(run, plant.robot, rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=100)
     except (OSError, ValueError) as error:
         raise SimulationError(f"The picture '{path}' cannot be written: {error}.") from error
