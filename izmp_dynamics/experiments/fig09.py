@@ -53,13 +53,15 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         ours='By Σ|f − f_ref|/Σ|f_ref|: A {A}, B {B}, C {C}, D {D}; by the paper’s Δ: '
         'A {A_paper}, B {B_paper}, C {C_paper}, D {D_paper}. C is {rise} times A. Were IR-MD '
         'differenced over 2 ms in C, it would be {C__2_ms}. With aligned quotients A {A_aligned}, '
-        'B {B_aligned}, C {C_aligned}, D {D_aligned}: MR-AD at 125 Hz is then as good as at '
+        'B {B_aligned}, C {C_aligned}, D {D_aligned}: MR-AD at 125 Hz is then no worse than at '
         '500 Hz, because there is no skew that faster samples could lessen.',
         why='Δ is decided by the samples near the zero crossings of y (see the picture of the '
         'trap), so it tells more about the sampling than about the method. The errors of IR-MD '
         'scale with σ/Δt: the paper’s 65 % are what a central quotient (over 16 ms) gives '
         'here, or half the noise density. The error of B is the skew between quotients and '
-        'accelerometers, which depends on the gait.',
+        'accelerometers, which depends on the gait. Over 2 ms the noise of IR-MD’s normal force '
+        'is as large as the weight; samples at which it falls below 5 % of it have no IZMP and '
+        'are left out.',
         data=table,
         table=table,
     )

@@ -1,0 +1,103 @@
+"""`izmp compare`: methods against a reference on one's own recording."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from izmp_dynamics.experiments.compare import Comparison
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'compare',
+        help="compare methods with a reference on a recording, by the paper's metrics",
+        description='Evaluate a rosbag2 recording and compare the points on the ground that the '
+        'methods give with a reference: relative errors, RMS, largest error, bias.',
+    )
+    parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
+    parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
+    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    parser.add_argument(
+        '--methods',
+        default='mr_ad,ir_md',
+        metavar='LIST',
+        help='mr_ad, ir_md, cop, with commas (default: mr_ad,ir_md)',
+    )
+    parser.add_argument(
+        '--reference',
+        default='ground_truth',
+        metavar='NAME',
+        help='ground_truth (of a simulation), cop (the feet), mr_ad or ir_md '
+        '(default: ground_truth)',
+    )
+    parser.add_argument('--json', action='store_true', help='for programs: JSON, lengths in m')
+    parser.add_argument('--quiet', action='store_true', help='no progress bar')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Evaluate and print the table."""
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.experiments.compare import compare_bag
+    from izmp_dynamics.model.robot_file import load_robot_file
+
+    robot = load_robot_file(options.robot, options.urdf)
+    methods = [name.strip() for name in options.methods.split(',') if name.strip()]
+    with progress_bar('Comparing', options.quiet) as progress:
+        comparisons = compare_bag(options.bag, robot, methods, options.reference, progress)
+    if options.json:
+        print(_as_json(options.reference, comparisons))
+    else:
+        _print_table(options.reference, comparisons)
+    return 0
+
+
+def _as_json(reference: str, comparisons: 'Sequence[Comparison]') -> str:
+    found = {'reference': reference, 'methods': [asdict(one) for one in comparisons]}
+    return json.dumps(_without_infinity(found), indent=2, allow_nan=False)
+
+
+def _without_infinity(value: Any) -> Any:
+    """Replace numbers that JSON cannot hold by null."""
+    if isinstance(value, dict):
+        return {key: _without_infinity(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_infinity(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float('inf'), float('-inf'))):
+        return None
+    return value
+
+
+def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from izmp_dynamics.experiments.picture import number
+
+    table = Table(title=f'Against {reference}, in nif', title_justify='left')
+    table.add_column('method')
+    table.add_column('axis')
+    headings = ('Σ metric [%]', 'paper’s Δ [%]', 'mean [mm]', 'RMS [mm]', 'largest [mm]',
+                'bias [mm]', 'instants')  # fmt: skip
+    for heading in headings:
+        table.add_column(heading, justify='right')
+    for one in comparisons:
+        for axis, found in (('x', one.x), ('y', one.y)):
+            lengths = (found.mean, found.rms, found.largest, found.bias)
+            table.add_row(
+                one.method, axis, number(found.relative, 2), number(found.paper, 1),
+                *(number(1e3 * length, 3) for length in lengths), str(found.count),
+            )  # fmt: skip
+    console = Console()
+    console.print(table)
+    for one in comparisons:
+        console.print(
+            f'{one.method}: {number(1e3 * one.distance_mean, 3)} mm from {reference} in the plane '
+            f'in the mean, at most {number(1e3 * one.distance_largest, 3)} mm',
+            highlight=False, markup=False,
+        )  # fmt: skip
