@@ -7,6 +7,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.settings import flatten
+from izmp_dynamics.replay.column import Column
 from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.evaluator import Evaluated
 from izmp_dynamics.replay.recording import Recording
@@ -29,7 +30,7 @@ class Collector:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._columns: defaultdict[str, list[np.ndarray]] = defaultdict(list)
+        self._columns: defaultdict[str, Column] = defaultdict(Column)
 
     def add(self, results: Evaluated, counts: Counts) -> None:
         """Take the results of one span."""
@@ -37,21 +38,21 @@ class Collector:
             self.counts[signal] += reasons
         count = len(results.stamps)
         put = self._columns
-        put['stamps'].append(results.stamps)
-        put['normal'].append(results.plane.normal)
-        put['ground_point'].append(results.plane.point)
-        put['com'].append(results.com)
-        put['world_p'].append(results.world.p)
-        put['world_R'].append(results.world.R)
+        put['stamps'].extend(results.stamps)
+        put['normal'].extend(results.plane.normal)
+        put['ground_point'].extend(results.plane.point)
+        put['com'].extend(results.com)
+        put['world_p'].extend(results.world.p)
+        put['world_R'].extend(results.world.R)
         for name in TRACKS:
-            put[f'{name}.wrench'].append(results.wrenches.get(name, _nothing(count, 6)))
-            put[f'{name}.point'].append(results.points.get(name, _nothing(count, 3)))
-            put[f'{name}.margin'].append(results.margins.get(name, _nothing(count)))
+            put[f'{name}.wrench'].extend(results.wrenches.get(name, _nothing(count, 6)))
+            put[f'{name}.point'].extend(results.points.get(name, _nothing(count, 3)))
+            put[f'{name}.margin'].extend(results.margins.get(name, _nothing(count)))
         for k, sole in enumerate(results.soles):
             force = sole.normal_force
-            put[f'sole{k}'].append(sole.corners)
-            put[f'force{k}'].append(_nothing(count) if force is None else force)
-            put[f'loaded{k}'].append(results.loaded[:, k])
+            put[f'sole{k}'].extend(sole.corners)
+            put[f'force{k}'].extend(_nothing(count) if force is None else force)
+            put[f'loaded{k}'].extend(results.loaded[:, k])
 
     def evaluation(
         self,
@@ -105,7 +106,7 @@ class Collector:
         )
 
     def _join(self, column: str) -> np.ndarray:
-        return np.concatenate(self._columns.pop(column))
+        return self._columns.pop(column).rows
 
     def _health(self) -> tuple[SignalHealth, ...]:
         return tuple(
