@@ -2,11 +2,15 @@
 
 import numpy as np
 
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay import survey
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.counts import NO_SAMPLE, Counts
 from izmp_dynamics.replay.joints import JointStage, group_joints, split_joints
+from izmp_dynamics.replay.recording import Recording
 
 from .small_robot import extended
 
@@ -29,6 +33,28 @@ def recorded(hip_ms, neck_ms, both_ms=()):
     t = (stamps - START) * 1e-9
     positions = np.column_stack([np.sin(3.0 * t), np.cos(2.0 * t)])
     return np.where(present, positions, np.nan), present, stamps
+
+
+def test_a_joint_that_comes_after_the_survey_is_told(tmp_path, monkeypatch):
+    """It is held at zero, which is wrong as soon as it moves."""
+    monkeypatch.setattr(survey, 'SURVEY_SECONDS', 0.5)
+    (tmp_path / 'robot.urdf').write_text(TWO_JOINTS)
+    (tmp_path / 'robot.yaml').write_text('urdf: robot.urdf\nimu: {frame: base}\n')
+    robot = load_robot_file(tmp_path / 'robot.yaml')
+    stamps = START + np.arange(0, 4000, 10, dtype=np.int64) * MS
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.add_topic('/imu', 'sensor_msgs/msg/Imu', {'linear_acceleration.z': 9.81})
+        bag.write_batch('/imu', stamps, {})
+        bag.add_topic('/joint_states', 'sensor_msgs/msg/JointState', {})
+        for name, rows in (('hip', stamps), ('neck', stamps[300:])):
+            like = {'name': (name,), 'position': np.zeros(1)}
+            bag.write_batch('/joint_states', rows, {'position': np.ones((len(rows), 1))}, like)
+    with BagReader(tmp_path / 'bag') as reader:
+        recording = Recording(reader, robot, load_model(TWO_JOINTS))
+        for _ in recording.spans(1.0):
+            pass
+        gated = recording.uses['joints'].gated
+    assert gated['neck: not there at the beginning, taken to be at zero throughout'] == 100
 
 
 def evaluate(positions, present, stamps):

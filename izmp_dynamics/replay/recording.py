@@ -67,6 +67,8 @@ class Recording:
         self.findings: list[Finding] = survey.findings
         self._topics = topics
         self._oriented = survey.oriented
+        expected = {column for group in self.groups for column in group.columns}
+        self._unexpected = set(range(model.dof)) - expected
         self._largest_load = LARGEST_LOAD * model.total_mass * robot.gravity
 
     def spans(self, span_s: float) -> Iterator[tuple[Signals, int]]:
@@ -145,6 +147,12 @@ class Recording:
         streams = split_joints(positions, read.present, read.stamps, self.groups)
         for stream in streams:
             self.uses['joints'].hear(stream.stamps, stream.values)
+        for column in self._unexpected:
+            number = int(np.count_nonzero(read.present[:, column]))
+            if number:
+                name = self.model.joint_names[column]
+                reason = f'{name}: not there at the beginning, taken to be at zero throughout'
+                self.uses['joints'].gated[reason] += number
         return streams
 
     def _vector(self, signal: str, batch: Batch, attribute: str, largest: Array | float) -> Stream:
