@@ -84,8 +84,11 @@ def case(request):
 @pytest.fixture(scope='module')
 def topics(case, truth, tmp_path_factory):
     """Topic → messages of the replay."""
-    folder = tmp_path_factory.mktemp('odd')
-    (folder / 'odd.urdf').write_text(urdf())
+    return replayed(tmp_path_factory.mktemp('odd'), truth, case, urdf())
+
+
+def replayed(folder, truth, case, description):
+    (folder / 'odd.urdf').write_text(description)
     text = ROBOT.format(
         ground=case.ground,
         method=case.method,
@@ -318,3 +321,23 @@ def pose_in_world(tree, name):
         R, p = turn @ R, turn @ p + [t.x, t.y, t.z]
         name = transform.header.frame_id
     return R, p
+
+
+def test_a_link_called_world_closes_no_circle(truth, tmp_path):
+    """Many URDFs tie the robot to such a link; here it hangs on the base like any other."""
+    case = Case('source: sole', 'odometry', 'accelerometers')
+    tie = (
+        '<link name="world"/><joint name="tie" type="fixed"><parent link="world"/>'
+        '<child link="base"/><origin xyz="0 0 1"/></joint></robot>'
+    )
+    topics = replayed(tmp_path, truth, case, urdf().replace('</robot>', tie))
+    transforms = topics['/tf_static'][0].transforms + topics['/tf'][-1].transforms
+    parents = {t.child_frame_id: t.header.frame_id for t in transforms}
+    assert len(parents) == len(transforms)
+    name, above = 'sole_l', []
+    while name in parents:
+        assert name not in above
+        above.append(name)
+        name = parents[name]
+    assert name == 'izmp_world' == topics['/odom'][0].header.frame_id
+    assert parents['world'] == 'base'

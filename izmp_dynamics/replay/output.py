@@ -1,5 +1,7 @@
 """Results → rosbag2: the topics and types of the live graph, so both look the same to a viewer."""
 
+from collections.abc import Collection
+
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
@@ -12,7 +14,6 @@ from izmp_dynamics.replay.evaluator import Evaluated
 from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
 
-WORLD, NIF = 'world', 'nif'
 TF_RATE = 50.0
 """Largest rate at which /tf is written [Hz]."""
 
@@ -36,6 +37,7 @@ class ResultWriter:
         self.bag = bag
         self.rig = rig
         self.root = rig.model.root
+        self.world, self.nif = (_unused(name, rig.model.frame_names) for name in ('world', 'nif'))
         self.links = LinkTransforms(rig.model)
         self.tf_step = max(1, round(rig.robot.rates.bus / TF_RATE))
         self._topics: set[str] = set()
@@ -115,7 +117,7 @@ class ResultWriter:
         self._add(
             '/odom',
             'nav_msgs/msg/Odometry',
-            {'header.frame_id': WORLD, 'child_frame_id': self.root},
+            {'header.frame_id': self.world, 'child_frame_id': self.root},
         )
         twist = np.hstack([np.einsum('tji,tj->ti', R, v), results.root.angular_velocity[rows]])
         pose = np.hstack([world.p[rows], Rotation.from_matrix(R).as_quat()])
@@ -140,7 +142,7 @@ class ResultWriter:
             if name == 'ir_md':
                 contact = contact.transformed(world.R, world.p)
                 rate = rate.transformed(world.R, world.p)
-                frame = WORLD
+                frame = self.world
             for topic, quantity in (('contact_wrench', contact), ('momentum_rate', rate)):
                 self._put(
                     f'/{name}/{topic}', kind, results.stamps, 'wrench', quantity.as_array(), frame
@@ -186,10 +188,10 @@ class ResultWriter:
         """Return (parent, child) → (K, 7) poses at instants of which all or none are located."""
         link_poses = np.moveaxis(self.links.poses(results.joints.positions[rows]), 1, 0)
         poses = dict(zip(self.links.moving, link_poses, strict=True))
-        poses[self.root, NIF] = _nif_pose(results.plane.normal[rows])
+        poses[self.root, self.nif] = _nif_pose(results.plane.normal[rows])
         p = results.world.p[rows]
         if np.isfinite(p).all():
-            poses[WORLD, self.root] = _poses(results.world.R[rows], p)
+            poses[self.world, self.root] = _poses(results.world.R[rows], p)
         return poses
 
     def _write_transforms(self, topic: str, stamps: Stamps, poses: dict[_Link, Array]) -> None:
@@ -212,6 +214,13 @@ class ResultWriter:
         }
         if poses:
             self._write_transforms('/tf_static', np.array([start]), poses)
+
+
+def _unused(name: str, links: Collection[str]) -> str:
+    """A name for a frame that no link bears: else its transforms would make a circle."""
+    while name in links:
+        name = f'izmp_{name}'
+    return name
 
 
 def _outlines(results: Evaluated) -> dict[int, Array]:
