@@ -92,6 +92,7 @@ class BagWriter:
             )
         self._marks = dict(custom_data or {})
         self._topics: dict[str, _Topic] = {}
+        self._raw_topics: dict[str, Any] = {}
         self._pending: list[tuple[Stamps, Any, list[Raw]]] = []
         self._pending_size = 0
         self._writer: Any = None
@@ -218,6 +219,48 @@ class BagWriter:
         rows = layout.encode_rows(1, {})
         self._check_finite(topic, layout, rows, layout.floats(), entry.may_be_nan)
         self._add(entry, stamps, [rows.tobytes()], rows.size)
+
+    def add_raw_topic(self, name: str, msgtype: str, qos: Qos = 'default') -> None:
+        """Declare a topic whose messages are serialized already, e.g. as they came over DDS.
+
+        Args:
+            name: e.g. '/imu'.
+            msgtype: a standard ROS type.
+            qos: how it was offered.
+
+        Raises:
+            BagError: the name is taken, or the type is not known.
+        """
+        if name in self._topics or name in self._raw_topics:
+            raise BagError(f"Topic '{name}' of the bag '{self.path}' was added before.")
+        try:
+            self._raw_topics[name] = self._writer.add_connection(
+                name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
+            )
+        except KeyError as error:
+            raise BagError(f"The type {msgtype} of topic '{name}' is no standard one.") from error
+
+    def write_raw(self, topic: str, stamp: int, raw: bytes) -> None:
+        """Write a serialized message of a topic of `add_raw_topic`; nothing in it is checked.
+
+        Args:
+            topic: its name.
+            stamp: receive stamp [ns].
+            raw: the message (CDR).
+
+        Raises:
+            BagError: the stamp is negative.
+            UnknownNameError: there is no such topic.
+        """
+        if topic not in self._raw_topics:
+            where = f"in the bag '{self.path}'; add it first"
+            raise UnknownNameError('raw topic', topic, self._raw_topics, where)
+        stamps = np.array([stamp])
+        self._check_stamps(topic, stamps)
+        self._pending.append((stamps, self._raw_topics[topic], [raw]))
+        self._pending_size += len(raw)
+        if self._pending_size > _LARGEST_FLUSH:
+            self.flush()
 
     def mark(self, key: str, value: str) -> None:
         """Put a mark into the metadata of the bag, for example `mark('fell', 'yes')`."""

@@ -6,6 +6,7 @@ they are close enough. What differs is time: an instant may have to wait for its
 while the sensor is alive, and not for a sensor that fell silent.
 """
 
+import time
 from bisect import bisect_left
 from collections import Counter
 from enum import Enum
@@ -24,7 +25,7 @@ CAPACITY = 8192
 """No more samples than these are kept."""
 
 PATIENCE = 0.5
-"""Stamps by which a sensor may lag behind the joints before instants stop waiting for it [s]."""
+"""Instants wait no longer for a sensor whose stamps lag so far and that is silent so long [s]."""
 
 LEARNED_STEPS = 10
 """Steps between samples from which the period is learned."""
@@ -46,6 +47,38 @@ class Answer(NamedTuple):
 
 
 WAIT, MISSING = Answer(State.WAIT), Answer(State.MISSING)
+
+
+class Patience:
+    """Judges whether it is worth waiting for a stream."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget when it was heard."""
+        self._first_instant = 0
+        self._heard = time.monotonic()
+
+    def hear(self) -> None:
+        """Note that something came."""
+        self._heard = time.monotonic()
+
+    def is_over(self, instant: int, newest: int, newest_instant: int, period: float) -> bool:
+        """Tell whether to give up; who is alive is given more time, as it may only be held up.
+
+        Args:
+            instant: that waits [ns].
+            newest: newest stamp of the stream [ns]; 0 if there is none.
+            newest_instant: the newest instant that waits [ns].
+            period: of the stream [s].
+        """
+        self._first_instant = self._first_instant or instant
+        lag = (newest_instant - max(newest, self._first_instant)) / NANOSECONDS
+        patience = max(PATIENCE, 4.0 * period)
+        if lag <= patience:
+            return False
+        return lag > max(HORIZON, patience) or time.monotonic() - self._heard > patience
 
 
 class SampleQueue:
@@ -85,7 +118,7 @@ class SampleQueue:
         self._stamps: list[int] = []
         self._values: list[Array] = []
         self._steps: list[int] = []
-        self._first_instant = 0
+        self._patience = Patience()
 
     def push(self, stamp: int, values: Array) -> tuple[int, Array] | None:
         """Take a sample.
@@ -97,6 +130,7 @@ class SampleQueue:
         Returns:
             The sample that became usable with it, usually the one before.
         """
+        self._patience.hear()
         if not np.isfinite(values).all():
             self.counts['value is not finite'] += 1
             return None
@@ -117,11 +151,9 @@ class SampleQueue:
             newest_instant: the newest instant of the joints [ns], which tells the time.
         """
         if self.period is None or instant > self.newest:
-            self._first_instant = self._first_instant or instant
-            lag = newest_instant - max(self.newest, self._first_instant)
-            if lag <= nanoseconds(max(PATIENCE, 4.0 * (self.period or 0.0))):
-                return WAIT
-            return self._missing()
+            period = self.period or 0.0
+            over = self._patience.is_over(instant, self.newest, newest_instant, period)
+            return self._missing() if over else WAIT
         after = bisect_left(self._stamps, instant)
         if self._stamps[after] == instant:
             return Answer(State.READY, self._values[after])

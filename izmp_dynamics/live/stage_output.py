@@ -2,8 +2,8 @@
 
 from bisect import bisect_left
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.live.sample_queue import MISSING, PATIENCE, WAIT, Answer, State
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.live.sample_queue import MISSING, WAIT, Answer, Patience, State
 from izmp_dynamics.sensing.stamps import nanoseconds
 
 KEPT = 1024
@@ -25,10 +25,11 @@ class StageOutput:
         """Forget everything."""
         self._stamps: list[int] = []
         self._values: list[Array] = []
-        self._first_instant = 0
+        self._patience = Patience()
 
     def push(self, stamp: int, values: Array) -> None:
         """Take the values (m,) of a new instant [ns]."""
+        self._patience.hear()
         self._stamps.append(stamp)
         self._values.append(values)
         if len(self._stamps) > 2 * KEPT:
@@ -37,10 +38,10 @@ class StageOutput:
     def at(self, instant: int, newest_instant: int) -> Answer:
         """Give the values at an instant, as `SampleQueue.at`."""
         if not self._stamps or instant > self._stamps[-1]:
-            self._first_instant = self._first_instant or instant
-            newest = self._stamps[-1] if self._stamps else self._first_instant
-            lag = newest_instant - newest
-            return WAIT if lag <= max(nanoseconds(PATIENCE), 2 * self._reach) else MISSING
+            newest = self._stamps[-1] if self._stamps else 0
+            period = self._reach / NANOSECONDS / 2.0
+            over = self._patience.is_over(instant, newest, newest_instant, period)
+            return MISSING if over else WAIT
         after = bisect_left(self._stamps, instant)
         if self._stamps[after] == instant:
             return Answer(State.READY, self._values[after])

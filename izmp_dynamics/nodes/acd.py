@@ -6,6 +6,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.live.joints import JointInstant, LiveJoints
+from izmp_dynamics.live.warm_up import warm_up_joints
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import ERROR, WARN
 from izmp_dynamics.nodes.messages import JointReader, joint_trajectory
@@ -31,7 +32,7 @@ class Acd(StageNode):
 
     def configure(self, robot: RobotFile) -> None:
         """Make the differentiation anew."""
-        self._stage = LiveJoints(self.model, robot)
+        self._stage = warm_up_joints(LiveJoints(self.model, robot))
 
     def reset(self) -> None:
         """Forget all samples."""

@@ -10,6 +10,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.live.root import LiveRoot
+from izmp_dynamics.live.warm_up import warm_up_root
 from izmp_dynamics.live.world import rotation_matrix
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import ERROR
@@ -36,12 +37,6 @@ class AngularAcceleration(StageNode):
         self._publish_acceleration = self.speak('root_acceleration', AccelStamped)
         self._publish_twist = self.speak('root_twist', TwistStamped)
         self.listen(
-            'joint_kinematics',
-            JointTrajectory,
-            self._take_instant,
-            'start the node acd; it tells the instants.',
-        )
-        self.listen(
             self.robot.imu.topic,
             Imu,
             self._take_imu,
@@ -57,6 +52,12 @@ class AngularAcceleration(StageNode):
                 sensor=True,
                 required=self._stage is None or self._stage.method == 'accelerometers',
             )
+        self.listen(
+            'joint_kinematics',
+            JointTrajectory,
+            self._take_instant,
+            'start the node acd; it tells the instants.',
+        )
         self.health.counters.append(('imu', self._imu_counts))
         for k, sensor in enumerate(self.robot.accelerometers):
             self.health.counters.append((sensor.topic, partial(self._accelerometer_counts, k)))
@@ -84,7 +85,7 @@ class AngularAcceleration(StageNode):
         rig = self._frames.make()
         if rig is None:
             return
-        self._stage = LiveRoot(rig)
+        self._stage = warm_up_root(LiveRoot(rig))
         self.health.values['method'] = self._stage.method
         for k, warning in enumerate(self._stage.warnings):
             self.health.values[f'layout {k + 1}'] = warning

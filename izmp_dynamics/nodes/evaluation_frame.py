@@ -14,7 +14,7 @@ from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import NIF, WORLD
 from izmp_dynamics.stability.support_polygon import plane_axes
 
-_KEPT = 250
+_KEPT = 1000
 
 Pose = tuple[Array, Array]
 """frame_R_root (3, 3), and the root's origin in the frame (3,) [m]."""

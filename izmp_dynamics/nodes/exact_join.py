@@ -6,7 +6,7 @@ from typing import Any
 
 from izmp_dynamics.sensing.stamps import nanoseconds
 
-PATIENCE = 1.0
+PATIENCE = 3.0
 """An instant that is so much older than the newest one is given up [s]."""
 
 CAPACITY = 1000

@@ -15,6 +15,12 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 SILENT = 1.0
 """Time without a message after which an input counts as missing [s]."""
 
+_SILENT_SENSOR = (
+    'Its publisher is there but silent, or offers no reliable delivery although reliable_inputs '
+    'is set.'
+)
+_SILENT_NODE = 'Its node is there but has nothing to say: its own diagnostics tell why.'
+
 _WINDOW = 500
 """Latencies that are kept."""
 
@@ -30,6 +36,7 @@ class Input:
         topic: its full name.
         source: who should publish it, and what to do if nobody does.
         required: whether nothing comes out without it.
+        sensor: whether it comes from the robot and not from another of these nodes.
         count: messages received.
         last: when the last one was received, by the steady clock [s].
     """
@@ -37,6 +44,7 @@ class Input:
     topic: str
     source: str
     required: bool = True
+    sensor: bool = False
     count: int = 0
     last: float = field(default_factory=time.monotonic)
     _before: int = 0
@@ -131,13 +139,9 @@ class Health:
             if silence < SILENT:
                 continue
             since = f'for {silence:.0f} s' if entry.count else 'so far'
-            publishers = self._publishers(entry.topic)
-            why = (
-                f'Nobody publishes it: {entry.source}'
-                if not publishers
-                else f'{publishers} publisher(s): are they stopped, or is their quality of '
-                'service not compatible?'
-            )
+            why = f'Nobody publishes it: {entry.source}'
+            if self._publishers(entry.topic):
+                why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE
             level = ERROR if entry.required else WARN
             found.append((level, f'No message on {entry.topic} {since}. {why}'))
         return found

@@ -1,5 +1,6 @@
 """Node ir_md: joint_kinematics, odom → contact wrench from differenced momentum (sect. 4.4.2)."""
 
+import time
 from collections import deque
 from typing import Any
 
@@ -10,6 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.dynamics.ir_md import IrMd as IrMdStage
 from izmp_dynamics.dynamics.ir_md import Momentum
+from izmp_dynamics.live.warm_up import warm_up_ir_md
 from izmp_dynamics.live.world import WorldInstant
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import WARN
@@ -20,17 +22,16 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import WORLD
-from izmp_dynamics.sensing.stamps import nanoseconds
 
 PATIENCE = 1.0
-"""Joints that are so much older than the newest ones wait no longer for their odometry [s]."""
+"""Joints wait no longer than this for their odometry [s]."""
 
 
 class IrMd(StageNode):
     """Differences the momentum in the world; needs odometry at every instant of the joints."""
 
     def __init__(self, **options: Any) -> None:
-        self._pending: deque[tuple[int, Any]] = deque()
+        self._pending: deque[tuple[int, Any, float]] = deque()
         self._odometry: dict[int, WorldInstant] = {}
         self._newest_odometry = 0
         super().__init__('ir_md', ('gravity', 'ir_md', 'acd', 'rates'), **options)
@@ -44,7 +45,7 @@ class IrMd(StageNode):
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage anew."""
-        self._stage = IrMdStage(self.model, robot.gravity, robot.ir_md.difference)
+        self._stage = warm_up_ir_md(IrMdStage(self.model, robot.gravity, robot.ir_md.difference))
         self._max_gap = max(robot.acd.max_gap, 2.5 / robot.rates.bus)
         if robot.ir_md.step == 'actuator':
             self.health.remark(
@@ -68,7 +69,7 @@ class IrMd(StageNode):
         self._work(final=True)
 
     def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
-        self._pending.append((stamp, message))
+        self._pending.append((stamp, message, time.monotonic()))
         self._work()
 
     def _take_odometry(self, stamp: int, message: Odometry) -> None:
@@ -79,8 +80,8 @@ class IrMd(StageNode):
     def _work(self, final: bool = False) -> None:
         """Go through the instants in their order; each has odometry, or it never will."""
         while self._pending:
-            stamp, message = self._pending[0]
-            late = stamp < self._pending[-1][0] - nanoseconds(PATIENCE)
+            stamp, message, arrived = self._pending[0]
+            late = time.monotonic() - arrived > PATIENCE
             known = stamp <= self._newest_odometry or not message.points
             if not (known or late or final):
                 return

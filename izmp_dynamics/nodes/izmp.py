@@ -14,6 +14,7 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.live.feet import LiveFeet, Placed
 from izmp_dynamics.live.ground import Ground
+from izmp_dynamics.live.warm_up import warm_up_feet
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.exact_join import ExactJoin
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs
@@ -30,7 +31,7 @@ from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 
-_KEPT = 250
+_KEPT = 1000
 """Instants that are kept for wrenches that come late."""
 
 
@@ -44,8 +45,8 @@ class Izmp(StageNode):
         self._wrenches: OrderedDict[tuple[int, str], Array] = OrderedDict()
         super().__init__('izmp', ('gravity', 'ground', 'low_pass', 'pairing'), **options)
         self._outputs = IzmpOutputs(self)
-        self._listen_to_nodes()
         self._listen_to_sensors()
+        self._listen_to_nodes()
         self.health.counters.append(('pairing', lambda: self._join.counts))
 
     def configure(self, robot: RobotFile) -> None:
@@ -71,7 +72,7 @@ class Izmp(StageNode):
 
     def _make_stage(self) -> None:
         rig = self._frames.make()
-        self._stage = None if rig is None else LiveFeet(rig)
+        self._stage = None if rig is None else warm_up_feet(LiveFeet(rig))
 
     def _listen_to_nodes(self) -> None:
         for topic, msgtype, who in (

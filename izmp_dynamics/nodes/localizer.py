@@ -8,6 +8,7 @@ from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.live.warm_up import warm_up_world
 from izmp_dynamics.live.world import LiveWorld, WorldInstant
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
@@ -37,17 +38,17 @@ class Localizer(StageNode):
             )
             return
         self.listen(
-            'joint_kinematics',
-            JointTrajectory,
-            self._take_instant,
-            'start the node acd; it tells the instants.',
-        )
-        self.listen(
             self.robot.imu.topic,
             Imu,
             self._take_imu,
             "start the IMU's driver, or remap its topic.",
             sensor=True,
+        )
+        self.listen(
+            'joint_kinematics',
+            JointTrajectory,
+            self._take_instant,
+            'start the node acd; it tells the instants.',
         )
         PositionInput(self, self.robot.position.topic, self._take_position)
         for name, index in (('imu', 0), ('position', 1), ('orientation', 2)):
@@ -73,7 +74,7 @@ class Localizer(StageNode):
     def _make_stage(self) -> None:
         rig = self._frames.make()
         if rig is not None and rig.position is not None:
-            self._stage = LiveWorld(rig)
+            self._stage = warm_up_world(LiveWorld(rig))
 
     def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
         if message.points and self._stage is not None:

@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd as MrAdStage
+from izmp_dynamics.live.warm_up import warm_up_mr_ad
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.exact_join import ExactJoin
 from izmp_dynamics.nodes.messages import (
@@ -23,7 +24,7 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.stage_node import StageNode
 
-_KEPT = 250
+_KEPT = 1000
 """Instants whose momentum rate may wait for an orientation."""
 
 
@@ -55,7 +56,7 @@ class MrAd(StageNode):
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage."""
-        self._stage = MrAdStage(self.model)
+        self._stage = warm_up_mr_ad(MrAdStage(self.model))
 
     def reset(self) -> None:
         """Forget all messages."""

@@ -67,7 +67,7 @@ class SettingParameter:
             raise RobotFileError(
                 f"{self.name} is '{value}'; valid: {', '.join(map(str, choices))}."
             )
-        if self.kind in (int, float) and not self._in_range(float(value)):
+        if self.kind in (int, float) and not self._in_range(value):
             hint = f' ({self.metadata["hint"]})' if self.metadata['hint'] else ''
             raise RobotFileError(
                 f'{self.name} is {value}; valid: {self.metadata["lower"]:g} to '
@@ -75,7 +75,7 @@ class SettingParameter:
             )
         return value
 
-    def _in_range(self, number: float) -> bool:
+    def _in_range(self, number: Any) -> bool:
         lower, upper = self.metadata['lower'], self.metadata['upper']
         return math.isfinite(number) and bool(lower <= number <= upper)
 

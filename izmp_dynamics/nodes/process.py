@@ -1,6 +1,8 @@
 """Running nodes in a process: start, spin, stop without a traceback."""
 
+import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -11,47 +13,81 @@ from izmp_dynamics.nodes.hub import Hub
 from izmp_dynamics.nodes.main import node_class
 
 
-def make_nodes(
-    names: Sequence[str], overrides: Iterable[Parameter] = (), hub: Hub | None = None
-) -> list[Node]:
-    """Make some nodes of this process; several of them share a hub.
+class Graph:
+    """Some nodes in this process; several of them share a hub.
 
     Args:
         names: of the nodes.
         overrides: values of their parameters.
-        hub: if there is one already.
+
+    Attributes:
+        nodes: the nodes.
+        hub: connects them; None if there is only one.
 
     Raises:
         IzmpError: if a node cannot start; says why.
     """
-    hub = hub or (Hub() if len(names) > 1 else None)
-    nodes: list[Node] = []
-    try:
-        for name in names:
-            nodes.append(node_class(name)(hub=hub, overrides=overrides))
-    except BaseException:
-        for node in nodes:
+
+    def __init__(self, names: Sequence[str], overrides: Iterable[Parameter] = ()) -> None:
+        self.nodes: list[Node] = []
+        self.hub: Hub | None = None
+        try:
+            if len(names) > 1:
+                self.hub = Hub(_inputs_node())
+            for name in names:
+                self.nodes.append(node_class(name)(hub=self.hub, overrides=overrides))
+        except BaseException:
+            self.destroy()
+            raise
+        if self.hub is not None:
+            self.hub.connect()
+
+    def spin(self) -> None:
+        """Work until the context is shut down.
+
+        With a hub, messages are received in this thread, by an executor that has nothing else to
+        look after: the cost of a turn grows with all services and timers of its nodes. Those are
+        looked after in a thread beside it.
+        """
+        others = SingleThreadedExecutor()
+        for node in self.nodes:
+            others.add_node(node)
+        if self.hub is None:
+            others.spin()
+            return
+        threading.Thread(target=_spin_quietly, args=(others,), daemon=True).start()
+        executor = SingleThreadedExecutor()
+        executor.add_node(self.hub.node)
+        executor.spin()
+
+    def destroy(self) -> None:
+        """Destroy the nodes."""
+        for node in self.nodes:
             node.destroy_node()
-        raise
-    if hub is not None:
-        hub.connect()
-    return nodes
+        if self.hub is not None:
+            self.hub.node.destroy_node()
 
 
 def spin_nodes(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
     """Run nodes until SIGINT or SIGTERM; return the exit status."""
     rclpy.init(args=arguments if arguments is None else list(arguments))
-    nodes: list[Node] = []
+    graph = None
     try:
-        executor = SingleThreadedExecutor()
-        nodes = make_nodes(names)
-        for node in nodes:
-            executor.add_node(node)
-        executor.spin()
+        graph = Graph(names)
+        graph.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:
-        for node in nodes:
-            node.destroy_node()
         rclpy.try_shutdown()
+        if graph is not None:
+            graph.destroy()
     return 0
+
+
+def _inputs_node() -> Node:
+    return Node('izmp_inputs', start_parameter_services=False)
+
+
+def _spin_quietly(executor: SingleThreadedExecutor) -> None:
+    with suppress(ExternalShutdownException, KeyboardInterrupt):
+        executor.spin()

@@ -1,5 +1,6 @@
 """What all nodes have in common: the robot, parameters, inputs, outputs, diagnostics, resets."""
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -58,8 +59,13 @@ class StageNode(Node):  # type: ignore[misc]
     ) -> None:
         super().__init__(name, parameter_overrides=list(overrides))
         self._hub = hub
+        self._lock = threading.RLock() if hub is None else hub.lock
         path = self._path('robot', 'robot file (YAML): URDF, sensors, feet; see docs/nodes.md')
         urdf = self._path('urdf', 'URDF to use instead of the one that the robot file names')
+        self._reliable = self._flag(
+            'reliable_inputs',
+            'ask for reliable delivery of the sensors, which their publishers then must offer',
+        )
         if not path:
             raise RobotFileError(
                 f"The node '{name}' needs the parameter robot, the path of a robot file: "
@@ -119,16 +125,16 @@ class StageNode(Node):  # type: ignore[misc]
             required: whether nothing comes out without it.
         """
         name = self.resolve_topic_name(topic)
-        entry = Input(name, source, required)
+        entry = Input(name, source, required, sensor)
         self.health.inputs.append(entry)
         watch = StampWatch()
         self._watches.append(watch)
         receive = partial(self._receive, entry, watch, callback)
-        qos = SENSOR if sensor else RESULT
+        qos = SENSOR if sensor and not self._reliable else RESULT
         if self._hub is None:
             subscribe(self, topic, msgtype, receive, qos)
         else:
-            self._hub.listens(self, name, msgtype, receive, qos)
+            self._hub.listens(name, msgtype, receive, qos)
         return entry
 
     def speak(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Callable[[Any], None]:
@@ -171,17 +177,20 @@ class StageNode(Node):  # type: ignore[misc]
         newest = max((entry.last for entry in self.health.inputs), default=0.0)
         if time.monotonic() - newest > FLUSH_AFTER:
             self._flushed = True
-            self.flush()
+            with self._lock:
+                self.flush()
 
     def _report(self) -> None:
-        self.inspect()
         now = self.get_clock().now().nanoseconds
-        status = self.health.status()
+        with self._lock:
+            self.inspect()
+            status = self.health.status()
         self._diagnostics.publish(diagnostic_array(now, status))
-        if status.level != b'\x00':
-            log = self.get_logger()
-            tell = log.error if status.level == ERROR else log.warning
-            tell(status.message, throttle_duration_sec=10.0)
+        log = self.get_logger()
+        if status.level == ERROR:
+            log.error(status.message, throttle_duration_sec=10.0)
+        elif status.level == WARN:
+            log.warning(status.message, throttle_duration_sec=10.0)
 
     def _audit(self) -> None:
         for k, problem in enumerate(self.model.problems):
@@ -191,6 +200,10 @@ class StageNode(Node):  # type: ignore[misc]
         descriptor = ParameterDescriptor(description=description, read_only=True)
         value: str = self.declare_parameter(name, '', descriptor).value
         return str(Path(value).expanduser()) if value else ''
+
+    def _flag(self, name: str, description: str) -> bool:
+        descriptor = ParameterDescriptor(description=description, read_only=True)
+        return bool(self.declare_parameter(name, False, descriptor).value)
 
     def _declared(self, file: RobotFile) -> RobotFile:
         """Declare the settings with the robot file's values; return what holds in the end."""
@@ -205,6 +218,10 @@ class StageNode(Node):  # type: ignore[misc]
         names = [item.name for item in parameters if item.name in self._settings]
         if not names:
             return SetParametersResult(successful=True)
+        with self._lock:
+            return self._take_over(parameters, names)
+
+    def _take_over(self, parameters: list[Parameter], names: list[str]) -> SetParametersResult:
         try:
             values = {
                 item.name: self._settings[item.name].checked(item.value)

@@ -1,0 +1,132 @@
+"""Plays the sensors of a recording over DDS, as the robot would publish them."""
+
+import importlib
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rclpy.node import Node
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.qos import RESULT
+from izmp_dynamics.replay.topics import resolve_topic
+
+SETTLED = 1.0
+"""Time for which the numbers of listeners must not change before the first message [s]."""
+
+LISTENERS = 15.0
+"""Time after which it is an error that nobody listens [s]."""
+
+
+class BagPlayer:
+    """Publishes the topics of a robot file from a bag, in the order in which they were recorded.
+
+    A topic that was recorded in a namespace is published under the name of the robot file. The
+    stamps stay as they are.
+
+    Args:
+        node: publishes.
+        path: the bag.
+        robot: names the topics.
+        rate: how many times as fast as recorded.
+
+    Raises:
+        BagError: if the bag cannot be read.
+        ReplayError: if it has none of the topics.
+    """
+
+    def __init__(self, node: Node, path: Path, robot: RobotFile, rate: float = 1.0) -> None:
+        self.node = node
+        self.rate = rate
+        self.bag = BagReader(path)
+        self.published = 0
+        self._publishers: dict[str, Any] = {}
+        for wanted in sensor_topics(robot):
+            name = resolve_topic(wanted, self.bag.topics)
+            if name is not None:
+                kind = message_class(self.bag.topics[name].msgtype)
+                self._publishers[name] = node.create_publisher(kind, wanted, RESULT)
+        if not self._publishers:
+            raise ReplayError(f"None of the robot file's topics is in '{path}'.")
+
+    @property
+    def duration(self) -> float:
+        """Length of the recording [s]."""
+        return ((self.bag.end or 0) - (self.bag.start or 0)) / NANOSECONDS
+
+    def wait_for_listeners(self, stop: threading.Event) -> None:
+        """Wait until every topic has a listener and no more come.
+
+        Raises:
+            ReplayError: if nobody listens.
+        """
+        begin = changed = time.monotonic()
+        counts: list[int] = []
+        while not stop.is_set():
+            now = time.monotonic()
+            found = [p.get_subscription_count() for p in self._publishers.values()]
+            if found != counts:
+                counts, changed = found, now
+            if any(found) and now - changed > SETTLED and (all(found) or now - begin > LISTENERS):
+                return
+            if now - begin > LISTENERS and not any(found):
+                raise ReplayError(
+                    f'Nobody listens to {", ".join(self._publishers)}; start the nodes first.'
+                )
+            time.sleep(0.02)
+
+    def play(
+        self, stop: threading.Event, progress: Callable[[float], None] = lambda fraction: None
+    ) -> None:
+        """Publish everything at the times at which it was recorded.
+
+        Args:
+            stop: ends it early.
+            progress: is called now and then with the fraction that is done.
+        """
+        begin, first = time.monotonic(), None
+        for message in self.bag.messages(list(self._publishers)):
+            first = message.received if first is None else first
+            due = begin + (message.received - first) / NANOSECONDS / self.rate
+            if self.published % 500 == 0:
+                progress((message.received - first) / NANOSECONDS / max(self.duration, 1e-9))
+            wait = due - time.monotonic()
+            if wait > 0.0:
+                time.sleep(wait)
+            if stop.is_set():
+                return
+            self._publishers[message.topic].publish(bytes(message.raw))
+            self.published += 1
+        progress(1.0)
+
+    def close(self) -> None:
+        """Close the bag."""
+        self.bag.close()
+
+
+def sensor_topics(robot: RobotFile) -> list[str]:
+    """The topics that a robot publishes, as its file names them."""
+    topics = [robot.joints.topic, robot.imu.topic]
+    topics += [sensor.topic for sensor in robot.accelerometers]
+    if robot.position is not None:
+        topics.append(robot.position.topic)
+    topics += [foot.wrench.topic for foot in robot.feet if foot.wrench is not None]
+    return topics
+
+
+def message_class(msgtype: str) -> Any:
+    """Import the class of a type, e.g. 'sensor_msgs/msg/Imu'.
+
+    Raises:
+        ReplayError: if its package is not installed.
+    """
+    package, _, name = msgtype.split('/')
+    try:
+        return getattr(importlib.import_module(f'{package}.msg'), name)
+    except (ImportError, AttributeError) as error:
+        raise ReplayError(f'The message type {msgtype} is not installed here.') from error

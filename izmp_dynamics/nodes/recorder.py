@@ -1,0 +1,92 @@
+"""Node recorder: whatever is published here → a rosbag2, without rosbag2."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from izmp_dynamics.bags.qos import Qos
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.nodes.bag_player import message_class
+from izmp_dynamics.nodes.qos import DEPTH
+
+LOOK_EVERY = 0.1
+"""Time between two looks for new topics [s]."""
+
+FLUSH_EVERY = 2.0
+"""Time between two writes to the disk [s]."""
+
+LEFT_OUT = ('/parameter_events', '/rosout')
+
+
+class Recorder(Node):  # type: ignore[misc]
+    """Records topics as serialized messages, also those that appear later.
+
+    The bag is complete when the node is destroyed; until then it is a hidden folder beside its
+    place. Messages are not decoded, so it costs little.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        options.pop('hub', None)  # it listens over DDS, as any other process would
+        super().__init__('recorder', parameter_overrides=list(options.pop('overrides', ())))
+        output = self._parameter('output', 'izmp_bag', 'folder of the bag, which must not exist')
+        storage = self._parameter('storage', 'mcap', 'mcap or sqlite3')
+        overwrite = self._parameter('overwrite', False, 'replace an earlier bag')
+        self.topics = tuple(
+            self._parameter('topics', [''], 'topics to record; all if there are none')
+        )
+        self.count = 0
+        self._seen: set[str] = set(LEFT_OUT)
+        self._writer = BagWriter(Path(output).expanduser(), storage, overwrite)
+        self._writer.__enter__()
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_EVERY, self._look, clock=steady)
+        self.create_timer(FLUSH_EVERY, self._writer.flush, clock=steady)
+
+    def destroy_node(self) -> None:
+        """Complete the bag."""
+        writer, self._writer = self._writer, None
+        super().destroy_node()
+        if writer is not None:
+            writer.__exit__(None, None, None)
+
+    def _parameter(self, name: str, default: Any, description: str) -> Any:
+        descriptor = ParameterDescriptor(description=description, read_only=True)
+        return self.declare_parameter(name, default, descriptor).value
+
+    def _look(self) -> None:
+        wanted = {self.resolve_topic_name(topic) for topic in self.topics if topic}
+        for topic, types in self.get_topic_names_and_types():
+            if topic not in self._seen and (not wanted or topic in wanted):
+                self._seen.add(topic)
+                self._record(topic, types[0])
+
+    def _record(self, topic: str, msgtype: str) -> None:
+        publishers = self.get_publishers_info_by_topic(topic)
+        if not publishers:
+            self._seen.discard(topic)
+            return
+        profiles = [publisher.qos_profile for publisher in publishers]
+        reliable = all(p.reliability == ReliabilityPolicy.RELIABLE for p in profiles)
+        latched = all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
+        kind: Qos = 'latched' if latched else 'default' if reliable else 'sensor_data'
+        qos = QoSProfile(
+            depth=DEPTH,
+            reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        )
+        try:
+            self._writer.add_raw_topic(topic, msgtype, kind)
+            take = partial(self._take, topic)
+            self.create_subscription(message_class(msgtype), topic, take, qos, raw=True)
+        except IzmpError as error:
+            self.get_logger().warning(f'{topic} is not recorded: {error}')
+
+    def _take(self, topic: str, raw: bytes) -> None:
+        self.count += 1
+        self._writer.write_raw(topic, self.get_clock().now().nanoseconds, raw)
