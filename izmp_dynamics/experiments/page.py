@@ -2,16 +2,15 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 import izmp_dynamics
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.experiments.experiment import Experiment
 from izmp_dynamics.experiments.look import DARK, FILES, LIGHT, PAGE, WIDE
 from izmp_dynamics.experiments.picture import Picture
-from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.report import drawing
 
 try:
@@ -27,7 +26,24 @@ _DOTS_PER_INCH = 160
 _NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
 
 
-def render(experiment: Experiment, pictures: Sequence[Picture]) -> str:
+@dataclass(frozen=True)
+class Words:
+    """What a page says besides its pictures.
+
+    Attributes:
+        title: short, for the window.
+        heading: at the top.
+        lead: what it is about.
+        method: how it was made.
+    """
+
+    title: str
+    heading: str
+    lead: str
+    method: str
+
+
+def render(words: Words, settings: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     """Build the page; it needs no network, no script and no other file."""
     environment = jinja2.Environment(
         autoescape=True,
@@ -44,7 +60,8 @@ def render(experiment: Experiment, pictures: Sequence[Picture]) -> str:
         pictures=[(picture, *inline_svgs(picture)) for picture in pictures],
         claims=claims,
         kept=sum(bool(fact.holds) for _, fact in claims),
-        settings=flatten(experiment),
+        words=words,
+        settings=settings,
         light=LIGHT,
         dark=DARK,
     )
