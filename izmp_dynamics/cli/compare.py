@@ -79,22 +79,22 @@ def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
 
     from izmp_dynamics.experiments.picture import number
 
-    table = Table(title=f'Against {reference}, in nif', title_justify='left')
+    table = Table(title=f'Against {reference}, in nif', title_justify='left', box=None)
     table.add_column('method')
     table.add_column('axis')
-    headings = ('Σ metric [%]', 'paper’s Δ [%]', 'mean [mm]', 'RMS [mm]', 'largest [mm]',
-                'bias [mm]', 'instants')  # fmt: skip
+    headings = ('Σ [%]', 'Δ [%]', 'mean [mm]', 'RMS [mm]', 'max [mm]', 'bias [mm]', 'count')
     for heading in headings:
         table.add_column(heading, justify='right')
     for one in comparisons:
         for axis, found in (('x', one.x), ('y', one.y)):
             lengths = (found.mean, found.rms, found.largest, found.bias)
             table.add_row(
-                one.method, axis, number(found.relative, 2), number(found.paper, 1),
+                one.method, axis, number(found.relative, 2), number(found.paper, 2),
                 *(number(1e3 * length, 3) for length in lengths), str(found.count),
             )  # fmt: skip
     console = Console()
     console.print(table)
+    console.print('Σ: Σ|f − f_ref| / Σ|f_ref|; Δ: the relative error of the paper', style='dim')
     for one in comparisons:
         console.print(
             f'{one.method}: {number(1e3 * one.distance_mean, 3)} mm from {reference} in the plane '

@@ -1,0 +1,128 @@
+"""IMUs in the feet: the vertical while a foot stands, and the ground plane from it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.conventions import GRAVITY
+from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.sensing.foot_imu import FootRest, FootTilt, foot_tilt
+from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
+from izmp_dynamics.stability.ground_plane import Sole, plane_of_soles
+
+angles = st.floats(-0.3, 0.3)
+UP = np.array([0.0, 0.0, 1.0])
+SQUARE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])
+
+
+def standing(up, count=50):
+    """Signals of a foot at rest."""
+    return np.zeros((count, 3)), np.tile(GRAVITY * up, (count, 1)), np.ones(count, dtype=bool)
+
+
+def rotation(*angles):
+    return Rotation.from_euler('xyz', angles).as_matrix()
+
+
+@given(angles, angles)
+def test_a_foot_at_rest_feels_the_vertical(roll, pitch):
+    up = rotation(roll, pitch, 0.0).T @ UP
+    tilt = foot_tilt(*standing(up))
+    assert tilt.known.all()
+    np.testing.assert_allclose(tilt.up, np.tile(up, (50, 1)), atol=1e-12)
+
+
+def test_a_foot_in_the_air_knows_nothing():
+    omega, force, loaded = standing(UP)
+    loaded[10:20] = False
+    tilt = foot_tilt(omega, force, loaded)
+    assert not tilt.known[10:20].any()
+    assert np.isnan(tilt.up[10:20]).all()
+
+
+def test_only_samples_since_the_landing_count():
+    first, second = rotation(0.0, 0.1, 0.0).T @ UP, rotation(0.0, -0.2, 0.0).T @ UP
+    omega, force, loaded = standing(first)
+    force[25:], loaded[20:25] = GRAVITY * second, False
+    tilt = foot_tilt(omega, force, loaded)
+    np.testing.assert_allclose(tilt.up[:20], np.tile(first, (20, 1)), atol=1e-12)
+    np.testing.assert_allclose(tilt.up[25:], np.tile(second, (25, 1)), atol=1e-12)
+
+
+def test_a_landing_that_shakes_is_waited_for():
+    omega, force, loaded = standing(UP)
+    force[:5] *= 3.0
+    omega[5:8, 0] = 2.0
+    tilt = foot_tilt(omega, force, loaded)
+    assert not tilt.known[:8].any()
+    assert tilt.known[8:].all()
+
+
+def test_noise_averages_out():
+    omega, force, loaded = standing(UP, 2000)
+    force += np.random.default_rng(1).normal(0.0, 0.05, force.shape)
+    tilt = foot_tilt(omega, force, loaded)
+    assert np.linalg.norm(tilt.up[-1] - UP) < 4 * 0.05 / GRAVITY / np.sqrt(2000)
+
+
+def test_the_past_does_not_change_when_the_future_is_known():
+    random = np.random.default_rng(2)
+    omega, force, loaded = standing(UP, 200)
+    force += random.normal(0.0, 0.1, force.shape)
+    loaded[60:80] = False
+    whole, part = (
+        foot_tilt(omega, force, loaded),
+        foot_tilt(omega[:120], force[:120], loaded[:120]),
+    )
+    np.testing.assert_allclose(part.up, whole.up[:120], atol=1e-12)
+
+
+def test_impossible_input_is_refused():
+    with pytest.raises(ShapeError):
+        foot_tilt(np.zeros((3, 3)), np.zeros((2, 3)), np.ones(3, dtype=bool))
+    with pytest.raises(SensingError, match='positive limits'):
+        FootRest(turning=0.0)
+
+
+def sole(R, force=100.0):
+    return Sole.from_polygon(R[None], np.array([[0.0, 0.1, -0.8]]), SQUARE, np.array([force]))
+
+
+def known(up):
+    return FootTilt(up[None], np.array([True]))
+
+
+@given(angles, angles, angles, angles, angles)
+def test_with_right_joints_it_is_the_plane_of_the_sole(a, b, c, slope, lean):
+    """Whatever the pose of the robot, the slope, and the lean of the root."""
+    world_R_root, world_R_sole = rotation(lean, a, b), rotation(slope, c, b)
+    root_R_sole = world_R_root.T @ world_R_sole
+    soles, up = (sole(root_R_sole),), (world_R_root.T @ UP)[None]
+    plane = plane_of_foot_imus(soles, (known(world_R_sole.T @ UP),), up)
+    expected = plane_of_soles(soles, up)
+    np.testing.assert_allclose(plane.normal, expected.normal, atol=1e-9)
+    np.testing.assert_array_equal(plane.point, expected.point)
+
+
+@given(st.floats(-0.02, 0.02), st.floats(-0.02, 0.02), angles)
+def test_errors_of_the_joints_do_not_tilt_level_ground(roll, pitch, heading):
+    """On level ground the foot's IMU alone decides, however wrong the joints are."""
+    root_R_sole = rotation(roll, pitch, heading)
+    plane = plane_of_foot_imus((sole(root_R_sole),), (known(UP),), UP[None])
+    np.testing.assert_allclose(plane.normal[0], UP, atol=1e-12)
+
+
+def test_without_knowledge_it_is_the_plane_of_the_sole():
+    soles = (sole(rotation(0.0, 0.1, 0.0)),)
+    unknown = FootTilt(np.full((1, 3), np.nan), np.array([False]))
+    plane = plane_of_foot_imus(soles, (unknown,), UP[None])
+    np.testing.assert_allclose(plane.normal, plane_of_soles(soles, UP[None]).normal)
+
+
+def test_the_foot_that_carries_most_decides():
+    soles = (sole(rotation(0.0, 0.1, 0.0), 10.0), sole(rotation(0.0, -0.1, 0.0), 90.0))
+    tilts = tuple(known(rotation(0.0, pitch, 0.0).T @ UP) for pitch in (0.1, -0.1))
+    plane = plane_of_foot_imus(soles, tilts, UP[None])
+    np.testing.assert_allclose(plane.normal[0], rotation(0.0, -0.1, 0.0)[:, 2], atol=1e-12)

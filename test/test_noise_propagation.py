@@ -1,0 +1,127 @@
+"""Predicted covariances against repetitions, on random states."""
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.conventions import GRAVITY
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.experiments.noise_propagation import (
+    array_covariance,
+    gyro_covariance,
+    ir_md_covariance,
+    mr_ad_covariance,
+    zmp_covariance,
+)
+from izmp_dynamics.sensing.accelerometer import Accelerometer
+from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.stability.zmp import zero_moment_point
+
+from .walking import biped31
+
+POINTS = ((0.0, 0.0, 0.02), (0.1, 0.0, 0.02), (0.0, 0.1, 0.02), (0.0, 0.0, 0.12))
+OMEGA = np.array([[0.5, -1.2, 0.8]])
+DRAWS = 20_000
+TOLERANCE = 5.0 * np.sqrt(2.0 / DRAWS)  # of a variance: five standard deviations
+
+
+def array():
+    return AccelerometerArray([Accelerometer(str(p), np.eye(3), p) for p in POINTS])
+
+
+def check(predicted, draws):
+    observed = np.cov(draws.T)
+    scale = np.sqrt(np.outer(np.diag(predicted), np.diag(predicted)))
+    assert np.all(np.abs(observed - predicted) <= TOLERANCE * scale + 1e-30)
+
+
+def drawn_root(random, accelerometer_sigma, gyroscope_sigma):
+    sensors = array()
+    omega = OMEGA + random.normal(0.0, gyroscope_sigma, (DRAWS, 3))
+    readings = {
+        sensor.name: np.array([0.1, 0.2, GRAVITY])
+        + np.cross(OMEGA, np.cross(OMEGA, sensor.p_sensor_in_root))
+        + random.normal(0.0, accelerometer_sigma, (DRAWS, 3))
+        for sensor in sensors.accelerometers
+    }
+    return sensors.batch(np.arange(1, DRAWS + 1), omega, readings)
+
+
+def test_an_array_and_a_gyroscope():
+    state = drawn_root(np.random.default_rng(0), 0.01, 0.005)
+    draws = np.hstack(
+        [state.proper_acceleration, state.angular_velocity, state.angular_acceleration]
+    )
+    check(array_covariance(array(), OMEGA, 0.01, 0.005)[0], draws)
+
+
+def test_a_differenced_gyroscope():
+    random = np.random.default_rng(1)
+    arm, h = np.array([-0.03, -0.04, 0.02]), 0.008
+    before, here = (OMEGA + random.normal(0.0, 0.004, (DRAWS, 3)) for _ in range(2))
+    force = np.array([0.1, 0.2, GRAVITY]) + random.normal(0.0, 0.02, (DRAWS, 3))
+    alpha = (here - before) / h
+    phi = force - np.cross(alpha, arm) - np.cross(here, np.cross(here, arm))
+    weights = (-1.0 / h, 1.0 / h, 0.0)
+    predicted = gyro_covariance(arm, OMEGA, weights, 0.02, 0.004)[0]
+    check(predicted, np.hstack([phi, here, alpha]))
+
+
+def test_mr_ad_and_its_zero_moment_point():
+    random = np.random.default_rng(2)
+    model = biped31().model
+    mr_ad = MrAd(model)
+    q, qd, qdd = (np.tile(random.normal(0.0, s, model.dof), (DRAWS, 1)) for s in (0.2, 0.5, 1.0))
+    state = drawn_root(random, 0.01, 0.003)
+    root = (state.proper_acceleration, state.angular_velocity, state.angular_acceleration)
+    wrench, _ = mr_ad.batch(*root, q, qd, qdd)
+    mean = tuple(part.mean(axis=0, keepdims=True) for part in root)
+    joints = (q[:1], qd[:1], qdd[:1])
+    predicted = mr_ad_covariance(
+        mr_ad, *mean, *joints, array_covariance(array(), OMEGA, 0.01, 0.003)
+    )
+    check(predicted[0], wrench.as_array())
+    normal, ground = np.array([[0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, -0.85]])
+    here, _ = mr_ad.batch(*mean, *joints)
+    points = zero_moment_point(wrench, normal, ground, 1.0)
+    on_ground = zmp_covariance(here, predicted, normal, ground)[0]
+    check(on_ground[:2, :2], points[:, :2])
+    np.testing.assert_allclose(on_ground[2], 0.0, atol=1e-18)
+
+
+def test_ir_md_by_hand():
+    """A robot that does not rotate: force noise m √2 σ / Δt, moment noise by the lever arm."""
+    com = np.array([[0.0, 0.0, 0.8]])
+    covariance = ir_md_covariance(
+        27.6, (com, com), np.eye(3)[None], np.zeros((1, 3)), 0.008, 0.01
+    )[0]
+    force = 2.0 * (27.6 * 0.01 / 0.008) ** 2
+    np.testing.assert_allclose(covariance[:3, :3], force * np.eye(3))
+    np.testing.assert_allclose(np.diag(covariance)[3:], force * np.array([0.64, 0.64, 0.0]))
+
+
+def test_ir_md_does_not_depend_on_where_the_world_begins():
+    random = np.random.default_rng(3)
+    com, root, shift = (
+        random.normal(size=(1, 3)),
+        random.normal(size=(1, 3)),
+        np.array([5.0, 3, 1]),
+    )
+    one = ir_md_covariance(20.0, (com, com), np.eye(3)[None], root, 0.01, 0.02)
+    other = ir_md_covariance(
+        20.0, (com + shift, com + shift), np.eye(3)[None], root + shift, 0.01, 0.02
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize('factor', [0.1, 3.0])
+def test_variances_go_with_the_square_of_the_density(factor):
+    one = array_covariance(array(), OMEGA, 0.01, 0.005)
+    other = array_covariance(array(), OMEGA, 0.01 * factor, 0.005 * factor)
+    np.testing.assert_allclose(other, factor**2 * one, rtol=1e-12)
+
+
+def test_a_wrench_that_is_certain_has_a_certain_point():
+    wrench = ContactWrench(np.array([[1.0, 2.0, 200.0]]), np.array([[3.0, 4.0, 5.0]]))
+    normal, ground = np.array([[0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, -0.8]])
+    assert not zmp_covariance(wrench, np.zeros((1, 6, 6)), normal, ground).any()
