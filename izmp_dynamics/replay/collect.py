@@ -10,6 +10,7 @@ from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.replay.column import Column
 from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.evaluator import Evaluated
+from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, SignalHealth, Track
 
@@ -48,6 +49,8 @@ class Collector:
             put[f'{name}.wrench'].extend(results.wrenches.get(name, _nothing(count, 6)))
             put[f'{name}.point'].extend(results.points.get(name, _nothing(count, 3)))
             put[f'{name}.margin'].extend(results.margins.get(name, _nothing(count)))
+        external = external_of(results, self.recording.rig)
+        put['external'].extend(_nothing(count, 3) if external is None else external[:, :3])
         for k, sole in enumerate(results.soles):
             force = sole.normal_force
             put[f'sole{k}'].extend(sole.corners)
@@ -77,6 +80,7 @@ class Collector:
             for name in TRACKS
         }
         world_p, world_R = self._join('world_p'), self._join('world_R')
+        external = self._join('external')
         located = bool(np.isfinite(world_p).any() and np.isfinite(world_R).any())
         return Evaluation(
             robot=model.name,
@@ -96,6 +100,7 @@ class Collector:
                 )
                 for k, foot in enumerate(robot.feet)
             ),
+            external_force=external if np.isfinite(external).any() else None,
             world_p_root=world_p if located else None,
             world_R_root=world_R if located else None,
             missing=tuple(missing),

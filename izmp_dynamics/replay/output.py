@@ -11,6 +11,7 @@ from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.replay.evaluator import Evaluated
+from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
 
@@ -147,6 +148,9 @@ class ResultWriter:
                 self._put(
                     f'/{name}/{topic}', kind, results.stamps, 'wrench', quantity.as_array(), frame
                 )
+        external = external_of(results, self.rig)
+        if external is not None:
+            self._put('/external_wrench', kind, results.stamps, 'wrench', external, self.root)
 
     def _write_points(self, results: Evaluated) -> None:
         stamps = results.stamps

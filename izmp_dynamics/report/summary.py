@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.report.formatting import instant, mm, newtons, percent, ratio, seconds
+from izmp_dynamics.report.pushes import PushStatistics, push_remarks, push_statistics
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import (
     PairStatistics,
@@ -61,6 +62,7 @@ class Summary:
         tracks: statistics of each wrench source by name.
         pairs: the sources compared with each other.
         feet: the feet in the order of the robot file.
+        pushes: forces besides those of the ground, in the order of time.
         remarks: what a reader should know before trusting the numbers, one sentence each.
         missing: what could not be evaluated, and why.
         notes: what is odd about the inputs.
@@ -84,6 +86,7 @@ class Summary:
     tracks: Mapping[str, TrackStatistics]
     pairs: tuple[PairStatistics, ...]
     feet: tuple[FootStatistics, ...]
+    pushes: tuple[PushStatistics, ...]
     remarks: tuple[str, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
@@ -120,6 +123,7 @@ def summarise(scene: Scene) -> Summary:
     pairs = tuple(pair_statistics(scene, *pair) for pair in combinations(scene.names, 2))
     measured = _mean(scene.measured_force)
     verdict = judge(scene, tracks)
+    pushes = push_statistics(scene)
     stamps = evaluation.stamps
     return Summary(
         robot=evaluation.robot,
@@ -137,7 +141,8 @@ def summarise(scene: Scene) -> Summary:
         tracks=tracks,
         pairs=pairs,
         feet=tuple(_feet(scene)),
-        remarks=tuple(_remarks(scene, tracks, measured, verdict)),
+        pushes=pushes,
+        remarks=tuple(_remarks(scene, tracks, measured, verdict)) + push_remarks(pushes),
         missing=tuple(evaluation.missing),
         notes=tuple(evaluation.notes),
         health=tuple(evaluation.health),

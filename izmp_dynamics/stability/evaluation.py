@@ -88,6 +88,8 @@ class Evaluation:
         feet: the feet in the order of the robot file.
         world_p_root: (K, 3) position of the root in the world [m]; None without a localizer.
         world_R_root: (K, 3, 3) orientation of the root in the world; None without one.
+        external_force: (K, 3) force on the robot that neither the feet nor the weight explain, in
+            root axes [N]; None unless every foot measures its whole wrench.
         missing: what could not be evaluated, and why: one sentence each.
         notes: what is odd about the inputs: one sentence each.
         health: one entry per input topic.
@@ -107,6 +109,7 @@ class Evaluation:
     feet: tuple[Foot, ...]
     world_p_root: Array | None
     world_R_root: Array | None
+    external_force: Array | None = None
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     health: tuple[SignalHealth, ...] = ()

@@ -1,0 +1,85 @@
+"""What acts on the robot besides the ground: the motion's contact wrench less the feet's.
+
+The motion needs the sum of all contacts (MR-AD); the feet measure theirs. The rest is something
+else: a push, a wall, a hand, or an error of model and sensors, which is there all the time.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+
+LEAST_PART = 0.02
+"""Part of the weight below which a force is not told from model errors [-]."""
+
+ABOVE_MEDIAN = 8.0
+"""How far above its usual size a force must rise to be something that happened [-]."""
+
+SHORTEST = 0.02
+"""Shortest time that a force must last; what is shorter may be an outlier [s]."""
+
+
+@dataclass(frozen=True)
+class ExternalForce:
+    """A force from outside that lasted for a while.
+
+    Attributes:
+        start: first instant at which it acted [ns].
+        end: first instant at which it no longer did [ns].
+        force: (3,) its mean, in the axes of the wrenches [N].
+    """
+
+    start: int
+    end: int
+    force: Array
+
+    @property
+    def duration(self) -> float:
+        """How long it acted [s]."""
+        return (self.end - self.start) / NANOSECONDS
+
+    @property
+    def size(self) -> float:
+        """Magnitude of the mean force [N]."""
+        return float(np.linalg.norm(self.force))
+
+
+def external_wrench(moved: ContactWrench, measured: ContactWrench) -> ContactWrench:
+    """Return what the ground does not explain.
+
+    Args:
+        moved: (T,) contact wrench that the motion needs, by MR-AD.
+        measured: (T,) that of all feet, with the mass below their sensors accounted for; about
+            the same point in the same axes.
+    """
+    return ContactWrench(moved.force - measured.force, moved.moment - measured.moment)
+
+
+def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalForce, ...]:
+    """Find when something pushed.
+
+    Args:
+        stamps: (T,) instants [ns].
+        force: (T, 3) external force [N], in axes that do not turn much meanwhile; NaN where it is
+            not known.
+        weight: of the robot [N].
+
+    Returns:
+        The forces that rose above LEAST_PART of the weight and above ABOVE_MEDIAN times the
+        median size, for at least SHORTEST, in the order of time.
+    """
+    size = np.linalg.norm(force, axis=1)
+    if not np.isfinite(size).any():
+        return ()
+    threshold = max(LEAST_PART * weight, ABOVE_MEDIAN * float(np.nanmedian(size)))
+    acting = np.concatenate([[False], np.nan_to_num(size) > threshold, [False]])
+    starts, ends = np.flatnonzero(np.diff(acting.astype(np.int8))).reshape(-1, 2).T
+    found = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        after = int(stamps[end]) if end < len(stamps) else int(stamps[-1])
+        lasted = ExternalForce(int(stamps[start]), after, force[start:end].mean(axis=0))
+        if lasted.duration >= SHORTEST:
+            found.append(lasted)
+    return tuple(found)

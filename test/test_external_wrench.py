@@ -1,0 +1,197 @@
+"""The external force: what neither the ground nor the weight explains, and when it pushed."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.external_wrench import (
+    ABOVE_MEDIAN,
+    LEAST_PART,
+    external_wrench,
+    find_forces,
+)
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.replay.run import replay
+from izmp_dynamics.report.pushes import PushStatistics, push_remarks
+from izmp_dynamics.simulation.noisy_signals import sensor_noise
+from izmp_dynamics.simulation.scenarios import simulate_walk
+from izmp_dynamics.simulation.shove import Shove
+
+from .bag_columns import points, wrenches
+from .walking import ROBOT_FILE
+
+FILE = load_robot_file(ROBOT_FILE)
+NOISY_FILE = load_robot_file(ROBOT_FILE.with_name('robot_noisy.yaml'))
+SECOND = 10**9
+WEIGHT = 270.0
+WALK = WalkParameters(steps=6, stand=1.0)
+PUSHES = {
+    'none': (),
+    'left': (Shove(40.0, 'left', 2.0),),
+    'forward': (Shove(40.0, 'forward', 2.35),),
+    'two': (Shove(40.0, 'back', 1.503), Shove(25.0, 'right', 3.1, 0.2)),
+}
+
+
+@pytest.fixture(scope='module', params=PUSHES)
+def walked(request, tmp_path_factory):
+    """The pushes, the run, its bag, and what two robot files make of it: ideal, noisy."""
+    folder = tmp_path_factory.mktemp(request.param)
+    pushes = PUSHES[request.param]
+    walk = simulate_walk(
+        FILE, folder / 'bag', parameters=WALK, pushes=pushes, noise=sensor_noise('xsens_mti20')
+    )
+    walk.run.require_standing()
+    results = {
+        name: replay(folder / 'bag', file, folder / name)
+        for name, file in (('ideal', FILE), ('noisy', NOISY_FILE))
+    }
+    return pushes, folder / 'bag', results
+
+
+@pytest.mark.parametrize('sensors', ['ideal', 'noisy'])
+def test_each_push_is_found_with_its_size_direction_and_time(walked, sensors):
+    """Magnitude within 10 %, direction within 10°, onset within 10 ms; nothing else is found."""
+    pushes, _, results = walked
+    summary = results[sensors].summary
+    found, first = summary.pushes, summary.start_stamp / SECOND - 1.0
+    assert len(found) == len(pushes)
+    for push, shove in zip(found, pushes, strict=True):
+        expected = {
+            'left': (0, 1, 0), 'right': (0, -1, 0), 'forward': (1, 0, 0), 'back': (-1, 0, 0),
+        }[shove.direction]  # fmt: skip
+        assert push.size == pytest.approx(shove.force, rel=0.10)
+        cosine = np.dot([push.forward, push.left, push.up], expected) / push.size
+        assert np.degrees(np.arccos(min(cosine, 1.0))) < 10.0
+        assert first + push.start == pytest.approx(shove.start, abs=0.010)
+        assert push.duration == pytest.approx(shove.duration, abs=0.010)
+
+
+def test_the_topic_holds_the_wrench_that_was_applied(walked):
+    """Force within 0.5 N, moment within 0.5 N·m at every instant."""
+    pushes, bag, results = walked
+    stamps, external = wrenches(results['ideal'].bag, '/external_wrench')
+    applied = np.zeros_like(external)
+    if pushes:
+        true_stamps, truth = wrenches(bag, '/ground_truth/applied_wrench')
+        common, rows, true_rows = np.intersect1d(stamps, true_stamps, return_indices=True)
+        assert np.array_equal(common, stamps)
+        applied[rows] = truth[true_rows]
+    assert np.abs(external - applied).max() < 0.5
+
+
+def test_only_a_push_opens_the_gap_between_izmp_and_cop(walked):
+    pushes, _, results = walked
+    stamps, izmp = points(results['ideal'].bag, '/mr_ad/izmp')
+    cop_stamps, cop = points(results['ideal'].bag, '/cop')
+    common, rows, cop_rows = np.intersect1d(stamps, cop_stamps, return_indices=True)
+    gap = np.linalg.norm(izmp[rows] - cop[cop_rows], axis=1)
+    times = (common - SECOND) / SECOND
+    pushed = np.zeros(len(times), dtype=bool)
+    for shove in pushes:
+        pushed |= (times > shove.start - 0.01) & (times < shove.start + shove.duration + 0.01)
+        meanwhile = (times >= shove.start) & (times < shove.start + shove.duration)
+        assert gap[meanwhile].min() > 0.05
+    assert gap[~pushed].max() <= 0.003
+
+
+def test_the_report_tells_what_pushed(walked):
+    pushes, _, results = walked
+    page = ' '.join(results['ideal'].html.read_text().split())  # its spaces do not break
+    assert page.count('Something besides the ground pushed') == len(pushes)
+    for shove in pushes:
+        words = {'left': 'to the left', 'right': 'to the right'}
+        assert f'pushed the robot {words.get(shove.direction, shove.direction)} with' in page
+    for push in results['ideal'].summary.pushes:
+        assert f'for {push.duration:.2f} s at {push.start:.2f} s.' in page
+
+
+def test_without_whole_wrenches_there_is_no_external_wrench(walked, tmp_path):
+    """Where a foot measures its normal force only, the rest would look like a push."""
+    _, bag, _ = walked
+    feet = tuple(
+        dataclasses.replace(foot, wrench=dataclasses.replace(foot.wrench, normal_only=True))
+        for foot in FILE.feet
+    )
+    result = replay(bag, dataclasses.replace(FILE, feet=feet), tmp_path / 'out')
+    assert result.summary.pushes == ()
+    with BagReader(result.bag) as reader:
+        assert '/external_wrench' not in reader.topics
+
+
+# The pure part
+
+
+def stamped(count, period_ms=8):
+    return SECOND + period_ms * 10**6 * np.arange(count, dtype=np.int64)
+
+
+def test_external_is_moved_less_measured():
+    moved, measured = np.random.default_rng(0).normal(size=(2, 5, 6))
+    found = external_wrench(ContactWrench.from_array(moved), ContactWrench.from_array(measured))
+    assert np.array_equal(found.as_array(), moved - measured)
+
+
+@given(
+    size=st.floats(10.0, 200.0), start=st.integers(3, 60), rows=st.integers(3, 30),
+    direction=st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(lambda d: np.linalg.norm(d) > 0.1),
+)  # fmt: skip
+def test_a_rectangular_push_is_found_exactly(size, start, rows, direction):
+    force = np.zeros((100, 3))
+    pushed = size * np.array(direction) / np.linalg.norm(direction)
+    force[start : start + rows] = pushed
+    stamps = stamped(100)
+    (found,) = find_forces(stamps, force, WEIGHT)
+    assert found.force == pytest.approx(pushed, rel=1e-12)
+    assert found.size == pytest.approx(size, rel=1e-12)
+    assert (found.start, found.end) == (stamps[start], stamps[start + rows])
+    assert found.duration == pytest.approx(0.008 * rows)
+
+
+@given(st.integers(0, 1000), st.floats(0.1, 100.0))
+def test_noise_of_any_size_is_no_push(seed, sigma):
+    force = np.random.default_rng(seed).normal(0.0, sigma, (500, 3))
+    assert find_forces(stamped(500), force, WEIGHT) == ()
+
+
+def test_small_short_and_unknown_forces_are_no_pushes():
+    force = np.zeros((100, 3))
+    force[20:40, 0] = 0.99 * LEAST_PART * WEIGHT
+    force[50:52, 1] = 500.0  # 16 ms
+    assert find_forces(stamped(100), force, WEIGHT) == ()
+    force[50:53, 1] = 500.0
+    assert len(find_forces(stamped(100), force, WEIGHT)) == 1
+    assert find_forces(stamped(100), np.full((100, 3), np.nan), WEIGHT) == ()
+    assert find_forces(stamped(0), np.empty((0, 3)), WEIGHT) == ()
+    force[51] = np.nan
+    assert find_forces(stamped(100), force, WEIGHT) == ()
+
+
+def test_a_lasting_error_raises_the_threshold():
+    force = np.tile([10.0, 0.0, 0.0], (200, 1))
+    force[50:70, 0] += 0.9 * (ABOVE_MEDIAN - 1.0) * 10.0
+    assert find_forces(stamped(200), force, WEIGHT) == ()
+    force[50:70, 0] += 0.3 * (ABOVE_MEDIAN - 1.0) * 10.0
+    assert len(find_forces(stamped(200), force, WEIGHT)) == 1
+
+
+def test_a_push_at_the_end_of_the_log_ends_there():
+    force = np.zeros((50, 3))
+    force[45:] = [0.0, 0.0, 30.0]
+    (found,) = find_forces(stamped(50), force, WEIGHT)
+    assert found.end == stamped(50)[-1]
+
+
+def test_many_pushes_are_counted_the_largest_told():
+    pushes = tuple(PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k) for k in range(1, 6))
+    told = push_remarks(pushes)
+    assert len(told) == 4
+    assert all('pushed the robot down' in text for text in told[:3])
+    assert 'with 30.0 N for 0.10 s at 3.00 s' in told[0]
+    assert '5 times' in told[3]
