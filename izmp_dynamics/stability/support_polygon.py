@@ -31,9 +31,9 @@ def plane_axes(normal: Array) -> Array:
 
 def support_polygon(corners: Array) -> shapely.geometry.Polygon | None:
     """Return the convex hull of the corners (N, 2) [m]; None if it has no area or one is NaN."""
-    if not np.isfinite(corners).all():
+    if len(corners) < 3 or not np.isfinite(corners).all():
         return None
-    hull = shapely.geometry.MultiPoint(corners).convex_hull
+    hull = shapely.geometry.LineString(corners).convex_hull  # quicker to make than a MultiPoint
     return hull if isinstance(hull, shapely.geometry.Polygon) else None
 
 
