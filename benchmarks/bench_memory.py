@@ -1,0 +1,59 @@
+"""How much memory `izmp replay` needs for a long log.
+
+Run: ``python benchmarks/bench_memory.py [--minutes 1 6] [--folder /tmp]``
+
+The logs are those of `bench_replay`. An hour (`--minutes 60`) takes 5 GB for the log, 2.5 GB for
+the results and a few minutes. The memory is the largest resident set of the process: a part that
+does not depend on the log (libraries, one window), and what the report keeps of every instant at
+which the dynamics are evaluated (125 a second). The last column continues the line through the
+shortest and the longest log to an hour.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import child
+from long_log import ROBOT, write_log
+from rich.console import Console
+from rich.table import Table
+
+
+def run(minutes: float, folder: Path) -> tuple[int, float, child.Needed]:
+    """Messages and size [GB] of a log, and what its replay needed."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        bag, out = Path(name) / 'log', Path(name) / 'out'
+        messages = write_log(bag, 60.0 * minutes)
+        size = sum(file.stat().st_size for file in bag.iterdir()) / 1e9
+        needed = child.izmp('replay', str(bag), '--robot', str(ROBOT), '-o', str(out), '--quiet')
+    return messages, size, needed
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        '--minutes', type=float, nargs='+', default=[1.0, 6.0], help='lengths of the logs [min]'
+    )
+    parser.add_argument('--folder', type=Path, help='where to put the logs')
+    options = parser.parse_args()
+    table = Table(title='Memory of izmp replay')
+    for head in ('log [min]', 'messages', 'size [GB]', 'wall [s]', 'CPU [s]', 'memory [MB]'):
+        table.add_column(head.replace('[', r'\['), justify='right')
+    lengths, memories = sorted(options.minutes), []
+    for minutes in lengths:
+        messages, size, needed = run(minutes, options.folder)
+        memories.append(needed.memory)
+        table.add_row(
+            f'{minutes:g}', f'{messages}', f'{size:.2f}', f'{needed.wall:.0f}',
+            f'{needed.cpu:.0f}', f'{needed.memory:.0f}',
+        )  # fmt: skip
+    console = Console(width=100)
+    console.print(table)
+    if len(lengths) > 1 and lengths[-1] < 60.0:
+        slope = (memories[-1] - memories[0]) / (lengths[-1] - lengths[0])
+        console.print(f'Continued to an hour: {memories[-1] + slope * (60 - lengths[-1]):.0f} MB')
+
+
+if __name__ == '__main__':
+    main()
