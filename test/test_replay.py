@@ -258,3 +258,22 @@ def test_progress_reaches_the_end(sway, biped31, tmp_path):
     replay(bag, biped31, tmp_path / 'out', progress=fractions.append)
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_silent_elbow_leaves_the_feet_their_forces(sway, biped31):
+    """What a foot measures does not depend on a joint of the arm."""
+    _, bag = sway
+    arm = load_model(biped31.urdf_path, biped31.root).joint_names.index('l_elbow')
+
+    def elbow_lost(signals: Signals) -> Signals:
+        values = signals.joints[0].values.copy()
+        values[2000:2100, arm] = np.nan
+        return dataclasses.replace(signals, joints=(Stream(signals.joints[0].stamps, values),))
+
+    plain, lost = evaluate_all(bag, biped31), evaluate_all(bag, biped31, elbow_lost)
+    assert np.isnan(lost.wrenches['mr_ad']).any()
+    for sole, other in zip(plain.soles, lost.soles, strict=True):
+        assert np.isfinite(other.normal_force).all()
+        np.testing.assert_array_equal(sole.normal_force, other.normal_force)
+    np.testing.assert_array_equal(plain.loaded, lost.loaded)
+    np.testing.assert_array_equal(plain.points['cop'], lost.points['cop'])

@@ -213,3 +213,16 @@ def test_unknown_names_and_shapes_are_sentences():
         load_model(ODD_ROBOT, root='torso')
     with pytest.raises(ShapeError, match='Expected q to have shape'):
         model.com(np.zeros(5))
+
+
+def test_a_part_depends_on_the_joints_between_it_and_the_root():
+    model = load_model(robot_path('biped31'))
+    names = np.array(model.joint_names)
+    assert model.joints_that_move_mass().all()
+    legs = names[model.part('l_foot').joints_that_move_mass()]
+    assert sorted(legs) == sorted(
+        name for name in names if name.startswith(('l_hip', 'l_knee', 'l_ankle'))
+    )
+    odd = load_model(ODD_ROBOT)
+    assert odd.part('tip').joints_that_move_mass().tolist() == [True, True]  # slide, and its mimic
+    assert odd.part('wheel').joints_that_move_mass().tolist() == [False, True]

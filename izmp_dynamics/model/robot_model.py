@@ -163,6 +163,19 @@ class RobotModel:
                 carried.add(segment.link)
         return dataclasses.replace(self, bodies=_ModelBuilder(self.tree, carried).bodies())
 
+    def joints_that_move_mass(self) -> npt.NDArray[np.bool_]:
+        """Tell which joints the dynamics depend on: for a `part`, those between root and part.
+
+        Returns:
+            (n,) mask over the independent joints.
+        """
+        mask = np.zeros(self.dof, dtype=np.bool_)
+        for body in np.flatnonzero(self.bodies[:, 12] > 0):
+            while body > 0:
+                mask[self.joints[body, 2]] = True
+                body = self.joints[body, 0]
+        return mask
+
     def _as_batch(self, q: npt.ArrayLike) -> tuple[Array, bool]:
         batch = np.ascontiguousarray(q, dtype=np.float64)
         if batch.shape[-1:] != (self.dof,) or batch.ndim > 2:

@@ -74,7 +74,7 @@ class FeetStage:
             if values is not None:
                 wrench = self._wrench(foot, below, joints, root, values)
                 wrenches.append(wrench)
-            soles.append(self._sole(foot, joints.positions, wrench))
+            soles.append(self._sole(foot, joints.positions, wrench, values))
         complete = bool(wrenches) and len(wrenches) == len(soles)
         return FeetState(
             tuple(soles),
@@ -99,26 +99,36 @@ class FeetStage:
         values: Array,
     ) -> ContactWrench:
         """Bring a sensor's wrench to the root frame and add what the mass below it takes."""
-        measured = foot.sign * values
-        if foot.normal_only:
-            measured = measured * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-        R, p = self.rig.model.frame_pose(foot.sensor or foot.sole, joints.positions)
-        wrench = ContactWrench.from_array(measured).transformed(R, p)
+        wrench = self._felt(foot, joints.positions, values)
         if below is None:
             return wrench
+        moving = below.model.joints_that_move_mass()  # an unknown elbow does not matter here
         taken, _ = below.batch(
             root.proper_acceleration,
             root.angular_velocity,
             root.angular_acceleration,
-            joints.positions,
-            joints.velocities,
-            joints.accelerations,
+            np.where(moving, joints.positions, 0.0),
+            np.where(moving, joints.velocities, 0.0),
+            np.where(moving, joints.accelerations, 0.0),
         )
         return ContactWrench(wrench.force + taken.force, wrench.moment + taken.moment)
 
-    def _sole(self, foot: FootRig, q: Array, wrench: ContactWrench | None) -> Sole:
+    def _felt(self, foot: FootRig, q: Array, values: Array) -> ContactWrench:
+        """Express what the sensor feels in the root frame."""
+        measured = foot.sign * values
+        if foot.normal_only:
+            measured = measured * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        R, p = self.rig.model.frame_pose(foot.sensor or foot.sole, q)
+        return ContactWrench.from_array(measured).transformed(R, p)
+
+    def _sole(
+        self, foot: FootRig, q: Array, wrench: ContactWrench | None, values: Array | None
+    ) -> Sole:
+        """Place the sole; where the mass below the sensor is in doubt, its force alone counts."""
         R, p = self.rig.model.frame_pose(foot.sole, q)
         normal_force = None
-        if wrench is not None:
-            normal_force = np.einsum('tj,tj->t', R[:, :, 2], wrench.force)
+        if wrench is not None and values is not None:
+            felt = self._felt(foot, q, values).force
+            force = np.where(np.isfinite(wrench.force), wrench.force, felt)
+            normal_force = np.einsum('tj,tj->t', R[:, :, 2], force)
         return Sole.from_polygon(R, p, foot.polygon, normal_force)
