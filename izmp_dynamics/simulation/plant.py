@@ -92,14 +92,17 @@ def simulate(
             f"The plan '{plan.name}' is for other joints ({', '.join(plan.joint_names)}) than the "
             f"robot '{plant.robot.name}' has ({', '.join(plant.robot.joint_names)})."
         )
-    execution = _Execution(plan, plant, sampling or Sampling(), pushes, feedback)
+    execution = Execution(plan, plant, sampling or Sampling(), pushes, feedback)
     execution.run(progress)
     samples = execution.samples.filled()
     return simulated_run(samples, plant, plan.name, execution.stamps(), execution.fall)
 
 
-class _Execution:
-    """One run: the state of MuJoCo and the raw samples."""
+class Execution:
+    """One run: the state of MuJoCo and the raw samples.
+
+    `run` does it all; a running system calls `begin` and then `step` after `step`.
+    """
 
     def __init__(
         self,
@@ -131,6 +134,19 @@ class _Execution:
         return controls
 
     def run(self, progress: Callable[[float], None] | None) -> None:
+        """Execute the whole plan, or up to a fall."""
+        self.begin()
+        for step in range(self.steps):
+            self.step(step)
+            if self.fall:
+                return
+            if progress and step % _REPORT_EVERY == 0:
+                progress(step / self.steps)
+        if progress:
+            progress(1.0)
+
+    def begin(self) -> None:
+        """Put the robot into the first posture and let it settle."""
         model, data, plant = self.plant.model, self.data, self.plant
         data.qpos[:3] = self.plan.root.position[0]
         mujoco.mju_mat2Quat(data.qpos[3:7], self.plan.root.rotation[0].ravel())
@@ -140,20 +156,16 @@ class _Execution:
             mujoco.mj_step(model, data)
         if self.ankles:
             mujoco.mj_forward(model, data)
-        for step in range(self.steps):
-            data.ctrl[plant.ctrl_columns] = self._set_points(step)
-            self._push(step)
-            if step % self.sampling.divisor == 0:
-                self.samples.take(plant, data)
-                self.fall = self._fallen(step)
-                if self.fall:
-                    return
-            else:
-                mujoco.mj_step(model, data)
-            if progress and step % _REPORT_EVERY == 0:
-                progress(step / self.steps)
-        if progress:
-            progress(1.0)
+
+    def step(self, step: int) -> None:
+        """Execute a step of the physics; a sample is taken if it is the turn of one."""
+        self.data.ctrl[self.plant.ctrl_columns] = self._set_points(step)
+        self._push(step)
+        if step % self.sampling.divisor == 0:
+            self.samples.take(self.plant, self.data)
+            self.fall = self._fallen(step)
+        else:
+            mujoco.mj_step(self.plant.model, self.data)
 
     def _set_points(self, step: int) -> Array:
         set_points: Array = self.ctrl[step]
