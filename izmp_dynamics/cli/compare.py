@@ -76,6 +76,7 @@ def _without_infinity(value: Any) -> Any:
 def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from izmp_dynamics.experiments.picture import number
 
@@ -84,7 +85,7 @@ def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
     table.add_column('axis')
     headings = ('Σ [%]', 'Δ [%]', 'mean [mm]', 'RMS [mm]', 'max [mm]', 'bias [mm]', 'count')
     for heading in headings:
-        table.add_column(heading, justify='right')
+        table.add_column(Text(heading), justify='right')
     for one in comparisons:
         for axis, found in (('x', one.x), ('y', one.y)):
             lengths = (found.mean, found.rms, found.largest, found.bias)
@@ -101,3 +102,9 @@ def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
             f'in the mean, at most {number(1e3 * one.distance_largest, 3)} mm',
             highlight=False, markup=False,
         )  # fmt: skip
+        if one.predicted_sigma is not None:
+            x, y = (number(1e3 * sigma, 3) for sigma in one.predicted_sigma)
+            console.print(
+                f'{one.method}: noise as in the robot file makes σ = {x} mm in x, {y} mm in y',
+                highlight=False, markup=False,
+            )  # fmt: skip

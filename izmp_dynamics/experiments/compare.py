@@ -15,6 +15,7 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.experiments.metrics import Deviation, MetricsError, deviation
+from izmp_dynamics.experiments.uncertainty import izmp_covariance
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.evaluator import Evaluator
@@ -41,6 +42,8 @@ class Comparison:
         y: deviation in y.
         distance_mean: mean distance in the plane of the ground [m].
         distance_largest: largest distance [m].
+        predicted_sigma: σ of x and y that the noise densities of the robot file alone explain
+            (RMS over time) [m]; None for other methods than mr_ad.
     """
 
     method: str
@@ -48,6 +51,7 @@ class Comparison:
     y: Deviation
     distance_mean: float
     distance_largest: float
+    predicted_sigma: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,14 @@ class _Points:
         stamps: (K,) [ns].
         methods: name → (K, 3) [m].
         nif_R_root: (K, 2, 3) x and y axes of nif.
+        variances: (K, 2) predicted variances of MR-AD's x and y in nif [m²].
         missing: why signals are not there, one sentence each.
     """
 
     stamps: Stamps
     methods: Mapping[str, Array]
     nif_R_root: Array
+    variances: Array
     missing: tuple[str, ...]
 
     def of(self, method: str) -> Array:
@@ -120,6 +126,8 @@ def _evaluate(bag: BagReader, robot: RobotFile, progress: Callable[[float], None
     recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
     evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
     parts = [result for result, _ in evaluated_windows(recording, evaluator, progress)]
+    axes = [plane_axes(part.plane.normal) for part in parts]
+    covariances = [izmp_covariance(evaluator, part) for part in parts]
     names = {name for part in parts for name in part.points}
     nothing = {len(part.stamps): np.full((len(part.stamps), 3), np.nan) for part in parts}
     return _Points(
@@ -130,7 +138,10 @@ def _evaluate(bag: BagReader, robot: RobotFile, progress: Callable[[float], None
             )
             for name in names
         },
-        nif_R_root=np.concatenate([plane_axes(part.plane.normal) for part in parts]),
+        nif_R_root=np.concatenate(axes),
+        variances=np.concatenate(
+            [np.einsum('tai,tij,taj->ta', R, C, R) for R, C in zip(axes, covariances, strict=True)]
+        ),
         missing=tuple(map(str, recording.missing)),
     )
 
@@ -167,7 +178,15 @@ def _compared(method: str, reference: str, points: _Points, wanted: Array) -> Co
         raise MetricsError(_no_overlap(method, reference, points, wanted))
     distance = np.linalg.norm(in_nif[0] - in_nif[1], axis=1)
     x, y = (deviation(in_nif[0][:, axis], in_nif[1][:, axis]) for axis in (0, 1))
-    return Comparison(method, x, y, float(np.nanmean(distance)), float(np.nanmax(distance)))
+    sigma = np.sqrt(np.nanmean(points.variances, axis=0)) if method == 'mr_ad' else None
+    return Comparison(
+        method,
+        x,
+        y,
+        float(np.nanmean(distance)),
+        float(np.nanmax(distance)),
+        None if sigma is None else (float(sigma[0]), float(sigma[1])),
+    )
 
 
 def _no_overlap(method: str, reference: str, points: _Points, wanted: Array) -> str:
