@@ -95,6 +95,8 @@ def replayed(folder, truth, case, description):
         gravity_removed=str(case.gravity_removed).lower(),
         sole=SOLE.tolist(),
     )
+    if case.position == 'odometry':
+        text = text.replace('position, frame: gps', 'position')  # its child frame says so
     (folder / 'odd.yaml').write_text(text)
     record(folder / 'bag', truth, case)
     result = replay(folder / 'bag', load_robot_file(folder / 'odd.yaml'), folder / 'out')
@@ -122,7 +124,10 @@ def record(path, truth, case):
         msgtype, field, width = POSITION[case.position]
         gps = truth.frames['gps']
         pose = np.hstack([gps.p, Rotation.from_matrix(gps.R).as_quat()])
-        bag.add_topic('/position', msgtype, {'header.frame_id': 'map'})
+        frames = {'header.frame_id': 'map'}
+        if case.position == 'odometry':
+            frames['child_frame_id'] = 'gps'
+        bag.add_topic('/position', msgtype, frames)
         bag.write_batch('/position', truth.stamps, {field: pose[:, :width]})
         for side, sign in (('l', -1.0), ('r', 1.0)):
             like = {'header.frame_id': f'ft_{side}'}
@@ -244,14 +249,12 @@ def test_points_gap_and_margin(topics, truth, case):
         found = column(messages, lambda m: m.point)
         np.testing.assert_allclose(found, in_root[rows_of(messages, truth)], atol=tolerance)
     stamps = [m.header.stamp for m in topics['/mr_ad/izmp']]
-    assert (
-        stamps
-        == [m.header.stamp for m in topics['/gap']]
-        == [m.header.stamp for m in topics['/cop']]
-    )
-    expected = column(topics['/mr_ad/izmp'], lambda m: m.point) - column(
-        topics['/cop'], lambda m: m.point
-    )
+    assert stamps == [m.header.stamp for m in topics['/gap']]
+    # the CoP may be known where a joint of the slow publisher, which moves no foot, is not
+    paired = [m for m in topics['/cop'] if m.header.stamp in stamps]
+    assert len(paired) == len(stamps) >= len(topics['/cop']) - 2
+    izmp, cop = topics['/mr_ad/izmp'], paired
+    expected = column(izmp, lambda m: m.point) - column(cop, lambda m: m.point)
     np.testing.assert_allclose(column(topics['/gap'], lambda m: m.vector), expected, atol=1e-12)
     rows = rows_of(topics['/mr_ad/izmp'], truth)
     margins = [true_margin(zmp[k], n[k], p0[k], corners[loaded[:, k], k]) for k in rows]

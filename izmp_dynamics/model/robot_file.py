@@ -69,7 +69,9 @@ class Position:
         'topic with PointStamped (GPS), PoseStamped, PoseWithCovarianceStamped or Odometry'
     )
     frame: str | None = setting(
-        'link whose position (and orientation) it is; the root link if not given', default=None
+        'link whose position (and orientation) it is; the child frame of Odometry, else the root '
+        'link, if not given',
+        default=None,
     )
 
 
@@ -170,7 +172,10 @@ class Ground:
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise densities of the sensors on the root: they weigh the accelerometers."""
+    """Noise densities of the sensors on the root.
+
+    They tell how far the IZMP scatters (experiments.noise_propagation).
+    """
 
     accelerometer: float = setting(
         'noise density of the accelerometers',

@@ -118,7 +118,7 @@ def make_rig(
             )
             for k, sensor in enumerate(robot.accelerometers)
         ),
-        position=_position_mount(model, robot),
+        position=_position_mount(model, robot, ids),
         feet=tuple(_foot(model, foot, ids) for foot in robot.feet),
         minimum_force=minimum_force,
         contact_force=contact_force,
@@ -159,10 +159,12 @@ def _known(model: RobotModel, link: str, where: str) -> None:
         )
 
 
-def _position_mount(model: RobotModel, robot: RobotFile) -> Mount | None:
+def _position_mount(
+    model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | None]
+) -> Mount | None:
     if robot.position is None:
         return None
-    frame = robot.position.frame or model.root
+    frame = robot.position.frame or frame_ids.get(robot.position.topic) or model.root
     _known(model, frame, 'position.frame')
     if not model.mounted_on_root(frame):
         raise ReplayError(

@@ -59,7 +59,8 @@ class Survey:
         self.periods = {signal: 1.0 / use.rate for signal, use in uses.items()}
         self.groups = self._groups(read['joints'])
         self.origin = min(int(part.stamps.min()) for part in read['joints'] if len(part))
-        self.rig: Rig = make_rig(topics.robot, model, self._frame_ids())
+        ids = self._frame_ids() | self._positioned_frame(read.get('position', []))
+        self.rig: Rig = make_rig(topics.robot, model, ids)
         force = self._learn_imu(read['imu'])
         if not topics.robot.imu.gravity_removed:
             self._check_accelerometers(read, force)
@@ -172,6 +173,28 @@ class Survey:
                 )
             ids[sensor.topic] = frames[0] if frames else None
         return ids
+
+    def _positioned_frame(self, poses: list[Any]) -> dict[str, str | None]:
+        """Odometry names the frame whose pose it is: topic → that link, if it is one."""
+        position = self.topics.robot.position
+        children = sorted({child for pose in poses for child in pose.child_frame_ids if child})
+        if position is None or not children:
+            return {}
+        links = [child.lstrip('/') for child in children]
+        if position.frame in links:
+            return {}
+        if position.frame is None and len(links) == 1 and links[0] in self.model.frame_names:
+            return {position.topic: links[0]}
+        taken = position.frame or self.model.root
+        self.findings.append(
+            Finding(
+                'odd',
+                f"'{self.topics.uses['position'].topic}' gives the pose of "
+                f"{' and '.join(map(repr, children))}, taken to be that of the link '{taken}'.",
+                'State the link as position.frame in the robot file.',
+            )
+        )
+        return {}
 
     def _learn_imu(self, imus: list[Any]) -> Array:
         """Refuse an IMU whose signals cannot be right; find out if its orientation is one.
