@@ -1,4 +1,4 @@
-"""`izmp experiments`: the paper's figures and tables, made again."""
+"""`izmp experiments`: figures and tables of papers, made again."""
 
 import argparse
 import dataclasses
@@ -12,10 +12,15 @@ def add_parser(subparsers: Any) -> None:
         'experiments',
         help="make the paper's figures and tables from simulated walks",
         description="Make the paper's figures 6 to 11 and the tables behind them from simulated "
-        'walks, beside the values that the paper states.',
+        'walks, beside the values that the paper states; likewise figures 7 to 11 of the paper on '
+        'the ITU Biped.',
     )
     actions = parser.add_subparsers(metavar='ACTION', required=True)
     listing = actions.add_parser('list', help='list the figures')
+    listing.add_argument(
+        'experiment', nargs='?', default='paper', choices=('paper', 'itu_biped'),
+        help='of which experiment (default: paper)',
+    )  # fmt: skip
     listing.set_defaults(run=run_list)
     paper = actions.add_parser(
         'paper',
@@ -24,19 +29,22 @@ def add_parser(subparsers: Any) -> None:
         'of them. Finished runs are kept in OUT/runs, so an interrupted command goes on where it '
         'stopped.',
     )
-    _add_options(paper)
+    _add_paper_options(paper)
     paper.set_defaults(run=run_paper)
-
-
-def _add_options(paper: argparse.ArgumentParser) -> None:
-    paper.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
+    itu_biped = actions.add_parser(
+        'itu_biped',
+        help='walks of the ITU Biped with and without converging centre of gravity',
+        description='Make figures 7 to 11 of Şanlıtürk & Kocabaş (2024) and a map of who falls, '
+        'as OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them. Finished runs are '
+        'kept in OUT/runs, so an interrupted command goes on where it stopped.',
     )
+    _add_options(itu_biped)
+    itu_biped.set_defaults(run=run_itu_biped)
+
+
+def _add_paper_options(paper: argparse.ArgumentParser) -> None:
     paper.add_argument(
         '--file', type=Path, metavar='FILE', help='experiment file (default: as in the paper)'
-    )
-    paper.add_argument(
-        '--only', action='append', default=[], metavar='FIGURE', help='e.g. fig9; can be repeated'
     )
     paper.add_argument('--seeds', type=_at_least(2), metavar='N', help='repetitions (default: 20)')
     paper.add_argument(
@@ -45,13 +53,24 @@ def _add_options(paper: argparse.ArgumentParser) -> None:
         metavar='ν',
         help='of the accelerometers [µg/√Hz] (default: 60)',
     )
-    paper.add_argument(
+    _add_options(paper)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that every experiment has."""
+    parser.add_argument(
+        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
+    )
+    parser.add_argument(
+        '--only', action='append', default=[], metavar='FIGURE', help='e.g. fig9; can be repeated'
+    )
+    parser.add_argument(
         '--jobs', type=_at_least(1), default=2, metavar='N', help='processes (default: 2)'
     )
-    paper.add_argument(
-        '--quick', action='store_true', help='short walks, few repetitions: does everything work?'
+    parser.add_argument(
+        '--quick', action='store_true', help='few and short runs: does everything work?'
     )
-    paper.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
+    parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
 
 
 def _at_least(least: int) -> Any:
@@ -66,7 +85,10 @@ def _at_least(least: int) -> Any:
 
 def run_list(options: argparse.Namespace) -> int:
     """Print names and what they show."""
-    from izmp_dynamics.experiments.paper import FIGURES
+    if options.experiment == 'paper':
+        from izmp_dynamics.experiments.paper import FIGURES
+    else:
+        from izmp_dynamics.experiments.itu_page import FIGURES
 
     width = max(map(len, FIGURES))
     for name, (_, what) in FIGURES.items():
@@ -87,12 +109,36 @@ def run_paper(options: argparse.Namespace) -> int:
             jobs=options.jobs,
             progress=progress,
         )
-    if not options.quiet:
-        for picture, fact in results.claims:
-            mark = 'holds' if fact.holds else 'FAILS'
-            print(f'{mark}  {picture.name:13} {fact.label}: {fact} (wanted {fact.wanted})')
-        print(f'Page: {results.page}')
+    _report(options, results)
     return 0
+
+
+def run_itu_biped(options: argparse.Namespace) -> int:
+    """Make figures and page; say which claims hold."""
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.experiments.itu_biped import Study
+    from izmp_dynamics.experiments.itu_page import make_itu_biped
+
+    with progress_bar('Experiments', options.quiet) as progress:
+        results = make_itu_biped(
+            Study.quick() if options.quick else Study.full(),
+            options.output,
+            only=options.only,
+            jobs=options.jobs,
+            progress=progress,
+        )
+    _report(options, results)
+    return 0
+
+
+def _report(options: argparse.Namespace, results: Any) -> None:
+    """Say which claims hold and where the page is."""
+    if options.quiet:
+        return
+    for picture, fact in results.claims:
+        mark = 'holds' if fact.holds else 'FAILS'
+        print(f'{mark}  {picture.name:13} {fact.label}: {fact} (wanted {fact.wanted})')
+    print(f'Page: {results.page}')
 
 
 def _experiment(options: argparse.Namespace) -> Any:

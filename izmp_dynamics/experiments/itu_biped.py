@@ -46,7 +46,7 @@ class Setting:
     def trial(self, method: str, **others: Any) -> Trial:
         """Return the walk by a method; `others` are further attributes of the trial."""
         given = {**METHODS[method], **others}
-        return Trial(self.step_time, self.foot, self.friction, **given)
+        return dataclasses.replace(Trial(self.step_time, self.foot, self.friction), **given)
 
 
 @dataclass(frozen=True)
