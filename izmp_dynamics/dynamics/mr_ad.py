@@ -24,7 +24,8 @@ from izmp_dynamics.model.robot_model import RobotModel
 class MrAd:
     """Contact wrench and centre of mass from the kinematic state.
 
-    Making one compiles the kernels if need be (`kernels.compile_kernels`).
+    Making one compiles the kernels if need be (`kernels.compile_kernels`). `update` reuses its
+    work arrays: an instance belongs to one thread.
     """
 
     def __init__(self, model: RobotModel) -> None:
@@ -80,9 +81,16 @@ class MrAd:
     ) -> tuple[ContactWrench, Array]:
         """Evaluate T instants: as `update`, every argument with T rows."""
         n = self.model.dof
-        for name, array in (('q', q), ('qd', qd), ('qdd', qdd)):
-            if array.shape != (len(q), n):
-                raise ShapeError(name, f'({len(q)}, {n})', array.shape)
+        for name, array, width in (
+            ('proper_acceleration', proper_acceleration, 3),
+            ('angular_velocity', angular_velocity, 3),
+            ('angular_acceleration', angular_acceleration, 3),
+            ('q', q, n),
+            ('qd', qd, n),
+            ('qdd', qdd, n),
+        ):
+            if array.shape != (len(q), width):
+                raise ShapeError(name, f'({len(q)}, {width})', array.shape)
         states = np.hstack(
             [proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd]
         )
