@@ -21,12 +21,16 @@ def draw_bars(
     look: Look, width: float, setups: Sequence[Setup], scores: Mapping[str, Score]
 ) -> Any:
     """Draw both relative errors of y beside the values that the paper states."""
+    methods = {setup.method for setup in setups}
     legend = [
-        Entry('Σ|f − f_ref| / Σ|f_ref|, MR-AD', patch(look, 'mr-ad')),
-        Entry('the same, IR-MD', patch(look, 'ir-md')),
+        Entry(f'{text}: Σ|f − f_ref| / Σ|f_ref|', patch(look, colour))
+        for method, text, colour in (('mr_ad', 'MR-AD', 'mr-ad'), ('ir_md', 'IR-MD', 'ir-md'))
+        if method in methods
+    ]
+    legend += [
         Entry('the paper’s Δ', patch(look, 'muted', alpha=0.45)),
-        Entry('printed in the paper', line(look, 'ink', marker='D', markersize=6,
-                                           markerfacecolor='none', linestyle='none')),
+        Entry('Δ as printed in the paper', line(look, 'ink', marker='D', markersize=6,
+                                                markerfacecolor='none', linestyle=':')),
     ]  # fmt: skip
     canvas, (ax,) = panels(width, 1, legend, height=3.2, below=0.3)
     places = np.arange(len(setups), dtype=float)
@@ -44,10 +48,14 @@ def draw_bars(
             top = found.mean + (found.half_width if math.isfinite(found.half_width) else 0.0)
             text = number(found.mean, _digits(found.mean))
             ax.annotate(text, (place + offset, top), (0, 4), textcoords='offset points',
-                        ha='center', fontsize=8.5)  # fmt: skip
+                        ha='center', fontsize=8.5, zorder=5,
+                        bbox={'facecolor': look['paper'], 'edgecolor': 'none', 'pad': 0.6})  # fmt: skip
         if setup.name in PAPER_PERCENT:
-            ax.plot(place - 0.2, PAPER_PERCENT[setup.name], marker='D', markersize=6,
-                    color=look['ink'], markerfacecolor='none')  # fmt: skip
+            printed = PAPER_PERCENT[setup.name]
+            ax.plot([place - 0.38, place + 0.38], [printed, printed], ':', color=look['ink'],
+                    linewidth=1.2)  # fmt: skip
+            ax.plot(place, printed, 'D', color=look['ink'], markersize=6,
+                    markerfacecolor=look['paper'])  # fmt: skip
     names = [f'{setup.name}\n{setup.label}\n{_rates(setup)}' for setup in setups]
     ax.set_xticks(places, names)
     ax.set(yscale='log', ylabel='relative error of y [%]', xlim=(-0.6, len(setups) - 0.4))

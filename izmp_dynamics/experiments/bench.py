@@ -221,11 +221,8 @@ class Bench:
             spread = array_covariance(self.sensors.array, omega, force, gyro)
         else:
             h = setup.differenced_over
-            weights = (
-                (-0.5 / h, 0.0, 0.5 / h)
-                if setup.convention == 'aligned'
-                else (-1.0 / h, 1.0 / h, 0.0)
-            )
+            aligned = setup.convention == 'aligned'
+            weights = (-1.0 / h, 0.0, 1.0 / h) if aligned else (-1.0 / h, 1.0 / h, 0.0)
             arm = self.sensors.imu.p_sensor_in_root
             spread = gyro_covariance(arm, omega, weights, force, gyro)
         return mr_ad_covariance(
@@ -243,7 +240,7 @@ class Bench:
         self, trial: Trial, setup: Setup, samples: Samples, noise: Densities
     ) -> Array:
         rows = samples.rows
-        stride = trial.stride(1.0 / setup.differenced_over)
+        stride = trial.stride(1.0 / setup.sample_step)
         aligned = setup.convention == 'aligned'
         before = np.maximum(rows - stride, 0)
         after = np.minimum(rows + stride, len(trial) - 1) if aligned else rows
@@ -257,7 +254,7 @@ class Bench:
             (com[0], com[1]),
             trial.rotation[rows],
             trial.position[rows],
-            setup.differenced_over * (2.0 if aligned else 1.0),
+            setup.differenced_over,
             noise.accelerometer_sigma(setup.actuator),
         )
 

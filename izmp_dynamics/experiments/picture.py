@@ -50,7 +50,8 @@ class Fact:
 
     def __str__(self) -> str:
         spread = f' ± {self.spread}' if self.spread else ''
-        return f'{self.number}{spread} {self.unit}'.rstrip()
+        gap = '' if self.unit == '°' else ' '
+        return f'{self.number}{spread}{gap}{self.unit}'.rstrip()
 
 
 @dataclass(frozen=True)

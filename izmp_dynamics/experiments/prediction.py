@@ -73,7 +73,7 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         facts=_facts(campaign, sizes, spreads),
         seen='Standard deviation of the IZMP over repetitions with other noise, beside the one '
         'that follows from the noise densities by first-order propagation through array, '
-        'kernel and ZMP (`izmp_dynamics.experiments.noise_propagation`, for one’s own robot); '
+        'kernel and ZMP (“izmp compare” tells it for one’s own recording); '
         'a star marks aligned quotients.',
         paper='Nothing.',
         ours='Where the noise of the normal force is below 15 % of it, all agree within '
@@ -124,5 +124,4 @@ def _force_noise(campaign: Campaign, setup: Setup) -> float:
     sigma = campaign.experiment.densities.accelerometer_sigma(setup.actuator)
     if setup.method == 'mr_ad':
         return sigma / STANDARD_GRAVITY
-    steps = 2.0 if setup.convention == 'aligned' else 1.0
-    return math.sqrt(2.0) * sigma / (steps * setup.differenced_over) / STANDARD_GRAVITY
+    return math.sqrt(2.0) * sigma / setup.differenced_over / STANDARD_GRAVITY

@@ -72,9 +72,14 @@ class Setup:
         return 'MR-AD' if self.method == 'mr_ad' else 'IR-MD'
 
     @property
-    def differenced_over(self) -> float:
-        """Time between the samples that are differenced for momentum or gyroscope [s]."""
+    def sample_step(self) -> float:
+        """Time between neighbouring samples of what is differenced, momentum or gyroscope [s]."""
         return 1.0 / (self.bus if self.step == 'bus' else self.actuator)
+
+    @property
+    def differenced_over(self) -> float:
+        """Time between the two samples of a difference: a central one spans two steps [s]."""
+        return self.sample_step * (2.0 if self.convention == 'aligned' else 1.0)
 
     def reference(self, rate: float = REFERENCE_RATE) -> 'Setup':
         """Return what this setup is compared with: the same, both rates at `rate` [Hz]."""
