@@ -1,7 +1,7 @@
 # izmp_dynamics without ROS: set-up, demonstration, tests.
 #
 #   make          build the environment in .venv (quick when it is there)
-#   make demo     a simulated robot shifts its weight; evaluate the recording; print the report's path
+#   make demo     a robot walks in simulation; evaluate the recording; print the report's path
 #   make test     lint, types, tests
 #   make bench    the measured speeds and accuracies
 #   make clean    remove what the other targets made, except .venv (make distclean: that too)
@@ -25,8 +25,8 @@ setup: $(READY)
 	@echo 'Ready: $(BIN)/izmp'
 
 demo: $(READY)
-	@$(BIN)/izmp simulate sway -o demo/sway --overwrite
-	$(BIN)/izmp replay demo/sway --robot $(ROBOT) -o demo/replay --overwrite
+	@$(BIN)/izmp simulate walk --speed 0.3 --steps 20 -o demo/walk --overwrite
+	$(BIN)/izmp replay demo/walk --robot $(ROBOT) -o demo/replay --overwrite
 
 test: $(READY)
 	@$(BIN)/python -m ruff check .
