@@ -180,6 +180,8 @@ def _turning_rate(stamps: Stamps, R: Array, good: Mask) -> float:
 def _no_orientation(quaternions: Array) -> str:
     if not np.any(quaternions):
         return 'The IMU states no orientation: all its quaternions are zero.'
+    if not np.isfinite(quaternions).all(axis=1).any():
+        return 'The IMU states no usable orientation: none of its quaternions is finite.'
     return (
         'The IMU states no usable orientation: none of its quaternions has the norm one '
         f'(the first is {np.array2string(quaternions[0], precision=3)}).'
