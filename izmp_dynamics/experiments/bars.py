@@ -49,7 +49,7 @@ def draw_bars(
             text = number(found.mean, _digits(found.mean))
             ax.annotate(text, (place + offset, top), (0, 4), textcoords='offset points',
                         ha='center', fontsize=8.5, zorder=5,
-                        bbox={'facecolor': look['paper'], 'edgecolor': 'none', 'pad': 0.6})  # fmt: skip
+                        bbox={'fc': look['paper'], 'ec': 'none', 'pad': 0.6})  # fmt: skip
         if setup.name in PAPER_PERCENT:
             printed = PAPER_PERCENT[setup.name]
             ax.plot([place - 0.38, place + 0.38], [printed, printed], ':', color=look['ink'],
