@@ -205,6 +205,15 @@ def test_command_records_and_tells(tmp_path, capsys):
         assert reader.topics['/imu'].count == reader.topics['/noisy/imu'].count
 
 
+def test_command_walks_with_another_robot(tmp_path):
+    """It has other legs and no arms."""
+    itu_biped = ROBOT_FILE.parents[1] / 'itu_biped' / 'robot.yaml'
+    options = ('--robot', str(itu_biped), '--speed', '0.1', '--com-height', '0.45', '--quiet')
+    assert simulate_by_command(tmp_path / 'bag', *options) == 0
+    with BagReader(tmp_path / 'bag') as reader:
+        assert reader.custom_data['robot'] == 'itu_biped'
+
+
 def test_command_after_a_fall_keeps_and_marks_the_bag(tmp_path, capsys):
     bag = tmp_path / 'bag'
     assert simulate_by_command(bag, '--push', '150:left:2.0:0.2', '--quiet') == 1

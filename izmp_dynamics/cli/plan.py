@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from izmp_dynamics.cli.walk_options import add_walk_options, walk_parameters
+from izmp_dynamics.cli.walk_options import add_walk_options, load_biped, walk_parameters
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.resources import find_resource
 
@@ -38,11 +38,10 @@ def add_parser(subparsers: Any) -> None:
 
 def run_walk(options: argparse.Namespace) -> int:
     """Plan a walk, say what it takes, and draw it."""
-    from izmp_dynamics.motion.biped import Biped
     from izmp_dynamics.motion.walk import plan_walk
 
     robot = load_robot_file(options.robot or find_resource('robots/biped31/robot.yaml'))
-    biped = Biped.of(robot)
+    biped = load_biped(robot)
     walk = plan_walk(biped, walk_parameters(options))
     if not options.quiet:
         for line in summary_lines(walk, biped):

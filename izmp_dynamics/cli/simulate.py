@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.cli.progress import progress_bar
-from izmp_dynamics.cli.walk_options import add_walk_options, walk_parameters
+from izmp_dynamics.cli.walk_options import add_walk_options, load_biped, walk_parameters
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.resources import find_resource
@@ -61,7 +61,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     world = parser.add_argument_group('world')
     world.add_argument(
         '--uneven', type=int, metavar='SEED',
-        help='bumps and hollows of 1 cm; the seed decides where',
+        help='bumps and hollows of 1 cm; the seed decides where; see --ankle-feedback',
     )  # fmt: skip
     world.add_argument(
         '--friction', type=float, metavar='MU', help='between soles and ground (default: 1)'
@@ -75,7 +75,9 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
         '--push-on', default='trunk', metavar='LINK', help='the link pushed (default: trunk)'
     )
     world.add_argument(
-        '--ankle-feedback', action='store_true', help='the ankles answer to the tilt of the IMU'
+        '--ankle-feedback',
+        action='store_true',
+        help='the ankles answer to the tilt of the IMU: survives harder pushes and worse ground',
     )
     world.add_argument(
         '--physics-rate', type=float, default=500.0, metavar='HZ',
@@ -149,6 +151,7 @@ def run_walk(options: argparse.Namespace) -> int:
         walk = simulate_walk(
             robot,
             options.output,
+            biped=load_biped(robot),
             parameters=walk_parameters(options),
             terrain=Uneven(options.uneven) if options.uneven is not None else None,
             physics=physics,
