@@ -13,10 +13,10 @@ from types import FrameType
 from typing import NoReturn
 
 import izmp_dynamics
-from izmp_dynamics.cli import check, compare, experiments, model, plan, replay, simulate
+from izmp_dynamics.cli import check, compare, experiments, live, model, plan, replay, simulate
 from izmp_dynamics.errors import IzmpError
 
-COMMANDS = (replay, check, model, plan, simulate, experiments, compare)
+COMMANDS = (replay, live, check, model, plan, simulate, experiments, compare)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

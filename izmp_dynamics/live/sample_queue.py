@@ -18,7 +18,7 @@ from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.sensing.low_pass import CausalLowPass
 from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
 
-HORIZON = 2.0
+HORIZON = 5.0
 """Samples older than this against the newest one are forgotten [s]."""
 
 CAPACITY = 8192

@@ -1,6 +1,7 @@
 """What a stage puts out, kept to be paired: its stamps increase and need no gate."""
 
 from bisect import bisect_left
+from collections import Counter
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.live.sample_queue import MISSING, WAIT, Answer, Patience, State
@@ -15,9 +16,13 @@ class StageOutput:
 
     Args:
         max_gap: longest time between two values that is interpolated across [s].
+
+    Attributes:
+        counts: instants without a value.
     """
 
     def __init__(self, max_gap: float) -> None:
+        self.counts: Counter[str] = Counter()
         self._reach = nanoseconds(max_gap)
         self.reset()
 
@@ -41,13 +46,17 @@ class StageOutput:
             newest = self._stamps[-1] if self._stamps else 0
             period = self._reach / NANOSECONDS / 2.0
             over = self._patience.is_over(instant, newest, newest_instant, period)
-            return MISSING if over else WAIT
+            return self._missing() if over else WAIT
         after = bisect_left(self._stamps, instant)
         if self._stamps[after] == instant:
             return Answer(State.READY, self._values[after])
         before = self._stamps[after - 1] if after else instant
         span = self._stamps[after] - before
         if not after or span > self._reach:
-            return MISSING
+            return self._missing()
         earlier, later = self._values[after - 1], self._values[after]
         return Answer(State.READY, earlier + (instant - before) / span * (later - earlier))
+
+    def _missing(self) -> Answer:
+        self.counts['no value at this instant'] += 1
+        return MISSING

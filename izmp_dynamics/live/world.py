@@ -180,6 +180,8 @@ class LiveWorld:
             if State.WAIT in (oriented, imu.state, located.state):
                 break
             self._pending.popleft()
+            if located.values is None:
+                self.position.counts['no velocity at this instant'] += 1
             if R is not None and imu.values is not None and located.values is not None:
                 omega = self.rig.imu.R @ imu.values[:3]
                 done.append(WorldInstant(stamp, R, located.values[:3], located.values[3:], omega))

@@ -19,6 +19,9 @@ from izmp_dynamics.replay.topics import resolve_topic
 SETTLED = 1.0
 """Time for which the numbers of listeners must not change before the first message [s]."""
 
+AHEAD = 100
+"""Joint messages by which the player may be ahead of a graph that it waits for."""
+
 LISTENERS = 15.0
 """Time after which it is an error that nobody listens [s]."""
 
@@ -51,6 +54,7 @@ class BagPlayer:
             if name is not None:
                 kind = message_class(self.bag.topics[name].msgtype)
                 self._publishers[name] = node.create_publisher(kind, wanted, RESULT)
+        self._joints = resolve_topic(robot.joints.topic, self._publishers)
         if not self._publishers:
             raise ReplayError(f"None of the robot file's topics is in '{path}'.")
 
@@ -81,14 +85,20 @@ class BagPlayer:
             time.sleep(0.02)
 
     def play(
-        self, stop: threading.Event, progress: Callable[[float], None] = lambda fraction: None
+        self,
+        stop: threading.Event,
+        taken: Callable[[], int] | None = None,
+        progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
         """Publish everything at the times at which it was recorded.
 
         Args:
             stop: ends it early.
+            taken: tells how many joint messages the graph has taken; then it is waited for, so
+                that nothing is lost on a computer that is too slow.
             progress: is called now and then with the fraction that is done.
         """
+        joints = 0
         begin, first = time.monotonic(), None
         for message in self.bag.messages(list(self._publishers)):
             first = message.received if first is None else first
@@ -98,8 +108,11 @@ class BagPlayer:
             wait = due - time.monotonic()
             if wait > 0.0:
                 time.sleep(wait)
+            while taken is not None and joints - taken() > AHEAD and not stop.is_set():
+                time.sleep(0.001)
             if stop.is_set():
                 return
+            joints += message.topic == self._joints
             self._publishers[message.topic].publish(bytes(message.raw))
             self.published += 1
         progress(1.0)

@@ -136,7 +136,7 @@ class Health:
         found = []
         for entry in self.inputs:
             silence = now - entry.last
-            if silence < SILENT:
+            if silence < (SILENT if entry.count else 3.0 * SILENT):
                 continue
             since = f'for {silence:.0f} s' if entry.count else 'so far'
             why = f'Nobody publishes it: {entry.source}'

@@ -19,6 +19,9 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 
 Callback = Callable[[Any], None]
 
+TAKEN_AT_ONCE = 64
+"""Messages of a sensor that are taken before it is the turn of the next topic."""
+
 
 class Hub:
     """Connects the nodes that were made with it; call `connect` once all of them exist.
@@ -36,7 +39,7 @@ class Hub:
         self.lock = threading.RLock()
         self._callbacks: defaultdict[str, list[Callback]] = defaultdict(list)
         self._published: set[str] = set()
-        self._waiting: list[tuple[str, Any, QoSProfile]] = []
+        self._waiting: list[tuple[str, Any, QoSProfile, bool]] = []
         self._queue: deque[tuple[str, Any]] = deque()
         self._delivering = False
         self._connected = False
@@ -45,21 +48,23 @@ class Hub:
         """Note that a node here publishes a topic (its full name)."""
         self._published.add(topic)
 
-    def listens(self, topic: str, msgtype: Any, callback: Callback, qos: QoSProfile) -> None:
+    def listens(
+        self, topic: str, msgtype: Any, callback: Callback, qos: QoSProfile, sensor: bool
+    ) -> None:
         """Note that a node here wants a topic (its full name)."""
         first = topic not in self._callbacks
         self._callbacks[topic].append(callback)
         if first:
-            self._waiting.append((topic, msgtype, qos))
+            self._waiting.append((topic, msgtype, qos, sensor))
         if self._connected:
             self.connect()
 
     def connect(self) -> None:
         """Subscribe over DDS to what no node here publishes; each topic once."""
         self._connected = True
-        for topic, msgtype, qos in self._waiting:
+        for topic, msgtype, qos, sensor in self._waiting:
             if topic not in self._published:
-                subscribe(self.node, topic, msgtype, self._receiver(topic), qos)
+                subscribe(self.node, topic, msgtype, self._receiver(topic), qos, sensor)
         self._waiting.clear()
 
     def deliver(self, topic: str, message: Any) -> None:
@@ -83,17 +88,19 @@ class Hub:
         return lambda message: self.deliver(topic, message)
 
 
-def subscribe(node: Node, topic: str, msgtype: Any, callback: Callback, qos: QoSProfile) -> Any:
+def subscribe(
+    node: Node, topic: str, msgtype: Any, callback: Callback, qos: QoSProfile, sensor: bool
+) -> Any:
     """Subscribe over DDS with a quality of service that parameters can override.
 
     Without rclpy's events of the middleware: they make the executor's work twice as long, and
-    what they would tell is in the diagnostics. When a message is there, all that wait with it are
-    taken, so that a fast topic does not fall behind the slow ones when there is much to do.
+    what they would tell is in the diagnostics. When there is much to do, the messages of the
+    sensors are taken in bulk: they are many, cheap, and the instants of the joints wait for them.
     """
 
     def receive(message: Any) -> None:
         callback(message)
-        for _ in range(qos.depth):
+        for _ in range(TAKEN_AT_ONCE - 1 if sensor else 0):
             with subscription.handle:
                 taken = subscription.handle.take_message(msgtype, False)
             if taken is None:

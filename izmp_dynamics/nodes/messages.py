@@ -1,5 +1,6 @@
 """ROS messages ↔ arrays; the only place where their fields are named."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from geometry_msgs.msg import (
     WrenchStamped,
 )
 from nav_msgs.msg import Odometry
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -150,6 +150,12 @@ def point(values: Array) -> Point:
     return Point(x=x, y=y, z=z)
 
 
+def quaternion_of(values: Array) -> Quaternion:
+    """Quaternion of (4,) x, y, z, w."""
+    x, y, z, w = values.tolist()
+    return Quaternion(x=x, y=y, z=z, w=w)
+
+
 def accel_stamped(stamp: int, frame: str, linear: Array, angular: Array) -> AccelStamped:
     """Linear [m/s²] and angular [rad/s²] acceleration."""
     message = AccelStamped(header=header(stamp, frame))
@@ -219,5 +225,16 @@ def transform_stamped(stamp: int, parent: str, child: str, R: Array, p: Array) -
 
 
 def _quaternion(R: Array) -> Quaternion:
-    x, y, z, w = Rotation.from_matrix(R).as_quat().tolist()
+    """Quaternion of a rotation matrix; the largest of its numbers is computed first."""
+    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+    squares = (1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i)
+    largest = max(range(4), key=squares.__getitem__)
+    rows = (
+        (squares[0], b + d, c + g, h - f),
+        (b + d, squares[1], f + h, c - g),
+        (c + g, f + h, squares[2], d - b),
+        (h - f, c - g, d - b, squares[3]),
+    )
+    scale = 0.5 / math.sqrt(squares[largest])
+    x, y, z, w = (scale * value for value in rows[largest])
     return Quaternion(x=x, y=y, z=z, w=w)

@@ -2,8 +2,8 @@
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-DEPTH = 500
-"""Messages that may wait: half a second of joints at 1 kHz, when an instant's work takes long."""
+DEPTH = 2000
+"""Messages that may wait: four seconds at 500 Hz, when the computer is busy with other things."""
 
 SENSOR = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT

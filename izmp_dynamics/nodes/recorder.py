@@ -1,5 +1,6 @@
 """Node recorder: whatever is published here → a rosbag2, without rosbag2."""
 
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,18 +43,18 @@ class Recorder(Node):  # type: ignore[misc]
         )
         self.count = 0
         self._seen: set[str] = set(LEFT_OUT)
-        self._writer = BagWriter(Path(output).expanduser(), storage, overwrite)
-        self._writer.__enter__()
+        self._files = ExitStack()
+        self._writer = self._files.enter_context(
+            BagWriter(Path(output).expanduser(), storage, overwrite)
+        )
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_EVERY, self._look, clock=steady)
         self.create_timer(FLUSH_EVERY, self._writer.flush, clock=steady)
 
     def destroy_node(self) -> None:
         """Complete the bag."""
-        writer, self._writer = self._writer, None
         super().destroy_node()
-        if writer is not None:
-            writer.__exit__(None, None, None)
+        self._files.close()
 
     def _parameter(self, name: str, default: Any, description: str) -> Any:
         descriptor = ParameterDescriptor(description=description, read_only=True)
@@ -76,7 +77,7 @@ class Recorder(Node):  # type: ignore[misc]
         latched = all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
         kind: Qos = 'latched' if latched else 'default' if reliable else 'sensor_data'
         qos = QoSProfile(
-            depth=DEPTH,
+            depth=5 * DEPTH,
             reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         )

@@ -132,9 +132,9 @@ class StageNode(Node):  # type: ignore[misc]
         receive = partial(self._receive, entry, watch, callback)
         qos = SENSOR if sensor and not self._reliable else RESULT
         if self._hub is None:
-            subscribe(self, topic, msgtype, receive, qos)
+            subscribe(self, topic, msgtype, receive, qos, sensor)
         else:
-            self._hub.listens(name, msgtype, receive, qos)
+            self._hub.listens(name, msgtype, receive, qos, sensor)
         return entry
 
     def speak(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Callable[[Any], None]:

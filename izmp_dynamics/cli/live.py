@@ -1,0 +1,68 @@
+"""`izmp live`: the node graph in one process over real DDS, with live figures in the terminal."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.resources import find_resource
+
+MOTIONS = ('sway', 'walk')
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'live',
+        help='run the node graph on a bag, a simulation or a robot; live figures',
+        description='Run all nodes in one process over DDS. The sensors come from BAG, from a '
+        'simulation, or, without either, from whatever robot is on the network. Needs rclpy: a '
+        "ROS 2 distribution, or pip install 'izmp_dynamics[ros]'.",
+    )
+    parser.add_argument('bag', type=Path, nargs='?', metavar='BAG', help='recording to play')
+    parser.add_argument('--simulate', choices=MOTIONS, help='motion of a simulated robot')
+    parser.add_argument(
+        '--robot', type=Path, metavar='FILE', help='robot file (--simulate: that of biped31)'
+    )
+    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    parser.add_argument(
+        '--record', type=Path, metavar='BAG', help='record all topics to this folder'
+    )
+    parser.add_argument('--overwrite', action='store_true', help='replace an earlier recording')
+    parser.add_argument(
+        '--rate', type=float, default=1.0, metavar='X', help='times as fast (default: 1)'
+    )
+    parser.add_argument('--quiet', action='store_true', help='no live figures')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run until the motion is over, or until Ctrl-C."""
+    from izmp_dynamics.nodes.main import require_ros
+
+    if options.bag and options.simulate:
+        raise IzmpError('Give a bag or --simulate, not both.')
+    if not options.robot and not options.simulate:
+        raise IzmpError("The robot file is missing; add '--robot FILE'.")
+    if not 0.0 < options.rate <= 100.0:
+        raise IzmpError(f'--rate is {options.rate:g}; valid: more than 0, up to 100.')
+    require_ros()
+    from izmp_dynamics.nodes.session import LiveSession
+
+    path = options.robot or find_resource('robots/biped31/robot.yaml')
+    robot = load_robot_file(path, options.urdf)
+    own = bool(options.bag or options.simulate)
+    session = LiveSession(path, robot, options.urdf, options.record, options.overwrite, own)
+    with session:
+        if options.bag:
+            source = session.bag(options.bag, options.rate)
+        elif options.simulate:
+            source = session.simulation(options.simulate, options.rate)
+        else:
+            source = session.robot_itself()
+        summary = session.watch(source, quiet=options.quiet)
+    print(summary)
+    if options.record:
+        print(f'Bag: {options.record}')
+    return 0

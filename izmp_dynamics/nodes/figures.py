@@ -1,0 +1,107 @@
+"""Live figures of the graph for the terminal."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PointStamped, Vector3Stamped
+from rclpy.node import Node
+from rich.table import Table
+from rich.text import Text
+from std_msgs.msg import Float64
+
+from izmp_dynamics.nodes.messages import stamp_of, vector
+from izmp_dynamics.nodes.qos import RESULT
+
+POINTS = {'mr_ad/izmp': 'IZMP (MR-AD)', 'ir_md/izmp': 'IZMP (IR-MD)', 'cop': 'CoP'}
+
+_STYLES = {DiagnosticStatus.OK: 'green', DiagnosticStatus.WARN: 'yellow'}
+
+
+class Figures:
+    """Listens to points, margin, gap and diagnostics.
+
+    Args:
+        node: listens.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._points: dict[str, tuple[float, str]] = {}
+        self._counts = dict.fromkeys(POINTS, 0)
+        self._margins: list[float] = []
+        self._gap = 0.0
+        self._worst_gap = 0.0
+        self._time = 0.0
+        self._statuses: dict[str, DiagnosticStatus] = {}
+        for topic in POINTS:
+            node.create_subscription(PointStamped, topic, self._taker(topic), RESULT)
+        node.create_subscription(Float64, 'margin', self._take_margin, RESULT)
+        node.create_subscription(Vector3Stamped, 'gap', self._take_gap, RESULT)
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, RESULT)
+
+    def table(self) -> Table:
+        """Make the picture of now."""
+        table = Table(title='izmp live', title_justify='left')
+        table.add_column('')
+        table.add_column('now')
+        table.add_column('in all')
+        for topic, name in POINTS.items():
+            _, where = self._points.get(topic, (0.0, '–'))
+            table.add_row(name, where, f'{self._counts[topic]} points')
+        margins = self._margins
+        if margins:
+            table.add_row('margin', _coloured(margins[-1]), f'least {1e3 * min(margins):.0f} mm')
+            table.add_row(
+                'IZMP – CoP',
+                f'{1e3 * self._gap:.1f} mm',
+                f'largest {1e3 * self._worst_gap:.1f} mm',
+            )
+        for name, status in sorted(self._statuses.items()):
+            style = _STYLES.get(status.level, 'red')
+            table.add_row(name, Text(status.message, style=style), _age(status))
+        return table
+
+    def summary(self) -> str:
+        """Say what came out."""
+        points = ', '.join(f'{self._counts[topic]} {name}' for topic, name in POINTS.items())
+        if not self._margins:
+            return f'Points: {points}. No margin: was a foot ever loaded?'
+        margins = np.array(self._margins)
+        outside = float(np.mean(margins < 0.0))
+        return (
+            f'Points: {points}\n'
+            f'Margin: least {1e3 * margins.min():.1f} mm, outside the support polygon '
+            f'{outside:.1%} of the time\n'
+            f'Largest gap between IZMP and CoP: {1e3 * self._worst_gap:.1f} mm'
+        )
+
+    def _taker(self, topic: str) -> Callable[[PointStamped], None]:
+        def take(message: PointStamped) -> None:
+            x, y, z = (1e3 * vector(message.point)).tolist()
+            where = f'x {x:6.0f}  y {y:6.0f}  z {z:6.0f} mm in {message.header.frame_id}'
+            self._points[topic] = (stamp_of(message) * 1e-9, where)
+            self._counts[topic] += 1
+
+        return take
+
+    def _take_margin(self, message: Float64) -> None:
+        self._margins.append(message.data)
+
+    def _take_gap(self, message: Vector3Stamped) -> None:
+        self._gap = float(np.linalg.norm(vector(message.vector)))
+        self._worst_gap = max(self._worst_gap, self._gap)
+
+    def _take_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self._statuses[status.name] = status
+        self._time = time.monotonic()
+
+
+def _coloured(margin: float) -> Text:
+    return Text(f'{1e3 * margin:.0f} mm', style='green' if margin > 0.0 else 'bold red')
+
+
+def _age(status: DiagnosticStatus) -> str:
+    values: dict[str, str] = {value.key: value.value for value in status.values}
+    return values.get('age of the stamps when published', values.get('real-time factor', ''))

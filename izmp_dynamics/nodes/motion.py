@@ -1,0 +1,79 @@
+"""Node motion: the planned motion, for controllers and viewers."""
+
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.motion.plan import MotionPlan
+from izmp_dynamics.nodes.gait import plan_gait
+from izmp_dynamics.nodes.messages import header, point
+from izmp_dynamics.nodes.qos import LATCHED
+from izmp_dynamics.nodes.transforms import WORLD
+
+PATH_STEP = 0.02
+"""Time between two points of the paths [s]."""
+
+
+class Motion(Node):  # type: ignore[misc]
+    """Plans once and publishes latched: joint_trajectory, and the paths planned_zmp, planned_com.
+
+    A joint_trajectory_controller takes the trajectory as it is.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        options.pop('hub', None)
+        super().__init__('motion', parameter_overrides=list(options.pop('overrides', ())))
+        path = self._parameter('robot', '', 'robot file (YAML)')
+        step = self._parameter('time_step', 0.01, 'between the points of the trajectory [s]')
+        if not path:
+            raise RobotFileError("The node 'motion' needs the parameter robot.")
+        plan = plan_gait(self, load_robot_file(path), step)
+        trajectory = self.create_publisher(JointTrajectory, 'joint_trajectory', LATCHED)
+        trajectory.publish(_trajectory(plan))
+        self._publishers = [trajectory]
+        for name, points in (('planned_zmp', plan.zmp), ('planned_com', plan.com)):
+            if points is not None:
+                publisher = self.create_publisher(Path, name, LATCHED)
+                publisher.publish(_path(plan, points))
+                self._publishers.append(publisher)
+        self.get_logger().info(f"Planned '{plan.name}': {plan.duration:.2f} s.")
+
+    def _parameter(self, name: str, default: Any, description: str) -> Any:
+        descriptor = ParameterDescriptor(description=description, read_only=True)
+        return self.declare_parameter(name, default, descriptor).value
+
+
+def _trajectory(plan: MotionPlan) -> JointTrajectory:
+    points = []
+    for row, time in enumerate(plan.times.tolist()):
+        nanoseconds = round(time * NANOSECONDS)
+        points.append(
+            JointTrajectoryPoint(
+                positions=plan.q[row].tolist(),
+                velocities=plan.qd[row].tolist(),
+                accelerations=plan.qdd[row].tolist(),
+                effort=[] if plan.feed_forward is None else plan.feed_forward[row].tolist(),
+                time_from_start=Duration(
+                    sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS
+                ),
+            )
+        )
+    return JointTrajectory(joint_names=list(plan.joint_names), points=points)
+
+
+def _path(plan: MotionPlan, points: Array) -> Path:
+    path = Path(header=header(0, WORLD))
+    for row in np.arange(0, len(points), max(1, round(PATH_STEP / plan.time_step))):
+        pose = PoseStamped(header=header(0, WORLD))
+        pose.pose.position = point(points[row])
+        path.poses.append(pose)
+    return path

@@ -1,0 +1,192 @@
+"""The graph, a source of sensor data and a recorder in one process, watched in the terminal."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rich.console import Console
+from rich.live import Live
+
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.bag_player import BagPlayer
+from izmp_dynamics.nodes.figures import Figures
+from izmp_dynamics.nodes.main import GRAPH
+from izmp_dynamics.nodes.process import Graph
+from izmp_dynamics.nodes.recorder import Recorder
+from izmp_dynamics.nodes.simulation import Simulation
+
+AFTERWARDS = 2.5
+"""Time that the nodes are given to finish what is under way [s]."""
+
+_REFRESH = 5.0  # [Hz]
+Source = Callable[[threading.Event], None]
+"""Works until it is over or the event is set."""
+
+
+class LiveSession:
+    """Use it as a context manager; then make a source and `watch` it.
+
+    Args:
+        path: of the robot file.
+        robot: its content.
+        urdf: URDF to use instead of the one that it names.
+        record: folder of a bag with all topics; None: nothing is recorded.
+        overwrite: replace an earlier bag.
+        own_source: whether the sensors come from this process, which delivers reliably.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        robot: RobotFile,
+        urdf: Path | None = None,
+        record: Path | None = None,
+        overwrite: bool = False,
+        own_source: bool = True,
+    ) -> None:
+        self.path, self.robot, self.record = path, robot, record
+        self._overwrite = overwrite
+        self._urdf = str(urdf or '')
+        self._own_source = own_source
+        self._threads: list[threading.Thread] = []
+        self._stop = threading.Event()
+        self._failure: IzmpError | None = None
+
+    def __enter__(self) -> 'LiveSession':
+        with ExitStack() as stack:
+            rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures tell
+            stack.callback(rclpy.try_shutdown)
+            overrides = self._parameters(reliable_inputs=self._own_source)
+            self.graph = Graph(GRAPH, overrides)
+            stack.callback(self.graph.destroy)
+            self._node = Node('izmp_live')
+            stack.callback(self._node.destroy_node)
+            self._figures = Figures(self._node)
+            others = [self._node]
+            if self.record is not None:
+                recorder = Recorder(overrides=self._recorder_parameters())
+                stack.callback(recorder.destroy_node)
+                others.append(recorder)
+            self._spin(self.graph.spin)
+            self._spin(_executor(others).spin)
+            stack.callback(self._shut_down)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._stack.close()
+
+    def bag(self, path: Path, rate: float) -> Source:
+        """Play a recording."""
+        player = BagPlayer(self._node, path, self.robot, rate)
+        self._stack.callback(player.close)
+
+        def play(stop: threading.Event) -> None:
+            player.wait_for_listeners(stop)
+            player.play(stop, self._taken)
+
+        return play
+
+    def simulation(self, gait: str, rate: float) -> Source:
+        """Let a simulated robot move."""
+        overrides = self._parameters(gait=gait, rate=rate, publish_clock=False)
+        node = Simulation(overrides=overrides)
+        node.taken = self._taken
+        self._stack.callback(node.destroy_node)
+        self._spin(_executor([node]).spin)
+
+        def run(stop: threading.Event) -> None:
+            while not stop.is_set() and not node.is_over:
+                time.sleep(0.05)
+            if node.fall:
+                raise IzmpError(node.fall)
+
+        return run
+
+    def robot_itself(self) -> Source:
+        """Take what comes over the network, until Ctrl-C."""
+
+        def wait(stop: threading.Event) -> None:
+            stop.wait()
+
+        return wait
+
+    def watch(self, source: Source, quiet: bool = False) -> str:
+        """Show figures until the source is over; return a summary.
+
+        Raises:
+            IzmpError: if the source fails.
+        """
+        worker = threading.Thread(target=self._work, args=(source,), daemon=True)
+        worker.start()
+        console = Console()
+        shown: AbstractContextManager[Any] = nullcontext()
+        if console.is_terminal and not quiet:
+            shown = Live(
+                get_renderable=self._figures.table,
+                console=console,
+                refresh_per_second=_REFRESH,
+                transient=True,
+            )
+        with shown:
+            while worker.is_alive():
+                worker.join(1.0 / _REFRESH)
+        if self._failure is not None:
+            raise self._failure
+        return self._figures.summary()
+
+    def _taken(self) -> int:
+        """Joint messages that the graph has taken."""
+        joints = self._node.resolve_topic_name(self.robot.joints.topic)
+        return sum(
+            entry.count
+            for node in self.graph.nodes
+            for entry in node.health.inputs
+            if entry.topic == joints
+        )
+
+    def _work(self, source: Source) -> None:
+        try:
+            source(self._stop)
+            time.sleep(AFTERWARDS)
+        except IzmpError as error:
+            self._failure = error
+
+    def _spin(self, spin: Callable[[], None]) -> None:
+        def quietly() -> None:
+            with suppress(ExternalShutdownException, KeyboardInterrupt):
+                spin()
+
+        thread = threading.Thread(target=quietly, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _shut_down(self) -> None:
+        """End the executors before the nodes they spin are destroyed."""
+        rclpy.try_shutdown()
+        for thread in self._threads:
+            thread.join(5.0)
+
+    def _parameters(self, **values: Any) -> list[Parameter]:
+        given = {'robot': str(self.path), 'urdf': self._urdf, **values}
+        return [Parameter(name, value=value) for name, value in given.items()]
+
+    def _recorder_parameters(self) -> list[Parameter]:
+        values = {'output': str(self.record), 'overwrite': self._overwrite}
+        return [Parameter(name, value=value) for name, value in values.items()]
+
+
+def _executor(nodes: list[Node]) -> SingleThreadedExecutor:
+    executor = SingleThreadedExecutor()
+    for node in nodes:
+        executor.add_node(node)
+    return executor

@@ -1,0 +1,146 @@
+"""Node simulation: a robot moves in MuJoCo; publishes its sensors and /clock in lockstep."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock as ClockMessage
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.nodes.bag_player import AHEAD
+from izmp_dynamics.nodes.gait import plan_gait
+from izmp_dynamics.nodes.health import diagnostic_array
+from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
+from izmp_dynamics.simulation.feed_forward import with_feed_forward
+from izmp_dynamics.simulation.lockstep import Lockstep
+from izmp_dynamics.simulation.mujoco_model import build_mujoco
+
+CHUNK = 4
+"""Steps of the physics that are computed at a time: one tick of the bus."""
+
+LISTENED = 1.0
+"""Someone must have listened to the joints for so long before the robot begins to move [s]."""
+
+
+class Simulation(Node):  # type: ignore[misc]
+    """Publishes every sample with the stamp of its instant; /clock tells the same time.
+
+    Physics and messages take turns, so a slow computer makes the simulation slower and not wrong;
+    the diagnostics tell the real-time factor.
+
+    Attributes:
+        taken: tells how many joint messages the graph has taken; if set, the simulation waits
+            for it, so that nothing is lost on a computer that is too slow.
+        is_over: whether the motion is at its end.
+        fall: how the robot fell; empty if it stands.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        options.pop('hub', None)
+        super().__init__('simulation', parameter_overrides=list(options.pop('overrides', ())))
+        path = self._parameter('robot', '', 'robot file (YAML)')
+        if not path:
+            raise RobotFileError("The node 'simulation' needs the parameter robot.")
+        robot = load_robot_file(path)
+        self.rate = self._parameter('rate', 1.0, 'simulated per real time, at most')
+        self._loop = self._parameter('loop', False, 'begin again at the end; time goes on')
+        clock = self._parameter('publish_clock', True, 'publish /clock; else stamps are of today')
+        self._plant = build_mujoco(robot)
+        plan = plan_gait(self, robot, self._plant.physics.time_step)
+        self._plan = plan if plan.feed_forward is not None else with_feed_forward(
+            plan, self._plant
+        )  # fmt: skip
+        self._sensors = SensorOutputs(self, robot)
+        self._clock_publisher = (
+            self.create_publisher(ClockMessage, '/clock', 10) if clock else None
+        )
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self.taken: Callable[[], int] | None = None
+        self._published = 0
+        self.is_over = False
+        self.fall = ''
+        self._joints = self.resolve_topic_name(robot.joints.topic)
+        self._listened_since: float | None = None
+        self._run: Lockstep | None = None
+        self._stamp = 0
+        self._told = (time.monotonic(), 0)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        period = CHUNK * self._plant.physics.time_step / self.rate
+        self._timer = self.create_timer(period, self._advance, clock=self._steady)
+        self.create_timer(1.0, self._report, clock=self._steady)
+
+    @property
+    def duration(self) -> float:
+        """Length of the motion [s]."""
+        return self._plan.duration
+
+    def _parameter(self, name: str, default: Any, description: str) -> Any:
+        descriptor = ParameterDescriptor(description=description, read_only=True)
+        return self.declare_parameter(name, default, descriptor).value
+
+    def _advance(self) -> None:
+        if self._run is None:
+            self._begin_if_listened()
+            return
+        if self.taken is not None and self._published - self.taken() > AHEAD:
+            return
+        run = self._run.advance(CHUNK)
+        self._published += len(run)
+        for row in range(len(run)):
+            self._sensors.publish(run, row)
+            self._stamp = int(run.stamps[row])
+        self._tell_time()
+        self.fall = run.fall
+        if not self._run.is_over:
+            return
+        if self.fall:
+            self.get_logger().error(self.fall)
+        if self._loop and not self.fall:
+            self._run = Lockstep(self._plan, self._plant, self._stamp + NANOSECONDS)
+        else:
+            self.is_over = True
+            self._timer.cancel()
+
+    def _begin_if_listened(self) -> None:
+        """Wait for somebody to listen, so that the first messages are not lost."""
+        now = time.monotonic()
+        if not self.count_subscribers(self._joints):
+            self._listened_since = None
+        elif self._listened_since is None:
+            self._listened_since = now
+        elif now - self._listened_since > LISTENED:
+            start = NANOSECONDS
+            if self._clock_publisher is None:
+                start = Clock(clock_type=ClockType.SYSTEM_TIME).now().nanoseconds
+            self._run = Lockstep(self._plan, self._plant, start)
+
+    def _tell_time(self) -> None:
+        if self._clock_publisher is not None:
+            sec, nanosec = divmod(self._stamp, NANOSECONDS)
+            self._clock_publisher.publish(ClockMessage(clock=Time(sec=sec, nanosec=nanosec)))
+
+    def _report(self) -> None:
+        now, (then, stamp) = time.monotonic(), self._told
+        self._told = (now, self._stamp)
+        factor = (self._stamp - stamp) / NANOSECONDS / max(now - then, 1e-3) if stamp else 0.0
+        moving = self._run is not None and not self.is_over
+        slow = moving and stamp > 0 and factor < 0.9 * self.rate
+        message = f'the simulation runs at {factor:.2f} of real time' if moving else 'not moving'
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.ERROR
+            if self.fall
+            else DiagnosticStatus.WARN
+            if slow
+            else DiagnosticStatus.OK,
+            name=self.get_fully_qualified_name(),
+            message=self.fall or message,
+            values=[KeyValue(key='real-time factor', value=f'{factor:.3f}')],
+        )
+        self._diagnostics.publish(diagnostic_array(self.get_clock().now().nanoseconds, status))
