@@ -15,7 +15,7 @@ from izmp_dynamics.experiments.store import Arrays
 from izmp_dynamics.experiments.tasks import Parameters, bench_of, walk_run
 from izmp_dynamics.experiments.trial import Trial
 from izmp_dynamics.motion.biped import Biped
-from izmp_dynamics.sensing.foot_imu import FootRest, FootTilt, foot_tilt
+from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
 from izmp_dynamics.sensing.noise import WhiteNoise, degrees, micro_g
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles
@@ -102,8 +102,8 @@ def _foot_tilt(bench: Bench, trial: Trial, foot: int, sole: Sole, noise: Densiti
     force += WhiteNoise(
         0, f'{name}/accelerometer', micro_g(noise.accelerometer), trial.rate
     ).batch(count)
-    loaded = trial.normal_forces[:, foot] >= bench.rig.contact_force
-    return foot_tilt(omega, force, loaded, FootRest(gravity=gravity))
+    memory = round(LONGEST_MEMORY * trial.rate)
+    return foot_tilt(omega, force, memory, FootRest(gravity=gravity))
 
 
 def _foot_signals(trial: Trial, sole: Sole, gravity: float) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """Which way is up for a standing foot: the IMUs in the feet (sect. 6, fifth point).
 
 A foot that stands does not move, so its accelerometer feels gravity alone and tells how the ground
-that it stands on is inclined. It is averaged from the landing on, which removes the noise of the
+that it stands on is inclined. It is averaged over the latest rest, which removes the noise of the
 sensor and the rocking of the foot.
 """
 
@@ -12,8 +12,12 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import GRAVITY, Array
 from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.kernel import kernel
 
 Mask = npt.NDArray[np.bool_]
+
+LONGEST_MEMORY = 0.5
+"""Time over which a rest is averaged at most [s]."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class FootTilt:
 
     Attributes:
         up: (T, 3) unit vector against gravity in the sole's axes; NaN where it is not known.
-        known: (T,) whether the foot has been at rest since it landed.
+        known: (T,) whether the foot is at rest.
     """
 
     up: Array
@@ -57,20 +61,20 @@ class FootRest:
 
 
 def foot_tilt(
-    angular_velocity: Array, specific_force: Array, loaded: Mask, rest: FootRest | None = None
+    angular_velocity: Array, specific_force: Array, memory: int, rest: FootRest | None = None
 ) -> FootTilt:
     """Find the vertical in a foot while it stands.
 
-    At every instant only the samples since the landing count, so the result is the same live as
-    offline. From lift-off to the first sample at rest after the landing it is not known.
+    At every instant the mean of the latest samples counts that were all at rest, so the result is
+    the same live as offline. It is not known while the foot moves.
 
     Args:
         angular_velocity: (T, 3) of the foot in the sole's axes [rad/s].
         specific_force: (T, 3) φ at the foot in the sole's axes [m/s²].
-        loaded: (T,) whether the foot carries load.
-        rest: when it counts as being at rest.
+        memory: samples that are averaged at most.
+        rest: when the foot counts as being at rest.
     """
-    count = len(loaded)
+    count = len(angular_velocity)
     for name, values in (
         ('angular_velocity', angular_velocity),
         ('specific_force', specific_force),
@@ -81,21 +85,26 @@ def foot_tilt(
     with np.errstate(invalid='ignore'):
         turning = np.linalg.norm(angular_velocity, axis=1)
         shaking = np.abs(np.linalg.norm(specific_force, axis=1) - rest.gravity)
-        calm = loaded & (turning <= rest.turning) & (shaking <= rest.shaking)
-    sums = np.cumsum(np.where(calm[:, None], specific_force, 0.0), axis=0)
-    numbers = np.cumsum(calm)
-    landing = _landing(np.asarray(loaded, np.bool_))
-    before = np.maximum(landing - 1, 0)
-    offset = np.where((landing > 0)[:, None], sums[before], 0.0)
-    since = numbers - np.where(landing > 0, numbers[before], 0)
-    known = np.asarray(loaded & (since > 0))
-    up = np.where(known[:, None], sums - offset, np.nan)
-    return FootTilt(up / np.linalg.norm(up, axis=1, keepdims=True), known)
+        calm = np.asarray((turning <= rest.turning) & (shaking <= rest.shaking))
+    force = np.ascontiguousarray(specific_force, dtype=np.float64)
+    up = _directions(force, calm, max(1, memory))
+    return FootTilt(up, calm)
 
 
-def _landing(loaded: Mask) -> npt.NDArray[np.intp]:
-    """(T,) row at which the current stance began; for instants without load any row."""
-    rows = np.arange(len(loaded))
-    first = loaded & ~np.concatenate([[False], loaded[:-1]])
-    landing: npt.NDArray[np.intp] = np.maximum.accumulate(np.where(first, rows, 0))
-    return landing
+@kernel
+def _directions(force: Array, calm: Mask, memory: int) -> Array:
+    """(T, 3) direction of the mean over the latest calm samples, at most `memory` of them.
+
+    Summed anew at every instant, so that a window of a log gives the numbers of the whole log.
+    """
+    up = np.full(force.shape, np.nan)
+    for t in range(len(force)):
+        if not calm[t]:
+            continue
+        total = np.zeros(3)
+        k = t
+        while k >= 0 and calm[k] and t - k < memory:
+            total += force[k]
+            k -= 1
+        up[t] = total / np.sqrt(np.sum(total * total))
+    return up
