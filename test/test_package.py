@@ -97,6 +97,16 @@ def test_importing_the_core_needs_no_ros_bag_simulation_or_plot():
     assert not loaded & FORBIDDEN_IN_CORE
 
 
+def test_the_command_line_answers_before_it_loads_any_library():
+    program = 'import sys; from izmp_dynamics.cli import main; main._parser(); print(*sys.modules)'
+    ran = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    loaded = {name.partition('.')[0] for name in ran.stdout.split()}
+    assert 'izmp_dynamics' in loaded
+    assert not loaded & {'numpy', 'scipy', 'numba', 'shapely', 'rich', 'yaml', 'matplotlib'}
+
+
 def test_one_version_everywhere(setup_arguments):
     package = ElementTree.parse(ROOT / 'package.xml').getroot()
     assert package.findtext('version') == izmp_dynamics.__version__

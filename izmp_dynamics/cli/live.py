@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.errors import IzmpError
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.resources import find_resource
 
 MOTIONS = ('sway', 'walk')
@@ -39,6 +38,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run until the motion is over, or until Ctrl-C."""
+    from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.nodes.main import require_ros
 
     if options.bag and options.simulate:

@@ -4,10 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from izmp_dynamics.cli.walk_options import add_walk_options, load_biped, walk_parameters
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.resources import find_resource
 
 if TYPE_CHECKING:
@@ -38,6 +35,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run_walk(options: argparse.Namespace) -> int:
     """Plan a walk, say what it takes, and draw it."""
+    from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.motion.walk import plan_walk
 
     robot = load_robot_file(options.robot or find_resource('robots/biped31/robot.yaml'))
@@ -57,6 +55,8 @@ def run_walk(options: argparse.Namespace) -> int:
 
 def summary_lines(walk: 'PlannedWalk', biped: 'Biped') -> list[str]:
     """Say in sentences what a walk takes."""
+    import numpy as np
+
     parameters, plan, model = walk.parameters, walk.plan, biped.model
     lines = [
         f'Walk:    {parameters.steps} steps of {parameters.step_length:.3f} m in '

@@ -3,9 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
 
 @contextmanager
 def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
@@ -18,6 +15,15 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], N
     Yields:
         A function to call with the fraction that is done.
     """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     console = Console(stderr=True)
     bar = Progress(
         TextColumn('{task.description}'),

@@ -1,9 +1,8 @@
 """What `izmp plan walk` and `izmp simulate walk` have in common: how the robot walks."""
 
 import argparse
+import math
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 if TYPE_CHECKING:
     from izmp_dynamics.model.robot_file import RobotFile
@@ -43,7 +42,7 @@ def walk_parameters(options: argparse.Namespace) -> 'WalkParameters':
     names = ('steps', *(name for _, name, _, _ in _NUMBERS))
     given = {name: getattr(options, name) for name in names}
     stated = {name: value for name, value in given.items() if value is not None}
-    return WalkParameters(slope=float(np.radians(options.slope_deg)), **stated)
+    return WalkParameters(slope=math.radians(options.slope_deg), **stated)
 
 
 def load_biped(robot: 'RobotFile') -> 'Biped':
