@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
+import numba
 from numba import njit
 from numba.core import event
 
@@ -19,6 +20,9 @@ Function = TypeVar('Function', bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
 _cached = 'cached for the next start'
+
+# Before 0.59, inlining what itself inlines took numba minutes and gigabytes: LLVM decides there.
+_INLINED = {'inline': 'always'} if numba.version_info[:2] >= (0, 59) else {}
 
 
 def kernel(function: Function) -> Function:
@@ -28,7 +32,7 @@ def kernel(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """Compile a small function into its callers; a call would cost more than its arithmetic."""
-    return cast(Function, _compiled(function, inline='always'))
+    return cast(Function, _compiled(function, **_INLINED))
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
