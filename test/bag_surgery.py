@@ -22,6 +22,11 @@ from .sample_bags import TYPES, write_bag
 
 SECOND = 10**9  # [ns]
 
+JOINTS, IMU, GPS = '/joint_states', '/imu', '/gps'
+ARRAY = tuple(f'/accelerometers/accelerometer_{k}' for k in (1, 2, 3))
+LEFT, RIGHT = '/l_foot/wrench', '/r_foot/wrench'
+TOPICS = (JOINTS, IMU, GPS, *ARRAY, LEFT, RIGHT)
+
 
 @dataclass
 class Part:

@@ -26,7 +26,7 @@ class Outcome:
     Attributes:
         status: exit status.
         out: standard output, without line breaks of the layout.
-        err: standard error.
+        err: standard error, but for what is said while kernels are compiled.
     """
 
     status: int
@@ -46,7 +46,8 @@ def izmp(*arguments):
             status = main([str(argument) for argument in arguments])
         except SystemExit as stop:
             status = stop.code
-    return Outcome(status, ' '.join(out.getvalue().split()), err.getvalue())
+    said = re.sub(r'izmp: Compil[^\n]*\n', '', err.getvalue())
+    return Outcome(status, ' '.join(out.getvalue().split()), said)
 
 
 class Desk:

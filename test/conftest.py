@@ -1,9 +1,11 @@
 """Settings and simulated recordings that many tests share."""
 
+import copy
 import os
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import settings
 
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -30,6 +32,47 @@ def sway(biped31, tmp_path_factory):
 
     bag = tmp_path_factory.mktemp('sway') / 'sway'
     return simulate_sway(biped31, bag), bag
+
+
+@pytest.fixture(scope='session')
+def sound(sway):
+    """Two seconds of the sway in which every joint of the legs moves, as a draft to be spoilt."""
+    from .bag_surgery import TOPICS, Draft
+
+    return Draft.of_bag(sway[1], TOPICS, start=1.0, stop=3.0)
+
+
+@pytest.fixture(scope='session')
+def robot_yaml():
+    """The robot file of biped31 as a dictionary, with the whole path of the URDF."""
+    folder = REPOSITORY / 'robots' / 'biped31'
+    robot = yaml.safe_load((folder / 'robot.yaml').read_text())
+    return robot | {'urdf': str(folder / 'biped31.urdf')}
+
+
+@pytest.fixture(scope='session')
+def sound_points(sound, robot_yaml, tmp_path_factory):
+    """Topic → stamp → IZMP or CoP of the sound recording; afterwards all kernels are compiled."""
+    from .command_line import Desk, assert_whole
+
+    desk = Desk(tmp_path_factory.mktemp('sound'), sound, robot_yaml)
+    assert desk.check().status == 0
+    assert_whole(desk, desk.replay())
+    assert not any(desk.gated().values())
+    return desk.points()
+
+
+@pytest.fixture
+def spoilt(sound, robot_yaml, sound_points, tmp_path):
+    """Makes a `command_line.Desk` with what a function spoils of the draft and the robot file."""
+    from .command_line import Desk
+
+    def make(damage=lambda draft, robot: None, storage='mcap'):
+        draft, robot = sound.copy(), copy.deepcopy(robot_yaml)
+        damage(draft, robot)
+        return Desk(tmp_path, draft, robot, storage)
+
+    return make
 
 
 @pytest.fixture(scope='session')

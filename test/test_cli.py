@@ -1,0 +1,235 @@
+"""The command line on good input: what is printed, what is written, how it exits."""
+
+import json
+import re
+
+import pytest
+
+import izmp_dynamics
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.cli.main import COMMANDS
+
+from . import test_bad_input as bad
+from .bag_surgery import GPS, LEFT, RIGHT, TOPICS
+from .command_line import assert_nothing_else, assert_whole, izmp
+from .test_bad_input import BIPED31
+
+
+@pytest.fixture
+def desk(spoilt):
+    """A sound recording and a robot file."""
+    return spoilt()
+
+
+# ---- Usage --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    'arguments', [(), ('dance',), ('replay',), ('check', 'bag'), ('simulate',)]
+)
+def test_wrong_usage_shows_the_usage(arguments):
+    outcome = izmp(*arguments)
+    assert (outcome.status, outcome.out) == (2, '')
+    assert outcome.err.startswith('usage: izmp')
+    assert re.search(r'error: .*(required|invalid choice)', outcome.err)
+
+
+def test_help_names_every_command_and_its_options():
+    outcome = izmp('--help')
+    assert (outcome.status, outcome.err) == (0, '')
+    for command in COMMANDS:
+        name = command.__name__.rpartition('.')[2]
+        assert re.search(rf'\b{name}\b', outcome.out)
+        assert izmp(name, '--help').status == 0
+    for option in ('--robot', '--overwrite', '--storage', '--low-pass', '--quiet'):
+        assert option in izmp('replay', '--help').out
+
+
+def test_version():
+    assert izmp('--version').out == f'izmp_dynamics {izmp_dynamics.__version__}'
+
+
+# ---- izmp model ---------------------------------------------------------------------------------
+
+
+def test_model_shows_tree_masses_joints_and_mounts():
+    outcome = izmp('model', BIPED31)
+    assert (outcome.status, outcome.err) == (0, '')
+    for fact in (
+        "Robot 'biped31'",
+        "root link 'pelvis', 31 independent joints",
+        'mass 27.600 kg',
+        'centre of mass at q = 0, in the frame of pelvis: x ',
+        'l_shank 1.900 kg ← l_knee (revolute)',
+        'fixed to the root: imu_link, accelerometer_1, accelerometer_2, accelerometer_3, gps_link',
+        'on other links: l_foot_ft, l_sole, r_foot_ft, r_sole',
+        'Problems: none',
+    ):
+        assert fact in outcome.out
+    assert len(re.findall(r'rad, N·m', outcome.out)) == 31
+
+
+def test_model_hangs_the_tree_on_any_link():
+    outcome = izmp('model', BIPED31, '--root', 'trunk')
+    assert outcome.status == 0
+    assert "root link 'trunk', 31 independent joints" in outcome.out
+    assert 'mass 27.600 kg' in outcome.out
+    unknown = izmp('model', BIPED31, '--root', 'tail')
+    assert unknown.status == 1
+    assert re.fullmatch(
+        r"izmp: error: There is no link 'tail' .* valid: pelvis, .*\n", unknown.err
+    )
+
+
+def test_model_lists_all_problems_of_a_urdf(tmp_path):
+    text = BIPED31.read_text()
+    text = re.sub('<mass value="', '<mass value="-', text, count=2)
+    (tmp_path / 'robot.urdf').write_text(text)
+    outcome = izmp('model', tmp_path / 'robot.urdf')
+    assert outcome.status == 1
+    assert "Robot 'biped31' cannot be used" in outcome.out
+    assert 'Problems: 2' in outcome.out
+    assert (
+        len(re.findall(r"error: link '\w+' \(line \d+\): its mass is negative", outcome.out)) == 2
+    )
+
+
+# ---- izmp check ---------------------------------------------------------------------------------
+
+
+def test_check_of_a_sound_recording(desk):
+    outcome = desk.check()
+    assert (outcome.status, outcome.err) == (0, '')
+    assert outcome.out.endswith('This recording can be replayed; no odd findings.')
+    assert re.search(
+        r'/imu +angular velocity and specific force of the root +1000 +500\.0 +2\.0 +0',
+        outcome.out,
+    )
+    assert 'gap [ms]' in outcome.out
+    assert_nothing_else(desk)
+    assert not desk.results.exists()
+
+
+def test_check_names_the_topics_that_are_not_used(spoilt):
+    def with_a_camera(draft, robot):
+        other = draft[GPS].rows(slice(None))
+        other.topic = '/camera/pose'
+        draft.parts.append(other)
+
+    assert 'Not used: /camera/pose' in spoilt(with_a_camera).check().out
+
+
+def test_check_shows_what_is_in_a_bag_that_cannot_be_used(spoilt):
+    outcome = spoilt(bad.no_joint_states).check()
+    assert outcome.status == 1
+    assert 'Topics in the bag' in outcome.out
+    assert re.search(r'/imu +sensor_msgs/msg/Imu +1000', outcome.out)
+    assert outcome.out.endswith('This recording cannot be replayed with this robot file.')
+
+
+def a_load_of_a_quarter(draft, robot):
+    """Feet that carry more than the URDF weighs: the URDF lacks a fifth of the mass."""
+    for topic in (LEFT, RIGHT):
+        for path in ('wrench.force', 'wrench.torque'):
+            draft[topic][path] *= 1.25
+
+
+@pytest.mark.parametrize(
+    ('damage', 'finding', 'remedy'),
+    [
+        (
+            bad.no_joint_states,
+            r"error: joints: topic 'joint_states' is not in the bag",
+            'recorded',
+        ),
+        (
+            bad.forces_of_the_other_sign,
+            r"odd: Foot 'r_foot' pulls at the ground: its median force is -\d+\.\d N",
+            r'Set wrench\.sign: -1 for this foot',
+        ),
+        (
+            bad.an_imu_without_gravity,
+            r'error: The accelerometer of the IMU reads 0\.\d+ m/s² .* gravity has been removed',
+            r'set imu\.gravity_removed: true',
+        ),
+        (
+            bad.a_tilted_imu,
+            r'odd: On average the contact force is tilted by \d\d° against the ground normal',
+            r"Is the IMU's frame \(imu\.frame\) turned as the sensor is\?",
+        ),
+        (
+            a_load_of_a_quarter,
+            r'odd: The feet measure 3\d\d\.\d N on average, the weight is 270\.7 N',
+            r"Check the URDF's masses, a load that it does not have",
+        ),
+        (
+            bad.an_imu_with_another_clock,
+            r'error: Nothing can be evaluated: the stamps on /imu and /joint_states are 98 s',
+            r'Let all drivers stamp by one clock',
+        ),
+        (
+            bad.a_second_publisher_that_lags,
+            r'odd: /joint_states: the messages seem to come from two sources in turn',
+            r'Stop one, or give it a topic of its own',
+        ),
+    ],
+)
+def test_check_names_the_remedy(spoilt, damage, finding, remedy):
+    outcome = spoilt(damage).check()
+    assert re.search(f'{finding}.*{remedy}', outcome.out)
+    assert outcome.status == int(finding.startswith('error'))
+    last = r'\d odd findings?\.$' if outcome.status == 0 else r'cannot be replayed .*\.$'
+    assert re.search(last, outcome.out)
+
+
+# ---- izmp simulate ------------------------------------------------------------------------------
+
+
+def test_simulate_sway_records_a_bag(tmp_path):
+    pytest.importorskip('mujoco', reason='the sway is simulated with MuJoCo')
+    outcome = izmp('simulate', 'sway', '-o', tmp_path / 'bag', '--storage', 'sqlite3')
+    assert outcome.status == 0
+    assert outcome.out.endswith(f'Bag: {tmp_path / "bag"}')
+    with BagReader(tmp_path / 'bag') as bag:
+        assert bag.storage == 'sqlite3'
+        assert set(TOPICS) < set(bag.topics)
+    again = izmp('simulate', 'sway', '-o', tmp_path / 'bag')
+    assert again.status == 1
+    assert re.search(r"'.*/bag' exists; .*overwrite", again.err)
+
+
+# ---- izmp replay --------------------------------------------------------------------------------
+
+
+def test_replay_says_what_the_figures_show_and_where_they_are(desk):
+    outcome = desk.replay()
+    assert_whole(desk, outcome)
+    assert outcome.out.startswith('Stable: the IZMP (MR-AD) stayed inside the support polygon')
+    assert re.search(r'Agreement: MR-AD – IR-MD 0\.0\d+ mm on average', outcome.out)
+    assert 'weight 270.7 N' in outcome.out
+    assert outcome.out.endswith(f'Report: {desk.results}/report.html Bag: {desk.results}/bag')
+    assert 'Note' not in outcome.out
+
+
+def test_replay_can_be_quiet_and_replace_its_results(desk):
+    assert desk.replay('--quiet').out == ''
+    (desk.results / 'report.html').write_text('old')
+    again = desk.replay('--overwrite', '--storage', 'sqlite3')
+    assert_whole(desk, again)
+    assert_nothing_else(desk)
+    assert (desk.results / 'report.html').read_text() != 'old'
+    with BagReader(desk.results / 'bag') as bag:
+        assert bag.storage == 'sqlite3'
+
+
+def test_options_of_replay_are_reported(desk):
+    robot = desk.folder / 'other'
+    robot.mkdir()
+    urdf = robot / 'light.urdf'
+    urdf.write_text(BIPED31.read_text().replace('name="biped31"', 'name="another"', 1))
+    outcome = desk.replay('--low-pass', '8', '--urdf', urdf)
+    assert outcome.status == 0
+    report = json.loads((desk.results / 'report.json').read_text())
+    assert report['robot'] == 'another'
+    assert report['parameters']['low_pass.cutoff'] == '8.0 Hz'
+    assert report['hashes'].keys() >= {'bag.mcap', 'robot.yaml'}
