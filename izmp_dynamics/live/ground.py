@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.feet import FeetStage
 from izmp_dynamics.replay.rig import Rig
@@ -96,6 +97,11 @@ class LiveGround:
     """
 
     def __init__(self, rig: Rig) -> None:
+        if rig.robot.ground.source == 'feet_imus':
+            raise RobotFileError(
+                'ground.source: feet_imus is evaluated from recordings only (izmp replay); use '
+                'sole, gravity or frame for a running robot.'
+            )
         self.rig = rig
         self._stage = FeetStage(rig, Conditioning(rig.robot, {}))
         blind = any(foot.sensor is None for foot in rig.feet)

@@ -100,6 +100,18 @@ class FootWrench:
 
 
 @dataclass(frozen=True)
+class FootImu:
+    """The IMU in a foot; with it the inclination of the ground is measured."""
+
+    topic: str = setting('topic with sensor_msgs/Imu')
+    frame: str | None = setting(
+        'link whose frame it measures in, fixed to the sole; the frame_id of the messages if not '
+        'given',
+        default=None,
+    )
+
+
+@dataclass(frozen=True)
 class Foot:
     """One foot: its sole and, if it has one, its sensor."""
 
@@ -113,6 +125,7 @@ class Foot:
         hint=_METRES,
     )
     wrench: FootWrench | None = setting('force/torque sensor', default=None)
+    imu: FootImu | None = setting('IMU in the foot, for ground.source: feet_imus', default=None)
 
     def __post_init__(self) -> None:
         if len(self.polygon) < 3:
@@ -130,9 +143,9 @@ class Ground:
 
     source: str = setting(
         'sole: the sole of the foot that carries most; gravity: level ground below that sole; '
-        'frame: the x-y plane of a link',
+        'feet_imus: as inclined as the IMU in that foot says; frame: the x-y plane of a link',
         default='sole',
-        choices=('sole', 'gravity', 'frame'),
+        choices=('sole', 'gravity', 'feet_imus', 'frame'),
     )
     frame: str | None = setting(
         'link whose x-y plane is the ground, for source: frame', default=None
@@ -345,6 +358,11 @@ class RobotFile:
                 'angular_acceleration.method is accelerometers, but there are none; list them '
                 'under accelerometers, or use gyro or auto.'
             )
+        if self.ground.source == 'feet_imus' and not any(foot.imu for foot in self.feet):
+            raise RobotFileError(
+                'ground.source is feet_imus, but no foot has one; state imu under feet, or use '
+                'another source.'
+            )
         _refuse_repeated('foot name', (foot.name for foot in self.feet))
         _refuse_repeated('sole', (foot.sole for foot in self.feet))
         _refuse_repeated('topic', (topic.strip('/') for topic in self._topics()))
@@ -356,6 +374,7 @@ class RobotFile:
         if self.position is not None:
             yield self.position.topic
         yield from (foot.wrench.topic for foot in self.feet if foot.wrench is not None)
+        yield from (foot.imu.topic for foot in self.feet if foot.imu is not None)
 
     @property
     def urdf_path(self) -> Path:

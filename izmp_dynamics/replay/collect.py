@@ -22,6 +22,7 @@ _USED_AS = {
     'accelerometers': 'angular acceleration of the root',
     'position': 'position of the root in the world',
     'feet': 'measured contact wrench',
+    'foot_imus': 'inclination of the ground',
 }
 
 

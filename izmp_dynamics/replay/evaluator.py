@@ -19,14 +19,17 @@ from izmp_dynamics.kernel import announced_compilation
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.feet import FeetStage, FeetState
+from izmp_dynamics.replay.foot_imus import FootImuStage
 from izmp_dynamics.replay.joints import JointGroup, JointStage
 from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.replay.root import RootStage
 from izmp_dynamics.replay.signals import Signals
 from izmp_dynamics.replay.standstill import standstill
 from izmp_dynamics.replay.world import WorldStage, WorldState
+from izmp_dynamics.sensing.foot_imu import FootTilt
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_plane import (
     GroundPlane,
     Sole,
@@ -102,6 +105,7 @@ class Evaluator:
             self.root_stage = RootStage(rig, self.conditioning)
             self.world_stage = WorldStage(rig, self.conditioning)
             self.feet_stage = FeetStage(rig, self.conditioning)
+            self.foot_imu_stage = FootImuStage(rig, self.conditioning)
             self.mr_ad = MrAd(rig.model)
             self.ir_md = IrMd(rig.model, robot.gravity, robot.ir_md.difference)
             self._warm_up(groups, origin)
@@ -115,7 +119,7 @@ class Evaluator:
     @property
     def context(self) -> float:
         """Time before and after an instant that its values depend on [s]."""
-        stages = (self.joint_stage, self.root_stage, self.world_stage)
+        stages = (self.joint_stage, self.root_stage, self.world_stage, self.foot_imu_stage)
         widest = max(stage.context for stage in stages)
         return self.conditioning.context + widest + 4.0 * self.joint_stage.bus.tick
 
@@ -149,7 +153,8 @@ class Evaluator:
             wrenches['ir_md'] = ir_md[inside]
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
-        return self._on_ground(joints, root, world, com, wrenches, feet)
+        tilts = self.foot_imu_stage.evaluate(instants, signals.foot_imus, counts)
+        return self._on_ground(joints, root, world, com, wrenches, feet, tilts)
 
     def _ir_md(
         self,
@@ -188,8 +193,9 @@ class Evaluator:
         com: Array,
         wrenches: dict[str, Array],
         feet: FeetState,
+        tilts: tuple[FootTilt, ...],
     ) -> Evaluated:
-        plane, loaded = self._plane(joints, root, world, feet)
+        plane, loaded = self._plane(joints, root, world, feet, tilts)
         points = {
             name: zero_moment_point(
                 ContactWrench.from_array(wrench), plane.normal, plane.point, self.rig.minimum_force
@@ -216,7 +222,12 @@ class Evaluator:
         )
 
     def _plane(
-        self, joints: JointKinematics, root: RootState, world: WorldState, feet: FeetState
+        self,
+        joints: JointKinematics,
+        root: RootState,
+        world: WorldState,
+        feet: FeetState,
+        tilts: tuple[FootTilt, ...],
     ) -> tuple[GroundPlane, npt.NDArray[np.bool_]]:
         ground = self.rig.robot.ground
         known = np.asarray(np.isfinite(world.R).all(axis=(1, 2)))
@@ -227,4 +238,7 @@ class Evaluator:
             return GroundPlane(R[:, :, 2], p), loaded
         if ground.source == 'gravity':
             return level_plane(feet.soles, up, world.R if known.any() else None), loaded
+        if ground.source == 'feet_imus':
+            vertical = world.R[:, 2, :] if known.any() else None
+            return plane_of_foot_imus(feet.soles, tilts, vertical), loaded
         return plane_of_soles(feet.soles, up), loaded

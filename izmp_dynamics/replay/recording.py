@@ -99,6 +99,9 @@ class Recording:
         for foot, stream in zip(self.robot.feet, signals.wrenches, strict=True):
             if foot.wrench:
                 yield f'feet[{foot.name}]', stream
+        for foot, stream in zip(self.robot.feet, signals.foot_imus, strict=True):
+            if foot.imu:
+                yield f'foot_imus[{foot.name}]', stream
 
     def _signals(self, batch: Batch) -> Signals:
         """Turn the messages of a span into signals."""
@@ -134,7 +137,16 @@ class Recording:
                 else Stream.empty(6)
                 for foot in self.robot.feet
             ),
+            foot_imus=tuple(
+                self._foot_imu(f'foot_imus[{foot.name}]', batch) if foot.imu else Stream.empty(6)
+                for foot in self.robot.feet
+            ),
         )
+
+    def _foot_imu(self, signal: str, batch: Batch) -> Stream:
+        read = self._read(signal, batch)
+        motion = np.hstack([read.angular_velocity, read.linear_acceleration])
+        return self._stream(signal, Stream(read.stamps, motion), _IMU_LARGEST)
 
     def _read(self, signal: str, batch: Batch) -> Any:
         return self.uses[signal].read(batch, self.model.joint_names)

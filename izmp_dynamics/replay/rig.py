@@ -43,6 +43,7 @@ class FootRig:
         sign: 1, or −1 if the sensor reports what the robot does to the ground.
         normal_only: whether only the force along the sensor's z axis is measured.
         below: the robot with the mass below the sensor only; None if there is none.
+        sole_R_imu: (3, 3) orientation of the foot's IMU in the sole; None without one.
     """
 
     name: str
@@ -52,6 +53,7 @@ class FootRig:
     sign: int
     normal_only: bool
     below: RobotModel | None
+    sole_R_imu: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -201,4 +203,28 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
         sign=foot.wrench.sign if foot.wrench else 1,
         normal_only=foot.wrench.normal_only if foot.wrench else False,
         below=below if below is not None and below.total_mass > 0 else None,
+        sole_R_imu=_imu_in_sole(model, foot, frame_ids),
     )
+
+
+def _imu_in_sole(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Array | None:
+    """(3, 3) sole_R_imu; None for a foot without an IMU."""
+    if foot.imu is None:
+        return None
+    frame = foot.imu.frame or frame_ids.get(foot.imu.topic)
+    if not frame:
+        raise ReplayError(
+            f"The messages of '{foot.imu.topic}' name no frame_id, and the robot file does not "
+            f"state one: add 'frame: LINK' under the imu of foot '{foot.name}'."
+        )
+    frame = frame.lstrip('/')
+    stated = foot.imu.frame is not None
+    key = f'feet[{foot.name}].imu.frame'
+    _known(model, frame, key if stated else f"the frame_id of '{foot.imu.topic}'")
+    imu, sole = model.mount(frame), model.mount(foot.sole)
+    if imu.body != sole.body:
+        raise ReplayError(
+            f"feet[{foot.name}].imu: the frame '{frame}' moves against the sole '{foot.sole}'; "
+            'the IMU of a foot must be fixed to its sole.'
+        )
+    return frozen(sole.body_R_frame.T @ imu.body_R_frame)

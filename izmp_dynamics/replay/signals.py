@@ -60,6 +60,8 @@ class Signals:
         position: (T, 3) of the positioned frame in the world [m]; empty without one.
         pose: (T, 4) orientation that came with the position, x y z w; empty without one.
         wrenches: (T, 6) force [N] and moment [N·m] of each foot; empty without a sensor.
+        foot_imus: (T, 6) angular velocity [rad/s] and specific force [m/s²] of each foot's IMU;
+            empty without one.
     """
 
     joints: tuple[Stream, ...]
@@ -69,6 +71,7 @@ class Signals:
     position: Stream
     pose: Stream
     wrenches: tuple[Stream, ...]
+    foot_imus: tuple[Stream, ...] = ()
 
     def streams(self) -> tuple[Stream, ...]:
         """All streams, in a fixed order."""
@@ -80,6 +83,7 @@ class Signals:
             self.position,
             self.pose,
             *self.wrenches,
+            *self.foot_imus,
         )
 
     def with_streams(self, streams: Iterable[Stream]) -> 'Signals':
@@ -99,6 +103,7 @@ class Signals:
             position=take(1)[0],
             pose=take(1)[0],
             wrenches=take(len(self.wrenches)),
+            foot_imus=take(len(self.foot_imus)),
         )
 
     def between(self, start: int, stop: int) -> 'Signals':

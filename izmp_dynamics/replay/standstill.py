@@ -33,4 +33,5 @@ def standstill(rig: Rig, groups: Sequence[JointGroup], start: int, samples: int)
         position=constant(0.0, 0.0, 0.0),
         pose=level,
         wrenches=tuple(constant(*np.zeros(6)) for _ in rig.feet),
+        foot_imus=tuple(constant(0.0, 0.0, 0.0, *gravity) for _ in rig.feet),
     )

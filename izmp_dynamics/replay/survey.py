@@ -162,6 +162,8 @@ class Survey:
         for foot in robot.feet:
             if foot.wrench is not None:
                 sensors.append((f'feet[{foot.name}]', f'feet[{foot.name}].wrench', foot.wrench))
+            if foot.imu is not None:
+                sensors.append((f'foot_imus[{foot.name}]', f'feet[{foot.name}].imu', foot.imu))
         ids: dict[str, str | None] = {}
         for signal, key, sensor in sensors:
             frames = sorted(self.topics.uses[signal].frame_ids)

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import ReplayError
-from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
 from izmp_dynamics.replay.credible import UNSET
 from izmp_dynamics.replay.topic_use import IMU, JOINT_STATE, POSITIONS, WRENCH, TopicUse
 
@@ -122,6 +122,11 @@ class SignalTopics:
             feet = tuple(_without_wrench(foot, signal) for foot in self.robot.feet)
             self.robot = dataclasses.replace(self.robot, feet=feet)
             lost = 'there is no measured CoP'
+        elif kind == 'foot_imus':
+            feet = tuple(_without_imu(foot, signal) for foot in self.robot.feet)
+            ground = _ground(feet, self.robot)
+            self.robot = dataclasses.replace(self.robot, feet=feet, ground=ground)
+            lost = 'the ground under that foot is its sole by kinematics'
         else:
             if self.robot.angular_acceleration.method == 'accelerometers':
                 raise ReplayError(
@@ -166,6 +171,8 @@ def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     for foot in robot.feet:
         if foot.wrench is not None:
             yield f'feet[{foot.name}]', foot.wrench.topic, (WRENCH,)
+        if foot.imu is not None:
+            yield f'foot_imus[{foot.name}]', foot.imu.topic, (IMU,)
 
 
 def _key(signal: str) -> str:
@@ -176,6 +183,19 @@ def _without_wrench(foot: Foot, signal: str) -> Foot:
     if signal != f'feet[{foot.name}]':
         return foot
     return dataclasses.replace(foot, wrench=None)
+
+
+def _without_imu(foot: Foot, signal: str) -> Foot:
+    if signal != f'foot_imus[{foot.name}]':
+        return foot
+    return dataclasses.replace(foot, imu=None)
+
+
+def _ground(feet: tuple[Foot, ...], robot: RobotFile) -> Ground:
+    """The ground's settings; without any IMU in a foot it is that of the soles."""
+    if robot.ground.source == 'feet_imus' and not any(foot.imu for foot in feet):
+        return dataclasses.replace(robot.ground, source='sole')
+    return robot.ground
 
 
 def _is_normal_only(foot: Foot) -> bool:

@@ -9,12 +9,13 @@ rotation that brings the vertical of the foot to that of the root. So errors of 
 import numpy as np
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import SensingError
 from izmp_dynamics.sensing.foot_imu import FootTilt
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, supporting_foot
 
 
 def plane_of_foot_imus(
-    soles: tuple[Sole, ...], tilts: tuple[FootTilt, ...], up_in_root: Array
+    soles: tuple[Sole, ...], tilts: tuple[FootTilt, ...], up_in_root: Array | None
 ) -> GroundPlane:
     """Take the plane under the foot that carries most, inclined as its IMU says.
 
@@ -23,11 +24,18 @@ def plane_of_foot_imus(
     Args:
         soles: the feet.
         tilts: what their IMUs say, in the same order.
-        up_in_root: (T, 3) a vector against gravity in root axes, from the IMU of the root.
+        up_in_root: (T, 3) a vector against gravity in root axes, from the orientation of the
+            root; NaN where it is not known, where the plane is not known either.
 
     Raises:
-        SensingError: if there are no feet.
+        SensingError: if there are no feet, or no orientation of the root at all.
     """
+    if up_in_root is None:
+        raise SensingError(
+            'ground.source is feet_imus, which compares the vertical in the feet with that in the '
+            'root, but the IMU of the root publishes no orientation (orientation_covariance[0] is '
+            '−1); use ground.source: sole, or give a pose topic under position.'
+        )
     instants = np.arange(len(up_in_root))
     foot = supporting_foot(soles, up_in_root)
     R = np.stack([sole.R for sole in soles])[foot, instants]
