@@ -111,8 +111,7 @@ class TopicUse:
         read = _rows(read, credible_stamps(read.stamps))
         if len(read):
             self.delays.append(float(np.median(read.received - read.stamps)) / NANOSECONDS)
-            self._see_order(read.stamps)
-            self._see_stamps(np.sort(read.stamps))
+            self._see_stamps(read.stamps)
         return read
 
     def hear(self, stamps: Stamps, values: Array) -> None:
@@ -124,23 +123,20 @@ class TopicUse:
             two = bool(steps_alternate(stamps) or values_alternate(values))
             self.rhythms = (alternating + two, spans + 1)
 
-    def _see_order(self, stamps: Stamps) -> None:
-        top = np.maximum.accumulate(stamps)
-        behind = (np.maximum(top, self.newest or 0) - stamps) / NANOSECONDS
+    def _see_stamps(self, stamps: Stamps) -> None:
+        """Judge the order, the rate and the gaps of stamps in the order of arrival."""
+        first, newest = int(stamps.min()), int(stamps.max())
+        before = stamps[0] if self.newest is None else self.newest
+        top = np.maximum.accumulate(np.append(before, stamps))
+        behind = (top[1:] - stamps) / NANOSECONDS
         self.steps_back += int(np.count_nonzero(behind > BACK))
         self.farthest_back = max(self.farthest_back, float(behind.max()))
-
-    def _see_stamps(self, known: Stamps) -> None:
-        joined = known
-        if self.newest is not None and known[-1] > self.newest:  # the clock was not set back
-            joined = np.sort(np.append(self.newest, known))
-        steps = np.diff(joined) / NANOSECONDS
+        steps = np.diff(top) / NANOSECONDS
         if (steps > 0).any():
             self.steps.append(float(np.median(steps[steps > 0])))
             longest = int(np.argmax(steps))
             if steps[longest] > self.longest_gap:
-                self.longest_gap, self.gap_at = float(steps[longest]), int(joined[longest])
-        first, newest = int(known[0]), int(known[-1])
+                self.longest_gap, self.gap_at = float(steps[longest]), int(top[longest])
         self.first = first if self.first is None else min(self.first, first)
         self.newest = newest if self.newest is None else max(self.newest, newest)
 

@@ -1,0 +1,84 @@
+"""The rhythm of messages: one publisher or two, in order or set back."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.replay.topic_use import IMU, TopicUse, steps_alternate, values_alternate
+
+from .sample_bags import imu_raws, write_bag
+
+START = 1_700_000_000_000_000_000
+PERIOD = 2_000_000  # [ns]
+
+
+def interleaved(shift):
+    """Stamps of two publishers at one rate, the second one later by a share of the period."""
+    first = START + PERIOD * np.arange(500)
+    return np.stack([first, first + round(shift * PERIOD)], axis=1).ravel()
+
+
+@given(st.one_of(st.floats(0.0, 0.28), st.floats(0.72, 1.0)))
+def test_two_publishers_are_heard_by_their_steps(shift):
+    assert steps_alternate(interleaved(shift))
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.9]),
+    st.sampled_from([1, 1_000_000]),
+)
+def test_one_publisher_is_not_taken_for_two(seed, jitter, tick):
+    """With jitter, and with stamps that a coarse clock rounds: 2, 3, 2, 3 ms."""
+    rng = np.random.default_rng(seed)
+    stamps = START + 2_500_000 * np.arange(500)
+    stamps = stamps + np.round(jitter * 2_500_000 * rng.uniform(-0.5, 0.5, 500)).astype(np.int64)
+    assert not steps_alternate(stamps // tick * tick)
+
+
+def test_two_publishers_are_heard_by_their_values():
+    t = np.linspace(0.0, 2.0, 1000)[:, None]
+    smooth = np.hstack([np.sin(t), np.cos(3.0 * t)])
+    assert not values_alternate(smooth)
+    smooth[::2, 1] += 0.1
+    assert values_alternate(smooth)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(1e-9, 10.0))
+def test_noise_is_not_taken_for_two_publishers(seed, scale):
+    noise = scale * np.random.default_rng(seed).standard_normal((500, 6))
+    assert not values_alternate(noise)
+
+
+@pytest.mark.filterwarnings('error')
+def test_rubbish_is_heard_without_a_warning():
+    values = (
+        np.tile([[np.nan, np.inf, 1e300, -np.inf, -1e300]], (50, 1))
+        * np.sign(np.arange(50) % 2 - 0.5)[:, None]
+    )
+    use = TopicUse('imu', '/imu', IMU)
+    use.hear(START + PERIOD * np.arange(50), values)
+    assert use.changes
+
+
+def test_silences_and_steps_back_across_spans(tmp_path):
+    """Half a second of silence, then a clock that is set back by five seconds."""
+    stamps, moved = imu_raws(1000)
+    received = [stamp + (600_000_000 if k >= 300 else 0) for k, stamp in enumerate(stamps)]
+    moved[300:] = imu_raws(1000, start=stamps[0] + 600_000_000)[1][300:]
+    moved[800:] = imu_raws(1000, start=stamps[0] - 5_000_000_000)[1][800:]
+    bag = write_bag(tmp_path / 'bag', [('/imu', IMU, received, moved)])
+    use = TopicUse('imu', '/imu', IMU)
+    with BagReader(bag) as reader:
+        for batch in reader.batches(['/imu'], 0.4):
+            use.read(batch, ())
+    assert use.count == 1000
+    assert use.rate == pytest.approx(500.0)
+    assert use.longest_gap == pytest.approx(0.602)
+    assert use.gap_at == stamps[299]
+    assert use.steps_back == 200
+    assert use.farthest_back == pytest.approx(5.6, abs=0.01)
+    assert use.first == stamps[0] - 5_000_000_000 + 800 * PERIOD
+    assert use.newest == stamps[0] + 600_000_000 + 799 * PERIOD
