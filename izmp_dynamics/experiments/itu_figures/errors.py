@@ -97,7 +97,7 @@ def _draw_method(
                     linewidth=0)  # fmt: skip
     ax.plot(times, rows[:, 3], **keywords)
     fallen = times[rows[:, 1] > 0]
-    ax.plot(fallen, np.full(len(fallen), _TOP * _ROOM[method] ** 2), clip_on=False,
+    ax.plot(fallen, np.full(len(fallen), _TOP * _ROOM[method] ** 2),
             **keywords | {'marker': 'x', 'linestyle': 'none', 'markersize': 5.5})  # fmt: skip
 
 
