@@ -275,6 +275,7 @@ def test_the_setup_of_the_example_can_be_read(tmp_path):
         ('sedes: 3', "unknown key 'sedes'.*Did you mean 'seeds'"),
         ('setups: [{name: a, bus: 130}]', '130 Hz does not divide 500 Hz'),
         ('setups: [{name: a}, {name: a}]', "two setups are called 'a'"),
+        ('setups: [{name: A}]', "'A' is a setup of the paper"),
         ('noise: {accelerometer: none}', 'noise.accelerometer must be a number'),
         ('seeds: [', 'experiment.yaml'),
     ],

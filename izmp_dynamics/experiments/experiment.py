@@ -10,7 +10,7 @@ from pathlib import Path
 
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.experiments.root_sensors import Densities
-from izmp_dynamics.experiments.setups import Setup
+from izmp_dynamics.experiments.setups import PAPER_SETUPS, VARIANTS, Setup
 from izmp_dynamics.experiments.trial import SKIPPED_STEPS, WalkCase
 from izmp_dynamics.model.robot_file import Noise, RobotFile, load_robot_file
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting
@@ -50,15 +50,20 @@ class Experiment:
     path: Path | None = dataclasses.field(default=None, metadata=NOT_IN_FILE)
 
     def __post_init__(self) -> None:
-        """Refuse setups that bear one name.
+        """Refuse setups that bear one name, or one of the paper's.
 
         Raises:
-            RobotFileError: if two do.
+            RobotFileError: if one does.
         """
         names = [setup.name for setup in self.setups]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise RobotFileError(f"two setups are called '{twice[0]}'; give each its own name.")
+        taken = sorted({setup.name for setup in (*PAPER_SETUPS, *VARIANTS)} & set(names))
+        if taken:
+            raise RobotFileError(
+                f"'{taken[0]}' is a setup of the paper; give your own another name."
+            )
 
     @property
     def robot_path(self) -> Path:
