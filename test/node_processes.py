@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,13 @@ class Processes:
         }
         self.folder = folder
         self.running = {}
+        self.statuses = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
 
     def start(self, name, *parameters):
         arguments = [sys.executable, '-m', 'izmp_dynamics.nodes', name, '--ros-args']
@@ -47,18 +56,57 @@ class Processes:
     def stop(self):
         for process in self.running.values():
             os.killpg(process.pid, signal.SIGTERM)
-        statuses = {}
         for name, process in self.running.items():
             try:
-                statuses[name] = process.wait(10)
+                self.statuses[name] = process.wait(20)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                statuses[name] = 'killed'
+                self.statuses[name] = 'killed'
         self.running = {}
-        return statuses
+        return self.statuses
 
     def log(self, name):
         return (self.folder / f'{name}.log').read_text()
+
+
+@contextmanager
+def probe(processes):
+    """A node of this process in the domain of the others, spun in a thread."""
+    import rclpy
+    from rclpy.executors import SingleThreadedExecutor
+
+    context = rclpy.Context()
+    with patched_environment(processes.environment):
+        rclpy.init(context=context, domain_id=int(processes.environment['ROS_DOMAIN_ID']))
+        node = rclpy.create_node('probe', context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    thread = threading.Thread(target=_spin, args=(executor,), daemon=True)
+    thread.start()
+    try:
+        yield node
+    finally:
+        context.try_shutdown()
+        thread.join(5)
+        node.destroy_node()
+
+
+def _spin(executor):
+    from rclpy.executors import ExternalShutdownException
+
+    with suppress(ExternalShutdownException):
+        executor.spin()
+
+
+@contextmanager
+def patched_environment(environment):
+    before = os.environ.copy()
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 class Listener:
@@ -105,3 +153,132 @@ def wait_until(condition, timeout=20.0):
             return True
         time.sleep(0.02)
     return False
+
+
+PERIOD = 0.004
+"""Time between the samples of the standing robot [s]."""
+
+
+class StandingRobot:
+    """Publishes the sensors of a robot that stands straight; faults can be switched on.
+
+    Attributes:
+        fault: which; empty if there is none.
+        offset: of the stamps against the clock [ns].
+        burst: samples to be published at once.
+    """
+
+    def __init__(self, node, robot):
+        from geometry_msgs.msg import PointStamped, WrenchStamped
+        from sensor_msgs.msg import Imu, JointState
+
+        from izmp_dynamics.model.robot_model import load_model
+        from izmp_dynamics.nodes.qos import SENSOR
+
+        self.node, self.robot = node, robot
+        self.model = load_model(robot.urdf_path, robot.root)
+        self.fault, self.offset, self.burst = '', 0, 0
+        self.joints = node.create_publisher(JointState, 'joint_states', SENSOR)
+        self.imu = node.create_publisher(Imu, 'imu', SENSOR)
+        self.accelerometers = [
+            node.create_publisher(Imu, sensor.topic, SENSOR) for sensor in robot.accelerometers
+        ]
+        self.gps = node.create_publisher(PointStamped, 'gps', SENSOR)
+        self.feet = [
+            node.create_publisher(WrenchStamped, foot.wrench.topic, SENSOR) for foot in robot.feet
+        ]
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop.set()
+        self.thread.join(5)
+
+    def run(self):
+        step = round(PERIOD * 1e9)
+        stamp = time.time_ns()
+        while not self.stop.is_set():
+            self.sample(stamp + self.offset)
+            stamp += step
+            if self.burst:
+                self.burst -= 1
+                continue
+            stamp = max(stamp, time.time_ns() - step)
+            time.sleep(max(0.0, (stamp - time.time_ns()) * 1e-9))
+
+    def sample(self, stamp):
+        from geometry_msgs.msg import Point, PointStamped, Vector3, WrenchStamped
+        from sensor_msgs.msg import Imu
+
+        from izmp_dynamics.nodes.messages import header
+
+        stamp = self.spoilt_stamp(stamp)
+        self.publish_joints(stamp)
+        up = Vector3(z=float('nan') if self.fault == 'NaN' else self.robot.gravity)
+        frame = 'somewhere' if self.fault == 'wrong frame' else 'imu_link'
+        message = Imu(header=header(stamp, frame), linear_acceleration=up)
+        message.orientation.w = 1.0
+        if self.fault != 'no IMU':
+            self.imu.publish(message)
+        for sensor, publisher in zip(self.robot.accelerometers, self.accelerometers, strict=True):
+            acceleration = Vector3(z=self.robot.gravity)
+            publisher.publish(
+                Imu(header=header(stamp, sensor.frame), linear_acceleration=acceleration)
+            )
+        self.gps.publish(PointStamped(header=header(stamp, 'world'), point=Point(z=1.0)))
+        weight = self.model.total_mass * self.robot.gravity
+        for foot, publisher in zip(self.robot.feet, self.feet, strict=True):
+            wrench = WrenchStamped(header=header(stamp, foot.wrench.frame))
+            wrench.wrench.force.z = 0.5 * weight
+            publisher.publish(wrench)
+
+    def spoilt_stamp(self, stamp):
+        self.count = getattr(self, 'count', 0) + 1
+        if self.fault == 'zero stamps' and self.count % 5 == 0:
+            return 0
+        if self.fault == 'duplicates' and self.count % 5 == 0:
+            return self.last
+        if self.fault == 'out of order' and self.count % 5 == 0:
+            return stamp - 5 * round(PERIOD * 1e9)
+        self.last = stamp
+        return stamp
+
+    def publish_joints(self, stamp, publisher=None):
+        from sensor_msgs.msg import JointState
+
+        from izmp_dynamics.nodes.messages import header
+
+        names = list(self.model.joint_names)
+        if self.fault == 'joint disappears':
+            names = names[1:]
+        (publisher or self.joints).publish(
+            JointState(header=header(stamp, ''), name=names, position=[0.0] * len(names))
+        )
+
+
+@contextmanager
+def second_joint_publisher(robot):
+    """Another node that publishes the same joints, at a tenth of the rate."""
+    from sensor_msgs.msg import JointState
+
+    from izmp_dynamics.nodes.qos import SENSOR
+
+    publisher = robot.node.create_publisher(JointState, 'joint_states', SENSOR)
+    stop = threading.Event()
+
+    def run():
+        while not stop.wait(10 * PERIOD):
+            robot.publish_joints(time.time_ns() + robot.offset, publisher)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(5)
+        robot.node.destroy_publisher(publisher)

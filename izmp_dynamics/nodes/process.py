@@ -31,6 +31,7 @@ class Graph:
     def __init__(self, names: Sequence[str], overrides: Iterable[Parameter] = ()) -> None:
         self.nodes: list[Node] = []
         self.hub: Hub | None = None
+        self._thread: threading.Thread | None = None
         try:
             if len(names) > 1:
                 self.hub = Hub(_inputs_node())
@@ -55,13 +56,16 @@ class Graph:
         if self.hub is None:
             others.spin()
             return
-        threading.Thread(target=_spin_quietly, args=(others,), daemon=True).start()
+        self._thread = threading.Thread(target=_spin_quietly, args=(others,), daemon=True)
+        self._thread.start()
         executor = SingleThreadedExecutor()
         executor.add_node(self.hub.node)
         executor.spin()
 
     def destroy(self) -> None:
-        """Destroy the nodes."""
+        """Destroy the nodes, after the context was shut down."""
+        if self._thread is not None:
+            self._thread.join(5.0)
         for node in self.nodes:
             node.destroy_node()
         if self.hub is not None:
