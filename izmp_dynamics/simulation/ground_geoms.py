@@ -70,7 +70,7 @@ def _add_surroundings(spec: Any) -> None:
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
     )  # fmt: skip
     spec.visual.headlight.ambient = [0.35, 0.35, 0.35]
-    spec.visual.quality.shadowsize = 1024
+    spec.visual.quality.shadowsize = 2048
     spec.add_texture(
         name='sky', type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, width=64, height=384,
         builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,

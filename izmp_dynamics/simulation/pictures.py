@@ -184,7 +184,8 @@ def _pillow() -> Any:
 
 def _write_gif(images: Sequence[Image], path: Path, rate: float) -> None:
     pillow = _pillow()
-    palette = pillow.fromarray(images[0]).quantize(128)
+    samples = np.concatenate(images[:: max(1, len(images) // 8)])  # every colour that appears
+    palette = pillow.fromarray(samples).quantize(128)
     frames = [pillow.fromarray(image).quantize(palette=palette, dither=0) for image in images]
     period_ms = round(1000.0 / rate)
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=period_ms, loop=0)
