@@ -7,7 +7,7 @@ import shapely.geometry
 
 from izmp_dynamics.conventions import Array, Indices
 from izmp_dynamics.experiments.campaign import Campaign
-from izmp_dynamics.experiments.look import Entry, Look, line, panels, patch
+from izmp_dynamics.experiments.look import Entry, Look, is_wide, line, panels, patch
 from izmp_dynamics.experiments.picture import Fact, Picture, Table
 from izmp_dynamics.experiments.runs import Load, Run
 from izmp_dynamics.experiments.setups import SETUP_D
@@ -38,7 +38,7 @@ def picture(campaign: Campaign, load: Load) -> Picture:
             Entry('the same, slope',
                   line(look, 'ir-md', linewidth=1.0, dashes=(4, 2))),
         ]  # fmt: skip
-        canvas, (ax,) = panels(width, 1, legend, height=4.4)
+        canvas, (ax,) = panels(width, 1, legend, height=4.4 if is_wide(width) else 2.5)
         styles: dict[str, tuple[str, dict[str, Any]]] = {
             'level': ('mr-ad', {'linewidth': 1.4}),
             'slope': ('ir-md', {'linewidth': 1.6, 'dashes': (1, 1.5)}),
