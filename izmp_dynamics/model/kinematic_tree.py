@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import PyKDL as kdl
-
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.model.audit import audit, floating_root_joint
+from izmp_dynamics.model.kdl import kdl
 from izmp_dynamics.model.problem import refuse_errors
 from izmp_dynamics.model.urdf import Urdf
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import PyKDL as kdl
 
 from izmp_dynamics.conventions import Array, Indices, frozen
 from izmp_dynamics.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.audit import Problem, audit
+from izmp_dynamics.model.kdl import kdl
 from izmp_dynamics.model.kinematic_tree import KinematicTree, TreeSegment, build_tree
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
 
