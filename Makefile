@@ -52,6 +52,11 @@ $(READY): setup.py pyproject.toml | $(VENV)/pyvenv.cfg
 	export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,test]'
+	if $(BIN)/python -m pip install --quiet --editable '.[ros]'; then
+		$(BIN)/python -m izmp_dynamics.nodes.make_tf2_msgs || true
+	else
+		echo 'There are no wheels of rclpy for this computer: the nodes need a ROS installation.'
+	fi
 	touch $@
 
 # PyKDL is the one library that only the system has. The environment gets a link to it and not all
@@ -64,7 +69,8 @@ $(VENV)/pyvenv.cfg:
 		"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')"
 
 # Installs what the system must give, with apt-get, if and only if something is missing:
-# python3, its venv module, PyKDL, and libgomp, which the wheels of Pinocchio take for granted.
+# python3, its venv module, PyKDL, libgomp, which the wheels of Pinocchio take for granted, and the
+# compiler that makes tf2_msgs for the wheels of rclpy.
 define system_packages
 fail() { echo "$$1" >&2; exit 1; }
 can() { '$(PYTHON)' -c "$$1" 2>/dev/null; }
@@ -73,6 +79,11 @@ missing() {
 	can 'import ensurepip, venv' || echo python3-venv
 	can 'import PyKDL' || echo python3-pykdl
 	can 'import ctypes; ctypes.CDLL("libgomp.so.1")' || echo libgomp1
+	if can 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))'; then # with rclpy
+		command -v g++ >/dev/null || echo g++
+		can 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' ||
+			echo python3-dev
+	fi
 }
 install() {
 	$$sudo apt-get update

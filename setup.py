@@ -3,7 +3,25 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 PACKAGE = 'izmp_dynamics'
-SHARED = ('config', 'launch', 'robots', 'rviz', 'worlds')
+SHARED = ('config', 'launch', 'robots', 'rviz', 'views', 'worlds')
+NODES = (
+    'acd',
+    'angular_acceleration',
+    'mr_ad',
+    'ir_md',
+    'localizer',
+    'recorder',
+    'motion',
+    'simulation',
+    'composed',
+)  # fmt: skip; the node izmp is the command izmp, called with --ros-args
+ROS_PACKAGES = (
+    'ros-rclpy[fastrtps]==7.1.6', 'ros-jazzy-diagnostic-msgs==5.3.6',
+    'ros-jazzy-geometry-msgs==5.3.6', 'ros-jazzy-nav-msgs==5.3.6',
+    'ros-jazzy-sensor-msgs==5.3.6', 'ros-jazzy-std-msgs==5.3.6',
+    'ros-jazzy-trajectory-msgs==5.3.6', 'ros-jazzy-visualization-msgs==5.3.6',
+)  # fmt: skip
+ROS_WHEELS = 'sys_platform == "linux" and python_version >= "3.11" and python_version < "3.13"'
 
 
 def shared_files() -> list[tuple[str, list[str]]]:
@@ -54,6 +72,8 @@ setup(
     extras_require={
         'offline': ['rosbags>=0.11', 'lz4>=4', 'backports.zstd; python_version < "3.14"'],
         'sim': ['mujoco>=3.2'],
+        # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
+        'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
         'test': [
             'pytest>=7',
             'hypothesis>=6',
@@ -66,6 +86,11 @@ setup(
             'example-robot-data>=4; sys_platform != "win32" and python_version < "3.15"',
         ],
     },
-    entry_points={'console_scripts': [f'izmp = {PACKAGE}.cli.main:main']},
+    entry_points={
+        'console_scripts': [
+            f'izmp = {PACKAGE}.cli.main:main',
+            *(f'{node} = {PACKAGE}.nodes.main:{node}' for node in NODES),
+        ],
+    },
     zip_safe=False,
 )

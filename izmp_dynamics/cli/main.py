@@ -25,7 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done. 1: it could not be done, a sentence on standard error says why. 2: wrong usage.
     130: interrupted.
     """
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if '--ros-args' in given:  # `ros2 run izmp_dynamics izmp`: the node of the same name
+        from izmp_dynamics.nodes.main import run
+
+        return run(['izmp'], given)
+    options = _parser().parse_args(given)
     logging.basicConfig(format='izmp: %(message)s', level=logging.INFO, handlers=[_ToStderr()])
     previous = signal.signal(signal.SIGTERM, _stop)
     try:

@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,9 @@ from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.credible import LARGEST_JOINT_POSITION
 from izmp_dynamics.replay.joints import JointGroup, JointStage, group_joints
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.sensing.low_pass import CausalLowPass
+
+if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
+    from izmp_dynamics.sensing.low_pass import CausalLowPass
 
 LEARNED_MESSAGES = 25
 """Messages from which the groups of joints and their rates are learned, at least."""
@@ -148,10 +150,12 @@ class LiveJoints:
         learned, self._learning = self._learning, []
         return [instant for sample in learned for instant in self._evaluate(*sample)]
 
-    def _low_pass(self) -> list[CausalLowPass] | None:
+    def _low_pass(self) -> 'list[CausalLowPass] | None':
         low_pass = self.robot.low_pass
         if low_pass.cutoff is None:
             return None
+        from izmp_dynamics.sensing.low_pass import CausalLowPass
+
         return [
             CausalLowPass(low_pass.cutoff, group.period, low_pass.order) for group in self.groups
         ]

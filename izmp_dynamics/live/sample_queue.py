@@ -10,13 +10,15 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.sensing.low_pass import CausalLowPass
 from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
+
+if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
+    from izmp_dynamics.sensing.low_pass import CausalLowPass
 
 HORIZON = 5.0
 """Samples older than this against the newest one are forgotten [s]."""
@@ -195,6 +197,8 @@ class SampleQueue:
         if self._low_pass is None or self.period is None:
             return values
         if self._filter is None:
+            from izmp_dynamics.sensing.low_pass import CausalLowPass
+
             cutoff, order = self._low_pass
             self._filter = CausalLowPass(cutoff, self.period, order, self._max_gap)
         return self._filter.update(stamp, values)

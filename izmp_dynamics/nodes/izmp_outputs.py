@@ -39,13 +39,14 @@ class IzmpOutputs:
         self.root = node.model.root
         name = node.declare_parameter(
             'evaluation_frame',
-            self.root,
+            '',
             ParameterDescriptor(
-                description='frame of the points: a link, world, nif, or any frame that TF knows',
+                description='frame of the points: a link, world, nif, or any frame that TF knows; '
+                'the root link if not given',
                 read_only=True,
             ),
         ).value
-        self.frame = EvaluationFrame(node, name)
+        self.frame = EvaluationFrame(node, name or self.root)
         self._points = {
             'mr_ad': node.speak('mr_ad/izmp', PointStamped),
             'ir_md': node.speak('ir_md/izmp', PointStamped),

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.errors import IzmpError, MissingDependencyError
 
 PACKAGE = 'tf2_msgs'
 INTERFACE = Path('msg/TFMessage.msg')
@@ -76,7 +76,7 @@ def make_tf2_msgs(site: Path | None = None) -> str:
 
 def _require() -> None:
     remedy = "pip install 'izmp_dynamics[ros]'"
-    for library in ('rclpy', 'catkin_pkg', 'rosidl_adapter', 'rosidl_generator_py'):
+    for library in ('rclpy', 'rosidl_adapter', 'rosidl_generator_py'):
         if importlib.util.find_spec(library) is None:
             raise MissingDependencyError(library, f'Making {PACKAGE}', remedy)
     if shutil.which('g++') is None or not (_python_headers() / 'Python.h').is_file():
@@ -191,4 +191,7 @@ def _numpy_headers() -> Path:
 
 
 if __name__ == '__main__':
-    print(make_tf2_msgs())
+    try:
+        print(make_tf2_msgs())
+    except IzmpError as error:
+        sys.exit(f'{error} Until then TF is not broadcast.')
