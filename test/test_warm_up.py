@@ -35,9 +35,8 @@ with BagReader(bag_path) as bag:
     recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
     evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
     before = ready()
-    for results, _ in evaluated_windows(recording, evaluator, lambda fraction: None):
-        assert len(results.stamps)
-    assert before
+    windows = evaluated_windows(recording, evaluator, lambda fraction: None)
+    assert before and sum(len(results.stamps) for results, _ in windows) > 100
     print(sorted(ready() - before))
 """
 
