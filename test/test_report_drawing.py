@@ -6,12 +6,12 @@ pytest.importorskip('matplotlib')
 from izmp_dynamics.report import drawing
 
 
-def drawn(name, colour='mr-ad'):
+def drawn(name, colour='mr-ad', label='time [s]'):
     with drawing.drawing_style():
         canvas = drawing.new_canvas(4.0, 2.0)
         (ax,) = drawing.place_axes(canvas, 1)
         ax.plot([0.0, 1.0], [0.0, 2.0], color=drawing.PLACEHOLDERS[colour])
-        ax.set_xlabel('time [s]')
+        ax.set_xlabel(label)
         return drawing.to_svg(canvas, name, 'a line')
 
 
@@ -23,6 +23,11 @@ def test_colours_are_left_to_the_page_and_text_stays_text():
     assert 'aria-label="a line"' in svg
     assert '<style' not in svg
     assert '<metadata' not in svg
+
+
+def test_numbers_in_a_text_keep_their_digits():
+    """Coordinates are shortened, texts are not."""
+    assert '>0.065 and 1.2345</text>' in drawn('line', label='0.065 and 1.2345')
 
 
 def test_the_same_drawing_gives_the_same_text_and_another_name_other_ids():

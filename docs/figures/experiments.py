@@ -1,4 +1,4 @@
-"""Make the pictures of docs/experiments.md: fig9.png, zero_crossing.png, prediction.png.
+"""Make the pictures of docs/experiments.md: those of the paper, and of the ITU Biped.
 
 .venv/bin/python docs/figures/experiments.py
 """
@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 
 from izmp_dynamics.experiments.experiment import Experiment
+from izmp_dynamics.experiments.itu_biped import Study
+from izmp_dynamics.experiments.itu_page import make_itu_biped
 from izmp_dynamics.experiments.paper import make_paper
 
 PICTURES = ('fig9', 'zero_crossing', 'prediction')
@@ -20,6 +22,8 @@ def main() -> None:
         make_paper(Experiment(), Path(folder), only=PICTURES, jobs=2)
         for name in PICTURES:
             print(shutil.copy(Path(folder) / f'{name}.png', here / f'experiments_{name}.png'))
+        make_itu_biped(Study.full(), Path(folder), only=['falls'], jobs=2)
+        print(shutil.copy(Path(folder) / 'falls.png', here / 'experiments_itu_falls.png'))
 
 
 if __name__ == '__main__':

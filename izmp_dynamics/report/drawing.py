@@ -79,6 +79,8 @@ NARROW = 4.1
 """Width [inch] of the twin of a wide figure for a phone's screen."""
 
 
+_LONG_NUMBER = re.compile(r'(-?\d+\.\d\d)\d+')
+
 LEFT, RIGHT, BOTTOM, TOP = 0.66, 0.14, 0.46, 0.1
 """Margins around the axes [inch]."""
 
@@ -179,7 +181,7 @@ def to_svg(canvas: Any, name: str, description: str) -> str:
     text = re.sub(
         r'<metadata>.*?</metadata>|<style type="text/css">.*?</style>', '', text, flags=re.S
     )
-    text = re.sub(r'(-?\d+\.\d\d)\d+', r'\1', text)
+    text = re.sub(r'<[^>]*>', lambda tag: _LONG_NUMBER.sub(r'\1', tag.group()), text)
     text = re.sub(r'\b(id="|url\(#|href="#)', rf'\g<1>{name}-', text)
     for variable, colour in PLACEHOLDERS.items():
         text = text.replace(colour, f'var(--{variable})')

@@ -19,7 +19,7 @@ _CLASSES = (1.0, 3.0, 10.0, 30.0, 100.0)
 _COLOURS = ('#fee838', '#d5c164', '#a59c74', '#777776', '#414d6b', '#00224e')
 """Of the mean error below each class [mm], and above all: cividis, light is good."""
 
-_FALL, _HATCH = '#f7e3ee', '#b3196b'
+_FALL, _HATCH, _EDGE = '#f7e3ee', '#b3196b', '#8e9aa6'
 _FINISH_AT = 1.4
 """Step time at which small feet must carry CCG and not the constant vector [s]."""
 
@@ -52,7 +52,7 @@ def picture(study: Study, load: Load) -> Picture:
             ax.set(xlabel='step time [s]', ylabel='foot, length × width [m]')
         return canvas
 
-    frictions = ', '.join(f'{friction:g}' for friction in grid.frictions)
+    frictions = ', '.join(f'{friction:.1f}' for friction in grid.frictions)
     return Picture(
         name='falls',
         title='Who falls',
@@ -93,8 +93,10 @@ def _legend() -> list[Entry]:
     names = (f'< {_CLASSES[0]:g} mm', *(f'{low:g}–{high:g}' for low, high in
                                         itertools.pairwise(_CLASSES)),
              f'> {_CLASSES[-1]:g}')  # fmt: skip
-    shades = [Entry(name, Patch(facecolor=colour)) for name, colour in
-              zip(names, _COLOURS, strict=True)]  # fmt: skip
+    shades = [
+        Entry(name, Patch(facecolor=colour, edgecolor=_EDGE, linewidth=0.5))
+        for name, colour in zip(names, _COLOURS, strict=True)
+    ]
     return [*shades, Entry('falls', Patch(facecolor=_FALL, edgecolor=_HATCH, hatch='////',
                                           linewidth=0.0))]  # fmt: skip
 
@@ -110,7 +112,7 @@ def _draw_map(ax: Any, study: Study, found: Mapping[Setting, Score]) -> None:
             cell = [found[Setting(step_time, foot, friction)] for friction in grid.frictions]
             for index, score in enumerate(cell):
                 place = (column - 0.47 + index * stripe, row - 0.46)
-                ax.add_patch(Rectangle(place, stripe, 0.92, linewidth=0.0, **_shade(score)))
+                ax.add_patch(Rectangle(place, stripe, 0.92, **_shade(score)))
             ax.text(column, row, _cell_text(cell), ha='center', va='center', fontsize=8,
                     color='#111111', linespacing=1.1,
                     path_effects=[withStroke(linewidth=2.2, foreground='#ffffff')])  # fmt: skip
@@ -125,8 +127,9 @@ def _draw_map(ax: Any, study: Study, found: Mapping[Setting, Score]) -> None:
 
 def _shade(score: Score) -> dict[str, Any]:
     if score.finishes:
-        return {'facecolor': _COLOURS[np.searchsorted(_CLASSES, 1e3 * score.mean)]}
-    return {'facecolor': _FALL, 'edgecolor': _HATCH, 'hatch': '////'}
+        colour = _COLOURS[np.searchsorted(_CLASSES, 1e3 * score.mean)]
+        return {'facecolor': colour, 'edgecolor': colour, 'linewidth': 0.6}  # hides seams
+    return {'facecolor': _FALL, 'edgecolor': _HATCH, 'hatch': '////', 'linewidth': 0.0}
 
 
 def _cell_text(cell: list[Score]) -> str:

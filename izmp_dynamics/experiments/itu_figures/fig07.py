@@ -58,8 +58,8 @@ def picture(study: Study, load: Load) -> Picture:
         seen=f'The run of {setting_text(SHOWN)}, divided into {POSES - 1} equal intervals; later '
         'poses are darker. The robot walks to the right; y points into the picture, drawn '
         'slanted. Lines join the joints of the legs; the torso is left out.',
-        paper='(a) With CCG the robot completes its six steps. (b) Without, it falls in the '
-        'fourth step. The paper does not state step time, foot size or friction.',
+        paper='(a) With CCG the robot completes its six steps. (b) Without, it falls in '
+        '(also: after) the fourth step. Step time, foot size and friction are not stated.',
         ours=f'(a) With CCG the robot completes {{completed}} of {STEPS} steps. (b) With the '
         'constant vector it tips over sideways in step {falls_in}, at {fall_time}.',
         why='In which step it falls is decided by what the paper leaves open: over the variations '

@@ -122,18 +122,22 @@ def _facts(walk: Any, count: int) -> tuple[Fact, ...]:
         )
     )
     inner_edge = 1e3 * float(walk['soles'][0, :, 1].min())
-    return (
+    facts = [
         Fact('zmp_mean', 'mean distance of the ZMP from the wanted one', 1e3 * float(away.mean()),
              'mm', 1),
         Fact('inside', 'share of the time with the ZMP within the box around the soles',
-             100.0 * float((margin[known] > -1e-3).mean()), '%', 1),
-        Fact('edge_time', 'when the ZMP first is at the edge of a sole', time, 's', 2),
-        Fact('edge_step', 'step in which that is', float(step), '', 0),
+             100.0 * float((margin[known] > -_EDGE).mean()), '%', 1),
         Fact('reach', 'largest y of the CoG in the first step', reach, 'mm', 0),
         Fact('wanted_reach', 'largest y of the wanted CoG in the first step', wanted_reach, 'mm',
              0),
         Fact('inner_edge', 'y of the inner edge of the sole', inner_edge, 'mm', 0),
-    )  # fmt: skip
+    ]  # fmt: skip
+    if len(at_edge):
+        facts += [
+            Fact('edge_time', 'when the ZMP first is at the edge of a sole', time, 's', 2),
+            Fact('edge_step', 'step in which that is', float(step), '', 0),
+        ]
+    return tuple(facts)
 
 
 def _margin(walk: Any, count: int) -> Array:

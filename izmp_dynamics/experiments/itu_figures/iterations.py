@@ -69,10 +69,10 @@ def picture(study: Study, load: Load) -> Picture:
         'and {paper_100} at 100 ms: each moves the pelvis by 1 mm, so it counts the millimetres '
         'between the points. The exact form needs {exact_2}, {exact_10} and {exact_100}, never '
         'more than {exact_most}, and comes a million times closer. A point at 2 ms takes '
-        '{paper_time} and {exact_time}.',
-        why='Three iterations per point hold for dense trajectories only; with the paper’s form, '
-        'its CoG moreover rests until it is 1 mm behind and then jumps, so the walks of this page '
-        'are made with the exact form.',
+        '{paper_time} and {exact_time}. Three iterations per point hold for dense trajectories '
+        'only. The CoG of the paper’s form moreover rests until it is 1 mm behind and then jumps, '
+        'so the walks of this page are made with the exact form.',
+        why='',
         data=Table(
             ('step time [s]', 'time between points [ms]', 'form', 'mean iterations',
              'most iterations', 'largest residual [mm]', 'time per point [µs]'),

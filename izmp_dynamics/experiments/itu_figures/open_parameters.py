@@ -26,19 +26,24 @@ NAMES = {
     'step_width': 'step width',
     'contact_time': 'contact time',
 }
-_UNITS = {'friction': '', 'double_support': ' %', 'step_width': ' m', 'contact_time': ' ms'}
-_FACTORS = {'double_support': 100.0, 'contact_time': 1e3}
+_SHOWN = {
+    'friction': (1.0, '.1f', ''),
+    'double_support': (100.0, '.0f', ' %'),
+    'step_width': (1e3, '.0f', ' mm'),
+    'contact_time': (1e3, '.0f', ' ms'),
+}
+"""Factor, format and unit."""
 
 TAKEN = (
     ('step time', 'not stated', '0.6 to 1.6 s', 'grid'),
     ('foot size', 'not stated', '0.12 × 0.06 m to 0.23 × 0.10 m', 'grid'),
     ('friction', 'not stated', '0.6 to 1.2', 'grid'),
-    ('double support', 'not stated', '20 % of a step', 'varied below'),
+    ('double support', 'not stated', '20 % of a step', 'varied above'),
     ('step width', '0.065 m “distance between feet”', '0.13 m between their middles',
-     'varied below; 0.065 m would let feet of 0.10 m overlap'),
+     'varied above; 0.065 m would let feet of 0.10 m overlap'),
     ('contacts', '4 spheres of 1 cm per foot, 6·10⁴ N/m, 6·10³ N·s/m',
      '4 spheres of 1 cm; MuJoCo’s solref 10 ms, damping ratio 1, impratio 10',
-     'contact time varied below; their numbers diverge as MuJoCo’s stiffness and damping'),
+     'contact time varied above; their numbers diverge as MuJoCo’s stiffness and damping'),
     ('wanted ZMP', 'foot positions', 'at rest amid the sole, linear in double support', 'fixed'),
     ('place of the sole', 'not stated', 'middle 19 mm ahead of the ankle, below the foot’s CoG',
      'fixed'),
@@ -82,7 +87,8 @@ class Variation:
     @property
     def number(self) -> str:
         """The value with its unit."""
-        return f'{_FACTORS.get(self.name, 1.0) * self.value:g}{_UNITS[self.name]}'
+        factor, form, unit = _SHOWN[self.name]
+        return f'{factor * self.value:{form}}{unit}'
 
 
 def variations(study: Study) -> Iterator[Variation]:
@@ -145,11 +151,11 @@ def picture(study: Study, load: Load) -> Picture:
         'simulator could take them.',
         ours='CCG finishes in {ccg} of {tried} variations, with a mean error of {low} to {high}. '
         'The constant vector falls in {constant} of them, in step {earliest} at the earliest and '
-        'step {latest} at the latest.',
-        why='That CCG finishes hinges on none of these choices; that the constant vector falls '
-        'does: feet that stand closer together (as close as 0.065 m, the paper’s number, if that '
-        'is from middle to middle) and hard contacts keep it upright. How large the error with '
-        'CCG is depends on the contacts more than on anything else.',
+        'step {latest} at the latest. That CCG finishes hinges on none of these choices; that the '
+        'constant vector falls does: feet that stand closer together (as close as 0.065 m, the '
+        'paper’s number, if that is from middle to middle) and hard contacts keep it upright. How '
+        'large the error with CCG is depends on the contacts more than on anything else.',
+        why='',
         data=Table(
             ('parameter', 'value', 'method', 'falls in step', 'mean error [mm]',
              'largest error [mm]'),

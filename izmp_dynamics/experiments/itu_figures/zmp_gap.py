@@ -58,8 +58,10 @@ def picture(study: Study, load: Load) -> Picture:
             for foot in (SMALL, LARGE):
                 half = 500.0 * foot[axis]
                 ax.axhline(half, color=look['muted'], linewidth=0.9, zorder=1)
-                ax.annotate(f'feet of {foot_text(foot)}', (times[-1], half), (0, 2),
-                            textcoords='offset points', ha='right', fontsize=8)  # fmt: skip
+                side = 0 if axis == 0 and foot == SMALL else -1  # where no curve is
+                ax.annotate(f'feet of {foot_text(foot)}', (times[side], half), (0, 2),
+                            textcoords='offset points', fontsize=8,
+                            ha='right' if side else 'left')  # fmt: skip
             ax.set(xlabel='step time [s]', ylim=(0, None))
             ax.set_ylabel(f'largest gap of the ZMP in {"xy"[axis]} [mm]')
             ax.set_xticks(times, [f'{time:.1f}' for time in times])
@@ -78,14 +80,14 @@ def picture(study: Study, load: Load) -> Picture:
         paper='Not considered: the motion of the CoG is that of a point mass (eqs. 12 and 13).',
         ours='With CCG the gap in x is {converging_fastest_x} at steps of {fastest} and '
         '{converging_slowest_x} at {slowest}; with the constant vector {constant_fastest_x} and '
-        '{constant_slowest_x}. It scales with the accelerations. The dynamics filter corrects the '
-        'wanted CoG until at most {filtered_largest} are left at any step time.',
-        why='CCG puts the CoG right by moving the pelvis against the swinging leg, the '
-        'faster the shorter the steps; the rate of angular momentum that this costs is in no '
-        'equation of the method. That the gap in x or y be less than the way to the edge is a '
-        'rule that tells of {right_converging} of {settings} walks with CCG whether they are '
-        'finished; of those with the constant vector, whose CoG is not where it should be, of '
-        '{right_constant}.',
+        '{constant_slowest_x}. CCG puts the CoG right by moving the pelvis against the swinging '
+        'leg, the faster the shorter the steps; the rate of angular momentum that this costs is '
+        'in no equation of the method. Whether the gap is less than the way to the edge, in x and '
+        'y, tells of {right_converging} of {settings} walks with CCG whether they are finished; '
+        'of those with the constant vector, whose CoG is not where it should be, of '
+        '{right_constant}. The dynamics filter corrects the wanted CoG until at most '
+        '{filtered_largest} of the gap are left at any step time.',
+        why='',
         data=Table(
             ('method', 'step time [s]', 'largest gap in x [mm]', 'largest gap in y [mm]'),
             [[LABELS[method], time, *gap] for (method, time), gap in gaps.items()],
