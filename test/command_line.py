@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -41,7 +42,9 @@ def izmp(*arguments):
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         mock.patch.dict(os.environ, COLUMNS='240'),
+        warnings.catch_warnings(),
     ):
+        warnings.simplefilter('error', RuntimeWarning)  # a user would see it on the terminal
         try:
             status = main([str(argument) for argument in arguments])
         except SystemExit as stop:

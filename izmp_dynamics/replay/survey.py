@@ -25,6 +25,9 @@ SURVEY_SECONDS = 10.0
 BEYOND_LIMIT = 0.2
 """A joint that is so far beyond its limits, in the median, is remarked on [rad] or [m]."""
 
+LARGEST_NUMBER = 1e4
+"""Angular velocity that is no number of a gyroscope in any unit, neither rad/s nor °/s."""
+
 _TOLD = 5
 """Names that are listed in a sentence; more are counted."""
 
@@ -212,11 +215,12 @@ class Survey:
                 imus, 'stamps', 'angular_velocity', 'linear_acceleration', 'orientations'
             )
         )
-        credible = ~too_large(force, LARGEST_ACCELERATION)
+        credible = ~too_large(force, LARGEST_ACCELERATION) & ~too_large(omega, LARGEST_NUMBER)
         if not credible.any():
             raise ReplayError(
-                f'imu: the accelerometer reads {np.abs(force).max():.3g} m/s² and never less than '
-                f'{LARGEST_ACCELERATION:g}, which no such sensor can; check its driver.'
+                f'imu: every message has an acceleration of more than {LARGEST_ACCELERATION:g} '
+                f'm/s² or an angular velocity of more than {LARGEST_NUMBER:g} rad/s, which no '
+                'such sensor can read; check its driver.'
             )
         robot = self.topics.robot
         verdict = check_imu(

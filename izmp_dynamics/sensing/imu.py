@@ -33,7 +33,8 @@ def rotations(quaternions_xyzw: Array) -> tuple[Array, Mask]:
         `NORM_TOLERANCE` or a number is not finite.
     """
     quaternions = np.asarray(quaternions_xyzw, dtype=np.float64)
-    norms = np.sqrt(np.sum(quaternions * quaternions, axis=1))
+    with np.errstate(over='ignore', invalid='ignore'):  # what overflows is no rotation either
+        norms = np.sqrt(np.sum(quaternions * quaternions, axis=1))
     good = np.abs(norms - 1.0) <= NORM_TOLERANCE
     matrices = np.full((len(quaternions), 3, 3), np.nan)
     if good.any():
