@@ -1,4 +1,4 @@
-"""A recording through the live graph: `ros2 launch izmp_dynamics replay.launch.py bag:=A robot:=B`.
+"""A recording through the live graph: `ros2 launch izmp_dynamics replay.launch.py bag:=… …`.
 
 The bag is played by `ros2 bag play` with --clock, so the nodes live in its time.
 """

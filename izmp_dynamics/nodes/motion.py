@@ -39,12 +39,12 @@ class Motion(Node):  # type: ignore[misc]
         plan = plan_gait(self, load_robot_file(path), step)
         trajectory = self.create_publisher(JointTrajectory, 'joint_trajectory', LATCHED)
         trajectory.publish(_trajectory(plan))
-        self._publishers = [trajectory]
+        self._outputs = [trajectory]
         for name, points in (('planned_zmp', plan.zmp), ('planned_com', plan.com)):
             if points is not None:
                 publisher = self.create_publisher(Path, name, LATCHED)
                 publisher.publish(_path(plan, points))
-                self._publishers.append(publisher)
+                self._outputs.append(publisher)
         self.get_logger().info(f"Planned '{plan.name}': {plan.duration:.2f} s.")
 
     def _parameter(self, name: str, default: Any, description: str) -> Any:
