@@ -427,6 +427,11 @@ def one_dead_accelerometer(draft, robot):
     draft[ARRAY[0]]['linear_acceleration'][:] = 0.0
 
 
+@refused(r'accelerometers\[2\]: every message has an acceleration of more than 2000 .* take it out')
+def one_accelerometer_of_huge_numbers(draft, robot):
+    draft[ARRAY[2]]['linear_acceleration'][:] = 1e300
+
+
 @noted(r"'/accelerometers/accelerometer_1' reads .*Is accelerometers\[0\]\.frame the link")
 def one_accelerometer_turned_over(draft, robot):
     draft[ARRAY[0]]['linear_acceleration'] *= -1.0

@@ -247,6 +247,13 @@ class Survey:
         findings = []
         for k, mount in enumerate(self.rig.accelerometers):
             (readings,) = _joined(read[f'accelerometers[{k}]'], 'linear_acceleration')
+            readings = readings[~too_large(readings, LARGEST_ACCELERATION)]
+            if not len(readings):
+                raise ReplayError(
+                    f'accelerometers[{k}]: every message has an acceleration of more than '
+                    f'{LARGEST_ACCELERATION:g} m/s², which no such sensor can read; check its '
+                    'driver, or take it out of the robot file.'
+                )
             axes = list(mount.axes)
             remark = check_accelerometer(
                 self.topics.uses[f'accelerometers[{k}]'].topic,
