@@ -2,6 +2,7 @@
 
 import copy
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,16 @@ settings.register_profile('izmp_dynamics', deadline=None, derandomize=bool(os.en
 settings.load_profile('izmp_dynamics')
 
 REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope='session', autouse=True)
+def _interrupts():
+    """Let Ctrl-C act as on a terminal, in the tests' own processes too.
+
+    A shell starts what runs in the background with SIGINT ignored, and children inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope='session')
