@@ -173,7 +173,7 @@ def test_interrupted_it_goes_on_where_it_stopped(tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     if process.returncode != 0:  # it may have been faster than the signal
-        assert process.returncode == 130
+        assert process.returncode == 130, said
         assert said.endswith('izmp: interrupted; nothing was left half-written.\n'), said
         assert 'Traceback' not in said
     kept = {path: path.stat().st_mtime_ns for path in runs.glob('*.npz')}
