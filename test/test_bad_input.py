@@ -427,7 +427,9 @@ def one_dead_accelerometer(draft, robot):
     draft[ARRAY[0]]['linear_acceleration'][:] = 0.0
 
 
-@refused(r'accelerometers\[2\]: every message has an acceleration of more than 2000 .* take it out')
+@refused(
+    r'accelerometers\[2\]: every message has an acceleration of more than 2000 .* take it out'
+)
 def one_accelerometer_of_huge_numbers(draft, robot):
     draft[ARRAY[2]]['linear_acceleration'][:] = 1e300
 
