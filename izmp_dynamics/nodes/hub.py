@@ -2,14 +2,15 @@
 
 rclpy sends every message through DDS, also to a subscriber in the same process, which costs a
 serialization and a turn of the executor per hop. Nodes that share a hub hand such messages over
-by a call, in the order in which they were published; a sensor topic that several of them listen
-to is received once, by a node that has nothing else to do. Publications still go out over DDS for
-whoever else listens.
+by a call; a sensor topic that several of them listen to is received once, by a node that has
+nothing else to do. What leads to the IZMP of MR-AD comes first; the rest of an instant's work
+follows, and the publication over DDS of what is only handed on here.
 """
 
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -37,11 +38,12 @@ class Hub:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.lock = threading.RLock()
-        self._callbacks: defaultdict[str, list[Callback]] = defaultdict(list)
+        self._callbacks: defaultdict[str, list[tuple[Callback, bool]]] = defaultdict(list)
         self._published: set[str] = set()
         self._waiting: list[tuple[str, Any, QoSProfile, bool]] = []
-        self._queue: deque[tuple[str, Any]] = deque()
-        self._delivering = False
+        self._urgent: deque[Callable[[], None]] = deque()
+        self._later: deque[Callable[[], None]] = deque()
+        self._working = False
         self._connected = False
 
     def publishes(self, topic: str) -> None:
@@ -49,11 +51,18 @@ class Hub:
         self._published.add(topic)
 
     def listens(
-        self, topic: str, msgtype: Any, callback: Callback, qos: QoSProfile, sensor: bool
+        self,
+        topic: str,
+        msgtype: Any,
+        callback: Callback,
+        qos: QoSProfile,
+        *,
+        sensor: bool,
+        urgent: bool,
     ) -> None:
         """Note that a node here wants a topic (its full name)."""
         first = topic not in self._callbacks
-        self._callbacks[topic].append(callback)
+        self._callbacks[topic].append((callback, urgent))
         if first:
             self._waiting.append((topic, msgtype, qos, sensor))
         if self._connected:
@@ -67,22 +76,30 @@ class Hub:
                 subscribe(self.node, topic, msgtype, self._receiver(topic), qos, sensor)
         self._waiting.clear()
 
-    def deliver(self, topic: str, message: Any) -> None:
-        """Hand a message to the listeners here; what they publish is handed over after it."""
+    def publish(self, topic: str, message: Any, over_dds: Callback) -> None:
+        """Hand a message to the listeners here, and to DDS."""
         if topic not in self._callbacks:
+            over_dds(message)
             return
         with self.lock:
-            self._queue.append((topic, message))
-            if self._delivering:
-                return
-            self._delivering = True
-            try:
-                while self._queue:
-                    name, waiting = self._queue.popleft()
-                    for callback in self._callbacks[name]:
-                        callback(waiting)
-            finally:
-                self._delivering = False
+            self._later.append(partial(over_dds, message))
+            self.deliver(topic, message)
+
+    def deliver(self, topic: str, message: Any) -> None:
+        """Hand a message to the listeners here; what they publish is handed over after it."""
+        with self.lock:
+            for callback, urgent in self._callbacks[topic]:
+                (self._urgent if urgent else self._later).append(partial(callback, message))
+            if not self._working:
+                self._work()
+
+    def _work(self) -> None:
+        self._working = True
+        try:
+            while self._urgent or self._later:
+                (self._urgent or self._later).popleft()()
+        finally:
+            self._working = False
 
     def _receiver(self, topic: str) -> Callback:
         return lambda message: self.deliver(topic, message)

@@ -30,6 +30,8 @@ PATIENCE = 5.0
 class IrMd(StageNode):
     """Differences the momentum in the world; needs odometry at every instant of the joints."""
 
+    urgent = False
+
     def __init__(self, **options: Any) -> None:
         self._pending: deque[tuple[int, Any, float]] = deque()
         self._odometry: dict[int, WorldInstant] = {}

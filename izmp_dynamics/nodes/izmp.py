@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.live.feet import LiveFeet, Placed
 from izmp_dynamics.live.ground import Ground
 from izmp_dynamics.live.warm_up import warm_up_feet
@@ -51,6 +52,11 @@ class Izmp(StageNode):
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage anew, as soon as the frames of the sensors are known."""
+        if robot.ground.source == 'feet_imus':
+            raise RobotFileError(
+                'ground.source is feet_imus, which is evaluated in recordings only; for the node '
+                'izmp choose sole, gravity or frame, e.g. -p ground.source:=sole.'
+            )
         self._sensors = {foot.name: foot.wrench for foot in robot.feet if foot.wrench}
         topics = [wrench.topic for wrench in self._sensors.values()]
         self._frames = SensorRig(robot, self.model, topics)
@@ -111,7 +117,7 @@ class Izmp(StageNode):
             self.robot.imu.topic, Imu, self._take_imu, "start the IMU's driver.", sensor=True
         )
         if self.robot.position is not None:
-            PositionInput(self, self.robot.position.topic, self._take_position)
+            PositionInput(self, self.robot.position.topic, self._take_position, self._positioned)
 
     def _take(self, topic: str, stamp: int, message: Any) -> None:
         if topic == 'joint_kinematics' and not message.points:
@@ -145,6 +151,10 @@ class Izmp(StageNode):
         orientation = imu_orientation(message)
         if orientation is not None and self._stage is not None:
             self._put(self._stage.add_orientation(stamp, orientation))
+
+    def _positioned(self, link: str) -> None:
+        if self._frames.see_positioned(link):
+            self._make_stage()
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
         if orientation is not None and self._stage is not None:

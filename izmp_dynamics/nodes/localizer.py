@@ -28,6 +28,8 @@ from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
 class Localizer(StageNode):
     """Pose and velocity of the root in the world, at the instants of the joints."""
 
+    urgent = False
+
     def __init__(self, **options: Any) -> None:
         super().__init__('localizer', ('gravity', 'ir_md', 'low_pass', 'pairing'), **options)
         self._publish_odometry = self.speak('odom', Odometry)
@@ -50,7 +52,7 @@ class Localizer(StageNode):
             self._take_instant,
             'start the node acd; it tells the instants.',
         )
-        PositionInput(self, self.robot.position.topic, self._take_position)
+        PositionInput(self, self.robot.position.topic, self._take_position, self._positioned)
         for name, index in (('imu', 0), ('position', 1), ('orientation', 2)):
             self.health.counters.append((name, partial(self._counts, index)))
 
@@ -89,6 +91,10 @@ class Localizer(StageNode):
         if self._stage is not None:
             usable = orientation if self._watch.oriented else None
             self._put(self._stage.add_imu(stamp, values, usable))
+
+    def _positioned(self, link: str) -> None:
+        if self._frames.see_positioned(link):
+            self._make_stage()
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
         if self._stage is not None:

@@ -28,6 +28,7 @@ class PositionInput:
         node: listens.
         topic: as in the robot file.
         callback: is given stamp [ns], position (3,) [m] and orientation (4,) or None.
+        positioned: is told whose pose Odometry is, a link.
     """
 
     def __init__(
@@ -35,10 +36,12 @@ class PositionInput:
         node: StageNode,
         topic: str,
         callback: Callable[[int, Array, Array | None], None],
+        positioned: Callable[[str], None],
     ) -> None:
         self.node = node
         self.topic = topic
         self.callback = callback
+        self.positioned = positioned
         self._name = node.resolve_topic_name(topic)
         self._timer = node.create_timer(LOOK_EVERY, self._look, clock=node.steady)
         self._look()
@@ -66,5 +69,7 @@ class PositionInput:
         )
 
     def _take(self, stamp: int, message: Any) -> None:
+        if hasattr(message, 'child_frame_id'):
+            self.positioned(message.child_frame_id.lstrip('/'))
         position, orientation = position_values(message)
         self.callback(stamp, position, orientation)

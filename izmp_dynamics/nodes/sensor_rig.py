@@ -37,6 +37,19 @@ class SensorRig:
             self._frames[topic] = message.header.frame_id
             self.unknown.discard(topic)
 
+    def see_positioned(self, link: str) -> bool:
+        """Learn from Odometry whose pose it is; return whether that is news.
+
+        Args:
+            link: its child_frame_id.
+        """
+        position = self.robot.position
+        if position is None or position.frame is not None or link not in self.model.frame_names:
+            return False
+        news = self._frames.get(position.topic, self.model.root) != link
+        self._frames[position.topic] = link
+        return news
+
     def make(self) -> Rig | None:
         """Make the rig; None while a frame is unknown.
 

@@ -48,7 +48,10 @@ class StageNode(Node):  # type: ignore[misc]
         robot: robot file with the parameters' values.
         model: the robot's model.
         health: for the diagnostics.
+        urgent: whether it is on the way to the IZMP of MR-AD, which comes first in a process.
     """
+
+    urgent = True
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class StageNode(Node):  # type: ignore[misc]
         if self._hub is None:
             subscribe(self, topic, msgtype, receive, qos, sensor)
         else:
-            self._hub.listens(name, msgtype, receive, qos, sensor)
+            self._hub.listens(name, msgtype, receive, qos, sensor=sensor, urgent=self.urgent)
         return entry
 
     def speak(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Callable[[Any], None]:
@@ -147,8 +150,9 @@ class StageNode(Node):  # type: ignore[misc]
 
     def _publish(self, publisher: Any, message: Any) -> None:
         if self._hub is not None:
-            self._hub.deliver(publisher.topic_name, message)
-        publisher.publish(message)
+            self._hub.publish(publisher.topic_name, message, publisher.publish)
+        else:
+            publisher.publish(message)
         latency = None
         if hasattr(message, 'header'):
             latency = (self.get_clock().now().nanoseconds - stamp_of(message)) * 1e-9

@@ -1,0 +1,245 @@
+"""Latency, CPU and memory of the node graph over real DDS.
+
+    python benchmarks/bench_graph.py [--seconds 30] [--sensors 125]
+
+A robot that stands is published with the stamps of now: joints at 500 Hz, the other sensors at
+the rate of the bus. The latency of an instant is the time from the stamp of the last sample that
+it needs (the joints' differentiation looks a few samples ahead, the sensors' gates one) to the
+arrival of its IZMP here. Beside it: a bare chain of relays with as many hops, an Imu message at
+the rate of the bus through processes that do nothing but publish what they receive.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+os.environ.setdefault('ROS_DOMAIN_ID', '97')
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+JOINT_RATE = 500.0
+AHEAD = 4
+"""Joint samples that an instant of `central` waits for: one for the quotient, two for the outlier
+gate, one for the gate of stamps."""
+
+HOPS = 4
+"""acd, angular_acceleration, mr_ad, izmp: what an instant goes through to its IZMP."""
+
+
+def relay(source, target):
+    """Publish what is received."""
+    import rclpy
+    from sensor_msgs.msg import Imu
+
+    from izmp_dynamics.nodes.qos import RESULT
+
+    rclpy.init()
+    node = rclpy.create_node(f'relay_{target}')
+    publisher = node.create_publisher(Imu, target, RESULT)
+    node.create_subscription(Imu, source, publisher.publish, RESULT)
+    rclpy.spin(node)
+
+
+def percentiles(latencies):
+    """Median, 99th percentile and largest in words."""
+    import numpy as np
+
+    ms = 1e3 * np.array(latencies)
+    return np.median(ms), np.percentile(ms, 99), ms.max()
+
+
+def say(name, latencies):
+    """Print a line of the result; return its median and 99th percentile [ms]."""
+    median, p99, largest = percentiles(latencies)
+    print(
+        f'{name:<22} median {median:6.2f} ms   p99 {p99:6.2f} ms   largest {largest:6.1f} ms   '
+        f'({len(latencies)} instants)'
+    )
+    return median, p99
+
+
+def measure_relays(seconds, rate):
+    """Send an Imu through the chain of relays."""
+    import subprocess
+
+    import rclpy
+    from sensor_msgs.msg import Imu
+
+    from izmp_dynamics.nodes.messages import header, stamp_of
+    from izmp_dynamics.nodes.qos import RESULT
+
+    chain = [
+        subprocess.Popen([sys.executable, __file__, '--relay', f'hop{k}', f'hop{k + 1}'])
+        for k in range(HOPS)
+    ]
+    node = rclpy.create_node('relay_probe')
+    latencies = []
+    node.create_subscription(
+        Imu,
+        f'hop{HOPS}',
+        lambda m: latencies.append((time.time_ns() - stamp_of(m)) * 1e-9),
+        RESULT,
+    )
+    publisher = node.create_publisher(Imu, 'hop0', RESULT)
+    stop = threading.Event()
+    executor = spin(node)
+    while not publisher.get_subscription_count() or not node.count_publishers(f'hop{HOPS}'):
+        time.sleep(0.05)
+    time.sleep(1.0)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        publisher.publish(Imu(header=header(time.time_ns(), 'imu_link')))
+        stop.wait(1.0 / rate)
+    for process in chain:
+        process.kill()
+        process.wait()
+    executor.shutdown()
+    node.destroy_node()
+    return latencies
+
+
+def spin(node):
+    """Spin a node in a thread."""
+    from rclpy.executors import SingleThreadedExecutor
+
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    threading.Thread(target=executor.spin, daemon=True).start()
+    return executor
+
+
+class Publisher:
+    """A process of its own publishes; see `--publish`."""
+
+    def __init__(self, sensor_rate):
+        import subprocess
+
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, '--publish', '--sensors', str(sensor_rate)]
+        )
+
+    def stop(self):
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+
+
+def publish(sensor_rate):
+    """Publish a standing robot with the stamps of now, on time."""
+    import rclpy
+
+    from izmp_dynamics.model.robot_file import load_robot_file
+    from test.node_processes import ROBOT, StandingRobot
+
+    rclpy.init()
+    node = rclpy.create_node('robot')
+    robot = StandingRobot(node, load_robot_file(ROBOT))
+    divisor = round(JOINT_RATE / sensor_rate)
+    step = round(1e9 / JOINT_RATE)
+    due, count = time.time_ns(), 0
+    while True:
+        due += step
+        time.sleep(max(0.0, (due - time.time_ns()) * 1e-9))
+        if count % divisor == 0:
+            robot.sample(due)
+        else:
+            robot.publish_joints(due)
+        count += 1
+
+
+def usage(processes):
+    """CPU time [s] and resident memory [MB] of processes by name."""
+    ticks = os.sysconf('SC_CLK_TCK')
+    found = {}
+    for name, process in processes.running.items():
+        fields = Path(f'/proc/{process.pid}/stat').read_text().rsplit(')', 1)[1].split()
+        pages = int(Path(f'/proc/{process.pid}/statm').read_text().split()[1])
+        cpu = (int(fields[11]) + int(fields[12])) / ticks
+        found[name] = (cpu, pages * os.sysconf('SC_PAGE_SIZE') / 2**20)
+    return found
+
+
+def measure_graph(names, seconds, sensor_rate):
+    """Run the graph in processes of these names; return latencies and what it used."""
+    import rclpy
+    from geometry_msgs.msg import PointStamped
+
+    from izmp_dynamics.nodes.messages import stamp_of
+    from izmp_dynamics.nodes.qos import RESULT
+    from test.node_processes import Processes, wait_until
+
+    latencies = []
+    wait_for = AHEAD / JOINT_RATE
+    node = rclpy.create_node('bench_probe')
+
+    def take(message):
+        latencies.append((time.time_ns() - stamp_of(message)) * 1e-9 - wait_for)
+
+    node.create_subscription(PointStamped, '/mr_ad/izmp', take, RESULT)
+    executor = spin(node)
+    domain = int(os.environ['ROS_DOMAIN_ID'])
+    with tempfile.TemporaryDirectory() as folder, Processes(domain, Path(folder)) as processes:
+        for name in names:
+            processes.start(name)
+        publisher = Publisher(sensor_rate)
+        wait_until(lambda: len(latencies) > 200, 60)
+        before, begin = usage(processes), time.monotonic()
+        del latencies[:]
+        time.sleep(seconds)
+        measured, elapsed = list(latencies), time.monotonic() - begin
+        after = usage(processes)
+        publisher.stop()
+    executor.shutdown()
+    node.destroy_node()
+    return measured, {
+        name: ((after[name][0] - before[name][0]) / elapsed, before[name][1], after[name][1])
+        for name in after
+    }
+
+
+def main():
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--seconds', type=float, default=30.0)
+    parser.add_argument('--sensors', type=float, default=125.0, help='rate of the sensors [Hz]')
+    parser.add_argument('--relay', nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument('--publish', action='store_true', help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    try:
+        import rclpy
+    except ImportError:
+        print("bench_graph: rclpy is missing; pip install 'izmp_dynamics[ros]'")
+        return
+    if options.relay:
+        relay(*options.relay)
+    elif options.publish:
+        publish(options.sensors)
+    else:
+        rclpy.init()
+        run(options)
+
+
+def run(options):
+    """Measure relays, the composed and the separate graph."""
+    from test.node_processes import GRAPH
+
+    load = os.getloadavg()[0]
+    print(f'{os.cpu_count()} cores, load {load:.1f} before; joints at {JOINT_RATE:.0f} Hz, '
+          f'other sensors at {options.sensors:.0f} Hz, bus at 125 Hz')  # fmt: skip
+    bare, bare99 = say(f'{HOPS} bare relays', measure_relays(options.seconds, 125.0))
+    for title, names in (('composed', ('composed',)), ('separate processes', GRAPH)):
+        latencies, used = measure_graph(names, options.seconds, options.sensors)
+        median, p99 = say(title, latencies)
+        print(f'{"":<22} {median / bare:.1f} × and {p99 / bare99:.1f} × the bare relays')
+        for name, (cpu, before, after) in used.items():
+            print(
+                f'{"":<22} {name:<22} {cpu:5.1%} of a core, {after:.0f} MB ({after - before:+.1f})'
+            )
+
+
+if __name__ == '__main__':
+    main()
