@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, cross
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ContactWrench:
         """
         force = np.einsum('...ij,...j->...i', R, self.force)
         moment = np.einsum('...ij,...j->...i', R, self.moment)
-        return ContactWrench(force, moment + np.cross(p, force))
+        return ContactWrench(force, moment + cross(p, force))
 
     def momentum_rate(self, mass: float, gravity: Array, com: Array) -> 'ContactWrench':
         """Add gravity: the rates of change of momentum Ṗ [N] and angular momentum [N·m].
@@ -56,4 +56,4 @@ class ContactWrench:
             com: (…, 3) centre of mass in the frame [m].
         """
         weight = mass * gravity
-        return ContactWrench(self.force + weight, self.moment + np.cross(com, weight))
+        return ContactWrench(self.force + weight, self.moment + cross(com, weight))

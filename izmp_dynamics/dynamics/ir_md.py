@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.conventions import Array, Stamps, cross
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_model import RobotModel
@@ -82,7 +82,7 @@ class IrMd:
         linear = in_world[:, 0]
         return Momentum(
             linear,
-            in_world[:, 1] + np.cross(p_root_in_world, linear),
+            in_world[:, 1] + cross(p_root_in_world, linear),
             in_world[:, 2] / self.model.total_mass + p_root_in_world,
         )
 
@@ -104,7 +104,7 @@ class IrMd:
         else:
             rates, _ = backward_quotient(stamps, both, max_gap)
         weight = self.model.total_mass * self.gravity
-        return ContactWrench(rates[:, :3] - weight, rates[:, 3:] - np.cross(momentum.com, weight))
+        return ContactWrench(rates[:, :3] - weight, rates[:, 3:] - cross(momentum.com, weight))
 
     def update(
         self, stamp: int, momentum: Momentum | None, max_gap: float

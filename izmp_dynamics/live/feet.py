@@ -7,7 +7,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.live.ground import Ground, LiveGround
 from izmp_dynamics.live.root import live_low_pass
-from izmp_dynamics.live.sample_queue import SampleQueue, State
+from izmp_dynamics.live.sample_queue import PATIENCE, SampleQueue, State
 from izmp_dynamics.live.world import LiveOrientation
 from izmp_dynamics.replay.credible import LARGEST_LOAD
 from izmp_dynamics.replay.rig import Rig
@@ -23,25 +23,28 @@ class LiveFeet:
 
     Args:
         rig: the robot made ready.
+        patience: lag and silence beyond which instants do not wait for a sensor [s].
 
     Attributes:
         queues: foot → samples of its sensor.
         needs_orientation: whether `add_orientation` is to be fed.
     """
 
-    def __init__(self, rig: Rig) -> None:
+    def __init__(self, rig: Rig, patience: float = PATIENCE) -> None:
         self.rig = rig
         self.ground = LiveGround(rig)
         self.needs_orientation = self.ground.needs_orientation
         largest = LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity
         self.queues = {
-            foot.name: SampleQueue(rig.robot.pairing.max_gap, largest, live_low_pass(rig))
+            foot.name: SampleQueue(
+                rig.robot.pairing.max_gap, largest, live_low_pass(rig), patience
+            )
             for foot in rig.feet
             if foot.sensor is not None
         }
-        self._from_imu = LiveOrientation(rig, rig.imu.R)
+        self._from_imu = LiveOrientation(rig, rig.imu.R, patience)
         mount = rig.position or rig.imu
-        self._from_pose = LiveOrientation(rig, mount.R)
+        self._from_pose = LiveOrientation(rig, mount.R, patience)
         self.reset()
 
     def reset(self) -> None:

@@ -5,7 +5,7 @@ from collections import Counter, deque
 import numpy as np
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.live.sample_queue import Answer, SampleQueue, State
+from izmp_dynamics.live.sample_queue import PATIENCE, Answer, SampleQueue, State
 from izmp_dynamics.live.stage_output import StageOutput
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.credible import LARGEST_ACCELERATION, LARGEST_RATE
@@ -21,22 +21,25 @@ class LiveRoot:
 
     Args:
         rig: the robot made ready.
+        patience: lag and silence beyond which instants do not wait for a sensor [s].
 
     Attributes:
         method: 'accelerometers' or 'gyro'.
         warnings: what is bad about the sensors' layout.
     """
 
-    def __init__(self, rig: Rig) -> None:
+    def __init__(self, rig: Rig, patience: float = PATIENCE) -> None:
         self.rig = rig
+        self._patience = patience
         stage = RootStage(rig, Conditioning(rig.robot, {'imu': 0.01}))
         self.method = stage.method
         self.warnings = stage.warnings
         low_pass = live_low_pass(rig)
         max_gap = rig.robot.pairing.max_gap
-        self.imu = SampleQueue(max_gap, IMU_LARGEST, low_pass)
+        self.imu = SampleQueue(max_gap, IMU_LARGEST, low_pass, patience)
         self.accelerometers = tuple(
-            SampleQueue(max_gap, LARGEST_ACCELERATION, low_pass) for _ in rig.accelerometers
+            SampleQueue(max_gap, LARGEST_ACCELERATION, low_pass, patience)
+            for _ in rig.accelerometers
         )
         if self.method == 'accelerometers':
             self._array = stage.array
@@ -50,7 +53,7 @@ class LiveRoot:
         self._pending: deque[int] = deque()
         self._stage: RootStage | None = None
         self._backlog: list[tuple[int, Array]] = []
-        self._gyro_output = StageOutput(self.rig.robot.pairing.max_gap)
+        self._gyro_output = StageOutput(self.rig.robot.pairing.max_gap, self._patience)
 
     @property
     def queues(self) -> tuple[SampleQueue, ...]:
@@ -124,7 +127,7 @@ class LiveRoot:
             self._stage = RootStage(
                 self.rig, Conditioning(self.rig.robot, {'imu': self.imu.period})
             )
-            self._gyro_output = StageOutput(self._stage.gyro.max_gap)
+            self._gyro_output = StageOutput(self._stage.gyro.max_gap, self._patience)
         R = self.rig.imu.R
         for earlier, sample in self._backlog:
             self._put(self._stage.gyro.update(earlier, R @ sample[:3], R @ sample[3:]))

@@ -20,7 +20,7 @@ from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
 if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
     from izmp_dynamics.sensing.low_pass import CausalLowPass
 
-HORIZON = 5.0
+HORIZON = 10.0
 """Samples older than this against the newest one are forgotten [s]."""
 
 CAPACITY = 8192
@@ -52,9 +52,14 @@ WAIT, MISSING = Answer(State.WAIT), Answer(State.MISSING)
 
 
 class Patience:
-    """Judges whether it is worth waiting for a stream."""
+    """Judges whether it is worth waiting for a stream.
 
-    def __init__(self) -> None:
+    Args:
+        limit: lag and silence beyond which it is not [s].
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
         self.reset()
 
     def reset(self) -> None:
@@ -77,7 +82,7 @@ class Patience:
         """
         self._first_instant = self._first_instant or instant
         lag = (newest_instant - max(newest, self._first_instant)) / NANOSECONDS
-        patience = max(PATIENCE, 4.0 * period)
+        patience = max(self.limit, 4.0 * period)
         if lag <= patience:
             return False
         return lag > max(HORIZON, patience) or time.monotonic() - self._heard > patience
@@ -91,6 +96,7 @@ class SampleQueue:
             periods of the sensor if that is longer.
         largest: size that no such sensor can read, one number or one per column.
         low_pass: cut-off [Hz] and order of a causal filter; None: unfiltered.
+        patience: lag and silence beyond which instants do not wait [s].
 
     Attributes:
         counts: samples and instants that could not be used, by reason.
@@ -103,11 +109,13 @@ class SampleQueue:
         max_gap: float,
         largest: Array | float = np.inf,
         low_pass: tuple[float, int] | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._max_gap = max_gap
         self._largest = largest
         self._low_pass = low_pass
+        self._patience = Patience(patience)
         self.reset()
 
     def reset(self) -> None:
@@ -120,7 +128,7 @@ class SampleQueue:
         self._stamps: list[int] = []
         self._values: list[Array] = []
         self._steps: list[int] = []
-        self._patience = Patience()
+        self._patience.reset()
 
     def push(self, stamp: int, values: Array) -> tuple[int, Array] | None:
         """Take a sample.

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.live.sample_queue import MISSING, WAIT, Answer, Patience, State
+from izmp_dynamics.live.sample_queue import MISSING, PATIENCE, WAIT, Answer, Patience, State
 from izmp_dynamics.sensing.stamps import nanoseconds
 
 KEPT = 1024
@@ -16,21 +16,23 @@ class StageOutput:
 
     Args:
         max_gap: longest time between two values that is interpolated across [s].
+        patience: lag and silence beyond which instants do not wait [s].
 
     Attributes:
         counts: instants without a value.
     """
 
-    def __init__(self, max_gap: float) -> None:
+    def __init__(self, max_gap: float, patience: float = PATIENCE) -> None:
         self.counts: Counter[str] = Counter()
         self._reach = nanoseconds(max_gap)
+        self._patience = Patience(patience)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
         self._stamps: list[int] = []
         self._values: list[Array] = []
-        self._patience = Patience()
+        self._patience.reset()
 
     def push(self, stamp: int, values: Array) -> None:
         """Take the values (m,) of a new instant [ns]."""

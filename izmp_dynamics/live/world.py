@@ -7,7 +7,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.live.root import IMU_LARGEST, live_low_pass
-from izmp_dynamics.live.sample_queue import SampleQueue, State
+from izmp_dynamics.live.sample_queue import PATIENCE, SampleQueue, State
 from izmp_dynamics.live.stage_output import StageOutput
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.credible import LARGEST_POSITION
@@ -41,10 +41,12 @@ class LiveOrientation:
     Args:
         rig: the robot made ready.
         root_R_sensor: (3, 3) how the sensor is mounted.
+        patience: lag and silence beyond which instants do not wait for a sensor [s].
     """
 
-    def __init__(self, rig: Rig, root_R_sensor: Array) -> None:
-        self.queue = SampleQueue(rig.robot.pairing.max_gap, low_pass=live_low_pass(rig))
+    def __init__(self, rig: Rig, root_R_sensor: Array, patience: float = PATIENCE) -> None:
+        max_gap, low_pass = rig.robot.pairing.max_gap, live_low_pass(rig)
+        self.queue = SampleQueue(max_gap, low_pass=low_pass, patience=patience)
         self._sensor_R_root = root_R_sensor.T
         self._last: Array | None = None
 
@@ -76,6 +78,7 @@ class LiveWorld:
 
     Args:
         rig: the robot made ready; it has a position.
+        patience: lag and silence beyond which instants do not wait for a sensor [s].
 
     Attributes:
         imu: samples of the IMU, for ω.
@@ -84,15 +87,17 @@ class LiveWorld:
             that of the IMU.
     """
 
-    def __init__(self, rig: Rig) -> None:
+    def __init__(self, rig: Rig, patience: float = PATIENCE) -> None:
         assert rig.position is not None  # the node does not exist without
         self.rig = rig
         self.mount = rig.position
+        self._patience = patience
+        max_gap = rig.robot.pairing.max_gap
         low_pass = live_low_pass(rig)
-        self.imu = SampleQueue(rig.robot.pairing.max_gap, IMU_LARGEST, low_pass)
-        self.position = SampleQueue(rig.robot.pairing.max_gap, LARGEST_POSITION, low_pass)
+        self.imu = SampleQueue(max_gap, IMU_LARGEST, low_pass, patience)
+        self.position = SampleQueue(max_gap, LARGEST_POSITION, low_pass, patience)
         self.from_pose = False
-        self.orientation = LiveOrientation(rig, rig.imu.R)
+        self.orientation = LiveOrientation(rig, rig.imu.R, patience)
         self.reset()
 
     def reset(self) -> None:
@@ -103,7 +108,7 @@ class LiveWorld:
         self._pending: deque[int] = deque()
         self._fixes: deque[tuple[int, Array]] = deque()
         self._localizer: Localizer | None = None
-        self._located = StageOutput(self.rig.robot.pairing.max_gap)
+        self._located = StageOutput(self.rig.robot.pairing.max_gap, self._patience)
 
     @property
     def queues(self) -> tuple[SampleQueue, ...]:
@@ -129,7 +134,7 @@ class LiveWorld:
         if quaternion is not None:
             if not self.from_pose:
                 self.from_pose = True
-                self.orientation = LiveOrientation(self.rig, self.mount.R)
+                self.orientation = LiveOrientation(self.rig, self.mount.R, self._patience)
             self.orientation.add(stamp, quaternion)
         admitted = self.position.push(stamp, position)
         if admitted is not None:
@@ -161,7 +166,7 @@ class LiveWorld:
             if self._localizer is None:
                 conditioning = Conditioning(self.rig.robot, {'position': period})
                 self._localizer = WorldStage(self.rig, conditioning).localizer
-                self._located = StageOutput(conditioning.reach('position'))
+                self._located = StageOutput(conditioning.reach('position'), self._patience)
             if self._localizer is not None:
                 self._put(self._localizer.update(stamp, position, R))
 

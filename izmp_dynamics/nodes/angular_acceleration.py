@@ -85,7 +85,7 @@ class AngularAcceleration(StageNode):
         rig = self._frames.make()
         if rig is None:
             return
-        self._stage = warm_up_root(LiveRoot(rig))
+        self._stage = warm_up_root(LiveRoot(rig, self.patience))
         self.health.values['method'] = self._stage.method
         for k, warning in enumerate(self._stage.warnings):
             self.health.values[f'layout {k + 1}'] = warning

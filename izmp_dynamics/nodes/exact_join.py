@@ -6,10 +6,10 @@ from typing import Any
 
 from izmp_dynamics.sensing.stamps import nanoseconds
 
-PATIENCE = 3.0
+PATIENCE = 8.0
 """An instant that is so much older than the newest one is given up [s]."""
 
-CAPACITY = 1000
+CAPACITY = 4000
 """Instants that may be open."""
 
 

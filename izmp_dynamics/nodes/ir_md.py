@@ -23,7 +23,7 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import WORLD
 
-PATIENCE = 5.0
+PATIENCE = 8.0
 """Joints wait no longer than this for their odometry [s]."""
 
 

@@ -32,7 +32,7 @@ from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 
-_KEPT = 1000
+_KEPT = 1500
 """Instants that are kept for wrenches that come late."""
 
 
@@ -78,7 +78,7 @@ class Izmp(StageNode):
 
     def _make_stage(self) -> None:
         rig = self._frames.make()
-        self._stage = None if rig is None else warm_up_feet(LiveFeet(rig))
+        self._stage = None if rig is None else warm_up_feet(LiveFeet(rig, self.patience))
 
     def _listen_to_nodes(self) -> None:
         for topic, msgtype, who in (

@@ -76,7 +76,7 @@ class Localizer(StageNode):
     def _make_stage(self) -> None:
         rig = self._frames.make()
         if rig is not None and rig.position is not None:
-            self._stage = warm_up_world(LiveWorld(rig))
+            self._stage = warm_up_world(LiveWorld(rig, self.patience))
 
     def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
         if message.points and self._stage is not None:

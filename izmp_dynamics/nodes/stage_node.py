@@ -16,6 +16,7 @@ from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from izmp_dynamics.errors import IzmpError, RobotFileError
+from izmp_dynamics.live.sample_queue import PATIENCE
 from izmp_dynamics.live.stamp_watch import StampWatch
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
@@ -27,6 +28,9 @@ from izmp_dynamics.nodes.qos import RESULT, SENSOR
 
 FLUSH_AFTER = 1.0
 """When all inputs are silent for so long, what waits for a next sample is handed out [s]."""
+
+RELIABLE_PATIENCE = 4.0
+"""Patience with sensors whose messages are delivered reliably [s]."""
 
 REPORT_EVERY = 1.0
 """Time between two diagnostics [s]."""
@@ -90,6 +94,15 @@ class StageNode(Node):  # type: ignore[misc]
         self.add_on_set_parameters_callback(self._changed)
         self.create_timer(REPORT_EVERY, self._report, clock=self.steady)
         self.create_timer(FLUSH_AFTER / 4, self._flush_if_silent, clock=self.steady)
+
+    @property
+    def patience(self) -> float:
+        """Lag and silence of a sensor beyond which instants do not wait for it [s].
+
+        With reliable delivery a lost message is repaired at the next heartbeat, up to three
+        seconds later; until then the topic stands still.
+        """
+        return RELIABLE_PATIENCE if self._reliable else PATIENCE
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage anew.

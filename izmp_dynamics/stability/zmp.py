@@ -7,7 +7,7 @@ of pressure (from the feet's forces).
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, cross
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 
 
@@ -31,5 +31,5 @@ def zero_moment_point(
     normal_force = np.sum(normal * wrench.force, axis=-1, keepdims=True)
     height = np.sum(normal * ground_point, axis=-1, keepdims=True)
     carried = np.where(normal_force >= max(minimum_force, 1e-9), normal_force, np.nan)
-    point: Array = (np.cross(normal, wrench.moment) + height * wrench.force) / carried
+    point: Array = (cross(normal, wrench.moment) + height * wrench.force) / carried
     return point
