@@ -163,23 +163,41 @@ def usage(processes):
     return found
 
 
+def last_needed(instant, sensor_stamp, sensor_rate):
+    """Stamp of the last sample that an instant needs [ns].
+
+    Of the joints the one `AHEAD` of it; of the other sensors the one at it or, if there is none,
+    the next two: one to interpolate, and one that shows that its stamp is good.
+    """
+    period = round(1e9 / sensor_rate)
+    apart = (sensor_stamp - instant) % period
+    others = instant + (apart + period if apart else 0)
+    return max(instant + round(AHEAD / JOINT_RATE * 1e9), others)
+
+
 def measure_graph(names, seconds, sensor_rate):
     """Run the graph in processes of these names; return latencies and what it used."""
     import rclpy
     from geometry_msgs.msg import PointStamped
+    from sensor_msgs.msg import Imu
 
     from izmp_dynamics.nodes.messages import stamp_of
-    from izmp_dynamics.nodes.qos import RESULT
+    from izmp_dynamics.nodes.qos import RESULT, SENSOR
     from test.node_processes import Processes, wait_until
 
     latencies = []
-    wait_for = AHEAD / JOINT_RATE
+    sensors = {'stamp': 0}
     node = rclpy.create_node('bench_probe')
 
     def take(message):
-        latencies.append((time.time_ns() - stamp_of(message)) * 1e-9 - wait_for)
+        now, stamp = time.time_ns(), stamp_of(message)
+        latencies.append((now - last_needed(stamp, sensors['stamp'], sensor_rate)) * 1e-9)
+
+    def take_imu(message):
+        sensors['stamp'] = stamp_of(message)
 
     node.create_subscription(PointStamped, '/mr_ad/izmp', take, RESULT)
+    node.create_subscription(Imu, '/imu', take_imu, SENSOR)
     executor = spin(node)
     domain = int(os.environ['ROS_DOMAIN_ID'])
     with tempfile.TemporaryDirectory() as folder, Processes(domain, Path(folder)) as processes:

@@ -3,7 +3,8 @@
 The live twin of `replay.pairing` and of the gates before it, with the same numbers: a sample
 whose stamp is the wanted instant is used as it is; else its two neighbours are interpolated, if
 they are close enough. What differs is time: an instant may have to wait for its sample. It waits
-while the sensor is alive, and not for a sensor that fell silent.
+while the sensor is alive, and not for a sensor that fell silent. A sample of the wanted stamp is
+used at once; to interpolate, the next one is awaited, which shows that the stamp is good.
 """
 
 import time
@@ -121,6 +122,7 @@ class SampleQueue:
     def reset(self) -> None:
         """Forget all samples; the counts stay."""
         self.newest = 0
+        self._latest: tuple[int, Array] = (0, np.empty(0))
         self.period: float | None = None
         self._filter: CausalLowPass | None = None
         self._gate: StampGate[Array] = StampGate()
@@ -147,6 +149,8 @@ class SampleQueue:
         if (np.abs(values) > self._largest).any():
             self.counts['value is larger than any such sensor can read'] += 1
             return None
+        if stamp > self._latest[0]:
+            self._latest = (stamp, values)
         return self._keep(self._gate.push(stamp, values))
 
     def flush(self) -> tuple[int, Array] | None:
@@ -161,6 +165,8 @@ class SampleQueue:
             newest_instant: the newest instant of the joints [ns], which tells the time.
         """
         if self.period is None or instant > self.newest:
+            if instant == self._latest[0] and self.period is not None and not self._low_pass:
+                return Answer(State.READY, self._latest[1])
             period = self.period or 0.0
             over = self._patience.is_over(instant, self.newest, newest_instant, period)
             return self._missing() if over else WAIT
