@@ -18,7 +18,7 @@ from izmp_dynamics.resources import find_resource, resource_folders
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'izmp_dynamics'
 LAYERS = (  # from the ground up; a layer may import from those before it
-    ('errors', 'conventions', 'kernel', 'resources'),
+    ('errors', 'conventions', 'kernel', 'resources', 'rotations'),
     ('model',),
     ('sensing',),
     ('dynamics',),

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import GRAVITY, Array, frozen
 from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.motion.trajectories import derivatives
+from izmp_dynamics.rotations import from_matrices
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RootMotion:
             time_step: [s].
         """
         velocity, acceleration = derivatives(position, time_step)
-        p = _continuous(Rotation.from_matrix(rotation).as_quat())
+        p = _continuous(from_matrices(rotation).as_quat())
         first, second = derivatives(p, time_step)
         return cls(
             position,
@@ -72,7 +72,7 @@ class RootMotion:
 
     def quaternion_xyzw(self) -> Array:
         """Return the orientation world_R_root as (T, 4) unit quaternions without jumps."""
-        return _continuous(Rotation.from_matrix(self.rotation).as_quat())
+        return _continuous(from_matrices(self.rotation).as_quat())
 
     def velocity_in_root(self) -> Array:
         """Return the velocity of the origin in root axes, (T, 3) [m/s]."""

@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.conventions import Array, Stamps
@@ -13,6 +12,7 @@ from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.replay.evaluator import Evaluated
 from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.rig import Rig
+from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
 
 TF_RATE = 50.0
@@ -121,7 +121,7 @@ class ResultWriter:
             {'header.frame_id': self.world, 'child_frame_id': self.root},
         )
         twist = np.hstack([np.einsum('tji,tj->ti', R, v), results.root.angular_velocity[rows]])
-        pose = np.hstack([world.p[rows], Rotation.from_matrix(R).as_quat()])
+        pose = np.hstack([world.p[rows], from_matrices(R).as_quat()])
         self.bag.write_batch(
             '/odom', results.stamps[rows], {'pose.pose': pose, 'twist.twist': twist}
         )
@@ -250,4 +250,4 @@ def _nif_pose(normal: Array) -> Array:
 
 def _poses(R: Array, p: Array) -> Array:
     """(K, 7) positions and quaternions (x, y, z, w) from R (K, 3, 3) and p (K, 3)."""
-    return np.hstack([p, Rotation.from_matrix(R).as_quat()])
+    return np.hstack([p, from_matrices(R).as_quat()])

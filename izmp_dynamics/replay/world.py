@@ -14,6 +14,7 @@ from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.pairing import pair_rotations, same_sign
 from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.replay.signals import Signals, Stream
+from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.sensing.localizer import Localizer
 
 
@@ -89,7 +90,7 @@ class WorldStage:
         usable = self.conditioning.usable(signal, continuous, silent)
         if not len(usable):
             return usable, 0.0
-        root = Rotation.from_quat(usable.values) * Rotation.from_matrix(mount.R).inv()
+        root = Rotation.from_quat(usable.values) * from_matrices(mount.R).inv()
         return Stream(usable.stamps, root.as_quat()), self.conditioning.reach(signal)
 
 

@@ -10,13 +10,13 @@ feet do not touch each other, so every contact force is a ground reaction.
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import PRISMATIC, FrameMount, RobotModel
 from izmp_dynamics.model.urdf import Urdf
+from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.simulation.engine import mujoco
 from izmp_dynamics.simulation.ground_geoms import add_ground
 from izmp_dynamics.simulation.physics import Physics, Servo
@@ -224,7 +224,7 @@ def _pose(mount: FrameMount) -> dict[str, Array]:
 
 
 def _quaternion_wxyz(R: Array) -> Array:
-    quaternion: Array = np.roll(Rotation.from_matrix(R).as_quat(), 1)
+    quaternion: Array = np.roll(from_matrices(R).as_quat(), 1)
     return quaternion
 
 
