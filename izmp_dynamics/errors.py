@@ -4,7 +4,11 @@ Every message is a sentence that says what is wrong, where, and what would be va
 line prints it and exits with a non-zero status; nodes report it and go on.
 """
 
+import difflib
 from collections.abc import Iterable
+
+_TOLD = 20
+"""Valid names that a message lists."""
 
 
 class IzmpError(Exception):
@@ -29,8 +33,17 @@ class UnknownNameError(IzmpError):
         self.name = name
         self.valid = tuple(valid)
         place = f' {where}' if where else ''
-        choices = ', '.join(self.valid) if self.valid else 'none'
-        super().__init__(f"There is no {kind} '{name}'{place}; valid: {choices}.")
+        super().__init__(f"There is no {kind} '{name}'{place}; {_choices(name, self.valid)}.")
+
+
+def _choices(name: str, valid: tuple[str, ...]) -> str:
+    """List the valid names; of many, those that look like the wrong one, or the first."""
+    if len(valid) <= _TOLD:
+        return f'valid: {", ".join(valid) or "none"}'
+    near = difflib.get_close_matches(name, valid, n=3, cutoff=0.5)
+    if near:
+        return f'did you mean {" or ".join(map(repr, near))}? ({len(valid)} are valid)'
+    return f'valid: {", ".join(valid[:_TOLD])} and {len(valid) - _TOLD} more'
 
 
 class RobotFileError(IzmpError):

@@ -59,8 +59,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         for note in result.notes:
             print(f'Note: {note}')
-        for line in summary_lines(result.summary):
-            print(line)
+        verdict, *figures = summary_lines(result.summary)
+        for line in (verdict, result.summary.verdict.advice, *result.summary.remarks, *figures):
+            if line:
+                print(line)
         print(f'Report: {result.html}')
         print(f'Bag:    {result.bag}')
     return 0

@@ -49,6 +49,8 @@ class TrackStatistics:
         evaluated_time: loaded time with a margin.
         inside_share: share of the evaluated time inside the support polygon.
         outside_time: time outside it.
+        beyond_time: time outside by more than `TOLERANCE`: not just rocking on the edge.
+        longest_beyond: longest such stay.
         smallest_margin: smallest signed margin.
         smallest_margin_time: its instant.
         first_percentile_margin: 99 % of the instants have a larger margin.
@@ -74,6 +76,8 @@ class TrackStatistics:
     evaluated_time: float
     inside_share: float
     outside_time: float
+    beyond_time: float
+    longest_beyond: float
     smallest_margin: float
     smallest_margin_time: float
     first_percentile_margin: float
@@ -140,6 +144,9 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
     outside = evaluated & (margin < 0)
     starts, stops = timeline.runs(outside)
     ends = np.concatenate([[0.0], np.cumsum(timeline.span * outside)])
+    beyond = evaluated & (margin < -TOLERANCE)
+    beyond_starts, beyond_stops = timeline.runs(beyond)
+    beyond_ends = np.concatenate([[0.0], np.cumsum(timeline.span * beyond)])
     scatter, against = _scatter(scene, name, evaluated)
     tolerance = max(TOLERANCE, scatter) if np.isfinite(scatter) else TOLERANCE
     stays = _stays(scene, margin, outside, tolerance)
@@ -152,11 +159,13 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
         evaluated_time=timeline.total(evaluated),
         inside_share=timeline.share(~outside, evaluated),
         outside_time=timeline.total(outside),
+        beyond_time=timeline.total(beyond),
+        longest_beyond=_longest(beyond_ends, beyond_starts, beyond_stops),
         smallest_margin=np.nan if lowest is None else float(margin[lowest]),
         smallest_margin_time=np.nan if lowest is None else float(timeline.time[lowest]),
         first_percentile_margin=_percentile(margin[evaluated], 1.0),
         crossings=len(starts),
-        longest_outside=float((ends[stops] - ends[starts]).max()) if len(starts) else 0.0,
+        longest_outside=_longest(ends, starts, stops),
         scatter=scatter,
         scatter_against=against,
         tolerance=tolerance,
@@ -168,6 +177,10 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
         force_rms_error=_rms(scene.normal_forces[name] - scene.measured_force),
         load_split_correlation=correlation(scene.between_feet(name), scene.load_split),
     )
+
+
+def _longest(ends: Array, starts: Array, stops: Array) -> float:
+    return float((ends[stops] - ends[starts]).max()) if len(starts) else 0.0
 
 
 def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:

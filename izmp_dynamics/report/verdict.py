@@ -194,15 +194,17 @@ def _untrustworthy(
         )
     falls_within = FALL_TIMES * scene.time_constant
     longest_possible = max(falls_within, IMPLAUSIBLE_SHARE * track.evaluated_time)
-    if track.name == 'cop' or track.outside_time <= longest_possible:
+    if track.name == 'cop' or track.beyond_time <= longest_possible:
         return None
-    outside = (
-        f'outside the support polygon for {percent(1 - track.inside_share)} of the loaded time'
+    share = percent(track.beyond_time / track.evaluated_time)
+    outside = f'outside the support polygon for {share} of the loaded time'
+    stayed_up = (
+        'yet the robot stayed up; one that is really outside falls within about '
+        f'{seconds(falls_within)}'
     )
-    stayed_up = f'yet the robot stayed up; it would fall within about {seconds(falls_within)}'
-    if track.longest_outside > falls_within:
+    if track.longest_beyond > falls_within:
         return _unclear(
-            f'the {track.described} lies {outside}, once for {seconds(track.longest_outside)}, '
+            f'the {track.described} lies {outside}, once for {seconds(track.longest_beyond)}, '
             f'{stayed_up}.{other}',
             'Check ground plane, soles and masses, and whether something else held the robot.',
         )
