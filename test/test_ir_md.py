@@ -219,3 +219,23 @@ def test_one_momentum_at_a_time_gives_the_numbers_of_the_batch(model, difference
     known = np.isfinite(expected).all(axis=1)
     np.testing.assert_array_equal(list(results), stamps[known])
     np.testing.assert_array_equal(list(results.values()), expected[known])
+
+
+@pytest.mark.parametrize('difference', ['central', 'paper'])
+def test_stamps_that_go_back_begin_a_new_series(model, difference):
+    """A clock that is set back, or a bag that loops, costs the instants at the seam only."""
+    rng = np.random.default_rng(8)
+    stamps = 1_000_000_000 + 8_000_000 * np.arange(6, dtype=np.int64)
+    momentum = Momentum(*rng.normal(size=(3, 6, 3)))
+    rows = [
+        Momentum(momentum.linear[[k]], momentum.angular[[k]], momentum.com[[k]]) for k in range(6)
+    ]
+    ir_md, fresh = IrMd(model, GRAVITY, difference), IrMd(model, GRAVITY, difference)
+    for stamp, row in zip(stamps.tolist(), rows, strict=True):
+        ir_md.update(stamp + 10**11, row, 0.05)
+    for stamp, row in zip(stamps.tolist(), rows, strict=True):
+        again, expected = ir_md.update(stamp, row, 0.05), fresh.update(stamp, row, 0.05)
+        assert (again is None) == (expected is None)
+        if again is not None and expected is not None:
+            assert again[0] == expected[0]
+            np.testing.assert_array_equal(again[1].as_array(), expected[1].as_array())

@@ -112,7 +112,7 @@ class IrMd:
         """Take the momentum at the next instant; return what it completes.
 
         Args:
-            stamp: instant, later than the one before [ns].
+            stamp: instant [ns]; one that is not later than the one before begins a new series.
             momentum: (1, 3) each; None where it is not known.
             max_gap: longest step that is differenced across [s].
 
@@ -121,6 +121,8 @@ class IrMd:
             mass (3,) in the world [m]; None if nothing is complete or known.
         """
         unknown = np.full((1, 3), np.nan)
+        if self._stamps and stamp <= self._stamps[-1]:
+            self._stamps, self._momenta = [], []
         self._stamps = [*self._stamps[-2:], stamp]
         self._momenta = [*self._momenta[-2:], momentum or Momentum(unknown, unknown, unknown)]
         row = -2 if self.difference == 'central' else -1
