@@ -67,11 +67,11 @@ setup(
         'PyYAML>=5.4',
         'jinja2>=3.0',
         'matplotlib>=3.5',
-        'rich>=11',
+        'rich>=12.3',
     ],
     extras_require={
         'offline': ['rosbags>=0.11', 'lz4>=4', 'backports.zstd; python_version < "3.14"'],
-        'sim': ['mujoco>=3.2'],
+        'sim': ['mujoco>=3.3.4'],
         # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
         'test': [

@@ -25,6 +25,9 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], N
     )
 
     console = Console(stderr=True)
+    if quiet or not console.is_terminal:  # a disabled bar of an older rich still ends in a newline
+        yield lambda fraction: None
+        return
     bar = Progress(
         TextColumn('{task.description}'),
         BarColumn(),
@@ -32,7 +35,6 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], N
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=quiet or not console.is_terminal,
     )
     with bar:
         task = bar.add_task(what, total=1.0)
