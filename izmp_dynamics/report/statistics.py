@@ -179,7 +179,7 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
     )
 
 
-def _longest(ends: Array, starts: Array, stops: Array) -> float:
+def _longest(ends: Array, starts: Indices, stops: Indices) -> float:
     return float((ends[stops] - ends[starts]).max()) if len(starts) else 0.0
 
 
