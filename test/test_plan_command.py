@@ -70,6 +70,12 @@ def test_the_figure_shows_the_plan(parameters):
     assert ('slope' in figure.get_suptitle()) == ('slope' in parameters)
 
 
+def test_a_plot_without_an_ending_is_refused(tmp_path):
+    with pytest.raises(MotionError, match=r'has no ending: \.png, \.svg or \.pdf'):
+        save_walk_figure(planned(steps=6), biped31(), tmp_path / 'plan')
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_plot_that_cannot_be_written_is_an_error(tmp_path):
     with pytest.raises(MotionError, match='cannot be written'):
         save_walk_figure(planned(steps=6), biped31(), tmp_path / 'plan.docx')

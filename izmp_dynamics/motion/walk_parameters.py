@@ -83,9 +83,8 @@ class WalkParameters:
             lower, upper, unit = _RANGES[item.name]
             if not (math.isfinite(value) and lower <= value <= upper):
                 raise MotionError(
-                    f'{item.name} of a walk is {value:g} {unit}'.rstrip()
-                    + f'; valid are {lower:g} to {upper:g} {unit}'.rstrip()
-                    + '.'
+                    f'{item.name} of a walk is {_told(value, unit)}; valid are {lower:g} to '
+                    f'{_told(upper, unit)}.'
                 )
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
@@ -102,3 +101,9 @@ class WalkParameters:
     def first(self) -> int:
         """LEFT or RIGHT."""
         return LEFT if self.first_foot == 'left' else RIGHT
+
+
+def _told(value: float, unit: str) -> str:
+    """Write a value with its unit, an angle also in degrees, which the command line takes."""
+    degrees = f' ({math.degrees(value):.1f}°)' if unit == 'rad' else ''
+    return f'{value:.4g} {unit}'.rstrip() + degrees

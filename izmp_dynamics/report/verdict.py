@@ -40,7 +40,7 @@ IMPLAUSIBLE_SHARE = 0.25
 """A standing robot cannot have been outside for this share of its time, if that is long enough."""
 
 FALLEN_HEIGHT = 0.5
-"""The robot fell when its COM sank below this share of its initial height."""
+"""The robot fell when its COM sank below this share of its initial height and stayed there."""
 
 EMPTY_POLYGON = 1e-3
 """Room [m] below which the soles span no area."""
@@ -114,12 +114,20 @@ def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
     if not initial > 0:
         return None
     low = scene.timeline.sustained(scene.height < FALLEN_HEIGHT * initial)
-    if not low.any():
+    high = scene.timeline.sustained(scene.height >= FALLEN_HEIGHT * initial)
+    stays = [
+        slice(start, stop)
+        for start, stop in zip(*scene.timeline.runs(low), strict=True)
+        if scene.timeline.time[stop - 1] - scene.timeline.time[start]
+        > FALL_TIMES * scene.time_constant
+        or not high[stop:].any()
+    ]
+    if not stays:
         return None
-    lowest = np.fmin.reduce(scene.height[low]) / initial
+    lowest = np.fmin.reduce(scene.height[stays[0]]) / initial
     sentence = (
         f'the centre of mass sank to {percent(max(lowest, 0.0))} of its initial height over the '
-        f'ground; below one half first at {instant(scene.timeline.time[np.argmax(low)])}'
+        f'ground; below one half from {instant(scene.timeline.time[stays[0].start])} on'
     )
     if track and track.excursions:
         first = min(track.excursions, key=lambda excursion: excursion.start)

@@ -38,6 +38,8 @@ def save_walk_figure(walk: PlannedWalk, biped: Biped, path: Path) -> None:
     Raises:
         MotionError: if the picture cannot be written.
     """
+    if not path.suffix:
+        raise MotionError(f"The plot '{path}' has no ending: .png, .svg or .pdf sets its format.")
     figure = walk_figure(walk, biped)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -111,7 +111,7 @@ class SimulatedWalk:
             f'{plan.duration:.2f} s{lasted}'
         ]
         if not self.run.fall:
-            ahead, left, _ = 1e3 * self.off_course
+            ahead, left, _ = np.round(1e3 * self.off_course, 1) + 0.0  # no -0.0
             x, y = 1e3 * self.cop_rms
             lines.append(f'Course:  {ahead:+.1f} mm ahead, {left:+.1f} mm to the left of the plan')
             lines.append(f'CoP:     {x:.1f} mm (x), {y:.1f} mm (y) RMS from the planned ZMP')
