@@ -199,8 +199,8 @@ def measure_graph(names, seconds, sensor_rate):
     node.create_subscription(PointStamped, '/mr_ad/izmp', take, RESULT)
     node.create_subscription(Imu, '/imu', take_imu, SENSOR)
     executor = spin(node)
-    domain = int(os.environ['ROS_DOMAIN_ID'])
-    with tempfile.TemporaryDirectory() as folder, Processes(domain, Path(folder)) as processes:
+    with tempfile.TemporaryDirectory() as folder, Processes(Path(folder)) as processes:
+        processes.environment['ROS_DOMAIN_ID'] = os.environ['ROS_DOMAIN_ID']
         for name in names:
             processes.start(name)
         publisher = Publisher(sensor_rate)

@@ -1,9 +1,11 @@
 """Nodes as real processes, and what listens to them."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import defaultdict
@@ -17,12 +19,30 @@ ROBOT = ROOT / 'robots' / 'biped31' / 'robot.yaml'
 GRAPH = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
 
 
+_domains = []
+"""Locked files of the domains that this run of the tests has taken."""
+
+
+def free_domain():
+    """Take a ROS domain that no other run of the tests on this computer uses."""
+    for domain in range(10, 100):
+        file = (Path(tempfile.gettempdir()) / f'izmp_test_domain_{domain}').open('w')
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            continue
+        _domains.append(file)
+        return domain
+    raise RuntimeError('All ROS domains are taken by other runs of the tests.')
+
+
 class Processes:
     """Starts nodes as processes of their own and stops them at the end."""
 
-    def __init__(self, domain, folder):
+    def __init__(self, folder):
         self.environment = os.environ | {
-            'ROS_DOMAIN_ID': str(domain),
+            'ROS_DOMAIN_ID': str(free_domain()),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
             'ROS_LOG_DIR': str(folder),
         }
@@ -272,7 +292,7 @@ def second_joint_publisher(robot):
 
     def run():
         while not stop.wait(10 * PERIOD):
-            robot.publish_joints(time.time_ns() + robot.offset, publisher)
+            robot.publish_joints(robot.last + round(0.3e9 * PERIOD), publisher)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

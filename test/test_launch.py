@@ -14,7 +14,7 @@ pytest.importorskip('rclpy', reason='rclpy is missing')
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
-from .node_processes import ROBOT, ROOT, patched_environment, probe, wait_until
+from .node_processes import ROBOT, ROOT, free_domain, patched_environment, probe, wait_until
 
 FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 
@@ -41,9 +41,9 @@ def test_every_argument_is_described(path):
         assert argument.description != 'no description given'
 
 
-def start(name, *arguments, domain):
+def start(name, *arguments):
     environment = os.environ | {
-        'ROS_DOMAIN_ID': str(domain),
+        'ROS_DOMAIN_ID': str(free_domain()),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     }
     command = [sys.executable, '-c', RUN, str(ROOT / 'launch' / name), *arguments]
@@ -69,9 +69,7 @@ def installed():
 def test_simulation_is_launched_and_evaluated(installed):
     from geometry_msgs.msg import PointStamped
 
-    environment, process = start(
-        'simulation.launch.py', 'gait:=sway', f'robot:={ROBOT}', domain=81
-    )
+    environment, process = start('simulation.launch.py', 'gait:=sway', f'robot:={ROBOT}')
     points = []
     try:
         with patched_environment(environment), probe(Environment(environment)) as node:
@@ -87,7 +85,7 @@ def test_simulation_is_launched_and_evaluated(installed):
 
 
 def test_nodes_are_launched_in_a_namespace(installed):
-    environment, process = start('izmp.launch.py', f'robot:={ROBOT}', 'namespace:=anna', domain=82)
+    environment, process = start('izmp.launch.py', f'robot:={ROBOT}', 'namespace:=anna')
     try:
         with patched_environment(environment), probe(Environment(environment)) as node:
             assert wait_until(lambda: node.count_publishers('/anna/mr_ad/izmp') == 1, 90)

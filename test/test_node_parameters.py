@@ -12,13 +12,13 @@ from izmp_dynamics.nodes.acd import Acd
 from izmp_dynamics.nodes.health import ERROR, Health
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
 
-from .node_processes import ROBOT
+from .node_processes import ROBOT, free_domain
 
 
 @pytest.fixture(scope='module')
 def acd():
     """The node acd in this process."""
-    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=91)
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
     node = Acd(overrides=[Parameter('robot', value=str(ROBOT)), Parameter('acd.window', value=9)])
     yield node
     node.destroy_node()

@@ -32,7 +32,7 @@ def test_the_played_bag_gives_the_numbers_of_the_replay(
 
     from izmp_dynamics.nodes.bag_player import BagPlayer
 
-    nodes = Processes(51 + len(processes), tmp_path)
+    nodes = Processes(tmp_path)
     with nodes, probe(nodes) as node:
         for name in processes:
             nodes.start(name, 'reliable_inputs:=true')
@@ -70,7 +70,7 @@ def test_live_plays_records_and_the_recording_can_be_replayed(sway, biped31, tmp
     done = subprocess.run(
         [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(sway[1]), '--robot',
          str(ROBOT), '--record', str(bag), '--rate', '2'],
-        env=os.environ | {'ROS_DOMAIN_ID': '71', 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'},
+        env=Processes(tmp_path).environment,
         cwd=ROOT, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,8 @@ import numpy as np
 
 from izmp_dynamics.nodes.make_tf2_msgs import TYPE_HASH, make_tf2_msgs
 
+from .node_processes import free_domain
+
 
 def test_making_it_again_does_nothing(tmp_path):
     assert make_tf2_msgs(tmp_path) == 'tf2_msgs is there already.'
@@ -24,7 +26,7 @@ def test_it_has_the_type_hash_of_ros_and_comes_over_dds():
     from izmp_dynamics.nodes.messages import transform_stamped, vector
 
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=92)
+    rclpy.init(context=context, domain_id=free_domain())
     node = rclpy.create_node('tf', context=context)
     received = []
     node.create_subscription(TFMessage, '/tf', received.append, 10)

@@ -19,7 +19,7 @@ _SILENT_SENSOR = (
     'Its publisher is there but silent, or offers no reliable delivery although reliable_inputs '
     'is set.'
 )
-_SILENT_NODE = 'Its node is there but has nothing to say: its own diagnostics tell why.'
+_SILENT_NODE = 'Its node has nothing to say, as its own diagnostics tell, or has just died: '
 
 _WINDOW = 500
 """Latencies that are kept."""
@@ -141,7 +141,7 @@ class Health:
             since = f'for {silence:.0f} s' if entry.count else 'so far'
             why = f'Nobody publishes it: {entry.source}'
             if self._publishers(entry.topic):
-                why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE
+                why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE + entry.source
             level = ERROR if entry.required else WARN
             found.append((level, f'No message on {entry.topic} {since}. {why}'))
         return found
