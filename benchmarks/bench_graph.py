@@ -230,7 +230,7 @@ def main():
     try:
         import rclpy
     except ImportError:
-        print("bench_graph: rclpy is missing; pip install 'izmp_dynamics[ros]'")
+        print("bench_graph: rclpy is missing; pip install '.[ros]'")
         return
     if options.relay:
         relay(*options.relay)

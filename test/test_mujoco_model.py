@@ -324,4 +324,4 @@ def test_without_mujoco_a_sentence_says_how_to_get_it():
     )
     folder = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, '-c', code], cwd=folder, capture_output=True, text=True)
-    assert 'pip install izmp_dynamics[sim]' in done.stdout, done.stderr
+    assert 'pip install mujoco' in done.stdout, done.stderr

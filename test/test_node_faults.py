@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 from .node_processes import GRAPH, Listener, Processes, StandingRobot, probe, wait_until

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 import rclpy
 from rclpy.parameter import Parameter

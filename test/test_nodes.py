@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 from .live_signals import evaluate_log

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip(
     'tf2_msgs', reason='tf2_msgs is missing: python -m izmp_dynamics.nodes.make_tf2_msgs'
 )

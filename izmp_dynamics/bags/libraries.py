@@ -10,8 +10,6 @@ from typing import Any
 
 from izmp_dynamics.errors import MissingDependencyError
 
-REMEDY = 'pip install izmp_dynamics[offline]'
-
 
 def library(name: str, purpose: str, package: str = '') -> Any:
     """Import the module `name`.
@@ -28,7 +26,7 @@ def library(name: str, purpose: str, package: str = '') -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         missing = package or name.partition('.')[0]
-        raise MissingDependencyError(missing, purpose, REMEDY) from error
+        raise MissingDependencyError(missing, purpose, f'pip install {missing}') from error
 
 
 def zstandard() -> Any:

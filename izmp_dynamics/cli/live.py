@@ -17,7 +17,7 @@ def add_parser(subparsers: Any) -> None:
         help='run the node graph on a bag, a simulation or a robot; live figures',
         description='Run all nodes in one process over DDS. The sensors come from BAG, from a '
         'simulation, or, without either, from whatever robot is on the network. Needs rclpy: a '
-        "ROS 2 distribution, or pip install 'izmp_dynamics[ros]'.",
+        "ROS 2 distribution, or pip install '.[ros]' in the folder of izmp_dynamics.",
     )
     parser.add_argument('bag', type=Path, nargs='?', metavar='BAG', help='recording to play')
     parser.add_argument('--simulate', choices=MOTIONS, help='motion of a simulated robot')

@@ -17,9 +17,7 @@ try:
     import jinja2
     from markupsafe import Markup
 except ImportError as error:
-    raise MissingDependencyError(
-        'jinja2', 'Writing the page', 'pip install izmp_dynamics[offline]'
-    ) from error
+    raise MissingDependencyError('jinja2', 'Writing the page', 'pip install jinja2') from error
 
 TEMPLATE = 'page.html.j2'
 _DOTS_PER_INCH = 160

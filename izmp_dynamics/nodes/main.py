@@ -37,7 +37,7 @@ def require_ros() -> None:
         raise MissingDependencyError(
             error.name or 'rclpy',
             'Running a node',
-            "a ROS 2 distribution, or pip install 'izmp_dynamics[ros]'",
+            "a ROS 2 distribution, or pip install '.[ros]' in the folder of izmp_dynamics",
         ) from error
 
 

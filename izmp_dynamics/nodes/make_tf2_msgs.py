@@ -75,7 +75,7 @@ def make_tf2_msgs(site: Path | None = None) -> str:
 
 
 def _require() -> None:
-    remedy = "pip install 'izmp_dynamics[ros]'"
+    remedy = "pip install '.[ros]', in the folder of izmp_dynamics"
     for library in ('rclpy', 'rosidl_adapter', 'rosidl_generator_py'):
         if importlib.util.find_spec(library) is None:
             raise MissingDependencyError(library, f'Making {PACKAGE}', remedy)

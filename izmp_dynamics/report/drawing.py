@@ -22,7 +22,7 @@ try:
     from matplotlib.figure import Figure as Canvas
 except ImportError as error:
     raise MissingDependencyError(
-        'matplotlib', 'Drawing the report', 'pip install izmp_dynamics[offline]'
+        'matplotlib', 'Drawing the report', 'pip install matplotlib'
     ) from error
 
 PLACEHOLDERS = {

@@ -16,9 +16,7 @@ try:
     import jinja2
     from markupsafe import Markup
 except ImportError as error:
-    raise MissingDependencyError(
-        'jinja2', 'Writing the report', 'pip install izmp_dynamics[offline]'
-    ) from error
+    raise MissingDependencyError('jinja2', 'Writing the report', 'pip install jinja2') from error
 
 TEMPLATE = 'report.html.j2'
 

@@ -16,7 +16,7 @@ try:
     from matplotlib.figure import Figure
 except ImportError as error:
     raise MissingDependencyError(
-        'matplotlib', 'Drawing a plan', 'pip install izmp_dynamics[offline]'
+        'matplotlib', 'Drawing a plan', 'pip install matplotlib'
     ) from error
 
 _SIDE_COLOURS = ('#2f6fb3', '#c76b1f')

@@ -8,9 +8,7 @@ from izmp_dynamics.errors import MissingDependencyError, SimulationError
 try:
     import mujoco
 except ImportError as error:
-    raise MissingDependencyError(
-        'mujoco', 'The simulation', 'pip install izmp_dynamics[sim]'
-    ) from error
+    raise MissingDependencyError('mujoco', 'The simulation', 'pip install mujoco') from error
 except Exception as error:  # it loads the OpenGL library that the environment asks for
     raise SimulationError(
         f"MuJoCo cannot be loaded ({error}). MUJOCO_GL is '{os.environ.get('MUJOCO_GL', '')}': "
