@@ -72,6 +72,11 @@ BAD = {
     ),
     'ground of a frame': ('ground: {source: frame}', "needs the key 'frame'"),
     'ground of an idle frame': ('ground: {frame: floor}', 'floor has no effect with source: sole'),
+    'ground of an idle topic': ('ground: {topic: board}', 'topic has no effect with source: sole'),
+    'ground of an idle height': (
+        'ground: {source: gravity, height: 0.1}',
+        'height has no effect with source: gravity',
+    ),
     'ground from elsewhere': ('ground: {source: lidar}', 'valid: sole, gravity, feet_imus, frame'),
     'feet without IMUs': ('ground: {source: feet_imus}', 'no foot has one; state imu under feet'),
     'negative force': ('ground: {minimum_force: -5}', 'valid: 0 to 100000 N'),

@@ -67,7 +67,7 @@ class PoseBatch(Stamped):
     Attributes:
         positions: (T, 3) [m].
         orientations: (T, 4) quaternions xyzw; None for messages that have none.
-        child_frame_ids: of Odometry, the different frames whose pose this is.
+        child_frame_ids: of Odometry and TransformStamped, the different frames whose pose this is.
     """
 
     positions: Array
@@ -86,6 +86,7 @@ _POSES = {
     'geometry_msgs/msg/PoseStamped': 'pose',
     'geometry_msgs/msg/PoseWithCovarianceStamped': 'pose.pose',
     'nav_msgs/msg/Odometry': 'pose.pose',
+    'geometry_msgs/msg/TransformStamped': 'transform',
 }
 _POINT = 'geometry_msgs/msg/PointStamped'
 
@@ -121,7 +122,7 @@ def wrench_batch(messages: RawMessages) -> WrenchBatch:
 
 
 def pose_batch(messages: RawMessages) -> PoseBatch:
-    """Read PoseStamped, PoseWithCovarianceStamped, Odometry or PointStamped messages.
+    """Read PoseStamped, PoseWithCovarianceStamped, Odometry, TransformStamped or PointStamped.
 
     Raises:
         BagError: the topic has another type.
@@ -132,12 +133,13 @@ def pose_batch(messages: RawMessages) -> PoseBatch:
     if messages.msgtype == _POINT:
         return PoseBatch(*stamped, floats(decoded, 'point', 3), None)
     path = _POSES[messages.msgtype]
-    odometry = messages.msgtype == 'nav_msgs/msg/Odometry'
+    transform = path == 'transform'
+    names_child = transform or messages.msgtype == 'nav_msgs/msg/Odometry'
     return PoseBatch(
         *stamped,
-        floats(decoded, f'{path}.position', 3),
-        floats(decoded, f'{path}.orientation', 4),
-        decoded.texts('child_frame_id') if odometry else (),
+        floats(decoded, f'{path}.{"translation" if transform else "position"}', 3),
+        floats(decoded, f'{path}.{"rotation" if transform else "orientation"}', 4),
+        decoded.texts('child_frame_id') if names_child else (),
     )
 
 

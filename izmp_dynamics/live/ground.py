@@ -14,6 +14,7 @@ from izmp_dynamics.replay.feet import FeetStage
 from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import (
     GroundPlane,
     Sole,
@@ -102,6 +103,11 @@ class LiveGround:
                 'ground.source: feet_imus is evaluated from recordings only (izmp replay); use '
                 'sole, gravity or frame for a running robot.'
             )
+        if rig.robot.ground.moves:
+            raise RobotFileError(
+                'ground.topic, a ground that moves, is evaluated from recordings only (izmp '
+                'replay); use sole, gravity or the frame of a link for a running robot.'
+            )
         self.rig = rig
         self._stage = FeetStage(rig, Conditioning(rig.robot, {}))
         blind = any(foot.sensor is None for foot in rig.feet)
@@ -153,7 +159,7 @@ class LiveGround:
         ground = self.rig.robot.ground
         if ground.source == 'frame' and ground.frame is not None:
             R, p = self.rig.model.frame_pose(ground.frame, joints.positions)
-            return GroundPlane(R[:, :, 2], p)
+            return GroundFrame(R, p).plane(ground.height)
         if ground.source == 'gravity':
             if world_R_root is None:
                 return None

@@ -143,12 +143,29 @@ class Ground:
 
     source: str = setting(
         'sole: the sole of the foot that carries most; gravity: level ground below that sole; '
-        'feet_imus: as inclined as the IMU in that foot says; frame: the x-y plane of a link',
+        'feet_imus: as inclined as the IMU in that foot says; frame: the x-y plane of a link, or '
+        'of a frame that moves (a board, a ship) if topic tells its pose',
         default='sole',
         choices=('sole', 'gravity', 'feet_imus', 'frame'),
     )
     frame: str | None = setting(
-        'link whose x-y plane is the ground, for source: frame', default=None
+        'link whose x-y plane is the ground, for source: frame; with topic the name of the frame '
+        'that moves',
+        default=None,
+    )
+    topic: str | None = setting(
+        'topic with PoseStamped, PoseWithCovarianceStamped, Odometry or TransformStamped that '
+        'tells the pose of frame, either in a link of the robot or in the world in which position '
+        'tells where the robot is',
+        default=None,
+    )
+    height: float = setting(
+        'height of the ground above the origin of frame, along its z axis',
+        default=0.0,
+        unit='m',
+        lower=-10.0,
+        upper=10.0,
+        hint=_METRES,
     )
     minimum_force: float | None = setting(
         'normal force below which there is no ZMP (flight); 5 % of the weight if not given',
@@ -173,6 +190,17 @@ class Ground:
                 f'frame: {self.frame} has no effect with source: {self.source}; use source: frame '
                 'or leave it out.'
             )
+        if self.source != 'frame' and (self.topic is not None or self.height):
+            key = 'topic' if self.topic is not None else 'height'
+            raise RobotFileError(
+                f'{key} has no effect with source: {self.source}; use source: frame or leave it '
+                'out.'
+            )
+
+    @property
+    def moves(self) -> bool:
+        """Whether the pose of the ground is told by a topic."""
+        return self.topic is not None
 
     def forces(self, weight: float) -> tuple[float, float]:
         """Return minimum_force and contact_force [N], as stated or as part of the weight [N]."""
@@ -373,6 +401,8 @@ class RobotFile:
         yield from (sensor.topic for sensor in self.accelerometers)
         if self.position is not None:
             yield self.position.topic
+        if self.ground.topic is not None:
+            yield self.ground.topic
         yield from (foot.wrench.topic for foot in self.feet if foot.wrench is not None)
         yield from (foot.imu.topic for foot in self.feet if foot.imu is not None)
 

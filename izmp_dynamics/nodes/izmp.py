@@ -57,6 +57,11 @@ class Izmp(StageNode):
                 'ground.source is feet_imus, which is evaluated in recordings only; for the node '
                 'izmp choose sole, gravity or frame, e.g. -p ground.source:=sole.'
             )
+        if robot.ground.moves:
+            raise RobotFileError(
+                'ground.topic, a ground that moves, is evaluated in recordings only; for the node '
+                'izmp choose sole or gravity, or frame with a link and no topic.'
+            )
         self._sensors = {foot.name: foot.wrench for foot in robot.feet if foot.wrench}
         topics = [wrench.topic for wrench in self._sensors.values()]
         self._frames = SensorRig(robot, self.model, topics)

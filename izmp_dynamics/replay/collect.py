@@ -21,6 +21,7 @@ _USED_AS = {
     'imu': 'angular velocity and specific force of the root',
     'accelerometers': 'angular acceleration of the root',
     'position': 'position of the root in the world',
+    'ground': 'pose of the ground',
     'feet': 'measured contact wrench',
     'foot_imus': 'inclination of the ground',
 }

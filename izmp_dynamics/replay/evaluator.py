@@ -21,6 +21,7 @@ from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.feet import FeetStage, FeetState
 from izmp_dynamics.replay.foot_imus import FootImuStage
 from izmp_dynamics.replay.joints import JointGroup, JointStage
+from izmp_dynamics.replay.moving_ground import MovingGroundStage
 from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.replay.root import RootStage
 from izmp_dynamics.replay.signals import Signals
@@ -30,6 +31,7 @@ from izmp_dynamics.sensing.foot_imu import FootTilt
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
+from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import (
     GroundPlane,
     Sole,
@@ -58,6 +60,7 @@ class Evaluated:
         plane: the ground.
         soles: one per foot.
         loaded: (K, F) which feet carry load.
+        frame: the ground's own frame; None unless the ground is that of a frame.
     """
 
     joints: JointKinematics
@@ -70,6 +73,7 @@ class Evaluated:
     plane: GroundPlane
     soles: tuple[Sole, ...]
     loaded: npt.NDArray[np.bool_]
+    frame: GroundFrame | None = None
 
     @property
     def stamps(self) -> Stamps:
@@ -106,6 +110,7 @@ class Evaluator:
             self.world_stage = WorldStage(rig, self.conditioning)
             self.feet_stage = FeetStage(rig, self.conditioning)
             self.foot_imu_stage = FootImuStage(rig, self.conditioning)
+            self.ground_stage = MovingGroundStage(rig, self.conditioning)
             self.mr_ad = MrAd(rig.model)
             self.ir_md = IrMd(rig.model, robot.gravity, robot.ir_md.difference)
             self._warm_up(groups, origin)
@@ -154,7 +159,10 @@ class Evaluator:
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
         tilts = self.foot_imu_stage.evaluate(instants, signals.foot_imus, counts)
-        return self._on_ground(joints, root, world, com, wrenches, feet, tilts)
+        frame = self.ground_stage.evaluate(
+            instants, joints.positions, world, signals.ground, counts
+        )
+        return self._on_ground(joints, root, world, com, wrenches, feet, tilts, frame)
 
     def _ir_md(
         self,
@@ -194,8 +202,9 @@ class Evaluator:
         wrenches: dict[str, Array],
         feet: FeetState,
         tilts: tuple[FootTilt, ...],
+        frame: GroundFrame | None,
     ) -> Evaluated:
-        plane, loaded = self._plane(joints, root, world, feet, tilts)
+        plane, loaded = self._plane(root, world, feet, tilts, frame)
         points = {
             name: zero_moment_point(
                 ContactWrench.from_array(wrench), plane.normal, plane.point, self.rig.minimum_force
@@ -219,23 +228,23 @@ class Evaluator:
             plane=plane,
             soles=feet.soles,
             loaded=loaded,
+            frame=frame,
         )
 
     def _plane(
         self,
-        joints: JointKinematics,
         root: RootState,
         world: WorldState,
         feet: FeetState,
         tilts: tuple[FootTilt, ...],
+        frame: GroundFrame | None,
     ) -> tuple[GroundPlane, npt.NDArray[np.bool_]]:
         ground = self.rig.robot.ground
         known = np.asarray(np.isfinite(world.R).all(axis=(1, 2)))
         up = np.where(known[:, None], world.R[:, 2, :], root.proper_acceleration)
         loaded = loaded_feet(feet.soles, up, self.rig.contact_force)
-        if ground.source == 'frame' and ground.frame is not None:
-            R, p = self.rig.model.frame_pose(ground.frame, joints.positions)
-            return GroundPlane(R[:, :, 2], p), loaded
+        if frame is not None:
+            return frame.plane(ground.height), loaded
         if ground.source == 'gravity':
             return level_plane(feet.soles, up, world.R if known.any() else None), loaded
         if ground.source == 'feet_imus':

@@ -91,7 +91,8 @@ def nothing_came_out(recording: Recording, evaluation: Evaluation) -> str | None
         return None
     force = np.einsum('kj,kj->k', track.wrench[:, :3], evaluation.normal)
     if not np.isfinite(force).any():
-        return 'Nothing can be evaluated: the ground is known at no instant (see the feet).'
+        where = 'ground.topic and position' if recording.robot.ground.moves else 'the feet'
+        return f'Nothing can be evaluated: the ground is known at no instant (see {where}).'
     return (
         f'There is no IZMP: the normal force of MR-AD is {np.nanmax(force):.1f} N at most and '
         f'always below ground.minimum_force ({recording.rig.minimum_force:.1f} N); set a lower '

@@ -38,7 +38,8 @@ class ResultWriter:
         self.bag = bag
         self.rig = rig
         self.root = rig.model.root
-        self.world, self.nif = (_unused(name, rig.model.frame_names) for name in ('world', 'nif'))
+        taken = (*rig.model.frame_names, rig.robot.ground.frame or '')
+        self.world, self.nif = (_unused(name, taken) for name in ('world', 'nif'))
         self.links = LinkTransforms(rig.model)
         self.tf_step = max(1, round(rig.robot.rates.bus / TF_RATE))
         self._topics: set[str] = set()
@@ -157,6 +158,12 @@ class ResultWriter:
         for name, point in results.points.items():
             topic = '/cop' if name == 'cop' else f'/{name}/izmp'
             self._put(topic, f'{_GEOMETRY}PointStamped', stamps, 'point', point, self.root)
+            if results.frame is not None:
+                seen = results.frame.points(point)
+                frame = self.rig.robot.ground.frame
+                self._put(
+                    f'{topic}_in_ground', f'{_GEOMETRY}PointStamped', stamps, 'point', seen, frame
+                )
         self._put('/margin', 'std_msgs/msg/Float64', stamps, 'data', results.margins['mr_ad'])
         if 'cop' in results.points:
             gap = results.points['mr_ad'] - results.points['cop']
@@ -193,6 +200,9 @@ class ResultWriter:
         link_poses = np.moveaxis(self.links.poses(results.joints.positions[rows]), 1, 0)
         poses = dict(zip(self.links.moving, link_poses, strict=True))
         poses[self.root, self.nif] = _nif_pose(results.plane.normal[rows])
+        ground = self.rig.robot.ground
+        if results.frame is not None and ground.frame is not None and ground.moves:
+            poses[self.root, ground.frame] = _poses(results.frame.R[rows], results.frame.p[rows])
         p = results.world.p[rows]
         if np.isfinite(p).all():
             poses[self.world, self.root] = _poses(results.world.R[rows], p)

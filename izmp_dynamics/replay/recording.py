@@ -26,6 +26,10 @@ from izmp_dynamics.replay.topics import SignalTopics
 from izmp_dynamics.sensing.imu import rotations, with_gravity
 
 _IMU_LARGEST = np.repeat([LARGEST_RATE, LARGEST_ACCELERATION], 3)
+_POSE_LARGEST = np.repeat([LARGEST_POSITION, np.inf], [3, 4])
+
+NO_ROTATION = 'orientation is no unit quaternion'
+"""Reason to leave out a message."""
 
 
 class Recording:
@@ -96,6 +100,8 @@ class Recording:
             yield f'accelerometers[{k}]', stream
         if 'position' in self.uses:
             yield 'position', signals.position
+        if 'ground' in self.uses:
+            yield 'ground', signals.ground
         for foot, stream in zip(self.robot.feet, signals.wrenches, strict=True):
             if foot.wrench:
                 yield f'feet[{foot.name}]', stream
@@ -141,7 +147,15 @@ class Recording:
                 self._foot_imu(f'foot_imus[{foot.name}]', batch) if foot.imu else Stream.empty(6)
                 for foot in self.robot.feet
             ),
+            ground=self._ground(batch) if 'ground' in self.uses else Stream.empty(7),
         )
+
+    def _ground(self, batch: Batch) -> Stream:
+        read = self._read('ground', batch)
+        pose = Stream(read.stamps, np.hstack([read.positions, read.orientations]))
+        pose = self._stream('ground', pose, _POSE_LARGEST)
+        _, good = rotations(pose.values[:, 3:])
+        return self._without('ground', pose, ~good, NO_ROTATION)
 
     def _foot_imu(self, signal: str, batch: Batch) -> Stream:
         read = self._read(signal, batch)
@@ -185,7 +199,7 @@ class Recording:
         """Leave out and count what is no rotation."""
         stream = Stream(read.stamps[rows], read.orientations[rows])
         _, good = rotations(stream.values)
-        return self._without(signal, stream, ~good, 'orientation is no unit quaternion')
+        return self._without(signal, stream, ~good, NO_ROTATION)
 
     def _without(self, signal: str, stream: Stream, rows: np.ndarray, why: str) -> Stream:
         if not rows.any():

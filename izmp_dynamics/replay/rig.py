@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.errors import ReplayError, UnknownNameError
-from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 
 AXES = {'x': 0, 'y': 1, 'z': 2}
@@ -67,6 +67,8 @@ class Rig:
         accelerometers: the further accelerometers.
         position: the frame whose position in the world is known; None without one.
         feet: the feet.
+        ground_told_in: link of the robot in which the pose of a moving ground is told; None if
+            that is the world, or if the ground does not move.
         minimum_force: normal force below which there is no ZMP [N].
         contact_force: normal force from which on a foot is loaded [N].
     """
@@ -79,6 +81,7 @@ class Rig:
     feet: tuple[FootRig, ...]
     minimum_force: float
     contact_force: float
+    ground_told_in: str | None = None
 
 
 def make_rig(
@@ -103,7 +106,7 @@ def make_rig(
     ids = frame_ids or {}
     ground = robot.ground
     minimum_force, contact_force = ground.forces(model.total_mass * robot.gravity)
-    if ground.frame is not None:
+    if ground.frame is not None and not ground.moves:
         _known(model, ground.frame, 'ground.frame')
     return Rig(
         robot=robot,
@@ -124,6 +127,7 @@ def make_rig(
         feet=tuple(_foot(model, foot, ids) for foot in robot.feet),
         minimum_force=minimum_force,
         contact_force=contact_force,
+        ground_told_in=_ground_told_in(model, ground, ids),
     )
 
 
@@ -159,6 +163,21 @@ def _known(model: RobotModel, link: str, where: str) -> None:
         raise UnknownNameError(
             'link', link, model.frame_names, f"in robot '{model.name}' (named by {where})"
         )
+
+
+def _ground_told_in(
+    model: RobotModel, ground: Ground, frame_ids: dict[str, str | None]
+) -> str | None:
+    if ground.topic is None:
+        return None
+    if ground.frame in model.frame_names:
+        raise ReplayError(
+            f"ground.frame: '{ground.frame}' is a link of the robot, but with ground.topic it is "
+            'the name of a frame that moves by itself; give that another name, or leave the topic '
+            'out.'
+        )
+    told_in = (frame_ids.get(ground.topic) or '').lstrip('/')
+    return told_in if told_in in model.frame_names else None
 
 
 def _position_mount(

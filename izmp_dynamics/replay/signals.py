@@ -1,7 +1,7 @@
 """The robot's signals as arrays: what the evaluation needs, whatever it was recorded with."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -62,6 +62,8 @@ class Signals:
         wrenches: (T, 6) force [N] and moment [N·m] of each foot; empty without a sensor.
         foot_imus: (T, 6) angular velocity [rad/s] and specific force [m/s²] of each foot's IMU;
             empty without one.
+        ground: (T, 7) pose of the moving ground in the frame that its messages name: position
+            [m], quaternion x y z w; empty without one.
     """
 
     joints: tuple[Stream, ...]
@@ -72,6 +74,7 @@ class Signals:
     pose: Stream
     wrenches: tuple[Stream, ...]
     foot_imus: tuple[Stream, ...] = ()
+    ground: Stream = field(default_factory=lambda: Stream.empty(7))
 
     def streams(self) -> tuple[Stream, ...]:
         """All streams, in a fixed order."""
@@ -84,6 +87,7 @@ class Signals:
             self.pose,
             *self.wrenches,
             *self.foot_imus,
+            self.ground,
         )
 
     def with_streams(self, streams: Iterable[Stream]) -> 'Signals':
@@ -104,6 +108,7 @@ class Signals:
             pose=take(1)[0],
             wrenches=take(len(self.wrenches)),
             foot_imus=take(len(self.foot_imus)),
+            ground=take(1)[0],
         )
 
     def between(self, start: int, stop: int) -> 'Signals':

@@ -61,8 +61,9 @@ class Survey:
         uses = topics.uses
         self.periods = {signal: 1.0 / use.rate for signal, use in uses.items()}
         self.groups = self._groups(read['joints'])
+        ground = self._ground_frame(read.get('ground', []))
         self.origin = min(int(part.stamps.min()) for part in read['joints'] if len(part))
-        ids = self._frame_ids() | self._positioned_frame(read.get('position', []))
+        ids = self._frame_ids() | self._positioned_frame(read.get('position', [])) | ground
         self.rig: Rig = make_rig(topics.robot, model, ids)
         force = self._learn_imu(read['imu'])
         if not topics.robot.imu.gravity_removed:
@@ -178,6 +179,41 @@ class Survey:
                 )
             ids[sensor.topic] = frames[0] if frames else None
         return ids
+
+    def _ground_frame(self, poses: list[Any]) -> dict[str, str | None]:
+        """Topic of the pose of a moving ground → the frame that it is told in.
+
+        The ground is done without if that is a world in which nobody tells where the robot is.
+        """
+        robot = self.topics.robot
+        if robot.ground.topic is None:
+            return {}
+        use = self.topics.uses['ground']
+        frames = sorted({frame.lstrip('/') for frame in use.frame_ids})
+        if len(frames) > 1:
+            raise ReplayError(
+                f"The messages of '{use.topic}' tell the pose of the ground in several frames "
+                f'({", ".join(map(repr, frames))}): two publishers on one topic?'
+            )
+        if robot.position is None and not set(frames) & set(self.model.frame_names):
+            where = repr(frames[0]) if frames else 'the world'
+            self.topics.do_without(
+                'ground',
+                f"topic '{use.topic}' tells it in {where}, which is no link of the robot, and no "
+                'position tells where the robot is there',
+            )
+            return {}
+        children = {child.lstrip('/') for pose in poses for child in pose.child_frame_ids if child}
+        if children - {robot.ground.frame}:
+            self.findings.append(
+                Finding(
+                    'odd',
+                    f"'{use.topic}' gives the pose of {told(map(repr, sorted(children)))}, taken "
+                    f"to be that of the ground's frame '{robot.ground.frame}'.",
+                    'State that frame as ground.frame in the robot file.',
+                )
+            )
+        return {robot.ground.topic: frames[0] if frames else None}
 
     def _positioned_frame(self, poses: list[Any]) -> dict[str, str | None]:
         """Odometry names the frame whose pose it is: topic → that link, if it is one."""

@@ -23,6 +23,7 @@ POSITIONS = (
     'geometry_msgs/msg/PoseWithCovarianceStamped',
     'nav_msgs/msg/Odometry',
 )
+POSES = (*POSITIONS[1:], 'geometry_msgs/msg/TransformStamped')
 
 BACK = 0.5
 """A message that is older than an earlier one by so much was not merely delayed [s]."""

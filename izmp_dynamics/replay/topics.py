@@ -8,7 +8,14 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
 from izmp_dynamics.replay.credible import UNSET
-from izmp_dynamics.replay.topic_use import IMU, JOINT_STATE, POSITIONS, WRENCH, TopicUse
+from izmp_dynamics.replay.topic_use import (
+    IMU,
+    JOINT_STATE,
+    POSES,
+    POSITIONS,
+    WRENCH,
+    TopicUse,
+)
 
 _REQUIRED = ('joints', 'imu')
 
@@ -46,7 +53,7 @@ class SignalTopics:
             if signal in absent and signal in _REQUIRED:
                 self._fail(signal, wanted, types, absent[signal])
         for signal, why in absent.items():
-            self._do_without(signal, why)
+            self.do_without(signal, why)
         without = [foot.name for foot in robot.feet if foot.wrench is None]
         if 0 < len(without) < len(robot.feet):
             self.missing.append(
@@ -73,7 +80,7 @@ class SignalTopics:
         for use in [use for use in self.uses.values() if not use.steps]:
             if use.signal in _REQUIRED:
                 raise ReplayError(f'{use.signal}: {_silence(use)}.')
-            self._do_without(use.signal, _silence(use))
+            self.do_without(use.signal, _silence(use))
 
     def _find(self, signal: str, wanted: str, types: tuple[str, ...]) -> bool:
         name = resolve_topic(wanted, self.bag.topics)
@@ -111,13 +118,27 @@ class SignalTopics:
             remedy = f'No other topic has messages of type {types[0]} either; it must be recorded.'
         raise ReplayError(f'{signal}: {why}. {remedy}')
 
-    def _do_without(self, signal: str, why: str) -> None:
-        """Take a sensor out of the robot; one accelerometer alone takes all with it."""
+    def do_without(self, signal: str, why: str) -> None:
+        """Take a sensor out of the robot; one accelerometer alone takes all with it.
+
+        Args:
+            signal: the sensor's.
+            why: the reason, as the beginning of a sentence.
+
+        Raises:
+            ReplayError: if the robot file insists on the sensor.
+        """
         self.uses.pop(signal, None)
         kind = signal.partition('[')[0]
         if kind == 'position':
             self.robot = dataclasses.replace(self.robot, position=None)
             lost = 'there is no IR-MD and no pose in the world'
+        elif kind == 'ground':
+            ground = dataclasses.replace(
+                self.robot.ground, source='sole', frame=None, topic=None, height=0.0
+            )
+            self.robot = dataclasses.replace(self.robot, ground=ground)
+            lost = 'the ground is the sole of the foot that carries most'
         elif kind == 'feet':
             feet = tuple(_without_wrench(foot, signal) for foot in self.robot.feet)
             self.robot = dataclasses.replace(self.robot, feet=feet)
@@ -166,6 +187,8 @@ def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     yield 'imu', robot.imu.topic, (IMU,)
     if robot.position is not None:
         yield 'position', robot.position.topic, POSITIONS
+    if robot.ground.topic is not None:
+        yield 'ground', robot.ground.topic, POSES
     for k, sensor in enumerate(robot.accelerometers):
         yield f'accelerometers[{k}]', sensor.topic, (IMU,)
     for foot in robot.feet:

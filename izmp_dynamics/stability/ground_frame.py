@@ -1,0 +1,53 @@
+"""A ground that moves: a named frame, seen from the root, whose plane z = height is the ground.
+
+A board that rolls or a deck that heaves accelerates, and so does whoever stands on it. MR-AD does
+not mind: its contact wrench needs no inertial frame, so the ground enters as a plane only, and
+that may move as it likes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.stability.ground_plane import GroundPlane
+
+
+@dataclass(frozen=True)
+class GroundFrame:
+    """Pose of the ground's frame at T instants, in the root frame; NaN where it is not known.
+
+    Attributes:
+        R: (T, 3, 3) root_R_ground.
+        p: (T, 3) origin of the frame [m].
+    """
+
+    R: Array
+    p: Array
+
+    @classmethod
+    def from_world(
+        cls, world_R_ground: Array, world_p_ground: Array, world_R_root: Array, world_p_root: Array
+    ) -> 'GroundFrame':
+        """See from the root what is told in the world; shapes as those of the attributes."""
+        root_R_world = np.swapaxes(world_R_root, 1, 2)
+        p = np.einsum('tij,tj->ti', root_R_world, world_p_ground - world_p_root)
+        return cls(root_R_world @ world_R_ground, p)
+
+    @classmethod
+    def from_link(
+        cls, link_R_ground: Array, link_p_ground: Array, root_R_link: Array, root_p_link: Array
+    ) -> 'GroundFrame':
+        """See from the root what is told in a link; shapes as those of the attributes."""
+        p = root_p_link + np.einsum('tij,tj->ti', root_R_link, link_p_ground)
+        return cls(root_R_link @ link_R_ground, p)
+
+    def plane(self, height: float = 0.0) -> GroundPlane:
+        """The plane z = height [m] of the frame, in the root frame."""
+        normal = self.R[:, :, 2]
+        return GroundPlane(normal, self.p + height * normal)
+
+    def points(self, points: Array) -> Array:
+        """Express points (T, 3) [m] of the root frame in this frame."""
+        seen: Array = np.einsum('tji,tj->ti', self.R, points - self.p)
+        return seen
