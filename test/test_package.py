@@ -24,6 +24,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it
     ('dynamics',),
     ('stability',),
     ('motion',),
+    ('balance',),
     ('bags', 'report'),
     ('simulation',),
     ('replay',),
