@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from izmp_dynamics.cli.walk_options import add_walk_options, load_biped, walk_parameters
+from izmp_dynamics.cli.walk_options import add_walk_options, walk_parameters
 from izmp_dynamics.resources import find_resource
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def add_parser(subparsers: Any) -> None:
 def run_walk(options: argparse.Namespace) -> int:
     """Plan a walk, say what it takes, and draw it."""
     from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_dynamics.motion.gaits import load_biped
     from izmp_dynamics.motion.walk import plan_walk
 
     robot = load_robot_file(options.robot or find_resource('robots/biped31/robot.yaml'))

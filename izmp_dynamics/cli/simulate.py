@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.cli.progress import progress_bar
-from izmp_dynamics.cli.walk_options import add_walk_options, load_biped, walk_parameters
+from izmp_dynamics.cli.walk_options import add_walk_options, walk_parameters
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.resources import find_resource
 
@@ -132,6 +132,7 @@ def run_sway(options: argparse.Namespace) -> int:
 def run_walk(options: argparse.Namespace) -> int:
     """Plan and simulate a walk, record and draw it."""
     from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_dynamics.motion.gaits import load_biped
     from izmp_dynamics.simulation.ankle_feedback import AnkleFeedback
     from izmp_dynamics.simulation.mujoco_model import build_mujoco
     from izmp_dynamics.simulation.noisy_signals import sensor_noise

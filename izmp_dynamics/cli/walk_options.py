@@ -5,8 +5,6 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from izmp_dynamics.model.robot_file import RobotFile
-    from izmp_dynamics.motion.biped import Biped
     from izmp_dynamics.motion.walk_parameters import WalkParameters
 
 _NUMBERS = (
@@ -43,18 +41,3 @@ def walk_parameters(options: argparse.Namespace) -> 'WalkParameters':
     given = {name: getattr(options, name) for name in names}
     stated = {name: value for name, value in given.items() if value is not None}
     return WalkParameters(slope=math.radians(options.slope_deg), **stated)
-
-
-def load_biped(robot: 'RobotFile') -> 'Biped':
-    """Make a robot ready to walk: arms as biped31 holds them if it has such joints, else at zero.
-
-    Raises:
-        IzmpError: if it cannot be used, or has not two legs with the geometry of `leg_ik`.
-    """
-    from izmp_dynamics.model.robot_model import load_model
-    from izmp_dynamics.motion.biped import Biped
-    from izmp_dynamics.motion.sway import BIPED31_POSTURE
-
-    model = load_model(robot.urdf_path, robot.root)
-    like_biped31 = set(BIPED31_POSTURE) <= set(model.joint_names)
-    return Biped.of(robot, BIPED31_POSTURE if like_biped31 else {}, model)

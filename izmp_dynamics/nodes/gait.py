@@ -5,11 +5,9 @@ from typing import Any
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 
-from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.motion.gaits import GAITS, make_plan
 from izmp_dynamics.motion.plan import MotionPlan
-
-GAITS = ('walk', 'sway')
 
 
 def plan_gait(node: Node, robot: RobotFile, time_step: float) -> MotionPlan:
@@ -35,37 +33,6 @@ def plan_gait(node: Node, robot: RobotFile, time_step: float) -> MotionPlan:
         integer_range=[IntegerRange(from_value=1, to_value=1000, step=1)],
     ))  # fmt: skip
     return make_plan(robot, gait, time_step, speed, steps)
-
-
-def make_plan(
-    robot: RobotFile, gait: str, time_step: float, speed: float = 0.3, steps: int = 20
-) -> MotionPlan:
-    """Plan a motion with the torques that it needs.
-
-    Args:
-        robot: robot file.
-        gait: 'walk' or 'sway'.
-        time_step: of the plan [s].
-        speed: of the walk [m/s].
-        steps: of the walk.
-
-    Raises:
-        UnknownNameError: another gait.
-        MotionError: if the robot cannot move like that.
-    """
-    if gait == 'walk':
-        from izmp_dynamics.motion.biped import Biped
-        from izmp_dynamics.motion.walk import plan_walk
-        from izmp_dynamics.motion.walk_parameters import WalkParameters
-
-        parameters = WalkParameters(speed=speed, steps=steps, time_step=time_step)
-        return plan_walk(Biped.of(robot), parameters).plan
-    if gait == 'sway':
-        from izmp_dynamics.model.robot_model import load_model
-        from izmp_dynamics.motion.sway import plan_sway
-
-        return plan_sway(load_model(robot.urdf_path, robot.root), time_step=time_step)
-    raise UnknownNameError('gait', gait, GAITS)
 
 
 def _parameter(node: Node, name: str, default: Any, descriptor: ParameterDescriptor) -> Any:
