@@ -97,6 +97,27 @@ def flatten(settings: Any, prefix: str = '') -> dict[str, str]:
     return flat
 
 
+def stated(settings: Any) -> dict[str, Any]:
+    """Return what differs from the defaults, as plain data that YAML can hold."""
+    plain: dict[str, Any] = {}
+    for field in _fields(settings):
+        value = getattr(settings, field.name)
+        default = (
+            field.default
+            if field.default_factory is dataclasses.MISSING
+            else field.default_factory()
+        )
+        if value != default:
+            plain[field.name] = _plain(value)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return stated(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
 def _required(cls: Any) -> str:
     return ', '.join(field.name for field in _fields(cls) if _is_required(field))
 

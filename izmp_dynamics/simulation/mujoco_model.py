@@ -17,6 +17,23 @@ from izmp_dynamics.simulation.terrain import Flat, Terrain
 
 
 @dataclass(frozen=True)
+class MovingBoard:
+    """A body with a free joint on which the robot stands: its ground.
+
+    Attributes:
+        body: MuJoCo's id of it.
+        q_column: where its pose begins in qpos.
+        v_column: where its twist begins in qvel and qacc.
+        height: of its upper side above the origin of its frame, along its z axis [m].
+    """
+
+    body: int
+    q_column: int
+    v_column: int
+    height: float
+
+
+@dataclass(frozen=True)
 class MujocoRobot:
     """A compiled MuJoCo model and where to find things in it.
 
@@ -32,6 +49,7 @@ class MujocoRobot:
         v_columns: (n,) indices in qvel, qacc and forces.
         ctrl_columns: (n,) indices of the servos in ctrl.
         soles: geom id of a sphere below a sole → index of the foot.
+        board: what the robot stands on if that moves; None if it is the terrain.
     """
 
     robot: RobotModel
@@ -45,6 +63,7 @@ class MujocoRobot:
     v_columns: np.ndarray
     ctrl_columns: np.ndarray
     soles: Mapping[int, int]
+    board: MovingBoard | None = None
 
     def sensor(self, name: str) -> slice:
         """Return where a sensor's values stand in sensordata."""
@@ -88,7 +107,18 @@ def build_mujoco(
             raise UnknownNameError('joint', joint, robot.joint_names, f"in robot '{robot.name}'")
     chosen = tuple((servos or {}).get(joint, Servo()) for joint in robot.joint_names)
     physics, terrain = physics or Physics(), terrain or Flat()
-    spec = SpecBuilder(robot, file, physics, chosen, terrain).build(urdf)
+    builder = SpecBuilder(robot, file, physics, chosen, terrain)
+    return compiled(builder, urdf)
+
+
+def compiled(builder: SpecBuilder, urdf: Urdf) -> MujocoRobot:
+    """Compile what a builder makes of a robot.
+
+    Raises:
+        SimulationError: if MuJoCo refuses it.
+    """
+    robot, file = builder.robot, builder.file
+    spec = builder.build(urdf)
     try:
         model = spec.compile()
     except ValueError as error:
@@ -99,9 +129,9 @@ def build_mujoco(
         robot=robot,
         file=file,
         urdf=urdf,
-        physics=physics,
-        terrain=terrain,
-        servos=chosen,
+        physics=builder.physics,
+        terrain=builder.terrain,
+        servos=builder.servos,
         model=model,
         q_columns=frozen([model.joint(name).qposadr[0] for name in names], np.int64),
         v_columns=frozen([model.joint(name).dofadr[0] for name in names], np.int64),

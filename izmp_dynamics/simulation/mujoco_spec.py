@@ -35,7 +35,13 @@ root: about 1e-8 N. MuJoCo's default of 1e-8 leaves 0.01 N, at the same speed.""
 
 
 class SpecBuilder:
-    """Translates the bodies of a RobotModel, parents first."""
+    """Translates the bodies of a RobotModel, parents first.
+
+    Attributes:
+        sole_contype: MuJoCo's contype of the soles; the ground's conaffinity is 1.
+    """
+
+    sole_contype = 1
 
     def __init__(
         self,
@@ -163,7 +169,7 @@ class SpecBuilder:
             bodies[mount.body].add_geom(
                 name=sphere_name(foot, corner), type=mujoco.mjtGeom.mjGEOM_SPHERE,
                 size=[SPHERE_RADIUS, 0, 0], pos=center, rgba=[0.2, 0.2, 0.2, 1.0],
-                contype=1, conaffinity=0, group=3, **self._contact(),
+                contype=self.sole_contype, conaffinity=0, group=3, **self._contact(),
             )  # fmt: skip
 
     def _add_servos(self) -> None:

@@ -19,7 +19,8 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_dynamics.motion.root_motion import RootMotion
 from izmp_dynamics.simulation.noisy_signals import NoisySignals
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
 from izmp_dynamics.simulation.support import support_polygons
@@ -63,6 +64,7 @@ def record(
     path: str | PathLike[str],
     *,
     noisy: NoisySignals | None = None,
+    urdf: Urdf | None = None,
     storage: str = 'mcap',
     overwrite: bool = False,
 ) -> None:
@@ -76,6 +78,7 @@ def record(
         file: the robot file that it was simulated with; it names topics and frames.
         path: folder that the bag will be.
         noisy: noisy copies of the signals, to be recorded as well.
+        urdf: the robot's URDF; that which the robot file names if None.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
 
@@ -90,9 +93,10 @@ def record(
     if noisy:
         marks |= {'noise': noisy.noise.name, 'seed': str(noisy.seed)}
     with BagWriter(path, storage, overwrite, marks) as bag:
-        _write_description(bag, file, int(run.stamps[0]))
+        _write_description(bag, urdf or read_urdf(file.urdf_path), int(run.stamps[0]))
         copies = _noisy_sensors(noisy, file) if noisy else ()
-        for channel in (*_sensors(run, file), *copies, *_truth(run, file)):
+        ground = _moving_ground(run.ground, run, file) if run.ground else ()
+        for channel in (*_sensors(run, file), *copies, *_truth(run, file), *ground):
             channel.write(bag, run.stamps)
         _write_support_polygons(bag, run)
 
@@ -111,8 +115,8 @@ def check_recordable(
     BagWriter(path, storage, overwrite)
 
 
-def _write_description(bag: BagWriter, file: RobotFile, stamp: int) -> None:
-    text = {'data': read_urdf(file.urdf_path).text}
+def _write_description(bag: BagWriter, urdf: Urdf, stamp: int) -> None:
+    text = {'data': urdf.text}
     bag.add_topic('/robot_description', 'std_msgs/msg/String', text, qos='latched')
     bag.write('/robot_description', stamp, example('std_msgs/msg/String', text))
 
@@ -233,6 +237,31 @@ def _truth(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
         sole = f'{TRUTH}/{foot.name}'
         yield _Channel(f'{sole}/wrench', wrench, _frame(foot.sole), {'wrench': on_foot.wrench})
         yield _Channel(f'{sole}/loaded', 'std_msgs/msg/Bool', {}, {'data': on_foot.loaded})
+
+
+def _moving_ground(ground: RootMotion, run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
+    """The pose of the ground's frame, as `ground` in the robot file names it, and its truth."""
+    frame, topic = file.ground.frame, file.ground.topic
+    pose = {'position': ground.position, 'orientation': ground.quaternion_xyzw()}
+    if topic is not None:
+        yield _Channel(
+            topic, 'geometry_msgs/msg/PoseStamped', _frame(WORLD),
+            {f'pose.{part}': values for part, values in pose.items()}, qos='sensor_data',
+        )  # fmt: skip
+    yield _Channel(
+        f'{TRUTH}/ground_odom', 'nav_msgs/msg/Odometry',
+        {**_frame(WORLD), 'child_frame_id': frame},
+        {
+            **{f'pose.pose.{part}': values for part, values in pose.items()},
+            'twist.twist.linear': ground.velocity_in_root(),
+            'twist.twist.angular': ground.angular_velocity,
+        },
+    )  # fmt: skip
+    on_ground = np.asarray(np.isfinite(run.truth.cop[:, 0]))
+    yield _Channel(
+        f'{TRUTH}/cop_in_ground', 'geometry_msgs/msg/PointStamped', _frame(frame),
+        {'point': run.cop_in_ground()}, on_ground,
+    )  # fmt: skip
 
 
 def _write_support_polygons(bag: BagWriter, run: SimulatedRun) -> None:

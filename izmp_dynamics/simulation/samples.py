@@ -6,6 +6,7 @@ advanced to k + 1. So qpos and qvel are taken before the call and all the rest a
 of the result belongs to one instant. The Euler integrator makes q̇(k+1) − q̇(k) = q̈(k) Δt exactly.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -64,6 +65,13 @@ class Samples:
         count = arrays.pop('count')
         return Samples(**{name: rows[:count] for name, rows in arrays.items()}, count=count)
 
+    @classmethod
+    def joined(cls, parts: Sequence['Samples']) -> 'Samples':
+        """Return filled samples, one after the other."""
+        names = [item.name for item in fields(cls) if item.name != 'count']
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return cls(**arrays, count=sum(part.count for part in parts))
+
     def take(self, plant: MujocoRobot, data: Any) -> None:
         """Make one step of `data` and keep what belongs to the instant at which it started."""
         row = self.count
@@ -73,28 +81,36 @@ class Samples:
         self.effort[row] = data.actuator_force[plant.ctrl_columns]
         self.sensors[row] = data.sensordata
         self.com[row] = data.subtree_com[1]
-        self._take_contacts(plant, data, row)
+        take_contacts(plant, data, self.ground[row])
         if data.xfrc_applied.any():
             self._take_pushes(data, row)
         self.count += 1
-
-    def _take_contacts(self, plant: MujocoRobot, data: Any, row: int) -> None:
-        wrench = np.empty(6)
-        contacts = data.contact
-        geoms, frames, points = contacts.geom, contacts.frame, contacts.pos
-        for index in range(data.ncon):
-            sign, foot = 1.0, plant.soles.get(int(geoms[index, 1]))
-            if foot is None:  # the force of a contact acts on its second geom
-                sign, foot = -1.0, plant.soles.get(int(geoms[index, 0]))
-            if foot is None:
-                continue
-            mujoco.mj_contactForce(plant.model, data, index, wrench)
-            force = sign * wrench[:3] @ frames[index].reshape(3, 3)
-            self.ground[row, foot, :3] += force
-            self.ground[row, foot, 3:] += np.cross(points[index], force)
 
     def _take_pushes(self, data: Any, row: int) -> None:
         """Sum the pushes to a force and a moment about the world's origin, in world axes."""
         force = data.xfrc_applied[:, :3]
         self.pushed[row, :3] = force.sum(axis=0)
         self.pushed[row, 3:] = np.cross(data.xipos, force).sum(axis=0)
+
+
+def take_contacts(plant: MujocoRobot, data: Any, ground: Array) -> None:
+    """Add the forces of the contacts to what the ground exerts on each foot.
+
+    Args:
+        plant: the robot.
+        data: after a step; its contacts belong to the instant at which that began.
+        ground: (F, 6) sums of force [N] and moment about the world's origin [N·m], added to.
+    """
+    wrench = np.empty(6)
+    contacts = data.contact
+    geoms, frames, points = contacts.geom, contacts.frame, contacts.pos
+    for index in range(data.ncon):
+        sign, foot = 1.0, plant.soles.get(int(geoms[index, 1]))
+        if foot is None:  # the force of a contact acts on its second geom
+            sign, foot = -1.0, plant.soles.get(int(geoms[index, 0]))
+        if foot is None:
+            continue
+        mujoco.mj_contactForce(plant.model, data, index, wrench)
+        force = sign * wrench[:3] @ frames[index].reshape(3, 3)
+        ground[foot, :3] += force
+        ground[foot, 3:] += np.cross(points[index], force)

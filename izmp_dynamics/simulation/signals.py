@@ -36,6 +36,7 @@ def simulated_run(
         return values
 
     imu = file.imu.topic
+    ground = _ground(plant, samples)
     return SimulatedRun(
         motion=motion,
         robot=plant.robot.name,
@@ -54,23 +55,37 @@ def simulated_run(
             for foot in file.feet
             if foot.wrench
         },
-        truth=_truth(plant, samples),
+        truth=_truth(plant, samples, ground),
         fall=fall,
+        ground=ground,
     )
 
 
-def _truth(plant: MujocoRobot, samples: Samples) -> Truth:
-    root = RootMotion(
-        position=samples.qpos[:, :3],
-        rotation=Rotation.from_quat(np.roll(samples.qpos[:, 3:7], -1, axis=1)).as_matrix(),
-        velocity=samples.qvel[:, :3],
-        angular_velocity=samples.qvel[:, 3:6],
-        acceleration=samples.qacc[:, :3],
-        angular_acceleration=samples.qacc[:, 3:6],
+def _motion(samples: Samples, q: int, v: int) -> RootMotion:
+    """Motion of a body whose free joint begins at columns q of qpos and v of qvel."""
+    return RootMotion(
+        position=samples.qpos[:, q : q + 3],
+        rotation=Rotation.from_quat(
+            np.roll(samples.qpos[:, q + 3 : q + 7], -1, axis=1)
+        ).as_matrix(),
+        velocity=samples.qvel[:, v : v + 3],
+        angular_velocity=samples.qvel[:, v + 3 : v + 6],
+        acceleration=samples.qacc[:, v : v + 3],
+        angular_acceleration=samples.qacc[:, v + 3 : v + 6],
     )
+
+
+def _ground(plant: MujocoRobot, samples: Samples) -> RootMotion | None:
+    """Motion of the board that the robot stands on; None if it stands on the terrain."""
+    board = plant.board
+    return None if board is None else _motion(samples, board.q_column, board.v_column)
+
+
+def _truth(plant: MujocoRobot, samples: Samples, ground: RootMotion | None) -> Truth:
+    root = _motion(samples, 0, 0)
     q = samples.qpos[:, plant.q_columns]
     minimum, loaded = plant.file.ground.forces(plant.robot.total_mass * plant.file.gravity)
-    soles = [_sole(plant, foot, root, q) for foot in plant.file.feet]
+    soles = [_sole(plant, foot, root, q, ground) for foot in plant.file.feet]
     by_foot = [ContactWrench.from_array(wrench) for wrench in np.swapaxes(samples.ground, 0, 1)]
     contact = ContactWrench.from_array(samples.ground.sum(axis=1))
     pushed = ContactWrench.from_array(samples.pushed)
@@ -102,13 +117,23 @@ class _Sole:
     below: Array
 
 
-def _sole(plant: MujocoRobot, foot: Foot, root: RootMotion, q: Array) -> _Sole:
+def _sole(
+    plant: MujocoRobot, foot: Foot, root: RootMotion, q: Array, ground: RootMotion | None
+) -> _Sole:
     root_R_sole, p_in_root = plant.robot.frame_pose(foot.sole, q)
     rotation = root.rotation @ root_R_sole
     position = root.position + np.einsum('tij,tj->ti', root.rotation, p_in_root)
     polygon = np.array([[x, y, 0.0] for x, y in foot.polygon])
     corners = position[:, None] + np.einsum('tij,vj->tvi', rotation, polygon)
-    return _Sole(rotation, position, corners, *plane_under(plant.terrain, corners))
+    return _Sole(rotation, position, corners, *_plane(plant, ground, corners))
+
+
+def _plane(plant: MujocoRobot, ground: RootMotion | None, corners: Array) -> tuple[Array, Array]:
+    """Normal (T, 3) and a point (T, 3) of the ground under a sole."""
+    if ground is None or plant.board is None:
+        return plane_under(plant.terrain, corners)
+    normal = ground.rotation[:, :, 2]
+    return normal, ground.position + plant.board.height * normal
 
 
 def _ground_under_load(

@@ -123,6 +123,7 @@ class SimulatedRun(_ReadOnly):
             force [N] and moment [N·m] in the sensor's frame.
         truth: the truth.
         fall: how the robot fell, in a sentence; empty if it stands. The run ends there.
+        ground: the motion of the ground's frame if the ground moves; None if it does not.
     """
 
     motion: str
@@ -138,9 +139,22 @@ class SimulatedRun(_ReadOnly):
     wrenches: Mapping[str, Array]
     truth: Truth
     fall: str = ''
+    ground: RootMotion | None = None
 
     def __len__(self) -> int:
         return len(self.stamps)
+
+    def cop_in_ground(self) -> Array:
+        """Return the centre of pressure in the frame of a ground that moves, (T, 3) [m].
+
+        Raises:
+            SimulationError: if the ground does not move.
+        """
+        if self.ground is None:
+            raise SimulationError('The ground of this run does not move; it has no frame.')
+        from_origin = self.truth.cop - self.ground.position
+        seen: Array = np.einsum('tji,tj->ti', self.ground.rotation, from_origin)
+        return seen
 
     def require_standing(self) -> None:
         """Do nothing if the robot stands.
