@@ -1,8 +1,11 @@
 """Nodes as real processes, and what listens to them."""
 
+import array
 import fcntl
+import math
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -95,8 +98,11 @@ def probe(processes):
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
 
+    from izmp_dynamics.nodes.discovery import discover_quickly
+
     context = rclpy.Context()
     with patched_environment(processes.environment):
+        discover_quickly()
         rclpy.init(context=context, domain_id=int(processes.environment['ROS_DOMAIN_ID']))
         node = rclpy.create_node('probe', context=context)
     executor = SingleThreadedExecutor(context=context)
@@ -153,6 +159,18 @@ class Listener:
             )
 
 
+def all_finite(message):
+    """Whether no number of a message is NaN or infinite."""
+    if isinstance(message, float):
+        return math.isfinite(message)
+    if isinstance(message, list | tuple):
+        return all(map(all_finite, message))
+    if isinstance(message, np.ndarray | array.array):
+        return bool(np.isfinite(message).all())
+    fields = getattr(message, 'get_fields_and_field_types', dict)()
+    return all(all_finite(getattr(message, name)) for name in fields)
+
+
 def numbers(message):
     """The payload of a message as an array."""
     for name in ('point', 'vector'):
@@ -178,14 +196,22 @@ def wait_until(condition, timeout=20.0):
 PERIOD = 0.004
 """Time between the samples of the standing robot [s]."""
 
+_STEP = round(PERIOD * 1e9)
+_STAMP_AT = 4
+"""Where a serialized message with a header has its stamp: after the mark of the encoding."""
+
 
 class StandingRobot:
     """Publishes the sensors of a robot that stands straight; faults can be switched on.
 
+    The messages are serialized once; only their stamps are new in each sample.
+
     Attributes:
         fault: which; empty if there is none.
         offset: of the stamps against the clock [ns].
-        burst: samples to be published at once.
+        burst: samples to be published at once, with the stamps of as much time.
+        last: newest sound stamp [ns].
+        count: samples so far.
     """
 
     def __init__(self, node, robot):
@@ -198,6 +224,8 @@ class StandingRobot:
         self.node, self.robot = node, robot
         self.model = load_model(robot.urdf_path, robot.root)
         self.fault, self.offset, self.burst = '', 0, 0
+        self.last, self.count = 0, 0
+        self.wire = {}
         self.joints = node.create_publisher(JointState, 'joint_states', SENSOR)
         self.imu = node.create_publisher(Imu, 'imu', SENSOR)
         self.accelerometers = [
@@ -219,65 +247,80 @@ class StandingRobot:
         self.thread.join(5)
 
     def run(self):
-        step = round(PERIOD * 1e9)
         stamp = time.time_ns()
         while not self.stop.is_set():
             self.sample(stamp + self.offset)
-            stamp += step
-            if self.burst:
+            while self.burst:
+                self.offset += _STEP
+                self.sample(stamp + self.offset)
                 self.burst -= 1
-                continue
-            stamp = max(stamp, time.time_ns() - step)
+            stamp = max(stamp + _STEP, time.time_ns() - _STEP)
             time.sleep(max(0.0, (stamp - time.time_ns()) * 1e-9))
 
     def sample(self, stamp):
-        from geometry_msgs.msg import Point, PointStamped, Vector3, WrenchStamped
-        from sensor_msgs.msg import Imu
-
-        from izmp_dynamics.nodes.messages import header
-
+        """Publish one sample of everything."""
         stamp = self.spoilt_stamp(stamp)
-        self.publish_joints(stamp)
-        up = Vector3(z=float('nan') if self.fault == 'NaN' else self.robot.gravity)
-        frame = 'somewhere' if self.fault == 'wrong frame' else 'imu_link'
-        message = Imu(header=header(stamp, frame), linear_acceleration=up)
-        message.orientation.w = 1.0
-        if self.fault != 'no IMU':
-            self.imu.publish(message)
-        for sensor, publisher in zip(self.robot.accelerometers, self.accelerometers, strict=True):
-            acceleration = Vector3(z=self.robot.gravity)
-            publisher.publish(
-                Imu(header=header(stamp, sensor.frame), linear_acceleration=acceleration)
-            )
-        self.gps.publish(PointStamped(header=header(stamp, 'world'), point=Point(z=1.0)))
-        weight = self.model.total_mass * self.robot.gravity
-        for foot, publisher in zip(self.robot.feet, self.feet, strict=True):
-            wrench = WrenchStamped(header=header(stamp, foot.wrench.frame))
-            wrench.wrench.force.z = 0.5 * weight
-            publisher.publish(wrench)
+        for publisher, message in self.messages():
+            publisher.publish(stamped(message, stamp))
 
     def spoilt_stamp(self, stamp):
-        self.count = getattr(self, 'count', 0) + 1
+        self.count += 1
         if self.fault == 'zero stamps' and self.count % 5 == 0:
             return 0
         if self.fault == 'duplicates' and self.count % 5 == 0:
             return self.last
         if self.fault == 'out of order' and self.count % 5 == 0:
-            return stamp - 5 * round(PERIOD * 1e9)
+            return stamp - 5 * _STEP
         self.last = stamp
         return stamp
 
-    def publish_joints(self, stamp, publisher=None):
-        from sensor_msgs.msg import JointState
+    def messages(self):
+        """Publishers and serialized messages of the present fault."""
+        fault = self.fault
+        if fault not in self.wire:
+            from rclpy.serialization import serialize_message
+
+            self.wire[fault] = [
+                (publisher, bytearray(serialize_message(message)))
+                for publisher, message in self._messages(fault)
+            ]
+        return self.wire[fault]
+
+    def _messages(self, fault):
+        from geometry_msgs.msg import Point, PointStamped, Vector3, WrenchStamped
+        from sensor_msgs.msg import Imu, JointState
 
         from izmp_dynamics.nodes.messages import header
 
-        names = list(self.model.joint_names)
-        if self.fault == 'joint disappears':
-            names = names[1:]
-        (publisher or self.joints).publish(
-            JointState(header=header(stamp, ''), name=names, position=[0.0] * len(names))
-        )
+        names = list(self.model.joint_names)[fault == 'joint disappears' :]
+        yield self.joints, JointState(name=names, position=[0.0] * len(names))
+        up = Vector3(z=float('nan') if fault == 'NaN' else self.robot.gravity)
+        frame = 'somewhere' if fault == 'wrong frame' else 'imu_link'
+        imu = Imu(header=header(0, frame), linear_acceleration=up)
+        imu.orientation.w = 1.0
+        if fault != 'no IMU':
+            yield self.imu, imu
+        for sensor, publisher in zip(self.robot.accelerometers, self.accelerometers, strict=True):
+            force = Vector3(z=self.robot.gravity)
+            yield publisher, Imu(header=header(0, sensor.frame), linear_acceleration=force)
+        yield self.gps, PointStamped(header=header(0, 'world'), point=Point(z=1.0))
+        weight = self.model.total_mass * self.robot.gravity
+        for foot, publisher in zip(self.robot.feet, self.feet, strict=True):
+            wrench = WrenchStamped(header=header(0, foot.wrench.frame))
+            wrench.wrench.force.z = 0.5 * weight
+            yield publisher, wrench
+
+    def publish_joints(self, stamp, publisher=None):
+        """Publish the joints alone."""
+        _, message = self.messages()[0]
+        (publisher or self.joints).publish(stamped(message, stamp))
+
+
+def stamped(message, stamp):
+    """Serialized message with a stamp [ns]."""
+    message = message.copy()
+    struct.pack_into('<iI', message, _STAMP_AT, *divmod(stamp, 10**9))
+    return bytes(message)
 
 
 @contextmanager

@@ -24,6 +24,12 @@ _SILENT_NODE = 'Its node has nothing to say, as its own diagnostics tell, or has
 _WINDOW = 500
 """Latencies that are kept."""
 
+_BURST = 5.0
+"""A rate that is so many times the usual one is a burst."""
+
+_USUAL = 8
+"""Rates from which the usual one is known."""
+
 _CLOCKS_DIFFER = 10.0
 """Beyond this a latency tells that stamps and clock have nothing to do with each other [s]."""
 
@@ -39,6 +45,7 @@ class Input:
         sensor: whether it comes from the robot and not from another of these nodes.
         count: messages received.
         last: when the last one was received, by the steady clock [s].
+        since: stamp of the first one, or of the first one after a silence [ns].
     """
 
     topic: str
@@ -47,17 +54,24 @@ class Input:
     sensor: bool = False
     count: int = 0
     last: float = field(default_factory=time.monotonic)
+    since: int = 0
     _before: int = 0
+    _rates: deque[float] = field(default_factory=lambda: deque(maxlen=_USUAL))
 
-    def received(self) -> None:
-        """Note a message."""
+    def received(self, stamp: int) -> None:
+        """Note a message with this stamp [ns]."""
+        now = time.monotonic()
+        if not self.count or now - self.last > SILENT:
+            self.since = stamp
         self.count += 1
-        self.last = time.monotonic()
+        self.last = now
 
-    def take_rate(self, elapsed: float) -> float:
-        """Messages per second since the last call."""
+    def take_rate(self, elapsed: float) -> tuple[float, float]:
+        """Messages per second since the last call, and how many there usually are."""
+        usual = float(np.median(self._rates)) if len(self._rates) > _USUAL // 2 else 0.0
         rate, self._before = (self.count - self._before) / elapsed, self.count
-        return rate
+        self._rates.append(rate)
+        return rate, usual
 
 
 class Health:
@@ -107,9 +121,13 @@ class Health:
         values = dict(self.values)
         findings = [*self._remarks.values(), *self._missing(now)]
         for entry in self.inputs:
-            rate = entry.take_rate(elapsed)
-            age = f'{now - entry.last:.2f} s ago' if entry.count else 'never'
-            values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {entry.count} messages, last {age}'
+            rate, usual = entry.take_rate(elapsed)
+            values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {_told(entry, now)}'
+            if 0.0 < _BURST * usual < rate:
+                sentence = (
+                    f'{entry.topic} came in a burst of {rate:.0f} Hz; usual: {usual:.0f} Hz.'
+                )
+                findings.append((WARN, sentence))
         for topic, count in self.outputs.items():
             rate = (count - self._outputs_told[topic]) / elapsed
             values[f'{topic} out'] = f'{rate:.1f} Hz, {count} messages'
@@ -167,6 +185,14 @@ class Health:
             'age of the stamps when published': f'median {np.median(ms):.2f} ms, '
             f'p99 {np.percentile(ms, 99):.2f} ms, largest {ms.max():.2f} ms'
         }
+
+
+def _told(entry: Input, now: float) -> str:
+    if not entry.count:
+        return 'never a message'
+    since = f'{entry.since // NANOSECONDS}.{entry.since % NANOSECONDS:09d}'
+    age = now - entry.last
+    return f'{entry.count} messages, last {age:.2f} s ago, since stamp {since}'
 
 
 def diagnostic_array(stamp: int, status: DiagnosticStatus) -> DiagnosticArray:

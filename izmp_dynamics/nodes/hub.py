@@ -18,7 +18,11 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
+from izmp_dynamics.nodes.losses import Losses
+
 Callback = Callable[[Any], None]
+Lost = Callable[[int], None]
+"""Is told how many messages were lost."""
 
 TAKEN_AT_ONCE = 64
 """Messages of a sensor that are taken before it is the turn of the next topic."""
@@ -39,6 +43,7 @@ class Hub:
         self.node = node
         self.lock = threading.RLock()
         self._callbacks: defaultdict[str, list[tuple[Callback, bool]]] = defaultdict(list)
+        self._lost: defaultdict[str, list[Lost]] = defaultdict(list)
         self._published: set[str] = set()
         self._waiting: list[tuple[str, Any, QoSProfile, bool]] = []
         self._urgent: deque[Callable[[], None]] = deque()
@@ -55,6 +60,7 @@ class Hub:
         topic: str,
         msgtype: Any,
         callback: Callback,
+        lost: Lost,
         qos: QoSProfile,
         *,
         sensor: bool,
@@ -63,6 +69,7 @@ class Hub:
         """Note that a node here wants a topic (its full name)."""
         first = topic not in self._callbacks
         self._callbacks[topic].append((callback, urgent))
+        self._lost[topic].append(lost)
         if first:
             self._waiting.append((topic, msgtype, qos, sensor))
         if self._connected:
@@ -73,7 +80,8 @@ class Hub:
         self._connected = True
         for topic, msgtype, qos, sensor in self._waiting:
             if topic not in self._published:
-                subscribe(self.node, topic, msgtype, self._receiver(topic), qos, sensor)
+                receive, tell = partial(self.deliver, topic), partial(self._tell_lost, topic)
+                subscribe(self.node, topic, msgtype, receive, tell, qos, sensor)
         self._waiting.clear()
 
     def publish(self, topic: str, message: Any, over_dds: Callback) -> None:
@@ -101,12 +109,19 @@ class Hub:
         finally:
             self._working = False
 
-    def _receiver(self, topic: str) -> Callback:
-        return lambda message: self.deliver(topic, message)
+    def _tell_lost(self, topic: str, number: int) -> None:
+        for lost in self._lost[topic]:
+            lost(number)
 
 
 def subscribe(
-    node: Node, topic: str, msgtype: Any, callback: Callback, qos: QoSProfile, sensor: bool
+    node: Node,
+    topic: str,
+    msgtype: Any,
+    callback: Callback,
+    lost: Lost,
+    qos: QoSProfile,
+    sensor: bool,
 ) -> Any:
     """Subscribe over DDS with a quality of service that parameters can override.
 
@@ -115,13 +130,15 @@ def subscribe(
     sensors are taken in bulk: they are many, cheap, and the instants of the joints wait for them.
     """
 
-    def receive(message: Any) -> None:
+    def receive(message: Any, info: Any) -> None:
+        losses.see(info)
         callback(message)
         for _ in range(TAKEN_AT_ONCE - 1 if sensor else 0):
             with subscription.handle:
                 taken = subscription.handle.take_message(msgtype, False)
             if taken is None:
                 return
+            losses.see(taken[1])
             callback(taken[0])
 
     subscription = node.create_subscription(
@@ -132,4 +149,5 @@ def subscribe(
         event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
         qos_overriding_options=QoSOverridingOptions.with_default_policies(),
     )
+    losses = Losses(subscription.get_publisher_count, lost)
     return subscription

@@ -9,6 +9,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.hub import Hub
 from izmp_dynamics.nodes.main import node_class
 
@@ -74,6 +75,7 @@ class Graph:
 
 def spin_nodes(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
     """Run nodes until SIGINT or SIGTERM; return the exit status."""
+    discover_quickly()
     rclpy.init(args=arguments if arguments is None else list(arguments))
     graph = None
     try:

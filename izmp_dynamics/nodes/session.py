@@ -17,6 +17,7 @@ from rich.live import Live
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.bag_player import BagPlayer
+from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
 from izmp_dynamics.nodes.main import GRAPH
 from izmp_dynamics.nodes.process import Graph
@@ -40,7 +41,8 @@ class LiveSession:
         urdf: URDF to use instead of the one that it names.
         record: folder of a bag with all topics; None: nothing is recorded.
         overwrite: replace an earlier bag.
-        own_source: whether the sensors come from this process, which delivers reliably.
+        own_source: whether the sensors come from this process, which delivers reliably; then
+            nothing leaves this computer.
     """
 
     def __init__(
@@ -62,6 +64,9 @@ class LiveSession:
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
+            discover_quickly()
+            if self._own_source:
+                stay_on_this_computer()
             rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures tell
             stack.callback(rclpy.try_shutdown)
             overrides = self._parameters(reliable_inputs=self._own_source)

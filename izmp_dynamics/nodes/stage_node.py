@@ -146,11 +146,12 @@ class StageNode(Node):  # type: ignore[misc]
         watch = StampWatch()
         self._watches.append(watch)
         receive = partial(self._receive, entry, watch, callback)
+        lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
         if self._hub is None:
-            subscribe(self, topic, msgtype, receive, qos, sensor)
+            subscribe(self, topic, msgtype, receive, lost, qos, sensor)
         else:
-            self._hub.listens(name, msgtype, receive, qos, sensor=sensor, urgent=self.urgent)
+            self._hub.listens(name, msgtype, receive, lost, qos, sensor=sensor, urgent=self.urgent)
         return entry
 
     def speak(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Callable[[Any], None]:
@@ -174,12 +175,17 @@ class StageNode(Node):  # type: ignore[misc]
     def _receive(
         self, entry: Input, watch: StampWatch, callback: Callable[[int, Any], None], message: Any
     ) -> None:
-        entry.received()
-        self._flushed = False
         stamp = stamp_of(message)
+        entry.received(stamp)
+        self._flushed = False
         if watch.jumped_back(stamp):
             self._begin_anew(entry.topic)
         callback(stamp, message)
+
+    def _lose(self, entry: Input, number: int) -> None:
+        self.health.counts[f'{entry.topic}: message lost, as network or computer is slow'] += (
+            number
+        )
 
     def _begin_anew(self, topic: str) -> None:
         self.health.counts['time went back: everything was forgotten'] += 1
