@@ -72,11 +72,15 @@ setup(
     extras_require={
         'offline': ['rosbags>=0.11', 'lz4>=4', 'backports.zstd; python_version < "3.14"'],
         'sim': ['mujoco>=3.3.4'],
+        # The quadratic programmes of walks with estimated angular momentum.
+        'walk': ['qpsolvers>=4', 'quadprog>=0.1.12'],
         # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
         'test': [
             'pytest>=7',
             'hypothesis>=6',
+            'qpsolvers>=4',
+            'quadprog>=0.1.12',
             'mcap>=1.1',
             'mypy==2.4.*',
             'ruff==0.17.*',

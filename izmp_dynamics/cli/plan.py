@@ -1,6 +1,7 @@
 """`izmp plan`: a motion, planned only: what it asks of the robot, in numbers and as a plot."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,9 @@ def run_walk(options: argparse.Namespace) -> int:
         save_walk_figure(walk, biped, options.plot)
         if not options.quiet:
             print(f'Plot:    {options.plot}')
-    return 0
+    if walk.stopped:
+        print(f'izmp: the robot stops early: {walk.stopped}', file=sys.stderr)
+    return 1 if walk.stopped else 0
 
 
 def summary_lines(walk: 'PlannedWalk', biped: 'Biped') -> list[str]:
@@ -63,12 +66,7 @@ def summary_lines(walk: 'PlannedWalk', biped: 'Biped') -> list[str]:
         f'Walk:    {parameters.steps} steps of {parameters.step_length:.3f} m in '
         f'{parameters.step_time:g} s, {plan.duration:.2f} s with standing'
     ]
-    before, after = (1e3 * np.array(walk.filter_errors[index]) for index in (0, -1))
-    lines.append(
-        f'ZMP:     mean error {after[0]:.2f} mm (x), {after[1]:.2f} mm (y) after '
-        f'{len(walk.filter_errors) - 1} passes of the dynamics filter, '
-        f'{before[0]:.1f} and {before[1]:.1f} mm before'
-    )
+    lines.append(_zmp_line(walk))
     span = np.minimum(plan.q - model.position_lower, model.position_upper - plan.q).min(axis=0)
     span[np.ptp(plan.q, axis=0) == 0.0] = np.inf
     torques = np.zeros_like(plan.q) if plan.feed_forward is None else plan.feed_forward
@@ -87,3 +85,21 @@ def summary_lines(walk: 'PlannedWalk', biped: 'Biped') -> list[str]:
         f'{np.degrees(span[joint]):.1f}° before it'
     )
     return lines
+
+
+def _zmp_line(walk: 'PlannedWalk') -> str:
+    import numpy as np
+
+    before, after = (1e3 * np.array(walk.filter_errors[index]) for index in (0, -1))
+    if walk.parameters.generator == 'cart_table':
+        return (
+            f'ZMP:     mean error {after[0]:.2f} mm (x), {after[1]:.2f} mm (y) after '
+            f'{len(walk.filter_errors) - 1} passes of the dynamics filter, '
+            f'{before[0]:.1f} and {before[1]:.1f} mm before'
+        )
+    rms = 1e3 * np.sqrt(np.mean(walk.zmp_errors**2, axis=0))
+    most = 1e3 * np.abs(walk.zmp_errors).max(axis=0)
+    return (
+        f'ZMP:     of all bodies within {rms[0]:.1f} mm (x), {rms[1]:.1f} mm (y) RMS of the '
+        f'wanted one, {most[0]:.1f} and {most[1]:.1f} mm at most'
+    )

@@ -179,7 +179,10 @@ def run_walk(options: argparse.Namespace) -> int:
         with progress_bar('Drawing', options.quiet) as progress:
             save_clip(walk.run, plant, options.video, progress)
         _tell('Video', options.video, options)
-    return _finish(walk.run.fall, options)
+    if walk.planned.stopped:
+        print(f'izmp: the robot stops early: {walk.planned.stopped}', file=sys.stderr)
+    status = _finish(walk.run.fall, options)
+    return 1 if walk.planned.stopped else status
 
 
 def _finish(fall: str, options: argparse.Namespace) -> int:

@@ -107,7 +107,7 @@ def filter_dynamics(
     com = _com(biped, task, corrected, _course_on_level_ground(biped, task))
     errors: list[tuple[float, float]] = []
     for index in range(passes + 1):
-        motion = _whole_body(biped, task, com, check)
+        motion = whole_body(biped, task, com, check)
         error = task.zmp.point - motion.zmp
         errors.append((float(np.abs(error[:, 0]).mean()), float(np.abs(error[:, 1]).mean())))
         if index < passes:
@@ -137,15 +137,31 @@ def _course_on_level_ground(biped: Biped, task: Task) -> Array:
 def _com(biped: Biped, task: Task, zmp: Array, x: Array) -> Array:
     """Motion of the CoM (T, 3) [m] for a ZMP; its height is that for the course `x` (T,)."""
     com = com_over_zmp(zmp, task.height(x), task.time_step, biped.gravity)
+    return from_rest_to_rest(com, task)
+
+
+def from_rest_to_rest(com: Array, task: Task) -> Array:
+    """Let a motion (T, 3) of the centre of mass begin and end at rest, within `task.rest`."""
     times = task.time_step * np.arange(len(com))
     for rest, elapsed in ((com[0].copy(), times), (com[-1].copy(), times[-1] - times)):
         com = rest + smooth_step(elapsed / task.rest)[:, None] * (com - rest)
     return com
 
 
-def _whole_body(
+def whole_body(
     biped: Biped, task: Task, com: Array, check: Callable[[WholeBodyPoses], None]
 ) -> WholeBodyMotion:
+    """Find the motion of all bodies, and its ZMP, for one of the centre of mass.
+
+    Args:
+        biped: the robot.
+        task: what it is to do.
+        com: (T, 3) centre of mass in the world [m].
+        check: is called with the poses; raises if a leg cannot reach a foot.
+
+    Raises:
+        MotionError: if the robot would leave the ground, or as `check` does.
+    """
     poses = task.track(biped, com, task.feet, task.world_R_root, start=com[0])
     check(poses)
     qd, qdd = derivatives(poses.q, task.time_step)

@@ -49,6 +49,11 @@ class StepTiming:
         times: Array = self.time_step * np.arange(rows, dtype=np.float64)
         return times
 
+    def steps_between(self, start: float, end: float) -> range:
+        """Return the indices of all steps that take place, in part at least, between two times."""
+        first, last = (int((time - self.stand) // self.step_time) for time in (start, end))
+        return range(min(max(first, 0), self.steps), min(max(last + 1, 0), self.steps))
+
     def step_at(self, time: float) -> int | None:
         """Return the index of the step that takes place at a time [s]; None while standing."""
         step = int(np.floor((time - self.stand) / self.step_time))

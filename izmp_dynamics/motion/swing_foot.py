@@ -15,7 +15,12 @@ from izmp_dynamics.motion.step_timing import StepTiming
 
 
 def plan_sole(
-    sole: str, foot: int, footsteps: Footsteps, timing: StepTiming, swing_height: float
+    sole: str,
+    foot: int,
+    footsteps: Footsteps,
+    timing: StepTiming,
+    swing_height: float,
+    times: Array | None = None,
 ) -> PlannedFoot:
     """Plan the motion of one sole.
 
@@ -25,16 +30,21 @@ def plan_sole(
         footsteps: where it is set down.
         timing: when.
         swing_height: of the bump in the middle of a swing [m].
+        times: (T,) ascending instants [s]; all of the walk if None.
 
     Returns:
         Its poses; it is in contact at all instants but those within a swing.
     """
-    times = timing.times
-    hold = footsteps.start[foot]
+    times = timing.times if times is None else times
+    steps = timing.steps_between(times[0], times[-1])
+    hold = footsteps.before(steps.start)[foot]
     position = np.tile(hold.position, (len(times), 1))
     rotation = np.tile(hold.rotation, (len(times), 1, 1))
     contact = np.ones(len(times), dtype=bool)
-    for step, goal in footsteps.track(foot):
+    for step in steps:
+        goal = footsteps.steps[step]
+        if goal.foot != foot:
+            continue
         lift, land = timing.lifts(step), timing.lands(step)
         swing = (times > lift) & (times < land)
         u = (times[swing] - lift) / (land - lift)

@@ -1,7 +1,9 @@
 """The walking pattern generator: from a speed and a number of steps to the motion of every joint.
 
-Footsteps → ZMP reference → centre of mass (cart-table with full preview) → soles → whole body
-(converging CoG) → dynamics filter → joint torques. `docs/references.md` names the sources.
+Footsteps → soles and ZMP reference → centre of mass and whole body (converging CoG) → joint
+torques. Two generators make the motion of the centre of mass: the cart-table with full preview and
+a dynamics filter, and the receding horizon with estimated angular momentum. `docs/references.md`
+names the sources.
 """
 
 from collections.abc import Callable
@@ -12,16 +14,23 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.motion.biped import Biped
 from izmp_dynamics.motion.converging_cog import WholeBodyPoses, converge_cog, keep_cog_offset
-from izmp_dynamics.motion.dynamics_filter import Task, WholeBodyMotion, filter_dynamics
+from izmp_dynamics.motion.course import Course, heading, upright
+from izmp_dynamics.motion.dynamics_filter import (
+    Task,
+    WholeBodyMotion,
+    filter_dynamics,
+    from_rest_to_rest,
+    whole_body,
+)
 from izmp_dynamics.motion.footsteps import Footsteps, Gait, plan_footsteps
 from izmp_dynamics.motion.inverse_dynamics import AppliedWrench, joint_torques, shared_reaction
-from izmp_dynamics.motion.plan import MotionPlan, PlannedFoot
+from izmp_dynamics.motion.momentum_walk import plan_momentum_walk
+from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.motion.ramp import Ramp
 from izmp_dynamics.motion.step_timing import StepTiming
-from izmp_dynamics.motion.swing_foot import plan_sole
 from izmp_dynamics.motion.walk_limits import WalkLimits
 from izmp_dynamics.motion.walk_parameters import WalkParameters
-from izmp_dynamics.motion.zmp_reference import ZmpReference, plan_zmp
+from izmp_dynamics.motion.zmp_reference import ZmpReference
 
 EDGE_WIDTH = 0.08
 """Width over which the height of the centre of mass bends at the edge of a ramp [m]."""
@@ -45,8 +54,9 @@ class PlannedWalk:
         zmp_reference: the ZMP that was wanted; `plan.zmp` is that of all bodies.
         com_reference: (T, 3) the centre of mass that was wanted, in the world [m]; `plan.com` is
             that of all bodies.
-        filter_errors: mean distance between the two in x and y after each pass of the dynamics
-            filter, the first before any [m].
+        filter_errors: mean distance of `plan.zmp` from the wanted ZMP in x and y after each pass
+            of the dynamics filter, the first before any [m].
+        stopped: why the walk stops before its last step; '' if it does not.
     """
 
     plan: MotionPlan
@@ -57,6 +67,14 @@ class PlannedWalk:
     zmp_reference: ZmpReference
     com_reference: Array
     filter_errors: tuple[tuple[float, float], ...]
+    stopped: str = ''
+
+    @property
+    def zmp_errors(self) -> Array:
+        """(T, 2) distance of the ZMP of all bodies from the wanted one in x and y [m]."""
+        assert self.plan.zmp is not None
+        errors: Array = (self.plan.zmp - self.zmp_reference.point)[:, :2]
+        return errors
 
     @property
     def joint_ranges(self) -> Array:
@@ -83,24 +101,11 @@ def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> Planned
         parameters.time_step,
     )  # fmt: skip
     footsteps = plan_footsteps(biped, _gait(biped, parameters), ramp)
-    limits = WalkLimits(biped, footsteps, timing)
-    limits.check_zmp(parameters.zmp_travel)
-    reference = plan_zmp(footsteps, timing, parameters.zmp_travel)
-    left, right = (
-        plan_sole(leg.sole, foot, footsteps, timing, parameters.swing_height)
-        for foot, leg in enumerate(biped.legs)
-    )
-    task = Task(
-        feet=(left, right),
-        world_R_root=_heading(left, right),
-        zmp=reference,
-        height=lambda x: parameters.com_height + ramp.smooth_height(x, EDGE_WIDTH),
-        time_step=parameters.time_step,
-        rest=0.5 * parameters.stand,
-        track=_TRACKING[parameters.cog_tracking],
-    )
-    filtered = filter_dynamics(biped, task, parameters.filter_passes, limits.check_reach)
-    motion = filtered.motion
+    course = Course(biped, footsteps, timing, parameters.swing_height, parameters.zmp_travel)
+    WalkLimits(biped, footsteps, timing).check_zmp(parameters.zmp_travel)
+    planned = _GENERATORS[parameters.generator](course, ramp, parameters)
+    task, motion, course = planned.task, planned.motion, planned.course
+    limits = WalkLimits(biped, course.footsteps, course.timing)
     limits.check_joints(motion.poses.q, motion.qd)
     torques = _torques(biped, task, motion, parameters)
     limits.check_torques(torques)
@@ -112,13 +117,64 @@ def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> Planned
         qd=motion.qd,
         qdd=motion.qdd,
         root=motion.root,
-        feet=(left, right),
+        feet=task.feet,
         feed_forward=torques,
         zmp=motion.zmp,
         com=motion.com,
     )
     return PlannedWalk(
-        plan, parameters, ramp, footsteps, timing, reference, filtered.com, filtered.errors
+        plan, parameters, ramp, course.footsteps, course.timing, task.zmp, planned.com,
+        planned.errors, planned.stopped,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """What a generator made: see `PlannedWalk` and `Filtered`."""
+
+    course: Course
+    task: Task
+    motion: WholeBodyMotion
+    com: Array
+    errors: tuple[tuple[float, float], ...]
+    stopped: str = ''
+
+
+def _plan_with_filter(course: Course, ramp: Ramp, parameters: WalkParameters) -> _Planned:
+    task = _task(course, ramp, parameters)
+    limits = WalkLimits(course.biped, course.footsteps, course.timing)
+    filtered = filter_dynamics(course.biped, task, parameters.filter_passes, limits.check_reach)
+    return _Planned(course, task, filtered.motion, filtered.com, filtered.errors)
+
+
+def _plan_with_momentum(course: Course, ramp: Ramp, parameters: WalkParameters) -> _Planned:
+    walk = plan_momentum_walk(course, parameters.com_height, parameters.momentum)
+    task = _task(walk.course, ramp, parameters)
+    com = from_rest_to_rest(walk.com(walk.course.timing.times), task)
+    limits = WalkLimits(course.biped, walk.course.footsteps, walk.course.timing)
+    motion = whole_body(course.biped, task, com, limits.check_reach)
+    error = np.abs(motion.zmp - task.zmp.point).mean(axis=0)
+    return _Planned(
+        walk.course, task, motion, com, ((float(error[0]), float(error[1])),), walk.stopped
+    )
+
+
+_GENERATORS: dict[str, Callable[[Course, Ramp, WalkParameters], _Planned]] = {
+    'cart_table': _plan_with_filter,
+    'angular_momentum': _plan_with_momentum,
+}
+
+
+def _task(course: Course, ramp: Ramp, parameters: WalkParameters) -> Task:
+    feet = course.feet()
+    return Task(
+        feet=feet,
+        world_R_root=upright(heading(feet)),
+        zmp=course.zmp(),
+        height=lambda x: parameters.com_height + ramp.smooth_height(x, EDGE_WIDTH),
+        time_step=parameters.time_step,
+        rest=0.5 * parameters.stand,
+        track=_TRACKING[parameters.cog_tracking],
     )
 
 
@@ -130,23 +186,6 @@ def _gait(biped: Biped, parameters: WalkParameters) -> Gait:
         width=parameters.step_width or biped.hip_width,
         first=parameters.first,
     )
-
-
-def _heading(left: PlannedFoot, right: PlannedFoot) -> Array:
-    """Orientation of the pelvis (T, 3, 3): upright, its heading between those of the feet."""
-    yaw = np.mean(
-        [
-            np.unwrap(np.arctan2(foot.rotation[:, 1, 0], foot.rotation[:, 0, 0]))
-            for foot in (left, right)
-        ],
-        axis=0,
-    )
-    R = np.zeros((len(yaw), 3, 3))
-    R[:, 0, 0] = R[:, 1, 1] = np.cos(yaw)
-    R[:, 1, 0] = np.sin(yaw)
-    R[:, 0, 1] = -R[:, 1, 0]
-    R[:, 2, 2] = 1.0
-    return R
 
 
 def _torques(

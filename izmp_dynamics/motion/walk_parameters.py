@@ -1,11 +1,14 @@
 """Everything that decides how a robot walks, with units."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from izmp_dynamics.errors import MotionError
 from izmp_dynamics.motion.biped import LEFT, RIGHT
 from izmp_dynamics.motion.inverse_dynamics import Drive
+from izmp_dynamics.motion.momentum_parameters import MomentumParameters
 
 _RANGES = {
     'speed': (0.0, 2.0, 'm/s'),
@@ -23,7 +26,17 @@ _RANGES = {
     'time_step': (0.0005, 0.02, 's'),
 }
 
-_CHOICES = {'first_foot': ('left', 'right'), 'cog_tracking': ('converging', 'constant')}
+_CHOICES = {
+    'first_foot': ('left', 'right'),
+    'cog_tracking': ('converging', 'constant'),
+    'generator': ('cart_table', 'angular_momentum'),
+}
+
+_OF_GENERATOR: Mapping[str, Mapping[str, float]] = {
+    'cart_table': {},
+    'angular_momentum': {'step_time': 0.8, 'double_support': 0.25, 'com_height': 0.75},
+}
+"""Defaults that a generator has of its own: lift-off at a knot of its splines, and bent knees."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +61,9 @@ class WalkParameters:
         filter_passes: how often the dynamics filter corrects the reference.
         cog_tracking: how the body follows the centre of mass: 'converging' (exactly, by the
             converging CoG) or 'constant' (as if the vector to it from the pelvis were constant).
+        generator: how the centre of mass is planned: by the 'cart_table' with a dynamics filter,
+            all at once, or with estimated 'angular_momentum', interval by interval.
+        momentum: parameters of the latter.
         drive: what the servos move besides the links, for the torques.
         time_step: between the rows of the plan [s].
     """
@@ -67,6 +83,8 @@ class WalkParameters:
     first_foot: str = 'right'
     filter_passes: int = 4
     cog_tracking: str = 'converging'
+    generator: str = 'cart_table'
+    momentum: MomentumParameters = field(default_factory=MomentumParameters)
     drive: Drive = field(default_factory=Drive)
     time_step: float = 0.002
 
@@ -91,6 +109,27 @@ class WalkParameters:
                 raise MotionError(
                     f"{name} of a walk is '{getattr(self, name)}'; valid: {', '.join(choices)}."
                 )
+
+        if self.generator == 'angular_momentum':
+            self._check_momentum()
+
+    @classmethod
+    def by(cls, generator: str, **stated: Any) -> 'WalkParameters':
+        """Return the parameters of a generator; what is not stated has its defaults.
+
+        Raises:
+            MotionError: if a value is out of range, or there is no such generator.
+        """
+        return cls(generator=generator, **{**_OF_GENERATOR.get(generator, {}), **stated})
+
+    def _check_momentum(self) -> None:
+        if self.slope > 0.0:
+            raise MotionError(
+                'The angular_momentum generator walks on level ground; a slope is for the '
+                'cart_table.'
+            )
+        if self.cog_tracking != 'converging':
+            raise MotionError('The angular_momentum generator needs converging cog_tracking.')
 
     @property
     def step_length(self) -> float:

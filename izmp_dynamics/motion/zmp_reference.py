@@ -36,7 +36,10 @@ class ZmpReference:
 
 
 def plan_zmp(
-    footsteps: Footsteps, timing: StepTiming, travel: tuple[float, float]
+    footsteps: Footsteps,
+    timing: StepTiming,
+    travel: tuple[float, float],
+    times: Array | None = None,
 ) -> ZmpReference:
     """Lay the ZMP through the footholds.
 
@@ -45,12 +48,16 @@ def plan_zmp(
         timing: when.
         travel: how far ahead of the sole's origin the ZMP is when a foot begins to carry alone,
             and when it ends [m].
+        times: (T,) ascending instants [s]; all of the walk if None.
     """
     begin, end = travel
     middle = 0.5 * (begin + end)
-    knots = [_standing(0.0, footsteps.before(0), middle)]
-    knots.append(_standing(timing.begins(0), footsteps.before(0), middle))
-    for step, hold in enumerate(footsteps.steps):
+    times = timing.times if times is None else times
+    knots = [_standing(time, footsteps.before(0), middle) for time in (0.0, timing.begins(0))]
+    # The ZMP of a step begins where the step before ends.
+    steps = timing.steps_between(times[0] - timing.step_time, times[-1])
+    for step in steps:
+        hold = footsteps.steps[step]
         stance, swing = 1 - hold.foot, hold.foot
         ahead = {stance: begin, swing: end if step else middle}
         knots.append(_on_one_foot(timing.lifts(step), footsteps.before(step), stance, ahead))
@@ -59,7 +66,7 @@ def plan_zmp(
     settled = timing.begins(timing.steps) + timing.double_support * timing.step_time
     for time in (settled, timing.duration):
         knots.append(_standing(time, footsteps.before(timing.steps), middle))
-    return _interpolated(knots, timing.times)
+    return _interpolated(knots, times)
 
 
 Knot = tuple[float, Array, Array, Array]

@@ -68,10 +68,13 @@ def _title(walk: PlannedWalk) -> str:
     if walk.ramp.slope:
         parts.append(f'up a slope of {np.degrees(walk.ramp.slope):g}°')
     before, after = (1e3 * np.array(walk.filter_errors[index]) for index in (0, -1))
-    parts.append(
-        f'mean ZMP error {before[0]:.1f} / {before[1]:.1f} mm for a point mass, '
-        f'{after[0]:.1f} / {after[1]:.1f} mm for all bodies'
-    )
+    if parameters.generator == 'cart_table':
+        parts.append(
+            f'mean ZMP error {before[0]:.1f} / {before[1]:.1f} mm for a point mass, '
+            f'{after[0]:.1f} / {after[1]:.1f} mm for all bodies'
+        )
+    else:
+        parts.append(f'mean ZMP error {after[0]:.1f} / {after[1]:.1f} mm')
     return ', '.join(parts)
 
 

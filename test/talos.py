@@ -1,0 +1,19 @@
+"""TALOS of example-robot-data: a robot file for it, written where a test wants it."""
+
+import pytest
+
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.experiments.talos import POSTURE, write_robot_file
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.motion.biped import Biped
+
+HEIGHT = 0.86
+
+
+def talos(folder):
+    """The walker; skips the test where example-robot-data is not installed."""
+    try:
+        path = write_robot_file(folder)
+    except IzmpError as error:
+        pytest.skip(str(error))
+    return Biped.of(load_robot_file(path), POSTURE)

@@ -1,0 +1,120 @@
+"""Walks by estimated angular momentum: the ZMP of all bodies, beside that of a point mass."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.cli.main import main
+from izmp_dynamics.errors import MotionError
+from izmp_dynamics.motion.momentum_parameters import MomentumParameters
+from izmp_dynamics.motion.walk import plan_walk
+from izmp_dynamics.motion.walk_parameters import WalkParameters
+
+from .talos import HEIGHT, talos
+from .walking import biped31
+
+pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
+
+STEP = {'speed': 0.25 / 0.8, 'steps': 10}
+
+
+@pytest.fixture(scope='module', params=['biped31', 'talos'])
+def errors(request, tmp_path_factory):
+    """Scheme → root mean square and largest error of the ZMP of all bodies, (2, 2) [mm]."""
+    if request.param == 'biped31':
+        biped, others = biped31(), {}
+    else:
+        biped, others = talos(tmp_path_factory.mktemp('talos')), {'com_height': HEIGHT}
+
+    @cache
+    def of(scheme):
+        momentum = MomentumParameters.scheme(scheme)
+        given = WalkParameters.by('angular_momentum', **STEP, **others, momentum=momentum)
+        walk = plan_walk(biped, given)
+        assert not walk.stopped
+        times, timing = walk.plan.times, walk.timing
+        walking = (times >= timing.begins(0)) & (times <= timing.begins(timing.steps))
+        error = 1e3 * walk.zmp_errors[walking]
+        return np.array([np.sqrt(np.mean(error**2, axis=0)), np.abs(error).max(axis=0)])
+
+    return of
+
+
+@pytest.mark.parametrize('scheme', ['E3', 'E4'])
+def test_with_estimated_momentum_the_zmp_of_all_bodies_is_the_wanted_one(errors, scheme):
+    (rms_x, rms_y), (most_x, most_y) = errors(scheme)
+    assert rms_x <= 4.0
+    assert most_x <= 16.0
+    assert rms_y <= 1.5
+    assert most_y <= 4.0
+
+
+def test_a_point_mass_is_at_least_six_times_worse(errors):
+    assert (errors('E1')[0] >= 6.0 * errors('E3')[0]).all()
+
+
+def test_a_second_iteration_lies_between(errors):
+    assert errors('E3')[0, 0] < errors('E2')[0, 0] < errors('E1')[0, 0]
+
+
+def test_eight_early_nodes_are_as_good_as_sixteen(errors):
+    assert errors('E4')[0, 0] <= 1.1 * errors('E3')[0, 0]
+
+
+def test_the_plan_is_a_motion_like_any_other():
+    """Velocities belong to the positions, it starts and ends at rest, joints stay in limits."""
+    walk = plan_walk(biped31(), WalkParameters.by('angular_momentum', **STEP))
+    plan = walk.plan
+    central = (plan.q[2:] - plan.q[:-2]) / (2 * plan.time_step)
+    assert central == pytest.approx(plan.qd[1:-1], abs=2e-3)
+    assert plan.qd[[0, -1]] == pytest.approx(0.0, abs=1e-12)
+    assert plan.feed_forward is not None
+    assert plan.com == pytest.approx(walk.com_reference, abs=1e-8)
+    assert walk.footsteps.steps[-1].position[0] == pytest.approx(0.25 * 9)
+
+
+def test_a_walk_may_turn():
+    walk = plan_walk(
+        biped31(),
+        WalkParameters.by('angular_momentum', speed=0.2, steps=6, turn_rate=0.3),
+    )
+    assert np.sqrt(np.mean(walk.zmp_errors**2, axis=0)) == pytest.approx(0.0, abs=4e-3)
+
+
+@pytest.mark.parametrize(
+    ('given', 'said'),
+    [
+        ({'slope': 0.1}, 'level ground'),
+        ({'cog_tracking': 'constant'}, 'converging'),
+        ({'speed': 1.2}, r'cannot begin. At .* leg would have to reach'),
+        ({'momentum': MomentumParameters(friction=0.01)}, r'cannot begin. .* need the friction 0'),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_walked_is_refused_with_the_reason(given, said):
+    with pytest.raises(MotionError, match=said):
+        plan_walk(biped31(), WalkParameters.by('angular_momentum', **given))
+
+
+@pytest.mark.parametrize(
+    ('given', 'said'),
+    [
+        ({'nodes': ((0.12,),)}, 'multiples of 0.05 s'),
+        ({'alpha': -1.0}, 'alpha'),
+        ({'end_estimate': 'guess'}, 'hold, zero'),
+        ({'friction': float('nan')}, 'friction'),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused(given, said):
+    with pytest.raises(MotionError, match=said):
+        MomentumParameters(**given)
+
+
+def test_the_command_plans(capsys):
+    options = ['plan', 'walk', '--generator', 'angular_momentum', '--steps', '3']
+    assert main(options) == 0
+    assert 'ZMP:     of all bodies within' in capsys.readouterr().out
+    assert main(['plan', 'walk', '--scheme', 'E1']) != 0
+    assert '--generator angular_momentum' in capsys.readouterr().err
