@@ -55,6 +55,12 @@ class BalancingRobot:
             if (getattr(self, name) < 0.0).any():
                 raise SimulationError(f'The {name} of a joint must not be negative.')
 
+    @property
+    def foot_boxes(self) -> tuple[Array, Array]:
+        """The boxes of the left and of the right sole, each in its own frame."""
+        right = np.stack([self.foot_box[0], -self.foot_box[1, ::-1]])
+        return self.foot_box, frozen(right)
+
     def initial_state(self, seesaw: Seesaw) -> BalanceState:
         """Return the robot at rest on the level board, its CoM amid the feet.
 
@@ -87,7 +93,7 @@ def _icub() -> BalancingRobot:
         soles=('l_sole', 'r_sole'),
         foot_box=np.array([[-0.07, 0.12], [-0.045, 0.05]]),
         torso='chest',
-        knee=-0.5,
+        knee=-0.8,
         posture=_positions(
             model,
             {

@@ -46,7 +46,5 @@ def _solver() -> Callable[..., Any]:
 
 def _missing(library: str) -> MissingDependencyError:
     return MissingDependencyError(
-        library,
-        'Planning with angular momentum',
-        'pip install izmp_dynamics[walk] (or: pip install qpsolvers quadprog)',
+        library, 'Quadratic programming', 'pip install qpsolvers quadprog'
     )
