@@ -12,51 +12,21 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.balance.balancing_robot import load_balancing_robot
 from izmp_dynamics.balance.plant import SeesawPlant
 from izmp_dynamics.balance.seesaw import Seesaw
-from izmp_dynamics.conventions import seconds
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import BagError, MissingDependencyError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.simulation.seesaw_bag import SeesawRecorder, record_seesaw
+from izmp_dynamics.simulation.seesaw_bag import record_seesaw
 from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .command_line import izmp
-
-TICK = 0.001
-PUSH = (0.5, 0.51)  # [s]
-FORCE = np.array([0.0, 100.0, 0.0])
-
-
-@dataclasses.dataclass
-class Shaken:
-    """A robot that moves its joints on the seesaw for a second and is pushed."""
-
-    plant: MujocoSeesaw
-    run: object
-    states: list
-
-
-def motion(robot, time, state, rest):
-    """Torques of springs, stiff in legs and trunk, loose in the arms, which swing."""
-    legs = ('hip', 'knee', 'ankle', 'waist', 'torso')
-    stiff = np.array([any(part in name for part in legs) for name in robot.model.joint_names])
-    swing = np.where(stiff, 0.0, 0.3 * np.sin(6.0 * time) * np.sin(np.arange(len(rest))))
-    stiffness, damping = np.where(stiff, 1500.0, 30.0), np.where(stiff, 3.0, 0.0)
-    return stiffness * (rest + swing - state.q) - damping * state.qd
+from .seesaw_shake import pushed, shake
 
 
 @pytest.fixture(scope='module')
 def shaken():
-    robot, recorder = load_balancing_robot('biped31'), SeesawRecorder()
-    plant = MujocoSeesaw(robot, Seesaw(), observer=recorder)
-    states = [plant.state]
-    for step in range(1000):
-        time = step * TICK
-        push = FORCE if PUSH[0] <= time < PUSH[1] else None
-        torques = motion(robot, time, states[-1], states[0].q)
-        states.append(plant.step(torques, TICK, push))
-    return Shaken(plant, recorder.run(plant, 'shaken'), states)
+    return shake()
 
 
 def frame_of(run):
@@ -81,12 +51,6 @@ def exact_izmp(shaken):
     frame = frame_of(run)
     plane = frame.plane(shaken.plant.seesaw.top)
     return frame.points(zero_moment_point(wrench, plane.normal, plane.point, 10.0)), wrench
-
-
-def pushed(run):
-    """(T,) whether somebody pushes."""
-    time = seconds(run.stamps)
-    return (time >= PUSH[0] - 1e-9) & (time < PUSH[1] - 1e-9)
 
 
 def test_it_is_a_plant_at_rest_on_the_level_board(shaken):
