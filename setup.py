@@ -13,6 +13,8 @@ NODES = (
     'recorder',
     'motion',
     'simulation',
+    'seesaw',
+    'balance',
     'composed',
 )  # fmt: skip; the node izmp is the command izmp, called with --ros-args
 ROS_PACKAGES = (

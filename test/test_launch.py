@@ -84,6 +84,23 @@ def test_simulation_is_launched_and_evaluated(installed):
         process.wait(30)
 
 
+def test_robot_balances_on_the_seesaw(installed):
+    from geometry_msgs.msg import PoseStamped
+
+    arguments = ('robot:=biped31', 'push:=100:lateral:0.5:0.01', 'duration:=2.0')
+    environment, process = start('seesaw.launch.py', *arguments)
+    poses = []
+    try:
+        with patched_environment(environment), probe(Environment(environment)) as node:
+            node.create_subscription(PoseStamped, '/board/pose', poses.append, 2000)
+            assert wait_until(lambda: len(poses) >= 900, 90)
+            assert abs(poses[-1].pose.orientation.x) < 0.1
+            assert max(abs(pose.pose.orientation.x) for pose in poses) > 0.005
+    finally:
+        process.send_signal(2)
+        process.wait(30)
+
+
 def test_nodes_are_launched_in_a_namespace(installed):
     environment, process = start('izmp.launch.py', f'robot:={ROBOT}', 'namespace:=anna')
     try:

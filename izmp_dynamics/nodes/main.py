@@ -16,6 +16,8 @@ NODES = {
     'recorder': 'Recorder',
     'motion': 'Motion',
     'simulation': 'Simulation',
+    'seesaw': 'Seesaw',
+    'balance': 'Balance',
 }
 """Module → class."""
 
@@ -105,6 +107,16 @@ def motion() -> int:
 def simulation() -> int:
     """Run the node simulation."""
     return run(['simulation'])
+
+
+def seesaw() -> int:
+    """Run the node seesaw."""
+    return run(['seesaw'])
+
+
+def balance() -> int:
+    """Run the node balance."""
+    return run(['balance'])
 
 
 def composed() -> int:

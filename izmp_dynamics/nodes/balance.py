@@ -1,0 +1,118 @@
+"""Node balance: the momentum controller of the seesaw, one answer to every state."""
+
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from izmp_dynamics.balance.balancing_robot import load_balancing_robot
+from izmp_dynamics.balance.controller import MomentumController
+from izmp_dynamics.balance.gains import CONTROLLERS, GAIN_SETS, gains
+from izmp_dynamics.balance.reference import ComReference
+from izmp_dynamics.balance.seesaw import Seesaw
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.nodes.balance_messages import (
+    STATE_TOPICS,
+    STATE_TYPES,
+    TORQUES,
+    state_of,
+    torques_message,
+)
+from izmp_dynamics.nodes.exact_join import ExactJoin
+from izmp_dynamics.nodes.health import diagnostic_array
+from izmp_dynamics.nodes.messages import stamp_of
+from izmp_dynamics.nodes.qos import RESULT
+
+
+class Balance(Node):  # type: ignore[misc]
+    """Takes state/joints, state/root, state/board of one stamp; publishes torques of that stamp.
+
+    A tick whose quadratic programme has no solution repeats the last torques; the diagnostics
+    count such ticks.
+
+    Attributes:
+        controller: the controller.
+        counts: states that could not be used, by reason.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        options.pop('hub', None)
+        super().__init__('balance', parameter_overrides=list(options.pop('overrides', ())))
+        robot = load_balancing_robot(self._parameter('robot', 'icub', 'icub or biped31'))
+        kind = self._parameter('controller', 'mixed', f'one of: {", ".join(CONTROLLERS)}')
+        which = self._parameter('gains', 'authors', f'one of: {", ".join(GAIN_SETS)}')
+        reference = self._parameter(
+            'reference', 'constant', 'of the CoM: constant, or sine:METRES:HERTZ to the sides'
+        )
+        self._names = robot.model.joint_names
+        self.controller = MomentumController(
+            robot, Seesaw(), kind, gains(kind, self._names, which), ComReference.parse(reference)
+        )
+        self.counts: Counter[str] = Counter()
+        self._begin: int | None = None
+        self._newest = 0
+        self._answered = 0
+        self._join = ExactJoin(*STATE_TOPICS)
+        self._torques = self.create_publisher(JointState, TORQUES, RESULT)
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        for topic, msgtype in zip(STATE_TOPICS, STATE_TYPES, strict=True):
+            self.create_subscription(msgtype, topic, partial(self._take, topic), RESULT)
+        self.create_timer(1.0, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _parameter(self, name: str, default: Any, description: str) -> Any:
+        descriptor = ParameterDescriptor(description=description, read_only=True)
+        return self.declare_parameter(name, default, descriptor).value
+
+    def _take(self, topic: str, message: Any) -> None:
+        stamp = stamp_of(message)
+        if stamp < self._newest - NANOSECONDS:
+            self._begin_anew()
+        self._newest = max(self._newest, stamp)
+        parts = self._join.add(topic, stamp, message)
+        if parts is not None:
+            self._answer(stamp, parts)
+
+    def _begin_anew(self) -> None:
+        """The plant has been started again."""
+        self._begin, self._newest = None, 0
+        self._join.reset()
+
+    def _answer(self, stamp: int, parts: list[Any]) -> None:
+        if self._begin is None:
+            self._begin = stamp
+        state = state_of(parts, self._names, (stamp - self._begin) / NANOSECONDS)
+        if isinstance(state, str):
+            self.counts[state] += 1
+            self.get_logger().warning(
+                f'No torques: {state}.', throttle_duration_sec=5.0, skip_first=False
+            )
+            return
+        command = self.controller.command(state)
+        if not command.solved:
+            self.get_logger().warning(
+                f'No solution at {state.time:.2f} s; the last torques are held '
+                f'({self.controller.unsolved} such ticks so far).',
+                throttle_duration_sec=1.0,
+            )
+        self._torques.publish(torques_message(command.torques, stamp, self._names))
+        self._answered += 1
+
+    def _report(self) -> None:
+        unsolved = self.controller.unsolved
+        message = f'{self._answered} ticks answered, {unsolved} without a solution'
+        level = DiagnosticStatus.WARN if unsolved or self.counts else DiagnosticStatus.OK
+        status = DiagnosticStatus(
+            level=level,
+            name=self.get_fully_qualified_name(),
+            message=message if self._answered else 'no state has come yet: start the node seesaw',
+            values=[
+                KeyValue(key=reason, value=str(number))
+                for reason, number in (*self.counts.items(), *self._join.counts.items())
+            ],
+        )
+        self._diagnostics.publish(diagnostic_array(self.get_clock().now().nanoseconds, status))

@@ -1,0 +1,164 @@
+"""Plant and controller of the seesaw as nodes: in lockstep they are the loop without nodes."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is missing')
+pytest.importorskip('mujoco', reason='the plant is MuJoCo')
+pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
+pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PointStamped, PoseStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+from izmp_dynamics.balance.balancing_robot import load_balancing_robot
+from izmp_dynamics.balance.controller import MomentumController
+from izmp_dynamics.balance.gains import gains
+from izmp_dynamics.balance.seesaw import Seesaw
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import SimulationError, UnknownNameError
+from izmp_dynamics.nodes.balance import Balance
+from izmp_dynamics.nodes.balance_messages import (
+    state_messages,
+    state_of,
+    torques_message,
+    torques_of,
+)
+from izmp_dynamics.nodes.messages import stamp_of
+from izmp_dynamics.nodes.seesaw import TICK
+from izmp_dynamics.nodes.seesaw import Seesaw as SeesawNode
+from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
+
+from .node_processes import free_domain
+
+DURATION = 0.3
+PUSH = '100:lateral:0.1:0.01'
+
+
+@pytest.fixture(scope='module')
+def ros():
+    """rclpy in a domain of its own."""
+    rclpy.init(domain_id=free_domain())
+    yield
+    rclpy.try_shutdown()
+
+
+@pytest.fixture(scope='module')
+def states():
+    """The loop without nodes: the state at every tick."""
+    robot = load_balancing_robot('biped31')
+    plant = MujocoSeesaw(robot, Seesaw())
+    controller = MomentumController(
+        robot, Seesaw(), 'mixed', gains('mixed', robot.model.joint_names)
+    )
+    states = [plant.state]
+    for tick in range(round(DURATION / TICK)):
+        push = np.array([0.0, 100.0, 0.0]) if tick == 10 else None
+        states.append(plant.step(controller.command(states[-1]).torques, TICK, push))
+    return states
+
+
+def parameters(**values):
+    return [Parameter(name, value=value) for name, value in values.items()]
+
+
+class Heard:
+    """What a listener hears."""
+
+    def __init__(self):
+        self.node = rclpy.create_node('listener')
+        self.messages = {}
+        for topic, msgtype in (
+            ('joint_states', JointState),
+            ('board/pose', PoseStamped),
+            ('ground_truth/cop_in_ground', PointStamped),
+            ('/diagnostics', DiagnosticArray),
+        ):
+            heard = self.messages[topic] = []
+            self.node.create_subscription(msgtype, topic, heard.append, 2000)
+
+    @property
+    def told(self):
+        """Node → what it said last on /diagnostics."""
+        messages = self.messages['/diagnostics']
+        return {status.name: status.message for m in messages for status in m.status}
+
+    @property
+    def samples(self):
+        """How many samples of joints and board there are."""
+        return [len(self.messages[topic]) for topic in ('joint_states', 'board/pose')]
+
+
+def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, states):
+    plant = SeesawNode(
+        overrides=parameters(robot='biped31', push=PUSH, duration=DURATION, rate=100.0)
+    )
+    controller = Balance(overrides=parameters(robot='biped31'))
+    heard, samples = Heard(), 5 * (len(states) - 1)
+    executor = SingleThreadedExecutor()
+    nodes = (plant, controller, heard.node)
+    for node in nodes:
+        executor.add_node(node)
+    for _ in range(20_000):
+        executor.spin_once(timeout_sec=0.01)
+        if len(heard.told) == 2 and plant.is_over and heard.samples == [samples, samples]:
+            break
+    final = plant.plant.state
+    with contextlib.suppress(Exception):
+        executor.shutdown()
+    for node in nodes:
+        node.destroy_node()
+    assert plant.is_over
+    assert heard.told.keys() == {'/seesaw', '/balance'}
+    assert plant.fall == ''
+    assert controller.controller.unsolved == 0
+    assert abs(states[-1].angle) > np.radians(0.1)
+    assert final.angle == pytest.approx(states[-1].angle, abs=1e-9)
+    np.testing.assert_allclose(final.q, states[-1].q, atol=1e-9)
+    stamps = [stamp_of(message) for message in heard.messages['joint_states']]
+    assert stamps == [NANOSECONDS + 2_000_000 * k for k in range(samples)]
+    assert heard.samples == [samples, samples]
+    assert {m.header.frame_id for m in heard.messages['ground_truth/cop_in_ground']} == {'board'}
+
+
+def test_a_state_survives_its_messages(ros, states):
+    robot = load_balancing_robot('biped31')
+    names = robot.model.joint_names
+    state = states[20]
+    parts = state_messages(state, 7, names, robot.model.root)
+    again = state_of(list(parts), names, state.time)
+    np.testing.assert_array_equal(again.q, state.q)
+    np.testing.assert_array_equal(again.qd, state.qd)
+    for body in ('root', 'board'):
+        for part in ('position', 'rotation', 'velocity', 'angular_velocity'):
+            one, other = (getattr(getattr(s, body), part) for s in (again, state))
+            np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_joints_may_come_in_another_order_but_none_may_be_missing(ros):
+    names = ('a', 'b', 'c')
+    message = torques_message(np.array([1.0, 2.0, 3.0]), 7, names)
+    np.testing.assert_array_equal(torques_of(message, ('c', 'a', 'b')), [3.0, 1.0, 2.0])
+    assert torques_of(message, ('a', 'd')) == "the message lacks the joint 'd'"
+    message.effort[1] = float('nan')
+    assert torques_of(message, names) == 'effort must hold 3 finite numbers'
+
+
+@pytest.mark.parametrize(
+    ('kind', 'given', 'error', 'sentence'),
+    [
+        (SeesawNode, {'robot': 'atlas'}, UnknownNameError, "'atlas'"),
+        (SeesawNode, {'push': '100:lateral'}, SimulationError, 'not of the form'),
+        (Balance, {'controller': 'pid'}, UnknownNameError, "'pid'"),
+        (Balance, {'reference': 'sine'}, SimulationError, 'sine:AMPLITUDE:FREQUENCY'),
+    ],
+)
+def test_impossible_parameters_are_refused(ros, kind, given, error, sentence):
+    with pytest.raises(error, match=sentence):
+        kind(overrides=parameters(**{'robot': 'biped31', **given}))
