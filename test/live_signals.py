@@ -16,8 +16,19 @@ def evaluate_log(bag_path, robot):
         signals = None
         for span, _ in recording.spans(5.0):
             signals = signals.followed_by(span) if signals else span
-        evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
-        return signals, evaluator.evaluate(signals, Counts(0, 2**62)), recording.rig
+        return signals, evaluator_of(recording).evaluate(signals, Counts(0, 2**62)), recording.rig
+
+
+def evaluate_signals(bag_path, robot, signals):
+    """Return the replay's results for other signals of the same robot."""
+    with BagReader(bag_path) as bag:
+        recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+        return evaluator_of(recording).evaluate(signals, Counts(0, 2**62))
+
+
+def evaluator_of(recording):
+    """What evaluates a recording."""
+    return Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
 
 
 def messages_of(log):

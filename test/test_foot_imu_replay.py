@@ -2,22 +2,26 @@
 
 import copy
 import dataclasses
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.conventions import GRAVITY
-from izmp_dynamics.errors import ReplayError, RobotFileError, SensingError
-from izmp_dynamics.live.ground import LiveGround
+from izmp_dynamics.errors import ReplayError, SensingError
+from izmp_dynamics.live import sample_queue
+from izmp_dynamics.live.feet import LiveFeet
 from izmp_dynamics.model.robot_file import FootImu, Ground
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.evaluator import Evaluator
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.rig import make_rig
 from izmp_dynamics.replay.run import evaluated_windows
+from izmp_dynamics.sensing.root_state import RootState
 
 from .bag_surgery import IMU
+from .live_signals import evaluate_log, evaluate_signals
 
 ANKLES = ('l_ankle_pitch', 'r_ankle_pitch')
 ERROR = np.radians(1.0)
@@ -115,12 +119,59 @@ def test_without_orientation_of_the_root_it_is_a_sentence(recorded, biped31):
         plane_of_foot_imus((), (), None)
 
 
-def test_a_running_robot_refuses_it(biped31):
-    left = with_imus(biped31, frame='l_foot').feet[0]
-    ground = Ground(source='feet_imus')
-    rig = make_rig(dataclasses.replace(biped31, feet=(left,), ground=ground))
-    with pytest.raises(RobotFileError, match='from recordings only'):
-        LiveGround(rig)
+@pytest.mark.parametrize('silent', [(), ('l_foot',), ('l_foot', 'r_foot')])
+def test_a_running_robot_gets_the_numbers_of_the_replay(recorded, biped31, silent, monkeypatch):
+    """Ground, point and feet at every instant; an IMU that is silent leaves the sole."""
+    clock = [0.0]
+    monkeypatch.setattr(sample_queue.time, 'monotonic', lambda: clock[0])
+    robot = with_imus(biped31)
+    signals, expected, rig = evaluate_log(recorded, robot)
+    if silent:
+        imus = [
+            stream.rows(np.full(len(stream), foot.name not in silent))
+            for foot, stream in zip(robot.feet, signals.foot_imus, strict=True)
+        ]
+        signals = dataclasses.replace(signals, foot_imus=tuple(imus))
+        expected = evaluate_signals(recorded, robot, signals)
+    feet = LiveFeet(rig)
+    placed = []
+    for stamp, kind, name, values in feet_messages(signals, expected, robot):
+        clock[0] = stamp * 1e-9
+        if kind == 'instant':
+            placed += feet.add_instant(*values)
+        elif kind == 'wrench':
+            placed += feet.add_wrench(name, stamp, values)
+        elif kind == 'imu':
+            placed += feet.add_imu(name, stamp, values)
+        else:
+            placed += feet.add_orientation(stamp, values)
+    placed += feet.flush()
+    np.testing.assert_array_equal([joints.stamps[0] for joints, _ in placed], expected.stamps)
+    grounds = [ground for _, ground in placed]
+    known = np.isfinite(expected.plane.normal).all(axis=1)
+    np.testing.assert_array_equal([ground is not None for ground in grounds], known)
+    assert known.mean() > 0.95
+    for row in np.flatnonzero(known):
+        ground, wrench = grounds[row], expected.wrenches['mr_ad'][row]
+        np.testing.assert_allclose(ground.normal, expected.plane.normal[row], atol=1e-12)
+        np.testing.assert_allclose(ground.zmp(wrench), expected.points['mr_ad'][row], atol=1e-9)
+
+
+def feet_messages(signals, expected, robot):
+    """Instants of the joints and samples of the sensors, in the order of their stamps."""
+    found = []
+    for k, stamp in enumerate(expected.stamps):
+        joints = expected.joints.select(np.array([k]))
+        root = RootState(*(getattr(expected.root, f.name)[k : k + 1] for f in fields(RootState)))
+        found.append((int(stamp), 'instant', '', (joints, root)))
+    streams = [('orientation', '', signals.orientation)]
+    for k, foot in enumerate(robot.feet):
+        streams += [('wrench', foot.name, signals.wrenches[k])]
+        streams += [('imu', foot.name, signals.foot_imus[k])]
+    for kind, name, stream in streams:
+        samples = zip(stream.stamps, stream.values, strict=True)
+        found += [(int(stamp), kind, name, values) for stamp, values in samples]
+    return sorted(found, key=lambda message: message[0])
 
 
 def test_the_mounting_is_taken_from_the_urdf(biped31):

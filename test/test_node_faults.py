@@ -45,6 +45,7 @@ def outputs():
         '/mr_ad/contact_wrench': WrenchStamped,
         '/ir_md/contact_wrench': WrenchStamped,
         '/feet/contact_wrench': WrenchStamped,
+        '/external_wrench': WrenchStamped,
         '/mr_ad/momentum_rate': WrenchStamped,
         '/ir_md/momentum_rate': WrenchStamped,
         '/joint_kinematics': JointTrajectory,

@@ -43,8 +43,8 @@ def walk(biped31, tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def expected(walk, biped31):
-    """What the replay makes of the walk."""
-    return evaluate_log(walk, biped31)[1]
+    """What the replay makes of the walk, and the robot made ready."""
+    return evaluate_log(walk, biped31)[1:]
 
 
 @pytest.mark.parametrize('processes', [('composed',), GRAPH], ids=['composed', 'separate'])
@@ -52,11 +52,13 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     walk, biped31, expected, processes, tmp_path
 ):
     """At the speed at which it was recorded: every instant, with its stamp."""
-    from geometry_msgs.msg import PointStamped, Vector3Stamped
+    from geometry_msgs.msg import PointStamped, Vector3Stamped, WrenchStamped
     from std_msgs.msg import Float64
 
     from izmp_dynamics.nodes.bag_player import BagPlayer
+    from izmp_dynamics.replay.external_wrench import external_of
 
+    expected, rig = expected
     nodes = Processes(tmp_path)
     known = {
         topic: np.isfinite(expected.points[name]).all(axis=1) for topic, name in TRACKS.items()
@@ -64,10 +66,8 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     with nodes, probe(nodes) as node:
         for name in processes:
             nodes.start(name, 'reliable_inputs:=true')
-        listener = Listener(
-            node,
-            dict.fromkeys(TRACKS, PointStamped) | {'/gap': Vector3Stamped, '/margin': Float64},
-        )
+        topics = {'/gap': Vector3Stamped, '/margin': Float64, '/external_wrench': WrenchStamped}
+        listener = Listener(node, dict.fromkeys(TRACKS, PointStamped) | topics)
         if processes == GRAPH:
             assert wait_until(
                 lambda: {t: node.count_subscribers(t) for t in LISTENERS} == LISTENERS, 60
@@ -84,6 +84,9 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     both = known['/mr_ad/izmp'] & known['/cop']
     gap = expected.points['mr_ad'] - expected.points['cop']
     assert_same(listener, '/gap', expected.stamps[both], gap[both])
+    external = external_of(expected, rig)
+    known = np.isfinite(external).all(axis=1)
+    assert_same(listener, '/external_wrench', expected.stamps[known], external[known])
     margins = expected.margins['mr_ad'][np.isfinite(expected.margins['mr_ad'])]
     live = [message.data for message in listener.messages['/margin']]
     np.testing.assert_allclose(live, margins, rtol=0, atol=1e-9)

@@ -5,12 +5,13 @@ from collections import deque
 import numpy as np
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.live.foot_imu import LiveFootImu
 from izmp_dynamics.live.ground import Ground, LiveGround
 from izmp_dynamics.live.root import live_low_pass
-from izmp_dynamics.live.sample_queue import PATIENCE, SampleQueue, State
+from izmp_dynamics.live.sample_queue import PATIENCE, Answer, SampleQueue, State
 from izmp_dynamics.live.world import LiveOrientation
 from izmp_dynamics.replay.credible import LARGEST_LOAD
-from izmp_dynamics.replay.rig import Rig
+from izmp_dynamics.replay.rig import FootRig, Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 
@@ -27,6 +28,7 @@ class LiveFeet:
 
     Attributes:
         queues: foot → samples of its sensor.
+        imus: foot → samples of its IMU, if the ground is theirs.
         needs_orientation: whether `add_orientation` is to be fed.
     """
 
@@ -42,6 +44,11 @@ class LiveFeet:
             for foot in rig.feet
             if foot.sensor is not None
         }
+        self.imus = {
+            foot.name: LiveFootImu(rig, foot.sole_R_imu, patience)
+            for foot in rig.feet
+            if foot.sole_R_imu is not None and rig.robot.ground.source == 'feet_imus'
+        }
         self._from_imu = LiveOrientation(rig, rig.imu.R, patience)
         mount = rig.position or rig.imu
         self._from_pose = LiveOrientation(rig, mount.R, patience)
@@ -51,6 +58,8 @@ class LiveFeet:
         """Forget all samples; the counts stay."""
         for queue in self.queues.values():
             queue.reset()
+        for imu in self.imus.values():
+            imu.reset()
         for orientation in (self._from_imu, self._from_pose):
             orientation.reset()
         self._posed = False
@@ -66,6 +75,11 @@ class LiveFeet:
         self.queues[foot].push(stamp, wrench)
         return self._completed()
 
+    def add_imu(self, foot: str, stamp: int, values: Array) -> list[Placed]:
+        """Take (6,) angular velocity [rad/s] and specific force [m/s²] of a foot's IMU."""
+        self.imus[foot].add(stamp, values)
+        return self._completed()
+
     def add_orientation(
         self, stamp: int, quaternion: Array, of_position: bool = False
     ) -> list[Placed]:
@@ -78,6 +92,8 @@ class LiveFeet:
         """Take in the last samples, as nothing follows."""
         for queue in (*self.queues.values(), self._from_imu.queue, self._from_pose.queue):
             queue.flush()
+        for imu in self.imus.values():
+            imu.flush()
         return self._completed()
 
     def _completed(self) -> list[Placed]:
@@ -86,21 +102,22 @@ class LiveFeet:
             joints, root = self._pending[0]
             stamp, newest = int(joints.stamps[0]), int(self._pending[-1][0].stamps[0])
             answers = {name: queue.at(stamp, newest) for name, queue in self.queues.items()}
+            tilts = {name: imu.at(stamp, newest) for name, imu in self.imus.items()}
             oriented, R = self._orientation(stamp, newest)
-            if oriented is State.WAIT or any(a.state is State.WAIT for a in answers.values()):
+            states = [answer.state for answer in answers.values()]
+            if State.WAIT in (oriented, *states, *(state for state, _ in tilts.values())):
                 break
             self._pending.popleft()
-            unknown = np.full(6, np.nan)
-            measured = tuple(
-                None
-                if foot.sensor is None
-                else unknown
-                if answers[foot.name].values is None
-                else answers[foot.name].values
-                for foot in self.rig.feet
-            )
-            done.append((joints, self.ground.evaluate(joints, root, measured, R)))
+            measured = tuple(self._measured(foot, answers) for foot in self.rig.feet)
+            known = {name: tilt for name, (_, tilt) in tilts.items()}
+            done.append((joints, self.ground.evaluate(joints, root, measured, R, known)))
         return done
+
+    def _measured(self, foot: FootRig, answers: dict[str, Answer]) -> Array | None:
+        if foot.sensor is None:
+            return None
+        values = answers[foot.name].values
+        return np.full(6, np.nan) if values is None else values
 
     def _orientation(self, stamp: int, newest: int) -> tuple[State, Array | None]:
         if not self.needs_orientation:

@@ -1,6 +1,8 @@
 """Feet and ground at one instant of the joints: what the points and margins are measured by."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,10 @@ from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.feet import FeetStage
 from izmp_dynamics.replay.rig import Rig
+from izmp_dynamics.sensing.foot_imu import FootTilt
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import (
     GroundPlane,
@@ -24,6 +28,9 @@ from izmp_dynamics.stability.ground_plane import (
 )
 from izmp_dynamics.stability.support_polygon import margin, plane_axes, support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
+
+_MOVING = FootTilt(np.full((1, 3), np.nan), np.zeros(1, dtype=np.bool_))
+_NO_TILTS: Mapping[str, FootTilt] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -93,16 +100,11 @@ class LiveGround:
         rig: the robot made ready.
 
     Attributes:
-        needs_orientation: whether it depends on the orientation of the root: level ground, or
-            feet without sensors, which carry load if they are low enough.
+        needs_orientation: whether it depends on the orientation of the root: level ground, the
+            feet's IMUs, or feet without sensors, which carry load if they are low enough.
     """
 
     def __init__(self, rig: Rig) -> None:
-        if rig.robot.ground.source == 'feet_imus':
-            raise RobotFileError(
-                'ground.source: feet_imus is evaluated from recordings only (izmp replay); use '
-                'sole, gravity or frame for a running robot.'
-            )
         if rig.robot.ground.moves:
             raise RobotFileError(
                 'ground.topic, a ground that moves, is evaluated from recordings only (izmp '
@@ -111,7 +113,7 @@ class LiveGround:
         self.rig = rig
         self._stage = FeetStage(rig, Conditioning(rig.robot, {}))
         blind = any(foot.sensor is None for foot in rig.feet)
-        self.needs_orientation = blind or rig.robot.ground.source == 'gravity'
+        self.needs_orientation = blind or rig.robot.ground.source in ('gravity', 'feet_imus')
 
     def evaluate(
         self,
@@ -119,6 +121,7 @@ class LiveGround:
         root: RootState,
         measured: tuple[Array | None, ...],
         world_R_root: Array | None,
+        tilts: Mapping[str, FootTilt] = _NO_TILTS,
     ) -> Ground | None:
         """Evaluate one instant.
 
@@ -127,6 +130,7 @@ class LiveGround:
             root: the same instant.
             measured: (6,) wrench of each foot's sensor, NaN where unknown; None without sensor.
             world_R_root: (3, 3); None where it is not known.
+            tilts: foot → what its IMU tells, one instant.
 
         Returns:
             None if the ground is not known.
@@ -136,7 +140,7 @@ class LiveGround:
         )
         up = root.proper_acceleration if world_R_root is None else world_R_root[None, 2]
         loaded = loaded_feet(feet.soles, up, self.rig.contact_force)
-        plane = self._plane(joints, feet.soles, up, world_R_root)
+        plane = self._plane(joints, feet.soles, up, world_R_root, tilts)
         if plane is None or not np.isfinite(plane.normal).all():
             return None
         wrench = None if feet.wrench is None else feet.wrench.as_array()[0]
@@ -155,13 +159,17 @@ class LiveGround:
         soles: tuple[Sole, ...],
         up: Array,
         world_R_root: Array | None,
+        tilts: Mapping[str, FootTilt],
     ) -> GroundPlane | None:
         ground = self.rig.robot.ground
         if ground.source == 'frame' and ground.frame is not None:
             R, p = self.rig.model.frame_pose(ground.frame, joints.positions)
             return GroundFrame(R, p).plane(ground.height)
-        if ground.source == 'gravity':
-            if world_R_root is None:
-                return None
+        if ground.source in ('gravity', 'feet_imus') and world_R_root is None:
+            return None
+        if ground.source == 'gravity' and world_R_root is not None:
             return level_plane(soles, up, world_R_root[None])
+        if ground.source == 'feet_imus':
+            known = tuple(tilts.get(foot.name, _MOVING) for foot in self.rig.feet)
+            return plane_of_foot_imus(soles, known, up)
         return plane_of_soles(soles, up)

@@ -14,7 +14,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.credible import LARGEST_JOINT_POSITION
-from izmp_dynamics.replay.joints import JointGroup, JointStage, group_joints
+from izmp_dynamics.replay.joints import JointGroup, JointStage, enough_of, group_joints
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
@@ -141,29 +141,30 @@ class LiveJoints:
         self._origin = int(stamps.min())
         stage = JointStage(self.model, self.robot, groups, conditioning, self._origin)
         self.groups, self._stages, self._bus = groups, stage.stages, stage.bus
-        self._others = [StageOutput(stage.max_gap) for _ in groups[1:]]
+        self._others = [StageOutput(reach) for reach in stage.reaches[1:]]
         self._columns = [np.array(group.columns) for group in groups]
         self._unknown = np.ones(self.model.dof, dtype=np.bool_)
         self._unknown[np.concatenate(self._columns)] = False
-        self._filters = self._low_pass()
+        self._filters = self._low_pass(stage.reaches)
         self._last: int | None = None
         learned, self._learning = self._learning, []
         return [instant for sample in learned for instant in self._evaluate(*sample)]
 
-    def _low_pass(self) -> 'list[CausalLowPass] | None':
+    def _low_pass(self, reaches: tuple[float, ...]) -> 'list[CausalLowPass] | None':
         low_pass = self.robot.low_pass
         if low_pass.cutoff is None:
             return None
         from izmp_dynamics.sensing.low_pass import CausalLowPass
 
         return [
-            CausalLowPass(low_pass.cutoff, group.period, low_pass.order) for group in self.groups
+            CausalLowPass(low_pass.cutoff, group.period, low_pass.order, reach)
+            for group, reach in zip(self.groups, reaches, strict=True)
         ]
 
     def _evaluate(self, stamp: int, positions: Array, present: Flags) -> list[JointInstant]:
         done: list[JointInstant] = []
         for k, columns in enumerate(self._columns):
-            if not present[columns].any():
+            if not enough_of(present[columns]):
                 continue
             values = positions[columns]
             if self._filters is not None and stamp > 0:

@@ -19,12 +19,15 @@ IMU_LARGEST = np.repeat([LARGEST_RATE, LARGEST_ACCELERATION], 3)
 class LiveRoot:
     """Angular acceleration from the accelerometers, or from the gyroscope's difference.
 
+    With the method 'auto', accelerometers that are in the robot file but say nothing are done
+    without, as in a replay of a recording that lacks them, until all of them have spoken.
+
     Args:
         rig: the robot made ready.
         patience: lag and silence beyond which instants do not wait for a sensor [s].
 
     Attributes:
-        method: 'accelerometers' or 'gyro'.
+        method: 'accelerometers' or 'gyro', as it is now.
         warnings: what is bad about the sensors' layout.
     """
 
@@ -32,7 +35,8 @@ class LiveRoot:
         self.rig = rig
         self._patience = patience
         stage = RootStage(rig, Conditioning(rig.robot, {'imu': 0.01}))
-        self.method = stage.method
+        self.method = self._chosen = stage.method
+        self._may_fall_back = rig.robot.angular_acceleration.method == 'auto'
         self.warnings = stage.warnings
         low_pass = live_low_pass(rig)
         max_gap = rig.robot.pairing.max_gap
@@ -51,6 +55,10 @@ class LiveRoot:
         for queue in self.queues:
             queue.reset()
         self._pending: deque[int] = deque()
+        self.method = self._chosen
+        self._forget_gyro()
+
+    def _forget_gyro(self) -> None:
         self._stage: RootStage | None = None
         self._backlog: list[tuple[int, Array]] = []
         self._gyro_output = StageOutput(self.rig.robot.pairing.max_gap, self._patience)
@@ -59,6 +67,16 @@ class LiveRoot:
     def queues(self) -> tuple[SampleQueue, ...]:
         """The samples of the IMU, then those of the accelerometers."""
         return (self.imu, *self.accelerometers)
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether the gyroscope stands in for accelerometers that are silent."""
+        return self.method != self._chosen
+
+    @property
+    def silent(self) -> tuple[int, ...]:
+        """Indices of the accelerometers that have not said anything so far."""
+        return tuple(k for k, queue in enumerate(self.accelerometers) if not queue.heard)
 
     def counts(self) -> Counter[str]:
         """What the differentiation of the gyroscope left out, by reason."""
@@ -79,6 +97,9 @@ class LiveRoot:
     def add_accelerometer(self, index: int, stamp: int, values: Array) -> list[RootState]:
         """Take (3,) the specific force of a further accelerometer in sensor axes [m/s²]."""
         self.accelerometers[index].push(stamp, values)
+        if self.fell_back and not self.silent:
+            self.method = self._chosen
+            self._forget_gyro()
         return self._completed()
 
     def flush(self) -> list[RootState]:
@@ -97,11 +118,20 @@ class LiveRoot:
             answers = self._answers(self._pending[0], self._pending[-1])
             if any(answer.state is State.WAIT for answer in answers):
                 break
+            if self.method == 'accelerometers' and self._may_fall_back and self.silent:
+                self._fall_back()
+                continue
             stamp = self._pending.popleft()
             values = [answer.values for answer in answers if answer.values is not None]
             if len(values) == len(answers):
                 done.append(self._state(stamp, values))
         return done
+
+    def _fall_back(self) -> None:
+        """Difference the gyroscope, from the first of its samples that is still here."""
+        self.method = 'gyro'
+        for stamp, values in self.imu.kept():
+            self._differentiate(stamp, values)
 
     def _answers(self, instant: int, newest: int) -> list[Answer]:
         if self.method == 'gyro':

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.replay.conditioning import reach
 from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
@@ -153,6 +154,15 @@ class SampleQueue:
             self._latest = (stamp, values)
         return self._keep(self._gate.push(stamp, values))
 
+    @property
+    def heard(self) -> bool:
+        """Whether a sample came at all."""
+        return self._latest[0] > 0
+
+    def kept(self) -> list[tuple[int, Array]]:
+        """Return the usable samples that are still here."""
+        return list(zip(self._stamps, self._values, strict=True))
+
     def flush(self) -> tuple[int, Array] | None:
         """Take in the last sample, as nothing follows; return it."""
         return self._keep(self._gate.flush())
@@ -180,8 +190,7 @@ class SampleQueue:
     def _between(self, instant: int, after: int) -> Answer:
         before = self._stamps[after - 1]
         span = self._stamps[after] - before
-        reach = max(self._max_gap, 2.5 * (self.period or 0.0))
-        if span > nanoseconds(reach):
+        if span > nanoseconds(reach(self._max_gap, self.period or 0.0)):
             return self._missing()
         self.counts['interpolated to this instant'] += 1
         fraction = (instant - before) / span
@@ -214,7 +223,8 @@ class SampleQueue:
             from izmp_dynamics.sensing.low_pass import CausalLowPass
 
             cutoff, order = self._low_pass
-            self._filter = CausalLowPass(cutoff, self.period, order, self._max_gap)
+            bridged = reach(self._max_gap, self.period)
+            self._filter = CausalLowPass(cutoff, self.period, order, bridged)
         return self._filter.update(stamp, values)
 
     def _forget(self) -> None:

@@ -7,7 +7,7 @@ from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.live.sample_queue import MISSING, PATIENCE, WAIT, Answer, Patience, State
 from izmp_dynamics.sensing.stamps import nanoseconds
 
-KEPT = 1024
+KEPT = 4096
 """Values that are kept."""
 
 

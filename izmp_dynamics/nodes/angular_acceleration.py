@@ -13,7 +13,7 @@ from izmp_dynamics.live.root import LiveRoot
 from izmp_dynamics.live.warm_up import warm_up_root
 from izmp_dynamics.live.world import rotation_matrix
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.health import ERROR, WARN, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     accel_stamped,
@@ -43,15 +43,16 @@ class AngularAcceleration(StageNode):
             "start the IMU's driver, or remap its topic.",
             sensor=True,
         )
+        self._inputs: list[Input] = []
         for k, sensor in enumerate(self.robot.accelerometers):
-            self.listen(
+            entry = self.listen(
                 sensor.topic,
                 Imu,
                 partial(self._take_accelerometer, k),
                 "start the accelerometer's driver, or set angular_acceleration.method to gyro.",
                 sensor=True,
-                required=self._stage is None or self._stage.method == 'accelerometers',
             )
+            self._inputs.append(entry)
         self.listen(
             'joint_kinematics',
             JointTrajectory,
@@ -80,6 +81,24 @@ class AngularAcceleration(StageNode):
         """Hand out the last instants."""
         if self._stage is not None:
             self._put(self._stage.flush())
+
+    def inspect(self) -> None:
+        """Tell whether the accelerometers are in use, and remark if they should be."""
+        stage = self._stage
+        if stage is None:
+            return
+        self.health.values['method'] = stage.method
+        for entry in self._inputs:
+            entry.required = stage.method == 'accelerometers'
+        if stage.fell_back:
+            names = ', '.join(self._inputs[k].topic for k in stage.silent)
+            sentence = (
+                f'No message on {names} so far: the angular acceleration is the difference '
+                'quotient of the gyroscope.'
+            )
+            self.health.remark('fallen back', WARN, sentence)
+        else:
+            self.health.clear('fallen back')
 
     def _make_stage(self) -> None:
         rig = self._frames.make()

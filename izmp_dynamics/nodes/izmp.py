@@ -21,6 +21,7 @@ from izmp_dynamics.nodes.exact_join import ExactJoin
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs
 from izmp_dynamics.nodes.messages import (
     imu_orientation,
+    imu_values,
     joint_arrays,
     odometry_instant,
     vector,
@@ -44,6 +45,8 @@ class Izmp(StageNode):
         self._in_world = ExactJoin('ir_md/contact_wrench', 'odom')
         self._grounds: OrderedDict[int, tuple[Ground, Array]] = OrderedDict()
         self._wrenches: OrderedDict[tuple[int, str], Array] = OrderedDict()
+        self._oriented = False
+        self._heard_imus: set[str] = set()
         super().__init__('izmp', ('gravity', 'ground', 'low_pass', 'pairing'), **options)
         self._outputs = IzmpOutputs(self)
         self._listen_to_sensors()
@@ -52,20 +55,19 @@ class Izmp(StageNode):
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage anew, as soon as the frames of the sensors are known."""
-        if robot.ground.source == 'feet_imus':
-            raise RobotFileError(
-                'ground.source is feet_imus, which is evaluated in recordings only; for the node '
-                'izmp choose sole, gravity or frame, e.g. -p ground.source:=sole.'
-            )
         if robot.ground.moves:
             raise RobotFileError(
                 'ground.topic, a ground that moves, is evaluated in recordings only; for the node '
                 'izmp choose sole or gravity, or frame with a link and no topic.'
             )
         self._sensors = {foot.name: foot.wrench for foot in robot.feet if foot.wrench}
+        by_imus = robot.ground.source == 'feet_imus'
+        self._imus = {foot.name: foot.imu for foot in robot.feet if foot.imu and by_imus}
         topics = [wrench.topic for wrench in self._sensors.values()]
+        topics += [imu.topic for imu in self._imus.values()]
         self._frames = SensorRig(robot, self.model, topics)
         self._make_stage()
+        self._listen_for_ground(robot)
 
     def reset(self) -> None:
         """Forget all messages."""
@@ -115,14 +117,29 @@ class Izmp(StageNode):
                 required=False,
             )
             self.health.counters.append((f'feet[{name}]', partial(self._foot_counts, name)))
-        blind = len(self._sensors) < len(self.robot.feet)
-        if not blind and self.robot.ground.source != 'gravity':
-            return
-        self.listen(
-            self.robot.imu.topic, Imu, self._take_imu, "start the IMU's driver.", sensor=True
-        )
-        if self.robot.position is not None:
-            PositionInput(self, self.robot.position.topic, self._take_position, self._positioned)
+
+    def _listen_for_ground(self, robot: RobotFile) -> None:
+        """Listen to the IMUs that the ground needs, as soon as it needs them."""
+        blind = len(self._sensors) < len(robot.feet)
+        if (blind or robot.ground.source in ('gravity', 'feet_imus')) and not self._oriented:
+            self._oriented = True
+            remedy = "start the IMU's driver."
+            self.listen(robot.imu.topic, Imu, self._take_imu, remedy, sensor=True)
+            if robot.position is not None:
+                PositionInput(self, robot.position.topic, self._take_position, self._positioned)
+        for name, imu in self._imus.items():
+            if name in self._heard_imus:
+                continue
+            self._heard_imus.add(name)
+            self.listen(
+                imu.topic,
+                Imu,
+                partial(self._take_foot_imu, name),
+                "start the driver of the foot's IMU; without it the sole tells the ground.",
+                sensor=True,
+                required=False,
+            )
+            self.health.counters.append((f'foot_imus[{name}]', partial(self._imu_counts, name)))
 
     def _take(self, topic: str, stamp: int, message: Any) -> None:
         if topic == 'joint_kinematics' and not message.points:
@@ -151,6 +168,17 @@ class Izmp(StageNode):
             self._make_stage()
         if self._stage is not None:
             self._put(self._stage.add_wrench(name, stamp, wrench_values(message)))
+
+    def _take_foot_imu(self, name: str, stamp: int, message: Imu) -> None:
+        sensor = self._imus.get(name)
+        if sensor is None:  # the ground is no longer that of the feet's IMUs
+            return
+        self.check_frame(sensor.topic, sensor.frame, message)
+        if self._stage is None:
+            self._frames.see(sensor.topic, message)
+            self._make_stage()
+        if self._stage is not None:
+            self._put(self._stage.add_imu(name, stamp, imu_values(message)))
 
     def _take_imu(self, stamp: int, message: Imu) -> None:
         orientation = imu_orientation(message)
@@ -210,6 +238,10 @@ class Izmp(StageNode):
         izmp = self._outputs.point(name, stamp, ground, q, wrench)
         if name == 'mr_ad':
             self._outputs.verdict(stamp, ground, q, wrench, izmp)
+
+    def _imu_counts(self, name: str) -> dict[str, int]:
+        imu = self._stage.imus.get(name) if self._stage else None
+        return dict(imu.queue.counts) if imu else {}
 
     def _foot_counts(self, name: str) -> dict[str, int]:
         return dict(self._stage.queues[name].counts) if self._stage else {}

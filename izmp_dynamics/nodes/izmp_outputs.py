@@ -9,6 +9,8 @@ from std_msgs.msg import Float64
 from visualization_msgs.msg import MarkerArray
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.external_wrench import external_wrench
 from izmp_dynamics.live.ground import Ground
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
 from izmp_dynamics.nodes.markers import Markers
@@ -53,6 +55,9 @@ class IzmpOutputs:
             'cop': node.speak('cop', PointStamped),
         }
         self._feet = node.speak('feet/contact_wrench', WrenchStamped)
+        self._external = None
+        if all(foot.wrench and not foot.wrench.normal_only for foot in node.robot.feet):
+            self._external = node.speak('external_wrench', WrenchStamped)
         self._polygon = node.speak('support_polygon', PolygonStamped)
         self._margin = node.speak('margin', Float64)
         self._gap = node.speak('gap', Vector3Stamped)
@@ -80,6 +85,7 @@ class IzmpOutputs:
         feet, cop = ground.feet_wrench, None
         if feet is not None:
             self._feet(wrench_stamped(stamp, self.root, feet))
+            self._send_external(stamp, wrench, feet)
             cop = self.point('cop', stamp, ground, q, feet)
         outline = ground.outline()
         if outline is not None and izmp is not None:
@@ -94,6 +100,12 @@ class IzmpOutputs:
                 self._polygon(polygon_stamped(stamp, self.frame.name, corners))
         self._send_nif(stamp, ground.normal)
         self._markers.show(stamp, q, izmp, cop, outline, wrench)
+
+    def _send_external(self, stamp: int, moved: Array, measured: Array) -> None:
+        """Publish what the ground does not explain, if the feet measure their whole wrench."""
+        if self._external is not None:
+            rest = external_wrench(*map(ContactWrench.from_array, (moved, measured)))
+            self._external(wrench_stamped(stamp, self.root, rest.as_array()))
 
     def _send_nif(self, stamp: int, normal: Array) -> None:
         axes = plane_axes(normal)

@@ -23,8 +23,11 @@ class SensorRig:
         stated = {robot.imu.topic: robot.imu.frame}
         stated |= {sensor.topic: sensor.frame for sensor in robot.accelerometers}
         stated |= {foot.wrench.topic: foot.wrench.frame for foot in robot.feet if foot.wrench}
+        in_feet = {foot.imu.topic: foot for foot in robot.feet if foot.imu}
+        stated |= {topic: foot.imu.frame for topic, foot in in_feet.items() if foot.imu}
         self.unknown = {topic for topic in topics if stated.get(topic, '') is None}
         self._frames: dict[str, str | None] = dict.fromkeys(stated, model.root)
+        self._frames |= {topic: foot.sole for topic, foot in in_feet.items()}
 
     def see(self, topic: str, message: Any) -> None:
         """Learn the frame of a sensor from its message.

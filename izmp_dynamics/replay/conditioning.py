@@ -17,6 +17,16 @@ _LONGEST_REACH = 10.0
 """Two messages an hour apart are not neighbours, however slow the topic [s]."""
 
 
+def reach(max_gap: float, period: float) -> float:
+    """Longest time between two samples that is differentiated or interpolated across [s].
+
+    Args:
+        max_gap: as the robot file states it [s].
+        period: of the samples [s]; two and a half of it are no gap.
+    """
+    return max(max_gap, min(2.5 * period, _LONGEST_REACH))
+
+
 class Conditioning:
     """Gates and filters the streams of a robot, and pairs them with instants.
 
@@ -43,7 +53,7 @@ class Conditioning:
 
     def reach(self, signal: str) -> float:
         """Longest time between two samples that is differentiated or interpolated across [s]."""
-        return max(self._max_gap, min(2.5 * self.periods[signal], _LONGEST_REACH))
+        return reach(self._max_gap, self.periods[signal])
 
     def low_pass(self, signal: str) -> 'ZeroPhaseLowPass | None':
         """Return the filter of a signal; None if there is none."""

@@ -39,6 +39,9 @@ class JointStage:
         groups: the groups, the one that sets the instants first.
         conditioning: of the signals.
         origin: origin of the bus grid [ns].
+
+    Attributes:
+        reaches: per group, the longest time between messages that is bridged [s].
     """
 
     def __init__(
@@ -66,14 +69,20 @@ class JointStage:
             for group in groups
         )
         self.bus = BusGrid(robot.rates.bus, groups[0].period)
-        self.max_gap = conditioning.reach('joints')
-        self.low_pass = conditioning.low_pass('joints')
+        self.reaches = tuple(
+            max(conditioning.reach('joints'), stage.max_gap) for stage in self.stages
+        )
+        low_pass = conditioning.low_pass('joints')
+        self.low_passes = tuple(
+            None if low_pass is None else low_pass.across(reach) for reach in self.reaches
+        )
 
     @property
     def context(self) -> float:
         """Time before and after an instant that its values depend on [s]."""
+        settle = max((low_pass.context for low_pass in self.low_passes if low_pass), default=0.0)
         widest = max(stage.context + stage.max_gap for stage in self.stages)
-        return widest + self.max_gap + self.bus.tick
+        return settle + widest + max(self.reaches) + self.bus.tick
 
     def evaluate(self, streams: tuple[Stream, ...], counts: Counts) -> JointKinematics:
         """Differentiate; the instants are those of the first group.
@@ -83,10 +92,8 @@ class JointStage:
             counts: takes what was gated.
         """
         parts = []
-        for stage, stream in zip(self.stages, streams, strict=True):
-            kinematics, faults = stage.batch(
-                stream.stamps, stream.values, self.origin, self.low_pass
-            )
+        for stage, stream, low_pass in zip(self.stages, streams, self.low_passes, strict=True):
+            kinematics, faults = stage.batch(stream.stamps, stream.values, self.origin, low_pass)
             inside = counts.inside(stream.stamps)
             counts.by_signal['joints'] += faults.counts(inside)
             parts.append(kinematics)
@@ -100,11 +107,10 @@ class JointStage:
         instants = parts[0].stamps
         merged = np.zeros((3, len(instants), self.model.dof))
         valid = parts[0].valid.copy()
-        for group, stage, part in zip(self.groups, self.stages, parts, strict=True):
+        for group, reach, part in zip(self.groups, self.reaches, parts, strict=True):
             columns = list(group.columns)
             values = np.stack([part.positions, part.velocities, part.accelerations])
             if part is not parts[0]:
-                reach = max(self.max_gap, stage.max_gap)
                 paired = pair(instants, part.stamps, np.hstack(list(values)), reach)
                 counts.add('joints', NO_SAMPLE, instants, valid & ~paired.valid)
                 values = np.stack(np.split(paired.values, 3, axis=1))
@@ -160,6 +166,12 @@ def split_joints(
     streams = []
     for group in groups:
         columns = list(group.columns)
-        rows = 2 * present[:, columns].sum(axis=1) >= len(columns)
+        rows = enough_of(present[:, columns])
         streams.append(Stream(stamps[rows], positions[rows][:, columns]))
     return tuple(streams)
+
+
+def enough_of(present: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Whether messages (…, joints of a group) have at least half of the group's joints."""
+    enough: npt.NDArray[np.bool_] = 2 * present.sum(axis=-1) >= present.shape[-1]
+    return enough

@@ -79,11 +79,16 @@ class ZeroPhaseLowPass:
         self, cutoff: float, period: float, order: int = 2, max_gap: float = 0.05
     ) -> None:
         self._sections = butterworth(cutoff, period, order)
+        self._cutoff, self._order = cutoff, order
         self.period = period
         self.max_gap = max_gap
         self.context = settle_time(cutoff, period, order) + _SPLINE_SAMPLES * period + 4 * max_gap
         """Time before and after an instant that its value depends on, down to 1e-9 [s]."""
         self._padding = round(settle_time(cutoff, period, order, tolerance=1e-3) / period)
+
+    def across(self, max_gap: float) -> 'ZeroPhaseLowPass':
+        """Return the same filter for a signal whose samples may be so far apart [s]."""
+        return ZeroPhaseLowPass(self._cutoff, self.period, self._order, max_gap)
 
     def batch(self, stamps: Stamps, values: Array) -> Array:
         """Filter a log or a window of it.
