@@ -74,6 +74,7 @@ setup(
     extras_require={
         'offline': ['rosbags>=0.11', 'lz4>=4', 'backports.zstd; python_version < "3.14"'],
         'sim': ['mujoco>=3.3.4'],
+        'webots': ['urdf2webots>=2025.0.0'],
         # The quadratic programmes of walks with estimated angular momentum.
         'walk': ['qpsolvers>=4', 'quadprog>=0.1.12'],
         # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
@@ -84,6 +85,7 @@ setup(
             'qpsolvers>=4',
             'quadprog>=0.1.12',
             'mcap>=1.1',
+            'urdf2webots>=2025.0.0',
             'mypy==2.4.*',
             'ruff==0.17.*',
             'setuptools>=64',

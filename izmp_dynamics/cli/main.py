@@ -13,10 +13,20 @@ from types import FrameType
 from typing import NoReturn
 
 import izmp_dynamics
-from izmp_dynamics.cli import check, compare, experiments, live, model, plan, replay, simulate
+from izmp_dynamics.cli import (
+    check,
+    compare,
+    experiments,
+    live,
+    make_world,
+    model,
+    plan,
+    replay,
+    simulate,
+)
 from izmp_dynamics.errors import IzmpError
 
-COMMANDS = (replay, live, check, model, plan, simulate, experiments, compare)
+COMMANDS = (replay, live, check, model, plan, simulate, make_world, experiments, compare)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

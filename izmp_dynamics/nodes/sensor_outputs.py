@@ -13,7 +13,8 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.messages import header, point, quaternion_of, vector3, wrench_stamped
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.transforms import WORLD
-from izmp_dynamics.simulation.simulated_run import SimulatedRun
+from izmp_dynamics.simulation.sensor_signals import SensorSignals
+from izmp_dynamics.simulation.simulated_run import ImuSignals, SimulatedRun
 
 _ABSENT = np.array([-1.0, *np.zeros(8)])
 """Covariance of what an Imu message does not measure."""
@@ -46,32 +47,35 @@ class SensorOutputs:
             if foot.wrench
         ]
 
-    def publish(self, run: SimulatedRun, row: int) -> None:
-        """Publish one sample of a run."""
+    def publish(self, run: SimulatedRun | SensorSignals, row: int) -> None:
+        """Publish one sample of a run, or of signals of which some may be missing."""
         stamp = int(run.stamps[row])
         self._joints(
             JointState(
                 header=header(stamp, ''),
                 name=list(run.joint_names),
                 position=run.q[row].tolist(),
-                effort=run.effort[row].tolist(),
+                effort=[] if run.effort is None else run.effort[row].tolist(),
             )
         )
-        self._imu(self._imu_message(run, row, stamp))
+        if run.imu is not None:
+            self._imu(self._imu_message(run.imu, row, stamp))
         for sensor, publish in self._accelerometers:
-            publish(_accelerometer(stamp, sensor.frame, run.accelerometers[sensor.topic][row]))
+            if sensor.topic in run.accelerometers:
+                publish(_accelerometer(stamp, sensor.frame, run.accelerometers[sensor.topic][row]))
         if self._position is not None and run.position is not None:
             self._position(
                 PointStamped(header=header(stamp, WORLD), point=point(run.position[row]))
             )
         for wrench, publish in self._feet:
-            publish(wrench_stamped(stamp, wrench.frame or '', run.wrenches[wrench.topic][row]))
+            if wrench.topic in run.wrenches:
+                publish(wrench_stamped(stamp, wrench.frame or '', run.wrenches[wrench.topic][row]))
 
-    def _imu_message(self, run: SimulatedRun, row: int, stamp: int) -> Imu:
+    def _imu_message(self, imu: ImuSignals, row: int, stamp: int) -> Imu:
         message = Imu(header=header(stamp, self.robot.imu.frame or ''))
-        message.orientation = quaternion_of(run.imu.orientation_xyzw[row])
-        message.angular_velocity = vector3(run.imu.angular_velocity[row])
-        message.linear_acceleration = vector3(run.imu.specific_force[row])
+        message.orientation = quaternion_of(imu.orientation_xyzw[row])
+        message.angular_velocity = vector3(imu.angular_velocity[row])
+        message.linear_acceleration = vector3(imu.specific_force[row])
         return message
 
 

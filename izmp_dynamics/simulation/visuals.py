@@ -40,21 +40,26 @@ def visuals(urdf: Urdf) -> list[Visual]:
         urdf: the parsed URDF (its text has been checked when it was read).
     """
     root = ElementTree.fromstring(urdf.text.encode())
-    colours = {
-        str(material.get('name')): _numbers(colour.get('rgba'))
-        for material in root.iter('material')
-        if (colour := material.find('color')) is not None
-    }
+    known = colours(root)
     return [
         visual
         for link in root.iter('link')
         for element in link.findall('visual')
-        if (visual := _visual(str(link.get('name')), element, colours)) is not None
+        if (visual := _visual(str(link.get('name')), element, known)) is not None
     ]
 
 
+def colours(robot: ElementTree.Element) -> dict[str, tuple[float, ...]]:
+    """Return the colours (red, green, blue, alpha; 0 … 1) of a URDF's materials by name."""
+    return {
+        str(material.get('name')): _numbers(colour.get('rgba'))
+        for material in robot.iter('material')
+        if (colour := material.find('color')) is not None
+    }
+
+
 def _visual(
-    link: str, element: ElementTree.Element, colours: dict[str, tuple[float, ...]]
+    link: str, element: ElementTree.Element, known: dict[str, tuple[float, ...]]
 ) -> Visual | None:
     geometry = element.find('geometry')
     shape = None if geometry is None or len(geometry) == 0 else geometry[0]
@@ -68,7 +73,7 @@ def _visual(
     origin, material = element.find('origin'), element.find('material')
     xyz = _numbers(origin.get('xyz')) if origin is not None else ()
     rpy = _numbers(origin.get('rpy')) if origin is not None else ()
-    colour = colours.get(str(material.get('name'))) if material is not None else None
+    colour = known.get(str(material.get('name'))) if material is not None else None
     return Visual(
         link=link,
         shape=shape.tag,

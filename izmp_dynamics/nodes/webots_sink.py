@@ -1,0 +1,99 @@
+"""A robot in Webots as a ROS node: publishes its sensors, takes trajectories."""
+
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from trajectory_msgs.msg import JointTrajectory
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.nodes.qos import RESULT
+from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
+from izmp_dynamics.simulation.sensor_signals import SensorSignals
+from izmp_dynamics.simulation.webots.options import Options
+from izmp_dynamics.simulation.webots.trajectory import Trajectory
+
+
+def make_sink(options: Options) -> tuple['WebotsSink', int]:
+    """Make the node, and the origin of its stamps [ns]: 0, or now without simulated time."""
+    if not rclpy.ok():
+        # Ctrl-C belongs to the driver, which ends the plugins.
+        rclpy.init(args=None, signal_handler_options=SignalHandlerOptions.NO)
+    origin = (
+        0 if options.use_sim_time else Clock(clock_type=ClockType.SYSTEM_TIME).now().nanoseconds
+    )
+    return WebotsSink(options), origin
+
+
+class WebotsSink:
+    """Publishes samples, logs sentences, hands on trajectories.
+
+    The node is one of its own inside the driver's process, which passes on neither remappings nor
+    use_sim_time: topics, namespace and time are the plugin's properties.
+
+    Args:
+        options: of the plugin.
+    """
+
+    def __init__(self, options: Options) -> None:
+        clock = Parameter('use_sim_time', value=options.use_sim_time)
+        self.node = Node(
+            'izmp_webots', namespace=options.namespace or None, parameter_overrides=[clock]
+        )
+        self._outputs = SensorOutputs(self.node, options.file)
+        self._wanted: JointTrajectory | None = None
+        self._subscription = self.node.create_subscription(
+            JointTrajectory, options.trajectory, self._take, RESULT
+        )
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+
+    def publish(self, sample: SensorSignals) -> None:
+        """Publish a sample."""
+        self._outputs.publish(sample, 0)
+
+    def tell(self, sentence: str, level: str = 'info') -> None:
+        """Log a sentence."""
+        logger = self.node.get_logger()
+        {'info': logger.info, 'warning': logger.warning, 'error': logger.error}[level](sentence)
+
+    def trajectory(self) -> Trajectory | None:
+        """Return the trajectory that has come since the last call, if any."""
+        self._executor.spin_once(timeout_sec=0.0)
+        message, self._wanted = self._wanted, None
+        return None if message is None else _trajectory(message)
+
+    def close(self) -> None:
+        """End the node."""
+        self._executor.shutdown(timeout_sec=1.0)
+        self.node.destroy_node()
+        rclpy.try_shutdown()
+
+    def _take(self, message: JointTrajectory) -> None:
+        self._wanted = message
+
+
+def _trajectory(message: Any) -> Trajectory:
+    """Arrays of a message; a missing number becomes NaN, which `Trajectory` refuses."""
+    joints = len(message.joint_names)
+
+    def table(rows: list[Any]) -> Any:
+        fits = all(len(row) == joints for row in rows)
+        return np.array(rows if fits else np.full((len(rows), joints), np.nan), dtype=np.float64)
+
+    times = [
+        point.time_from_start.sec + point.time_from_start.nanosec / NANOSECONDS
+        for point in message.points
+    ]
+    velocities = [point.velocities for point in message.points]
+    return Trajectory(
+        tuple(message.joint_names),
+        np.array(times, dtype=np.float64),
+        table([point.positions for point in message.points]).reshape(len(times), joints),
+        table(velocities) if any(len(row) for row in velocities) else None,
+    )

@@ -1,0 +1,240 @@
+"""What is done for a robot in Webots at every step: sensors out, positions in.
+
+Nothing here knows ROS: where samples and sentences go, and where trajectories come from, is a
+`Sink`. What is wrong is told once in a sentence, and all that still works goes on.
+"""
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.motion.gaits import make_plan
+from izmp_dynamics.motion.plan import MotionPlan
+from izmp_dynamics.simulation.sensor_signals import SensorSignals
+from izmp_dynamics.simulation.webots.devices import Devices, Reading
+from izmp_dynamics.simulation.webots.mover import Mover
+from izmp_dynamics.simulation.webots.options import NO_GAIT, Options
+from izmp_dynamics.simulation.webots.pusher import Pusher
+from izmp_dynamics.simulation.webots.sampler import Sampler
+from izmp_dynamics.simulation.webots.trajectory import Trajectory
+
+AFTERWARDS = 1.0
+"""Time for which the simulation goes on after a motion, if it is to end then [s]."""
+
+_FALLEN = math.cos(math.radians(60.0))
+
+
+class Sink(Protocol):
+    """Where samples and sentences go."""
+
+    def publish(self, sample: SensorSignals) -> None:
+        """Take a sample (T = 1)."""
+
+    def tell(self, sentence: str, level: str = 'info') -> None:
+        """Take a sentence; the level is 'info', 'warning' or 'error'."""
+
+    def trajectory(self) -> Trajectory | None:
+        """Return the trajectory that has come since the last call, if any."""
+
+    def close(self) -> None:
+        """Take nothing any more."""
+
+
+class RobotLoop:
+    """One robot in Webots.
+
+    Args:
+        robot: controller.Supervisor (or Robot, without pushes).
+        options: what is asked for.
+        sink: see there.
+        origin: what is added to the robot's time to make a stamp [ns].
+        plan: the motion; that of the options if None.
+
+    Raises:
+        IzmpError: if robot file, URDF or frames cannot be used.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        options: Options,
+        sink: Sink,
+        origin: int = 0,
+        plan: MotionPlan | None = None,
+    ) -> None:
+        self.robot, self.options, self.sink = robot, options, sink
+        self.model = load_model(options.file.urdf_path, options.file.root)
+        self.devices = Devices(
+            robot, options.file, options.devices, self.model.joint_names, self._warn
+        )
+        self._origin = origin
+        self._sampler: Sampler | None = None
+        self._warn_of_wrenches()
+        self._plan = self._checked(plan or self._planned())
+        self._mover: Mover | None = None
+        self._pusher: Pusher | None = None
+        self._told_end = self._told_fall = False
+        self._quit_at = math.inf
+
+    def step(self) -> None:
+        """Do what there is to do after a step of the simulation."""
+        reading = self.devices.read()
+        if reading is None:
+            return
+        if self._sampler is None:
+            self._sampler = Sampler(
+                self.model, self.options.file, self.devices.joints, self.devices.period,
+                self._origin,
+            )  # fmt: skip
+        sample = self._sampler.update(reading)
+        if sample is not None:
+            self.sink.publish(sample)
+        self._follow(reading)
+        self._watch(reading)
+
+    def stop(self) -> None:
+        """Say so if the simulation ended before the motion."""
+        mover, time = self._mover, self.robot.getTime()
+        if mover and not mover.is_over(time):
+            self._warn(
+                f"The simulation ended at {time:.2f} s, before the motion '{mover.name}' was over "
+                f'(at {mover.end:.2f} s).'
+            )
+        self.sink.close()
+
+    def _planned(self) -> MotionPlan | None:
+        options = self.options
+        if options.gait == NO_GAIT:
+            return None
+        try:
+            return make_plan(
+                options.file, options.gait, self.devices.period, options.speed, options.steps,
+                math.radians(options.slope_deg),
+            )  # fmt: skip
+        except IzmpError as error:
+            self._cannot(str(error))
+            return None
+
+    def _checked(self, plan: MotionPlan | None) -> MotionPlan | None:
+        """Return the plan if this robot can execute it."""
+        if plan is None:
+            return None
+        if plan.joint_names != self.model.joint_names:
+            self._cannot(
+                f"The plan '{plan.name}' is for another robot: its joints are "
+                f"{', '.join(plan.joint_names)}, those of '{self.model.name}' "
+                f'{", ".join(self.model.joint_names)}.'
+            )
+            return None
+        missing = [name for name in plan.joint_names if name not in self.devices.motors]
+        if missing:
+            self._cannot(
+                f"The motion '{plan.name}' is not begun: it needs the motors "
+                f'{", ".join(missing)}, which the robot in Webots does not have.'
+            )
+            return None
+        return plan
+
+    def _follow(self, reading: Reading) -> None:
+        wanted = self.sink.trajectory()
+        if wanted is not None:
+            self._begin_trajectory(wanted, reading)
+        elif self._mover is None and self._plan is not None:
+            plan = self._plan
+            columns = list(range(self.model.dof))
+            self._begin(plan.name, columns, plan.q, reading)
+            self._prepare_pushes(plan)
+        mover = self._mover
+        if mover is None:
+            return
+        positions = mover.targets(reading.time).tolist()
+        for column, position in zip(mover.columns, positions, strict=True):
+            self.devices.motors[self.model.joint_names[column]].setPosition(position)
+        if self._pusher:
+            self._pusher.push(round((reading.time - mover.begin) / self.devices.period))
+
+    def _begin_trajectory(self, wanted: Trajectory, reading: Reading) -> None:
+        try:
+            columns = wanted.columns(self.model)
+        except IzmpError as error:
+            self._warn(str(error))
+            return
+        missing = [name for name in wanted.joint_names if name not in self.devices.motors]
+        if missing:
+            self._warn(f'The trajectory needs motors that are missing: {", ".join(missing)}.')
+            return
+        self._pusher = None
+        self._begin('trajectory', columns, wanted.rows(self.devices.period), reading)
+
+    def _begin(self, name: str, columns: list[int], rows: Any, reading: Reading) -> None:
+        now = np.full(self.model.dof, np.nan)
+        now[[self.model.joint_names.index(joint) for joint in self.devices.joints]] = reading.q
+        self._mover = Mover(
+            name, columns, rows, now[columns], reading.time, self.devices.period,
+            self.options.approach, self.options.settle,
+        )  # fmt: skip
+        self._told_end = False
+        self.sink.tell(
+            f"The motion '{name}' begins at {self._mover.begin:.2f} s of the robot's time and "
+            f'ends at {self._mover.end:.2f} s.'
+        )
+
+    def _prepare_pushes(self, plan: MotionPlan) -> None:
+        try:
+            pushes = [shove.push(plan) for shove in self.options.push]
+        except IzmpError as error:
+            self._warn(str(error))
+            return
+        self._pusher = Pusher(self.robot, pushes, self.devices.period, self._warn)
+
+    def _watch(self, reading: Reading) -> None:
+        """Tell the end of the motion and a fall; end the simulation if that is wanted."""
+        mover = self._mover
+        if mover and not self._told_end and mover.is_over(reading.time):
+            self._told_end = True
+            self.sink.tell(f"The motion '{mover.name}' is over.")
+            self._quit_at = min(self._quit_at, reading.time + AFTERWARDS)
+        if not self._told_fall and self._lies(reading):
+            self._told_fall = True
+            self._warn(
+                f"The robot fell at {reading.time:.2f} s of the robot's time: its root is tilted "
+                'by more than 60°.'
+            )
+            self._quit_at = min(self._quit_at, reading.time + AFTERWARDS)
+        if reading.time >= self._quit_at:
+            self._quit(1 if self._told_fall else 0)
+            self._quit_at = math.inf
+
+    def _lies(self, reading: Reading) -> bool:
+        if reading.orientation_xyzw is None:
+            return False
+        imu_R_root = self.model.mount(
+            self.options.file.imu.frame or self.model.root
+        ).body_R_frame.T
+        up_in_imu = Rotation.from_quat(reading.orientation_xyzw).as_matrix()[2]
+        return float(up_in_imu @ imu_R_root[:, 2]) < _FALLEN
+
+    def _warn_of_wrenches(self) -> None:
+        for foot in self.options.file.feet:
+            if foot.wrench and foot.wrench.below:
+                self._warn(
+                    f"The robot file says that '{foot.wrench.below}' is below the force sensor of "
+                    f"'{foot.name}'; pads at the sole have nothing below them. Use the robot file "
+                    'that izmp make-world writes, or leave out the key below.'
+                )
+
+    def _warn(self, sentence: str) -> None:
+        self.sink.tell(sentence, 'warning')
+
+    def _cannot(self, sentence: str) -> None:
+        """Tell that there will be no motion."""
+        self.sink.tell(sentence, 'error')
+        self._quit(1)
+
+    def _quit(self, status: int) -> None:
+        if self.options.quit and self.robot.getSupervisor():
+            self.robot.simulationQuit(status)

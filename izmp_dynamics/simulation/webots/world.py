@@ -1,0 +1,302 @@
+"""A world of Webots for a robot: the PROTO, the ground, the plugin's URDF and the robot file.
+
+The four files belong together and are made together; nobody edits them. Only base nodes of Webots
+are used and no sounds, so that nothing is downloaded. The same arguments give the same bytes.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import yaml
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.errors import SimulationError
+from izmp_dynamics.model.robot_file import (
+    Accelerometer,
+    FootWrench,
+    Imu,
+    RobotFile,
+    load_robot_file,
+)
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.motion.ramp import Ramp
+from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.simulation.webots.converter import convert
+from izmp_dynamics.simulation.webots.device_names import DeviceNames
+from izmp_dynamics.simulation.webots.proto import GROUND, SOLE, ProtoBuilder, axis_angle
+from izmp_dynamics.simulation.webots.start_pose import StartPose, start_pose
+from izmp_dynamics.simulation.webots.vrml import Document, Node, write
+
+PLUGIN = 'izmp_dynamics.simulation.webots_driver.WebotsDriver'
+"""Type of the plugin for webots_ros2_driver."""
+
+TIME_STEPS = (2, 8)
+"""Values of WorldInfo.basicTimeStep that the paper used [ms]."""
+
+_MARK = 'Made by izmp make-world; make it again instead of editing it.'
+_FRICTION = 1.0
+_SOFT_CFM = 1e-4
+"""Softness of the contacts [m/s/N]: with Webots' ERP of 0.2 at 2 ms, 1 MN/m at each corner."""
+
+_NEVER = 1e6
+"""Time after which resting bodies are put to sleep [s]; sensors of sleeping ones tell nothing."""
+
+_FLOOR_SIZE = (40.0, 40.0)
+_LEVEL_COLOUR, _RAMP_COLOUR = (0.76, 0.79, 0.81), (0.62, 0.65, 0.74)
+
+
+@dataclass(frozen=True)
+class World:
+    """The files of a world.
+
+    Attributes:
+        world: .wbt.
+        proto: .proto.
+        urdf: the robot's URDF with the plugin, for WebotsController.
+        robot: robot file that fits: the feet's wrenches are those at the soles.
+        name: of the robot in the world.
+        remark: why the robot does not stand ready to walk; empty if it does.
+    """
+
+    world: Path
+    proto: Path
+    urdf: Path
+    robot: Path
+    name: str
+    remark: str = ''
+
+    @classmethod
+    def of(cls, folder: Path, robot: str) -> 'World':
+        """Name the files for a robot."""
+        name = re.sub(r'\W', '_', robot)
+        proto = name[:1].upper() + name[1:]
+        if not proto[:1].isalpha():
+            proto = 'Robot' + proto
+        return cls(
+            world=folder / f'{name}.wbt',
+            proto=folder / f'{proto}.proto',
+            urdf=folder / f'{name}.urdf',
+            robot=folder / f'{name}.yaml',
+            name=name,
+        )
+
+
+def make_world(
+    robot: Path,
+    folder: Path,
+    slope_deg: float = 0.0,
+    time_step: int = 2,
+    plugin: Mapping[str, str] | None = None,
+) -> World:
+    """Make a world and write its files.
+
+    Args:
+        robot: robot file.
+        folder: where the files go; what `make_world` made there before is replaced.
+        slope_deg: angle of the ramp behind the level start [°]; level ground if 0.
+        time_step: basicTimeStep [ms]: 2 or 8.
+        plugin: properties for the plugin besides `robot` and `slope_deg`.
+
+    Raises:
+        MissingDependencyError: without urdf2webots.
+        MotionError: if the slope cannot be.
+        SimulationError: if the robot cannot be translated, or a file stands there that is not
+            of `make_world`.
+        IzmpError: if the robot file or URDF cannot be used.
+    """
+    if time_step not in TIME_STEPS:
+        raise SimulationError(
+            f'A world has time steps of {" or ".join(map(str, TIME_STEPS))} ms, not {time_step}.'
+        )
+    ramp = Ramp(math.radians(slope_deg), WalkParameters.slope_start)
+    given = load_robot_file(robot)
+    file = _with_sole_wrenches(given)
+    _check_sensors(file)
+    urdf = read_urdf(file.urdf_path)
+    model = load_model(urdf)
+    files = World.of(folder.absolute(), urdf.robot.name)
+    pose = start_pose(file, model)
+    document = convert(urdf, files.proto.stem, files.proto.parent)
+    ProtoBuilder(document, urdf, model, file, pose, gain=1e3 / time_step).build()
+    document.remarks = [_MARK, f'{urdf.robot.name} from its URDF by urdf2webots.']
+    properties = {'robot': str(files.robot), **(plugin or {}), 'slope_deg': f'{slope_deg:g}'}
+    texts = {
+        files.proto: write(document),
+        files.world: write(_world(files, file, pose, ramp, time_step)),
+        files.urdf: _urdf(urdf.text, DeviceNames.of(file), properties),
+        files.robot: _robot_file(robot, file, files.urdf.name),
+    }
+    _write_all(texts)
+    return replace(files, remark=pose.reason)
+
+
+def _check_sensors(file: RobotFile) -> None:
+    if file.imu.gravity_removed:
+        raise SimulationError(
+            "Webots' accelerometers measure specific force; the robot file says "
+            'imu.gravity_removed: true, which it must not for a simulation.'
+        )
+    sensors: list[Imu | Accelerometer] = [file.imu, *file.accelerometers]
+    for sensor in sensors:
+        if sensor.frame is None:
+            raise SimulationError(
+                f"Webots needs to know where the sensor of topic '{sensor.topic}' sits; give its "
+                'frame in the robot file.'
+            )
+
+
+def _with_sole_wrenches(file: RobotFile) -> RobotFile:
+    """Let each foot have a wrench, measured at its sole with nothing below."""
+    feet = tuple(
+        replace(
+            foot,
+            wrench=FootWrench(
+                topic=foot.wrench.topic if foot.wrench else f'{foot.name}/wrench', frame=foot.sole
+            ),
+        )
+        for foot in file.feet
+    )
+    return replace(file, feet=feet)
+
+
+def _robot_file(path: Path, file: RobotFile, urdf: str) -> str:
+    """Return the text of the robot file with another URDF and the wrenches of `file`."""
+    settings: dict[str, Any] = yaml.safe_load(path.read_text(encoding='utf-8-sig'))
+    settings['urdf'] = urdf
+    for told, foot in zip(settings.get('feet', []), file.feet, strict=True):
+        if foot.wrench:
+            told['wrench'] = {'topic': foot.wrench.topic, 'frame': foot.wrench.frame}
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=98)
+    return f'# {_MARK}\n{text}'
+
+
+def _urdf(text: str, names: DeviceNames, properties: Mapping[str, str]) -> str:
+    """Return the URDF with the element that webots_ros2_driver reads.
+
+    The driver would publish the GPS on its own; once is enough.
+    """
+    robot = ElementTree.fromstring(text.encode())
+    for old in robot.findall('webots'):
+        robot.remove(old)
+    webots = ElementTree.SubElement(robot, 'webots')
+    if names.gps:
+        device = ElementTree.SubElement(webots, 'device', reference=names.gps, type='GPS')
+        ros = ElementTree.SubElement(device, 'ros')
+        ElementTree.SubElement(ros, 'enabled').text = 'false'
+    plugin = ElementTree.SubElement(webots, 'plugin', type=PLUGIN)
+    for key, value in properties.items():
+        if value:  # the driver crashes of an empty element
+            ElementTree.SubElement(plugin, key).text = value
+    ElementTree.indent(robot)
+    body = ElementTree.tostring(robot, encoding='unicode')
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {_MARK} -->\n{body}\n'
+
+
+def _world(files: World, file: RobotFile, pose: StartPose, ramp: Ramp, time_step: int) -> Document:
+    info = Node(
+        'WorldInfo',
+        {
+            'info': [_MARK],
+            'title': f'{files.name}: walking and the imaginary zero-moment point',
+            'gravity': (file.gravity,),
+            'basicTimeStep': (float(time_step),),
+            'physicsDisableTime': (_NEVER,),
+            'coordinateSystem': 'ENU',
+            'gpsCoordinateSystem': 'local',
+            'contactProperties': [_contact()],
+        },
+    )
+    robot = Node(
+        files.proto.stem,
+        {
+            'translation': tuple(pose.p_root_in_world),
+            'rotation': axis_angle(pose.world_R_root),
+            'name': files.name,
+            'controller': '<extern>',
+            'supervisor': True,  # for pushes, and to end the simulation
+        },
+        name='ROBOT',
+    )
+    floors = [_floor('floor', np.zeros(3), 0.0, _LEVEL_COLOUR)]
+    if ramp.slope > 0.0:
+        # A plane is a half space here: the upper one counts, before the edge and beyond.
+        start = np.array([ramp.start, 0.0, 0.0])
+        floors.append(_floor('ramp', start, ramp.slope, _RAMP_COLOUR))
+    return Document(
+        [info, *_view(files.name), *floors, robot],
+        external=[files.proto.name],
+        remarks=[_MARK],
+    )
+
+
+def _contact() -> Node:
+    silent = {f'{sound}Sound': '' for sound in ('bump', 'roll', 'slide')}
+    return Node(
+        'ContactProperties',
+        {
+            'material1': SOLE, 'material2': GROUND, 'coulombFriction': [_FRICTION],
+            'bounce': (0.0,), 'softCFM': (_SOFT_CFM,), **silent,
+        },
+    )  # fmt: skip
+
+
+def _view(robot: str) -> list[Node]:
+    looking = Rotation.from_euler('ZY', [0.5 * np.pi, 0.06])  # to the left, a little down
+    return [
+        Node(
+            'Viewpoint',
+            {
+                'orientation': axis_angle(looking.as_matrix()),
+                'position': (0.3, -4.0, 1.0),
+                'follow': robot,
+                'followType': 'Tracking Shot',
+            },
+        ),
+        Node('Background', {'skyColor': [0.75, 0.83, 0.92]}),
+        Node(
+            'DirectionalLight',
+            {
+                'ambientIntensity': (0.6,), 'direction': (0.35, 0.35, -0.9),
+                'intensity': (1.6,), 'castShadows': True,
+            },
+        ),
+    ]  # fmt: skip
+
+
+def _floor(name: str, place: Any, slope: float, colour: tuple[float, ...]) -> Node:
+    appearance = Node(
+        'PBRAppearance', {'baseColor': colour, 'roughness': (1.0,), 'metalness': (0.0,)}
+    )
+    shape = Node(
+        'Shape', {'appearance': appearance, 'geometry': Node('Plane', {'size': _FLOOR_SIZE})}
+    )
+    return Node(
+        'Solid',
+        {
+            'translation': tuple(place),
+            'rotation': axis_angle(Rotation.from_euler('y', -slope).as_matrix()),
+            'children': [shape],
+            'name': name,
+            'contactMaterial': GROUND,
+            'boundingObject': Node('Plane', {'size': _FLOOR_SIZE}),
+        },
+    )
+
+
+def _write_all(texts: Mapping[Path, str]) -> None:
+    """Write the files, or none if one would replace what somebody else wrote."""
+    for path in texts:
+        if path.exists() and _MARK not in path.read_text(encoding='utf-8', errors='replace'):
+            raise SimulationError(
+                f"'{path}' exists and was not made by izmp make-world; choose another folder."
+            )
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8')
