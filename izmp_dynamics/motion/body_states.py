@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.conventions import Array, cross
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.motion.biped import Biped
 from izmp_dynamics.motion.converging_cog import WholeBodyPoses, converge_cog
@@ -88,14 +89,18 @@ class BodyMotion:
 
         It is the moment of the contact wrench about the centre of mass; gravity has none there.
         """
+        wrench, com = self.contact_wrench(states)
+        about_com = wrench.moment - cross(com, wrench.force)
+        rate: Array = np.einsum('kij,kj->ki', states.root.rotation, about_com)
+        return rate
+
+    def contact_wrench(self, states: BodyStates) -> tuple[ContactWrench, Array]:
+        """Contact wrench about the root's origin and centre of mass (K, 3) [m], in root axes."""
         root = states.root
-        wrench, com = self._mr_ad.batch(
+        return self._mr_ad.batch(
             root.proper_acceleration(self.biped.gravity), root.angular_velocity,
             root.angular_acceleration, states.q, states.qd, states.qdd,
         )  # fmt: skip
-        about_com = wrench.moment - cross(com, wrench.force)
-        rate: Array = np.einsum('kij,kj->ki', root.rotation, about_com)
-        return rate
 
     def _poses(
         self, com: Array, feet: tuple[PlannedFoot, PlannedFoot]

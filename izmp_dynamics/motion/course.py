@@ -1,5 +1,6 @@
 """The course of a walk: where soles, pelvis and ZMP are meant to be, at any instant."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -87,12 +88,28 @@ class Course:
             time: now [s].
         """
         begun = self.begun(time)
-        reached = self.footsteps.steps[:begun]
-        if begun and begun < len(self.footsteps.steps) and not self._closed(begun):
-            stance = reached[-1]
-            reached = (*reached, beside(stance, self._width(begun)))
-        timing = replace(self.timing, steps=len(reached))
-        return replace(self, footsteps=replace(self.footsteps, steps=reached), timing=timing)
+        if not begun or begun == len(self.footsteps.steps) or self._closed(begun):
+            return self.going_on(time, ())
+        stance = self.footsteps.steps[begun - 1]
+        return self.going_on(time, (beside(stance, self._width(begun)),))
+
+    def going_on(self, time: float, steps: Sequence[Foothold]) -> 'Course':
+        """Return the course on which other steps follow the one that has begun.
+
+        What is more than a step ago is forgotten.
+
+        Args:
+            time: now [s].
+            steps: what follows, instead of the steps that have not begun.
+        """
+        begun = self.begun(time)
+        past = max(begun - 2, 0)
+        footsteps = Footsteps(
+            self.footsteps.before(past), (*self.footsteps.steps[past:begun], *steps)
+        )
+        stand = self.timing.begins(past)
+        timing = replace(self.timing, steps=len(footsteps.steps), stand=stand)
+        return replace(self, footsteps=footsteps, timing=timing)
 
     def begun(self, time: float) -> int:
         """Return how many steps have begun at a time [s]; they can no longer be changed."""

@@ -115,7 +115,7 @@ def plan_footsteps(biped: Biped, gait: Gait, ramp: Ramp) -> Footsteps:
         reached.append(path.foothold(foot, along[foot]))
     start = (path.foothold(LEFT, 0.0), path.foothold(RIGHT, 0.0))
     footsteps = Footsteps(start, tuple(reached))
-    _check_overlap(footsteps, biped)
+    check_overlap(footsteps, biped)
     return footsteps
 
 
@@ -163,7 +163,12 @@ class _Path:
         return heading, chord * np.array([np.cos(0.5 * heading), np.sin(0.5 * heading)])
 
 
-def _check_overlap(footsteps: Footsteps, biped: Biped) -> None:
+def check_overlap(footsteps: Footsteps, biped: Biped) -> None:
+    """Refuse footsteps of which two soles that stand would overlap.
+
+    Raises:
+        MotionError: naming the step.
+    """
     for step in range(len(footsteps.steps) + 1):
         left, right = (
             _sole(hold, polygon)

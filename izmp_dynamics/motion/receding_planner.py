@@ -115,7 +115,7 @@ class RecedingPlanner:
             course, time, before.state(time), self._fit @ momentum_rate
         )
         plan = WindowPlan(time, before.spline, control, before.height, momentum_rate)
-        self._check_reach(course, plan)
+        self._check_poses(course, plan)
         nodes = self.parameters.nodes_in_cycle(round(time / self.parameters.interval))
         if len(nodes):
             states = self.body.states(course, plan.com, time + nodes)
@@ -134,12 +134,21 @@ class RecedingPlanner:
             entering[:] = old[-1]
         return np.concatenate([old[passed:], entering])
 
-    def _check_reach(self, course: Course, plan: WindowPlan) -> None:
-        """Refuse a window in which a leg would be straight."""
+    def _check_poses(self, course: Course, plan: WindowPlan) -> None:
+        """Refuse a window in which a leg would be straight or a joint beyond its limits."""
         times = plan.time + self.parameters.knots[1:]
         poses = self.body.poses(course, plan.com, times)
         longest = np.array([leg.thigh + leg.shank for leg in self._biped.legs])
         straight = (poses.reach > self.parameters.stretch * longest) | (poses.reach < 0.0)
+        model = self._biped.model
+        beyond = (poses.q < model.position_lower) | (poses.q > model.position_upper)
+        if beyond.any() and not straight.any():
+            row, joint = (int(index) for index in np.argwhere(beyond)[0])
+            raise InfeasibleError(
+                f"At {times[row]:.2f} s joint '{model.joint_names[joint]}' would be at "
+                f'{poses.q[row, joint]:.3f} rad; its limits are '
+                f'{model.position_lower[joint]:.3f} to {model.position_upper[joint]:.3f} rad.'
+            )
         if not straight.any():
             return
         row, foot = (int(index) for index in np.argwhere(straight)[0])

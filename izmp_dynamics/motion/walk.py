@@ -23,7 +23,7 @@ from izmp_dynamics.motion.dynamics_filter import (
     whole_body,
 )
 from izmp_dynamics.motion.footsteps import Footsteps, Gait, plan_footsteps
-from izmp_dynamics.motion.inverse_dynamics import AppliedWrench, joint_torques, shared_reaction
+from izmp_dynamics.motion.ground_torques import Load, ground_torques
 from izmp_dynamics.motion.momentum_walk import plan_momentum_walk
 from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.motion.ramp import Ramp
@@ -107,7 +107,10 @@ def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> Planned
     task, motion, course = planned.task, planned.motion, planned.course
     limits = WalkLimits(biped, course.footsteps, course.timing)
     limits.check_joints(motion.poses.q, motion.qd)
-    torques = _torques(biped, task, motion, parameters)
+    torques = ground_torques(
+        biped, motion.root, (motion.poses.q, motion.qd, motion.qdd), task.feet,
+        Load(motion.wrench, motion.zmp, task.zmp.loads), parameters.drive,
+    )  # fmt: skip
     limits.check_torques(torques)
     plan = MotionPlan(
         name='walk',
@@ -185,28 +188,4 @@ def _gait(biped: Biped, parameters: WalkParameters) -> Gait:
         turn=parameters.turn_rate * parameters.step_time,
         width=parameters.step_width or biped.hip_width,
         first=parameters.first,
-    )
-
-
-def _torques(
-    biped: Biped, task: Task, motion: WholeBodyMotion, parameters: WalkParameters
-) -> Array:
-    contact = np.stack([foot.contact for foot in task.feet], axis=1)
-    reactions = shared_reaction(motion.wrench, motion.zmp, task.zmp.loads, contact)
-    root = motion.root
-    root_R_world = np.swapaxes(root.rotation, 1, 2)
-    p_world_in_root = -np.einsum('tij,tj->ti', root_R_world, root.position)
-    return joint_torques(
-        biped.model,
-        root.proper_acceleration(biped.gravity),
-        root.angular_velocity,
-        root.angular_acceleration,
-        motion.poses.q,
-        motion.qd,
-        motion.qdd,
-        applied=tuple(
-            AppliedWrench(leg.sole, reaction.transformed(root_R_world, p_world_in_root))
-            for leg, reaction in zip(biped.legs, reactions, strict=True)
-        ),
-        drive=parameters.drive,
     )

@@ -62,6 +62,10 @@ class Walker:
         self.cycle += 1
         return self.plan
 
+    def halt(self, reason: str) -> None:
+        """Stop, for a reason."""
+        self.stopped = reason
+
     def resume(self) -> None:
         """Let the robot that has stopped do again what is wanted."""
         self.stopped = ''
@@ -74,5 +78,5 @@ class Walker:
         try:
             self._take(self.course.stopping(self.time))
         except InfeasibleError as error:
-            if self.time + self.planner.parameters.interval > self.plan.end:
+            if self.time + self.planner.parameters.interval > self.plan.end + 1e-9:
                 raise MotionError(f'The robot cannot even stop. {error}') from error

@@ -1,0 +1,209 @@
+"""A robot that walks as it is told: no jumps, and a safe end where it cannot go on."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
+
+from izmp_dynamics.errors import MotionError
+from izmp_dynamics.motion.com_programme import InfeasibleError
+from izmp_dynamics.motion.momentum_parameters import MomentumParameters
+from izmp_dynamics.motion.online_walk import LEAD, OnlineWalk
+from izmp_dynamics.motion.walk_command import WalkCommand
+from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.stability.support_polygon import margins
+
+from .walking import biped31, corners
+
+WIDTH = biped31().hip_width
+FORWARD = WalkCommand(0.2, WIDTH)
+TOO_LONG = WalkCommand(0.8, WIDTH)
+
+
+def walk_by(script, cycles, walk=None):
+    """Advance so many cycles, with commands in some of them: the walk and its pieces."""
+    walk = walk or OnlineWalk(biped31())
+    pieces, reasons = [], []
+    for cycle in range(cycles):
+        if cycle in script:
+            walk.walk(script[cycle])
+        pieces.append(walk.advance())
+        reasons.append(walk.stopped)
+    return walk, pieces, reasons
+
+
+def joined(pieces, name):
+    """The rows of all pieces, without those that two of them share."""
+    return np.concatenate([getattr(piece, name)[:-1] for piece in pieces])
+
+
+@pytest.fixture(scope='module')
+def journey():
+    """Forward, a wide curve, backwards, stop, and once more."""
+    script = {
+        3: FORWARD,
+        40: WalkCommand(0.1, 0.2, 0.2),
+        60: WalkCommand(-0.1, WIDTH),
+        80: None,
+        105: WalkCommand(0.25, WIDTH),
+    }
+    return walk_by(script, 130)
+
+
+def test_it_goes_where_it_is_told(journey):
+    _, pieces, reasons = journey
+    assert not any(reasons)
+    com = joined(pieces, 'com')
+    at = {second: com[100 * second] for second in (0, 4, 7, 8)}
+    assert at[4][0] - at[0][0] > 0.4
+    forward = pieces[70].root.rotation[0, :, 0]
+    assert np.arctan2(forward[1], forward[0]) > 0.3
+    assert (at[8] - at[7]) @ forward < -0.05
+    assert np.abs(joined(pieces, 'qd')[1000:1050]).max() < 0.05
+
+
+def test_no_command_makes_a_jump(journey):
+    _, pieces, _ = journey
+    for name, most in (('q', 1e-6), ('qd', 1e-3), ('qdd', 0.1), ('com', 1e-8)):
+        seams = [
+            np.abs(getattr(after, name)[0] - getattr(before, name)[-1]).max()
+            for before, after in itertools.pairwise(pieces)
+        ]
+        assert max(seams) < most, name
+
+
+def test_the_pieces_are_one_motion(journey):
+    _, pieces, _ = journey
+    q, qd = joined(pieces, 'q'), joined(pieces, 'qd')
+    step = pieces[0].time_step
+    assert (q[2:] - q[:-2]) / (2 * step) == pytest.approx(qd[1:-1], abs=0.05)
+
+
+def test_the_zmp_stays_below_the_soles_that_carry(journey):
+    walk, pieces, _ = journey
+    for piece in pieces:
+        soles = tuple(map(corners, piece.feet, walk.biped.polygons))
+        carrying = np.stack([foot.contact for foot in piece.feet], axis=1)
+        (margin,) = margins((piece.zmp,), soles, carrying, np.tile([0.0, 0.0, 1.0], (11, 1)))
+        assert margin.min() > 0.0
+
+
+def test_steps_that_are_too_long_end_in_a_safe_stop_and_are_said():
+    walk, pieces, reasons = walk_by({0: FORWARD, 30: TOO_LONG}, 70)
+    assert not reasons[29]
+    assert 'leg would have to reach' in reasons[30]
+    assert walk.stands
+    assert walk.command is None
+    left, right = (foot.position[-1] for foot in pieces[-1].feet)
+    assert left[0] == pytest.approx(right[0], abs=1e-9)
+    assert np.abs(pieces[-1].qd).max() < 1e-2
+    seams = [np.abs(b.q[0] - a.q[-1]).max() for a, b in itertools.pairwise(pieces)]
+    assert max(seams) < 1e-6
+
+
+def test_after_a_stop_it_obeys_again():
+    walk, _, _ = walk_by({0: TOO_LONG, 1: FORWARD}, 40)
+    assert not walk.stopped
+    assert walk.command == FORWARD
+    assert not walk.stands
+
+
+def test_soles_that_would_overlap_end_in_a_stop():
+    walk, _, reasons = walk_by({0: FORWARD, 20: WalkCommand(0.1, 0.05)}, 50)
+    assert 'overlap' in reasons[-1]
+    assert walk.stands
+
+
+def test_forces_outside_the_cone_end_in_a_safe_stop():
+    momentum = MomentumParameters(friction=0.12)
+    parameters = WalkParameters.by('angular_momentum', time_step=0.01, momentum=momentum)
+    slippery = OnlineWalk(biped31(), parameters)
+    walk, pieces, reasons = walk_by(
+        {0: WalkCommand(0.05, WIDTH), 40: WalkCommand(0.3, 0.3)}, 80, slippery
+    )
+    assert not reasons[39]
+    assert 'need the friction 0.' in reasons[-1]
+    assert walk.stands
+    com = joined(pieces, 'com')
+    acceleration = np.diff(com, 2, axis=0)[:, :2] / 0.01**2
+    assert np.linalg.norm(acceleration, axis=1).max() < 0.12 * 9.81
+
+
+def test_while_nothing_can_be_planned_the_last_plan_goes_on(monkeypatch):
+    walk, _, _ = walk_by({0: FORWARD}, 20)
+    planner = walk._walker.planner
+    last, plan = walk._walker.plan, planner.plan
+
+    def no(*_):
+        raise InfeasibleError('No.')
+
+    monkeypatch.setattr(planner, 'plan', no)
+    for _ in range(10):
+        before = walk.advance()
+        assert walk._walker.plan is last
+    assert walk.stopped == 'No.'
+    monkeypatch.setattr(planner, 'plan', plan)
+    after = walk.advance()
+    assert after.q[0] == pytest.approx(before.q[-1], abs=1e-6)
+    assert not walk_by({}, 40, walk)[0]._walker.course.timing.steps > 4
+    assert walk.stands
+
+
+def test_a_plan_that_has_ended_is_an_error(monkeypatch):
+    walk, _, _ = walk_by({0: FORWARD}, 20)
+
+    def no(*_):
+        raise InfeasibleError('No.')
+
+    monkeypatch.setattr(walk._walker.planner, 'plan', no)
+    for _ in range(15):
+        walk.advance()
+    with pytest.raises(MotionError, match='cannot even stop'):
+        walk.advance()
+
+
+def test_the_first_step_begins_after_the_lead():
+    _, pieces, _ = walk_by({0: FORWARD}, 20)
+    contact = [piece.feet for piece in pieces]
+    lifted = [
+        0.1 * index + 0.01 * row
+        for index, feet in enumerate(contact)
+        for row in range(10)
+        if not all(foot.contact[row] for foot in feet)
+    ]
+    assert lifted[0] == pytest.approx(LEAD + 0.2 + 0.01, abs=0.011)
+
+
+@pytest.mark.parametrize('wrong', [{'length': 3.0}, {'width': 0.0}, {'turn': float('nan')}])
+def test_commands_out_of_range_are_refused(wrong):
+    with pytest.raises(MotionError, match=next(iter(wrong))):
+        dataclasses.replace(FORWARD, **wrong)
+
+
+@settings(max_examples=15)
+@given(
+    commands=st.lists(
+        st.tuples(
+            st.integers(0, 60),
+            st.one_of(
+                st.none(),
+                st.builds(
+                    WalkCommand,
+                    length=st.floats(-0.4, 0.6),
+                    width=st.floats(0.1, 0.4),
+                    turn=st.floats(-0.5, 0.5),
+                ),
+            ),
+        ),
+        max_size=5,
+    )
+)
+def test_whatever_it_is_told_it_makes_no_jump(commands):
+    _, pieces, _ = walk_by(dict(commands), 62)
+    seams = [np.abs(b.q[0] - a.q[-1]).max() for a, b in itertools.pairwise(pieces)]
+    assert max(seams) < 1e-6
