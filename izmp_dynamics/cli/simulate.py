@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.cli.progress import progress_bar
+from izmp_dynamics.cli.seesaw import add_seesaw
 from izmp_dynamics.cli.walk_options import add_walk_options, walk_parameters
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.resources import find_resource
@@ -23,6 +24,7 @@ def add_parser(subparsers: Any) -> None:
     motions = parser.add_subparsers(metavar='MOTION', required=True)
     _add_sway(motions)
     _add_walk(motions)
+    add_seesaw(motions)
 
 
 def _add_sway(motions: Any) -> None:
