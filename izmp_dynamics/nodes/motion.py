@@ -3,20 +3,21 @@
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.nodes.gait import plan_gait
 from izmp_dynamics.nodes.messages import header, point
+from izmp_dynamics.nodes.online_motion import OnlineMotion
 from izmp_dynamics.nodes.qos import LATCHED
+from izmp_dynamics.nodes.trajectories import planned_trajectory
 from izmp_dynamics.nodes.transforms import WORLD
 
 PATH_STEP = 0.02
@@ -26,7 +27,8 @@ PATH_STEP = 0.02
 class Motion(Node):  # type: ignore[misc]
     """Plans once and publishes latched: joint_trajectory, and the paths planned_zmp, planned_com.
 
-    A joint_trajectory_controller takes the trajectory as it is.
+    A joint_trajectory_controller takes the trajectory as it is. With the parameter `online` the
+    motion is planned while it goes on, see `OnlineMotion`.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -36,9 +38,18 @@ class Motion(Node):  # type: ignore[misc]
         step = self._parameter('time_step', 0.01, 'between the points of the trajectory [s]')
         if not path:
             raise RobotFileError("The node 'motion' needs the parameter robot.")
-        plan = plan_gait(self, load_robot_file(path), step)
+        online = self._parameter(
+            'online', False, 'replan every 0.1 s from walk_command instead of planning once'
+        )
+        robot = load_robot_file(path)
+        if online:
+            self._online = OnlineMotion(self, robot, step)
+        else:
+            self._publish_once(plan_gait(self, robot, step))
+
+    def _publish_once(self, plan: MotionPlan) -> None:
         trajectory = self.create_publisher(JointTrajectory, 'joint_trajectory', LATCHED)
-        trajectory.publish(_trajectory(plan))
+        trajectory.publish(planned_trajectory(plan))
         self._outputs = [trajectory]
         for name, points in (('planned_zmp', plan.zmp), ('planned_com', plan.com)):
             if points is not None:
@@ -50,24 +61,6 @@ class Motion(Node):  # type: ignore[misc]
     def _parameter(self, name: str, default: Any, description: str) -> Any:
         descriptor = ParameterDescriptor(description=description, read_only=True)
         return self.declare_parameter(name, default, descriptor).value
-
-
-def _trajectory(plan: MotionPlan) -> JointTrajectory:
-    points = []
-    for row, time in enumerate(plan.times.tolist()):
-        nanoseconds = round(time * NANOSECONDS)
-        points.append(
-            JointTrajectoryPoint(
-                positions=plan.q[row].tolist(),
-                velocities=plan.qd[row].tolist(),
-                accelerations=plan.qdd[row].tolist(),
-                effort=[] if plan.feed_forward is None else plan.feed_forward[row].tolist(),
-                time_from_start=Duration(
-                    sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS
-                ),
-            )
-        )
-    return JointTrajectory(joint_names=list(plan.joint_names), points=points)
 
 
 def _path(plan: MotionPlan, points: Array) -> Path:
