@@ -1,5 +1,6 @@
 """A robot in Webots as a ROS node: publishes its sensors, takes trajectories."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,11 @@ from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
 from izmp_dynamics.simulation.sensor_signals import SensorSignals
 from izmp_dynamics.simulation.webots.options import Options
 from izmp_dynamics.simulation.webots.trajectory import Trajectory
+
+LISTENED = 1.0
+"""Someone must have listened to the joints for so long before the robot begins to move [s]."""
+
+_LOOK_EVERY = 0.1
 
 
 def make_sink(options: Options) -> tuple['WebotsSink', int]:
@@ -50,6 +56,9 @@ class WebotsSink:
         self._subscription = self.node.create_subscription(
             JointTrajectory, options.trajectory, self._take, RESULT
         )
+        self._joints = self.node.resolve_topic_name(options.file.joints.topic)
+        self._looked = 0.0
+        self._listened_since: float | None = None
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
 
@@ -67,6 +76,18 @@ class WebotsSink:
         self._executor.spin_once(timeout_sec=0.0)
         message, self._wanted = self._wanted, None
         return None if message is None else _trajectory(message)
+
+    def listened(self) -> bool:
+        """Whether somebody has listened to the joints for a while, so that nothing gets lost."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_EVERY:
+            return False
+        self._looked = now
+        if not self.node.count_subscribers(self._joints):
+            self._listened_since = None
+        elif self._listened_since is None:
+            self._listened_since = now
+        return self._listened_since is not None and now - self._listened_since > LISTENED
 
     def close(self) -> None:
         """End the node."""

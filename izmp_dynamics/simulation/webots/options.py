@@ -32,6 +32,7 @@ class Options:
         trajectory: topic of JointTrajectory messages.
         namespace: of the node and all topics.
         use_sim_time: stamps are the robot's time; else they begin at the time of day.
+        wait_for_listener: begin the motion when somebody listens to the joints' topic.
         quit: end the simulation after the motion, or if it cannot be.
         devices: what the devices are called.
     """
@@ -48,6 +49,7 @@ class Options:
     trajectory: str = 'joint_trajectory'
     namespace: str = ''
     use_sim_time: bool = True
+    wait_for_listener: bool = False
     quit: bool = False
     devices: DeviceNames = field(default_factory=lambda: DeviceNames('', '', '', '', (), None, ()))
 
@@ -76,9 +78,10 @@ class Options:
                 raise UnknownNameError('property', name, names, 'of the plugin')
         link = given.get('push_on', cls.push_on)
         readers: dict[str, Callable[[str], Any]] = {
-            'steps': int, 'use_sim_time': _boolean, 'quit': _boolean,
+            'steps': int,
             'push': lambda text: tuple(Shove.parse(push, link) for push in text.split()),
             **dict.fromkeys(('speed', 'slope_deg', 'approach', 'settle'), _number),
+            **dict.fromkeys(('use_sim_time', 'wait_for_listener', 'quit'), _boolean),
         }  # fmt: skip
         values = {name: _read(name, text, readers.get(name, str)) for name, text in given.items()}
         if values.get('gait', cls.gait) not in (*GAITS, NO_GAIT):

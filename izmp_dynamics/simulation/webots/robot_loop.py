@@ -40,6 +40,9 @@ class Sink(Protocol):
     def trajectory(self) -> Trajectory | None:
         """Return the trajectory that has come since the last call, if any."""
 
+    def listened(self) -> bool:
+        """Whether somebody takes the samples."""
+
     def close(self) -> None:
         """Take nothing any more."""
 
@@ -143,11 +146,9 @@ class RobotLoop:
         wanted = self.sink.trajectory()
         if wanted is not None:
             self._begin_trajectory(wanted, reading)
-        elif self._mover is None and self._plan is not None:
-            plan = self._plan
-            columns = list(range(self.model.dof))
-            self._begin(plan.name, columns, plan.q, reading)
-            self._prepare_pushes(plan)
+        elif self._mover is None and self._plan is not None and self._may_begin():
+            self._begin(self._plan.name, list(range(self.model.dof)), self._plan.q, reading)
+            self._prepare_pushes(self._plan)
         mover = self._mover
         if mover is None:
             return
@@ -156,6 +157,9 @@ class RobotLoop:
             self.devices.motors[self.model.joint_names[column]].setPosition(position)
         if self._pusher:
             self._pusher.push(round((reading.time - mover.begin) / self.devices.period))
+
+    def _may_begin(self) -> bool:
+        return not self.options.wait_for_listener or self.sink.listened()
 
     def _begin_trajectory(self, wanted: Trajectory, reading: Reading) -> None:
         try:

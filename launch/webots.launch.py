@@ -1,0 +1,151 @@
+"""A robot walks in Webots: `ros2 launch izmp_dynamics webots.launch.py gait:=walk speed:=0.3`.
+
+The world is made from the robot's URDF before Webots starts (`izmp make-world`). The graph is
+started when the controller is connected to the robot; the robot waits for it before it moves.
+Everything ends with Webots.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.substitutions import FindPackageShare
+
+from izmp_dynamics.simulation.webots.world import World, make_world
+
+GRAPH = ('composed', 'record', 'bag', 'rviz', 'evaluation_frame')
+"""Arguments that izmp.launch.py gets."""
+
+ARGUMENTS = {
+    'gait': ('walk', 'The motion: walk, sway, or none to wait for trajectories.'),
+    'speed': ('0.3', 'Of the walk [m/s].'),
+    'steps': ('20', 'Number of steps of the walk.'),
+    'slope_deg': ('0', 'Angle of a ramp behind the level start [degrees].'),
+    'push': ('', 'Pushes, with spaces between them: 40:lateral:3.0 as in izmp simulate walk.'),
+    'time_step': ('2', 'Of the simulation: 2 or 8 [ms].'),
+    'mode': ('realtime', 'Of Webots: realtime, fast or pause.'),
+    'gui': ('true', "Show Webots' window; without, and without a screen, set WEBOTS_OFFSCREEN=1."),
+    'port': ('1234', 'At which Webots waits for controllers.'),
+    'worlds': ('', 'Folder for the world that is made; izmp_webots in ROS_HOME if empty.'),
+    'quit': ('false', 'End Webots, and all the rest, after the motion.'),
+    'composed': ('true', 'All nodes of the graph in one process.'),
+    'evaluation_frame': ('', 'Frame of the points: a link, world, nif or one of TF; the root.'),
+    'record': ('false', 'Record all topics.'),
+    'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
+    'rviz': ('false', 'Start rviz with the view of this package.'),
+}
+
+NO_DRIVER = (
+    'webots.launch.py needs webots_ros2_driver, which cannot be imported here. Install it (sudo '
+    'apt install ros-$ROS_DISTRO-webots-ros2) and Webots R2025a or newer, and source your ROS '
+    'installation; simulation.launch.py simulates in MuJoCo without them.'
+)
+NO_WEBOTS = (
+    'webots.launch.py needs Webots R2025a or newer, which is not found here. Install it, or let '
+    'WEBOTS_HOME be the folder where it is; simulation.launch.py simulates in MuJoCo without it.'
+)
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Describe the arguments; the rest follows when they are known."""
+    robot = PathJoinSubstitution(
+        [FindPackageShare('izmp_dynamics'), 'robots', 'biped31', 'robot.yaml']
+    )
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                'robot', default_value=robot, description='Robot file (YAML) of the robot.'
+            ),
+            *(
+                DeclareLaunchArgument(name, default_value=default, description=description)
+                for name, (default, description) in ARGUMENTS.items()
+            ),
+            OpaqueFunction(function=_start),
+        ]
+    )
+
+
+def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Make the world; start Webots, the controller and, once it is connected, the graph."""
+    given = {name: LaunchConfiguration(name).perform(context) for name in ('robot', *ARGUMENTS)}
+    try:
+        from webots_ros2_driver.utils import get_webots_home, has_shared_folder
+        from webots_ros2_driver.wait_for_controller_connection import WaitForControllerConnection
+        from webots_ros2_driver.webots_controller import WebotsController
+        from webots_ros2_driver.webots_launcher import WebotsLauncher
+    except ImportError as error:
+        raise RuntimeError(NO_DRIVER) from error
+    if not has_shared_folder() and get_webots_home() is None:
+        raise RuntimeError(NO_WEBOTS)  # WebotsLauncher would ask on the terminal
+    world = _make_world(given)
+    webots = WebotsLauncher(
+        world=str(world.world),
+        gui=given['gui'],
+        mode=given['mode'],
+        port=given['port'],
+        ros2_supervisor=True,  # tells /clock
+    )
+    controller = WebotsController(
+        robot_name=world.name,
+        port=given['port'],
+        parameters=[{'robot_description': str(world.urdf), 'use_sim_time': True}],
+    )
+    waiting = WaitForControllerConnection(
+        target_driver=controller, nodes_to_start=[_graph(given, world)]
+    )
+    ends = [
+        RegisterEventHandler(
+            OnProcessExit(
+                target_action=process,
+                on_exit=[EmitEvent(event=Shutdown(reason=f'{what} has ended'))],
+            )
+        )
+        for process, what in ((webots, 'Webots'), (controller, "Webots' controller"))
+    ]
+    return [webots, webots._supervisor, controller, waiting, *ends]
+
+
+def _make_world(given: dict[str, str]) -> World:
+    home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
+    names = ('gait', 'speed', 'steps', 'push', 'quit')
+    return make_world(
+        Path(given['robot']),
+        Path(given['worlds'] or home / 'izmp_webots'),
+        slope_deg=_number('slope_deg', given, float),
+        time_step=_number('time_step', given, int),
+        plugin={**{name: given[name] for name in names}, 'wait_for_listener': 'true'},
+    )
+
+
+def _number(name: str, given: dict[str, str], kind: Any) -> Any:
+    try:
+        return kind(given[name])
+    except ValueError:
+        raise RuntimeError(
+            f"The argument {name} is '{given[name]}', which is no number."
+        ) from None
+
+
+def _graph(given: dict[str, str], world: World) -> IncludeLaunchDescription:
+    source = PathJoinSubstitution([FindPackageShare('izmp_dynamics'), 'launch', 'izmp.launch.py'])
+    return IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(source),
+        launch_arguments={
+            'robot': str(world.robot),
+            'use_sim_time': 'true',
+            'reliable_inputs': 'true',
+            **{name: given[name] for name in GRAPH},
+        }.items(),
+    )
