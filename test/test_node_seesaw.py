@@ -31,9 +31,10 @@ from izmp_dynamics.nodes.balance_messages import (
     torques_of,
 )
 from izmp_dynamics.nodes.messages import stamp_of
-from izmp_dynamics.nodes.seesaw import TICK
 from izmp_dynamics.nodes.seesaw import Seesaw as SeesawNode
 from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
+from izmp_dynamics.simulation.seesaw_run import balance_on_seesaw
+from izmp_dynamics.simulation.shove import Shove
 
 from .node_processes import free_domain
 
@@ -50,18 +51,15 @@ def ros():
 
 
 @pytest.fixture(scope='module')
-def states():
-    """The loop without nodes: the state at every tick."""
+def loop():
+    """The loop without nodes: what happened, and the state at its end."""
     robot = load_balancing_robot('biped31')
     plant = MujocoSeesaw(robot, Seesaw())
     controller = MomentumController(
         robot, Seesaw(), 'mixed', gains('mixed', robot.model.joint_names)
     )
-    states = [plant.state]
-    for tick in range(round(DURATION / TICK)):
-        push = np.array([0.0, 100.0, 0.0]) if tick == 10 else None
-        states.append(plant.step(controller.command(states[-1]).torques, TICK, push))
-    return states
+    run = balance_on_seesaw(plant, controller, DURATION, [Shove.parse(PUSH)])
+    return run, plant.state
 
 
 def parameters(**values):
@@ -95,12 +93,13 @@ class Heard:
         return [len(self.messages[topic]) for topic in ('joint_states', 'board/pose')]
 
 
-def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, states):
+def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
+    run, last = loop
     plant = SeesawNode(
         overrides=parameters(robot='biped31', push=PUSH, duration=DURATION, rate=100.0)
     )
     controller = Balance(overrides=parameters(robot='biped31'))
-    heard, samples = Heard(), 5 * (len(states) - 1)
+    heard, samples = Heard(), 5 * len(run.times)
     executor = SingleThreadedExecutor()
     nodes = (plant, controller, heard.node)
     for node in nodes:
@@ -118,19 +117,19 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, states):
     assert heard.told.keys() == {'/seesaw', '/balance'}
     assert plant.fall == ''
     assert controller.controller.unsolved == 0
-    assert abs(states[-1].angle) > np.radians(0.1)
-    assert final.angle == pytest.approx(states[-1].angle, abs=1e-9)
-    np.testing.assert_allclose(final.q, states[-1].q, atol=1e-9)
+    assert abs(run.angle[-1]) > np.radians(0.1)
+    assert final.angle == pytest.approx(last.angle, abs=1e-9)
+    np.testing.assert_allclose(final.q, last.q, atol=1e-9)
     stamps = [stamp_of(message) for message in heard.messages['joint_states']]
     assert stamps == [NANOSECONDS + 2_000_000 * k for k in range(samples)]
     assert heard.samples == [samples, samples]
     assert {m.header.frame_id for m in heard.messages['ground_truth/cop_in_ground']} == {'board'}
 
 
-def test_a_state_survives_its_messages(ros, states):
+def test_a_state_survives_its_messages(ros, loop):
     robot = load_balancing_robot('biped31')
     names = robot.model.joint_names
-    state = states[20]
+    state = loop[1]
     parts = state_messages(state, 7, names, robot.model.root)
     again = state_of(list(parts), names, state.time)
     np.testing.assert_array_equal(again.q, state.q)

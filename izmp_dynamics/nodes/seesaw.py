@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from izmp_dynamics.balance.balancing_robot import load_balancing_robot
 from izmp_dynamics.balance.seesaw import Seesaw as Board
 from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.errors import IzmpError, SimulationError
+from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.nodes.balance_messages import (
     STATE_TOPICS,
     STATE_TYPES,
@@ -38,12 +38,10 @@ from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
 from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
 from izmp_dynamics.simulation.seesaw_bag import SeesawRecorder
 from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
+from izmp_dynamics.simulation.seesaw_run import TICK, push_during, step_or_fall
 from izmp_dynamics.simulation.seesaw_spec import BOARD
-from izmp_dynamics.simulation.shove import DIRECTIONS, Shove
+from izmp_dynamics.simulation.shove import Shove
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
-
-TICK = 0.01
-"""Period of the controller [s]."""
 
 LOOKS = 5
 """So often per tick it is looked whether the controller has answered."""
@@ -75,7 +73,7 @@ class Seesaw(Node):  # type: ignore[misc]
         push = self._parameter(
             'push', '', 'NEWTONS:DIRECTION:START:DURATION on the torso; or none'
         )
-        self._shove = Shove.parse(push, robot.torso) if push else None
+        self._pushes = [Shove.parse(push, robot.torso)] if push else []
         self._duration = self._parameter('duration', 60.0, 'of the run [s]')
         self._rate = self._parameter('rate', 1.0, 'simulated per real time, at most')
         clock = self._parameter('publish_clock', True, 'publish /clock')
@@ -123,15 +121,11 @@ class Seesaw(Node):  # type: ignore[misc]
             return
         self._due = max(self._due + TICK / self._rate, now - LARGEST_DELAY)
         torques, self._answer = self._answer, None
-        try:
-            state = self.plant.step(torques, TICK, self._push())
-        except SimulationError as error:
-            self._end(str(error))
-            return
+        fall = step_or_fall(self.plant, torques, push_during(self._pushes, self._tick))
         self._tick += 1
-        self._publish(self._recorder.run(self.plant, 'seesaw'))
-        if abs(state.angle) > self.plant.seesaw.largest_angle:
-            self._end(f'The board tipped over at {state.time:.2f} s.')
+        self._publish(self._recorder.run(self.plant, 'seesaw', fall))
+        if fall:
+            self._end(fall)
         elif self._tick * TICK >= self._duration:
             self._end('')
         else:
@@ -144,13 +138,6 @@ class Seesaw(Node):  # type: ignore[misc]
             self.get_logger().error(fall)
         else:
             self.get_logger().info(f'{self._tick * TICK:g} s are over; the robot stands.')
-
-    def _push(self) -> Array | None:
-        """Force of the push in the world during the coming tick (3,) [N]; the robot faces x."""
-        shove, now = self._shove, self._tick * TICK
-        if shove is None or not shove.start - 1e-9 <= now < shove.start + shove.duration - 1e-9:
-            return None
-        return shove.force * np.array(DIRECTIONS[shove.direction])
 
     def _ask(self) -> None:
         robot = self.plant.robot

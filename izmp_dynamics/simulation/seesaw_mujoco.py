@@ -21,6 +21,9 @@ from izmp_dynamics.simulation.seesaw_robot import SensedRobot, sensed_robot
 from izmp_dynamics.simulation.seesaw_spec import board_of, build_seesaw, seesaw_physics
 from izmp_dynamics.stability.zmp import zero_moment_point
 
+_LOWEST_ROOT = 0.6
+"""A root that is lower, against its height at first, has fallen [-]."""
+
 Observer = Callable[['MujocoSeesaw'], None]
 """Is called in place of each step of the physics, and has to make it with `mj_step`."""
 
@@ -57,7 +60,6 @@ class MujocoSeesaw:
         self.data: Any = mujoco.MjData(plant.model)
         self._observer = observer
         self._torso = self.plant.body_of(robot.torso)
-        self._time = 0.0
         self.reset(robot.initial_state(seesaw))
 
     @property
@@ -73,7 +75,7 @@ class MujocoSeesaw:
         _place(data, self._board.q_column, self._board.v_column, state.board)
         data.qpos[plant.q_columns], data.qvel[plant.v_columns] = state.q, state.qd
         mujoco.mj_forward(plant.model, data)
-        self._time = state.time
+        self._time, self._height = state.time, float(state.root.position[2])
 
     def step(self, torques: Array, duration: float, push: Array | None = None) -> BalanceState:
         """Hold the torques for a while; see `SeesawPlant.step`."""
@@ -92,7 +94,18 @@ class MujocoSeesaw:
         self._time += duration
         if self.data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
             raise SimulationError(f'The simulation diverged at {self._time:.3f} s.')
+        self._check()
         return self.state
+
+    def _check(self) -> None:
+        """Refuse to go on with a robot that is down, though its board may be level."""
+        height = float(self.data.qpos[2])
+        if height < _LOWEST_ROOT * self._height:
+            root = self.robot.model.root
+            raise SimulationError(
+                f"The robot fell at {self._time:.2f} s: '{root}' is {height:.2f} m above the "
+                f'ground, at first it was {self._height:.2f} m.'
+            )
 
     @property
     def state(self) -> BalanceState:

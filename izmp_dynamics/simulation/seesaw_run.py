@@ -117,7 +117,7 @@ def balance_on_seesaw(
                 command.solved, effort,
             )
         )  # fmt: skip
-        fall = _stepped(plant, command.torques, _force(pushes, tick))
+        fall = step_or_fall(plant, command.torques, push_during(pushes, tick))
         if fall:
             break
         if progress and tick % _REPORT_EVERY == 0:
@@ -129,7 +129,7 @@ def balance_on_seesaw(
     return SeesawRun(**dict(zip(names, columns, strict=True)), fall=fall)
 
 
-def _stepped(plant: SeesawPlant, torques: Array, push: Array | None) -> str:
+def step_or_fall(plant: SeesawPlant, torques: Array, push: Array | None) -> str:
     """Make a tick; say how the robot fell, '' if it stands."""
     try:
         state = plant.step(torques, TICK, push)
@@ -143,8 +143,11 @@ def _stepped(plant: SeesawPlant, torques: Array, push: Array | None) -> str:
     return ''
 
 
-def _force(pushes: Sequence[Shove], tick: int) -> Array | None:
-    """Mean force of all pushes during a tick, in the world (3,) [N]; the robot faces x."""
+def push_during(pushes: Sequence[Shove], tick: int) -> Array | None:
+    """Mean force of all pushes during a tick, in the world (3,) [N]; the robot faces x.
+
+    None if nobody pushes.
+    """
     begin, end = tick * TICK, (tick + 1) * TICK
     force = np.zeros(3)
     for push in pushes:
