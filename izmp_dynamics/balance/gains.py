@@ -1,7 +1,7 @@
 """Gains of the momentum controllers: the authors', and tuned ones."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,11 +78,17 @@ def gains(kind: str, joint_names: tuple[str, ...], which: str = 'authors') -> Ga
 
 
 def _tuned_mixed(joint_names: tuple[str, ...]) -> Gains:
-    return _authors_mixed(joint_names)
+    return _with_stiff_com(_authors_mixed(joint_names))
 
 
 def _tuned_robot(joint_names: tuple[str, ...]) -> Gains:
-    return _authors_robot(joint_names)
+    return _with_stiff_com(_authors_robot(joint_names))
+
+
+def _with_stiff_com(authors: Gains) -> Gains:
+    """Make the CoM stiffer and critically damped; the authors' damping is 0.05 or 0.1 of that."""
+    com = np.full(3, _TUNED_STIFFNESS)
+    return replace(authors, com_stiffness=com, com_damping=2.0 * np.sqrt(com))
 
 
 def _authors_mixed(joint_names: tuple[str, ...]) -> Gains:
@@ -116,6 +122,8 @@ def _authors_robot(joint_names: tuple[str, ...]) -> Gains:
 
 
 _TORSO = ('torso', 'waist')
+
+_TUNED_STIFFNESS = 40.0  # [1/s²]
 
 
 def _stiffness(joint_names: tuple[str, ...]) -> Array:

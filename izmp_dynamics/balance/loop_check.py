@@ -54,9 +54,12 @@ class LoopCheck:
 
 
 def check_loop(controller: MomentumController, tick: float) -> LoopCheck:
-    """Linearise a controller and the KKT plant about the stance."""
+    """Linearise a controller, its reference at rest, and the KKT plant about the stance."""
     robot, seesaw = controller.robot, controller.seesaw
-    loop = _Loop(robot, seesaw, controller, tick)
+    resting = MomentumController(
+        robot, seesaw, controller.kind, controller.gains, gravity=controller.gravity
+    )
+    loop = _Loop(robot, seesaw, resting, tick)
     values, vectors = np.linalg.eig(loop.transition())
     worst = int(np.argmax(np.abs(values)))
     size = vectors.shape[0] // 2
@@ -93,7 +96,6 @@ class _Loop:
         self.plant = KktPlant(robot, seesaw, tick / _STEPS_PER_TICK, controller.gravity)
         self.controller, self.tick = controller, tick
         self.rest, self.origin = self.plant.state, self.plant.origin
-        controller.reset(self.rest)
         terms = CoupledTerms.at(self.plant.rigid, seesaw, self.rest, controller.gravity)
         size = len(terms.body.h)
         J = np.zeros((17, size + 6))
