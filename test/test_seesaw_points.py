@@ -72,7 +72,7 @@ def test_on_a_board_that_stays_level_all_who_count_the_motion_agree(shaken):
         zero, zero, zero, zero,
     )  # fmt: skip
     found = points(shaken, dataclasses.replace(run, ground=still))
-    for name in ('level', 'board_still'):
+    for name in ('level', 'level_seen', 'board_still'):
         np.testing.assert_allclose(found[name], found['moving'], atol=1e-9)
 
 

@@ -6,6 +6,8 @@ All are computed from the truth of a simulation, so that only the assumption mak
 * `level`: the classic formula, the motion in the world on a level plane that stays where it was at
   rest. The point is in the world; read as a place on the board, it is off by as far as the board
   has rolled.
+* `level_seen`: the same point, seen from where the board really is. What is left is that the plane
+  is not inclined: as the force is nearly upright, that is little.
 * `board_still`: the classic formula with all motion measured against the board, as a robot does
   whose odometry takes the standing foot for fixed and level. Neither the tilt of gravity nor the
   acceleration of the board is in it.
@@ -29,6 +31,7 @@ from izmp_dynamics.stability.zmp import zero_moment_point
 ASSUMPTIONS: Mapping[str, str] = {
     'moving': 'MR-AD on the moving board',
     'level': 'fixed level plane in the world',
+    'level_seen': 'fixed level plane, seen from the true board',
     'board_still': 'board taken for the world',
     'gravity': 'centre of mass along gravity',
 }
@@ -62,9 +65,11 @@ def points_on_board(
     wrench = _wrench(run, model, root, gravity)
     relative = _wrench(run, model, seen_from(ground, root), gravity)
     com = np.einsum('tij,tj->ti', np.swapaxes(root.rotation, 1, 2), run.truth.com - root.position)
+    level = _on_level_plane(wrench, root, ground.position[0], top)
     return {
         'moving': _on(frame, wrench, top),
-        'level': _on_level_plane(wrench, root, ground.position[0], top),
+        'level': level - ground.position[0],
+        'level_seen': np.einsum('tji,tj->ti', ground.rotation, level - ground.position),
         'board_still': _on(frame, relative, top),
         'gravity': _on(frame, _weight(root, com), top),
     }
@@ -76,10 +81,9 @@ def _on(frame: GroundFrame, wrench: ContactWrench, top: float) -> Array:
 
 
 def _on_level_plane(wrench: ContactWrench, root: RootMotion, rest: Array, top: float) -> Array:
-    """The point in the world, as a place on a board that has stayed at `rest` (3,) [m]."""
+    """The point in the world [m], on the upper side of a board that has stayed at `rest` (3,)."""
     in_world = wrench.transformed(root.rotation, root.position)
-    point = zero_moment_point(in_world, _UP, rest + top * _UP, _MINIMUM_FORCE)
-    return point - rest
+    return zero_moment_point(in_world, _UP, rest + top * _UP, _MINIMUM_FORCE)
 
 
 def _wrench(

@@ -1,0 +1,55 @@
+"""The IZMP on the seesaw from a recording, against the true CoP; and its figure."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mujoco', reason='the runs are simulated with MuJoCo')
+pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
+pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
+
+from izmp_dynamics.experiments.publish import files_of
+from izmp_dynamics.experiments.seesaw_izmp import (
+    CASES,
+    LARGEST_EXACT,
+    LARGEST_REPLAYED,
+    NAMES,
+    REPLAYED,
+    board_points,
+    distances,
+    picture,
+    runs,
+)
+
+
+@pytest.fixture(scope='module')
+def points():
+    """A second and a half of balancing, with a push, replayed."""
+    return board_points(None, 'biped31', 'mixed', 'sine:0.025:0.25', '100:lateral:0.6:0.01', 1.5)
+
+
+def test_the_replay_finds_the_true_cop_on_the_moving_board(points):
+    assert len(points['times']) == pytest.approx(1.5 * 125, abs=2)
+    assert points['pushed'].sum() in (1, 2)
+    mean = {name: distances(points, name).mean() for name in NAMES}
+    assert mean['moving'] < 1e-6 < LARGEST_EXACT
+    assert mean[REPLAYED] < LARGEST_REPLAYED
+    assert mean['board_still'] > 5.0 * mean[REPLAYED]
+    assert mean['level_seen'] < mean['level']
+
+
+def test_while_somebody_pushes_the_izmp_is_beside_the_cop(points):
+    apart = np.linalg.norm(points['moving'] - points['cop'], axis=1)
+    assert (apart[points['pushed']] > 0.05).all()
+
+
+def test_the_figure_names_its_runs_and_says_what_holds(points):
+    assert [run.parameters['reference'] for run in runs('biped31')] == [
+        reference for reference, _, _ in CASES.values()
+    ]
+    drawn = picture('biped31', lambda run: points)
+    claims = {fact.key: fact.holds for fact in drawn.facts if fact.holds is not None}
+    assert claims == {
+        f'{name}_{case}_mean': True for name in ('moving', REPLAYED) for case in CASES
+    }
+    assert all('{' not in text for _, text in drawn.caption())
+    assert set(files_of(drawn)) == {'izmp.png', 'izmp.svg', 'izmp.csv'}
