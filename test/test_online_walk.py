@@ -136,7 +136,7 @@ def test_forces_outside_the_cone_end_in_a_safe_stop():
 
 def test_while_nothing_can_be_planned_the_last_plan_goes_on(monkeypatch):
     walk, _, _ = walk_by({0: FORWARD}, 20)
-    planner = walk._walker.planner
+    planner = walk.planner
     last, plan = walk._walker.plan, planner.plan
 
     def no(*_):
@@ -160,7 +160,7 @@ def test_a_plan_that_has_ended_is_an_error(monkeypatch):
     def no(*_):
         raise InfeasibleError('No.')
 
-    monkeypatch.setattr(walk._walker.planner, 'plan', no)
+    monkeypatch.setattr(walk.planner, 'plan', no)
     for _ in range(15):
         walk.advance()
     with pytest.raises(MotionError, match='cannot even stop'):

@@ -13,12 +13,13 @@ def add_parser(subparsers: Any) -> None:
         help="make the paper's figures and tables from simulated walks",
         description="Make the paper's figures 6 to 11 and the tables behind them from simulated "
         'walks, beside the values that the paper states; likewise figures 7 to 11 of the paper on '
-        'the ITU Biped.',
+        'the ITU Biped, and the experiments on walks with estimated angular momentum.',
     )
     actions = parser.add_subparsers(metavar='ACTION', required=True)
     listing = actions.add_parser('list', help='list the figures')
     listing.add_argument(
-        'experiment', nargs='?', default='paper', choices=('paper', 'itu_biped'),
+        'experiment', nargs='?', default='paper',
+        choices=('paper', 'itu_biped', 'angular_momentum'),
         help='of which experiment (default: paper)',
     )  # fmt: skip
     listing.set_defaults(run=run_list)
@@ -40,6 +41,17 @@ def add_parser(subparsers: Any) -> None:
     )
     _add_options(itu_biped)
     itu_biped.set_defaults(run=run_itu_biped)
+    momentum = actions.add_parser(
+        'angular_momentum',
+        help='walking patterns with angular-momentum estimation: E1 to E4 and more',
+        description='Make the experiments E1 to E4 of Mayr, Gattringer & Bremer with biped31 and, '
+        'where example-robot-data is installed, with TALOS, a map of step times and lengths, the '
+        'execution in MuJoCo and calculation times, as OUT/NAME.png, .svg and .csv, and '
+        'OUT/index.html with all of them. Finished runs are kept in OUT/runs, so an interrupted '
+        'command goes on where it stopped.',
+    )
+    _add_options(momentum)
+    momentum.set_defaults(run=run_angular_momentum)
 
 
 def _add_paper_options(paper: argparse.ArgumentParser) -> None:
@@ -87,6 +99,8 @@ def run_list(options: argparse.Namespace) -> int:
     """Print names and what they show."""
     if options.experiment == 'paper':
         from izmp_dynamics.experiments.paper import FIGURES
+    elif options.experiment == 'angular_momentum':
+        from izmp_dynamics.experiments.momentum_page import FIGURES
     else:
         from izmp_dynamics.experiments.itu_page import FIGURES
 
@@ -122,6 +136,25 @@ def run_itu_biped(options: argparse.Namespace) -> int:
     with progress_bar('Experiments', options.quiet) as progress:
         results = make_itu_biped(
             Study.quick() if options.quick else Study.full(),
+            options.output,
+            only=options.only,
+            jobs=options.jobs,
+            progress=progress,
+        )
+    _report(options, results)
+    return 0
+
+
+def run_angular_momentum(options: argparse.Namespace) -> int:
+    """Make figures and page; say which claims hold."""
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.experiments.momentum_page import make_angular_momentum
+    from izmp_dynamics.experiments.momentum_study import Study
+
+    prepare = Study.quick if options.quick else Study.full
+    with progress_bar('Experiments', options.quiet) as progress:
+        results = make_angular_momentum(
+            prepare(options.output),
             options.output,
             only=options.only,
             jobs=options.jobs,

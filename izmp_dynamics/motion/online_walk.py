@@ -65,6 +65,11 @@ class OnlineWalk:
         return self.parameters.momentum.interval
 
     @property
+    def planner(self) -> RecedingPlanner:
+        """What plans the windows."""
+        return self._walker.planner
+
+    @property
     def stopped(self) -> str:
         """Why the robot stops or stands although it was told to walk; '' if it does not."""
         return self._walker.stopped
@@ -143,7 +148,7 @@ class OnlineWalk:
         """The motion of all bodies during an interval, with its ZMP and torques."""
         rows = round(self.interval / self.parameters.time_step)
         times = begin + self.parameters.time_step * np.arange(rows + 1.0)
-        course, body = self._walker.course, self._walker.planner.body
+        course, body = self._walker.course, self.planner.body
         states = body.states(course, plan.com, times)
         wrench, com_in_root = body.contact_wrench(states)
         root = states.root

@@ -70,6 +70,11 @@ class RecedingPlanner:
         height: of its centre of mass above the ground [m].
         parameters: of the generator.
         known: L̇ if it is known beforehand (second iteration).
+
+    Attributes:
+        parameters: as given.
+        programme: plans the centre of mass.
+        body: finds what the whole body does.
     """
 
     def __init__(
@@ -83,19 +88,19 @@ class RecedingPlanner:
         self.body = BodyMotion(biped)
         self._biped, self._known = biped, known
         body = Body(biped.model.total_mass, biped.gravity, height)
-        self._programme = ComProgramme(body, parameters)
+        self.programme = ComProgramme(body, parameters)
         self._spacing = 0.5 * parameters.interval
         self._instants: Array = self._spacing * np.arange(2.0 * parameters.pieces + 1.0)
         self._fit = fit_polygon(parameters.pieces)
 
     def at_rest(self, position: Array, time: float) -> WindowPlan:
         """Return the plan of having stood still up to a time [s] with the CoM above (2,) [m]."""
-        spline = self._programme.spline
+        spline = self.programme.spline
         return WindowPlan(
             time - self.parameters.interval,
             spline,
             np.tile(position, (spline.count, 1)),
-            self._programme.body.height,
+            self.programme.body.height,
             np.zeros((len(self._instants), 3)),
         )
 
@@ -110,20 +115,23 @@ class RecedingPlanner:
         Raises:
             InfeasibleError: if there is no such motion; the message says why.
         """
-        momentum_rate = self._estimate(before, time)
-        control = self._programme.solve(
+        momentum_rate = self._expected(before, time)
+        control = self.programme.solve(
             course, time, before.state(time), self._fit @ momentum_rate
         )
         plan = WindowPlan(time, before.spline, control, before.height, momentum_rate)
         self._check_poses(course, plan)
         nodes = self.parameters.nodes_in_cycle(round(time / self.parameters.interval))
         if len(nodes):
-            states = self.body.states(course, plan.com, time + nodes)
             at_nodes = np.round(nodes / self._spacing).astype(np.int64)
-            momentum_rate[at_nodes] = self.body.momentum_rate(states)
+            momentum_rate[at_nodes] = self.estimate(course, plan, nodes)
         return plan
 
-    def _estimate(self, before: WindowPlan, time: float) -> Array:
+    def estimate(self, course: Course, plan: WindowPlan, nodes: Array) -> Array:
+        """Return L̇ (K, 3) [N·m] of a plan at nodes (K,), by inverse kinematics and dynamics."""
+        return self.body.momentum_rate(self.body.states(course, plan.com, plan.time + nodes))
+
+    def _expected(self, before: WindowPlan, time: float) -> Array:
         """L̇ (2 pieces + 1, 3) in the window that begins at a time; what enters is not known."""
         if self._known:
             return self._known(time + self._instants)

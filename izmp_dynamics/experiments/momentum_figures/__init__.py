@@ -1,0 +1,1 @@
+"""The figures on angular-momentum estimation: one file per figure, with what it needs."""

@@ -1,0 +1,69 @@
+"""How long the parts of a planning cycle take, while a robot walks as it is told."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.motion import com_programme
+from izmp_dynamics.motion.biped import Biped
+from izmp_dynamics.motion.online_walk import OnlineWalk
+from izmp_dynamics.motion.walk_command import WalkCommand
+from izmp_dynamics.motion.walk_parameters import WalkParameters
+
+WARM_UP = 10
+"""Cycles that are not counted: the first ones compile."""
+
+
+def time_cycles(biped: Biped, parameters: WalkParameters, cycles: int) -> dict[str, Array]:
+    """Measure wall time [s] of every cycle of a walk straight on.
+
+    Args:
+        biped: the robot.
+        parameters: how it walks.
+        cycles: that are counted.
+
+    Returns:
+        (cycles,) each: 'solver' of the quadratic programme, 'programme' with everything that sets
+        it up, 'nodes' inverse kinematics and dynamics at all of them, 'plan' the whole plan,
+        'interval' the plan and the joint references of the interval.
+    """
+    walk = OnlineWalk(biped, parameters)
+    walk.walk(WalkCommand(parameters.step_length, biped.hip_width))
+    for _ in range(WARM_UP):
+        walk.advance()
+    planner = walk.planner
+    with (
+        _timed(com_programme, 'solve_qp') as solver,
+        _timed(planner.programme, 'solve') as programme,
+        _timed(planner, 'estimate') as nodes,
+        _timed(planner, 'plan') as plan,
+        _timed(walk, 'advance') as interval,
+    ):
+        for _ in range(cycles):
+            walk.advance()
+    measured = {'solver': solver, 'programme': programme, 'nodes': nodes, 'plan': plan,
+                'interval': interval}  # fmt: skip
+    return {name: np.array(durations) for name, durations in measured.items()}
+
+
+@contextmanager
+def _timed(owner: Any, name: str) -> Iterator[list[float]]:
+    """Note how long every call of an attribute takes [s]."""
+    function, durations = getattr(owner, name), list[float]()
+
+    def timed(*arguments: Any, **named: Any) -> Any:
+        begin = time.perf_counter()
+        try:
+            return function(*arguments, **named)
+        finally:
+            durations.append(time.perf_counter() - begin)
+
+    setattr(owner, name, timed)
+    try:
+        yield durations
+    finally:
+        setattr(owner, name, function)
