@@ -22,7 +22,8 @@ from izmp_dynamics.simulation.webots.trajectory import Trajectory
 LISTENED = 1.0
 """Someone must have listened to the joints for so long before the robot begins to move [s]."""
 
-_LOOK_EVERY = 0.1
+_LOOK_EVERY, _SPIN_EVERY = 0.1, 0.02
+"""Time between two looks for listeners, and for messages [s]."""
 
 
 def make_sink(options: Options) -> tuple['WebotsSink', int]:
@@ -57,7 +58,7 @@ class WebotsSink:
             JointTrajectory, options.trajectory, self._take, RESULT
         )
         self._joints = self.node.resolve_topic_name(options.file.joints.topic)
-        self._looked = 0.0
+        self._looked = self._spun = 0.0
         self._listened_since: float | None = None
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
@@ -69,11 +70,19 @@ class WebotsSink:
     def tell(self, sentence: str, level: str = 'info') -> None:
         """Log a sentence."""
         logger = self.node.get_logger()
-        {'info': logger.info, 'warning': logger.warning, 'error': logger.error}[level](sentence)
+        if level == 'error':  # rclpy wants a line of code for each severity
+            logger.error(sentence)
+        elif level == 'warning':
+            logger.warning(sentence)
+        else:
+            logger.info(sentence)
 
     def trajectory(self) -> Trajectory | None:
         """Return the trajectory that has come since the last call, if any."""
-        self._executor.spin_once(timeout_sec=0.0)
+        now = time.monotonic()
+        if now - self._spun > _SPIN_EVERY:  # to look for messages takes longer than to publish
+            self._spun = now
+            self._executor.spin_once(timeout_sec=0.0)
         message, self._wanted = self._wanted, None
         return None if message is None else _trajectory(message)
 
