@@ -128,7 +128,7 @@ class Health:
                     f'{entry.topic} came in a burst of {rate:.0f} Hz; usual: {usual:.0f} Hz.'
                 )
                 findings.append((WARN, sentence))
-        for topic, count in self.outputs.items():
+        for topic, count in list(self.outputs.items()):
             rate = (count - self._outputs_told[topic]) / elapsed
             values[f'{topic} out'] = f'{rate:.1f} Hz, {count} messages'
         self._outputs_told = self.outputs.copy()
@@ -166,7 +166,7 @@ class Health:
 
     def _gated(self, values: dict[str, str]) -> list[tuple[bytes, str]]:
         """List what was not used; warn of what is new."""
-        counts = self.counts.copy()
+        counts = Counter(dict(self.counts))
         for signal, read in self.counters:
             counts.update({f'{signal}: {reason}': number for reason, number in read().items()})
         values |= {reason: str(number) for reason, number in sorted(counts.items())}
@@ -180,7 +180,7 @@ class Health:
     def _latency(self) -> dict[str, str]:
         if not self._latencies:
             return {}
-        ms = 1e3 * np.array(self._latencies)
+        ms = 1e3 * np.array(list(self._latencies))
         return {
             'age of the stamps when published': f'median {np.median(ms):.2f} ms, '
             f'p99 {np.percentile(ms, 99):.2f} ms, largest {ms.max():.2f} ms'

@@ -8,24 +8,22 @@ follows, and the publication over DDS of what is only handed on here.
 """
 
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from izmp_dynamics.nodes.losses import Losses
+from izmp_dynamics.nodes.receiving import Callback, Lost, Receiver
 
-Callback = Callable[[Any], None]
-Lost = Callable[[int], None]
-"""Is told how many messages were lost."""
+AT_MOST_LATER = 1000
+"""Pieces of work that may wait for a pause; some twenty instants."""
 
-TAKEN_AT_ONCE = 64
-"""Messages of a sensor that are taken before it is the turn of the next topic."""
+AT_A_TIME = 2e-4
+"""Time after which new messages are looked for [s]."""
 
 
 class Hub:
@@ -36,6 +34,7 @@ class Hub:
 
     Attributes:
         node: the same.
+        receiver: of its messages.
         lock: held while messages are handed over; whoever changes a stage takes it.
     """
 
@@ -48,6 +47,7 @@ class Hub:
         self._waiting: list[tuple[str, Any, QoSProfile, bool]] = []
         self._urgent: deque[Callable[[], None]] = deque()
         self._later: deque[Callable[[], None]] = deque()
+        self.receiver = Receiver(self._later, self._work_later)
         self._working = False
         self._connected = False
 
@@ -81,7 +81,9 @@ class Hub:
         for topic, msgtype, qos, sensor in self._waiting:
             if topic not in self._published:
                 receive, tell = partial(self.deliver, topic), partial(self._tell_lost, topic)
-                subscribe(self.node, topic, msgtype, receive, tell, qos, sensor)
+                self.receiver.subscribe(
+                    self.node, topic, msgtype, receive, tell, qos, sensor=sensor
+                )
         self._waiting.clear()
 
     def publish(self, topic: str, message: Any, over_dds: Callback) -> None:
@@ -102,52 +104,22 @@ class Hub:
                 self._work()
 
     def _work(self) -> None:
+        """Do what is urgent; of the rest only what is too much to wait."""
         self._working = True
         try:
-            while self._urgent or self._later:
+            while self._urgent or len(self._later) > AT_MOST_LATER:
                 (self._urgent or self._later).popleft()()
         finally:
             self._working = False
 
+    def _work_later(self) -> None:
+        """Do some of the rest."""
+        with self.lock:
+            end = time.monotonic() + AT_A_TIME
+            while self._later and time.monotonic() < end:
+                self._later.popleft()()
+                self._work()
+
     def _tell_lost(self, topic: str, number: int) -> None:
         for lost in self._lost[topic]:
             lost(number)
-
-
-def subscribe(
-    node: Node,
-    topic: str,
-    msgtype: Any,
-    callback: Callback,
-    lost: Lost,
-    qos: QoSProfile,
-    sensor: bool,
-) -> Any:
-    """Subscribe over DDS with a quality of service that parameters can override.
-
-    Without rclpy's events of the middleware: they make the executor's work twice as long, and
-    what they would tell is in the diagnostics. When there is much to do, the messages of the
-    sensors are taken in bulk: they are many, cheap, and the instants of the joints wait for them.
-    """
-
-    def receive(message: Any, info: Any) -> None:
-        losses.see(info)
-        callback(message)
-        for _ in range(TAKEN_AT_ONCE - 1 if sensor else 0):
-            with subscription.handle:
-                taken = subscription.handle.take_message(msgtype, False)
-            if taken is None:
-                return
-            losses.see(taken[1])
-            callback(taken[0])
-
-    subscription = node.create_subscription(
-        msgtype,
-        topic,
-        receive,
-        qos,
-        event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
-        qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-    )
-    losses = Losses(subscription.get_publisher_count, lost)
-    return subscription

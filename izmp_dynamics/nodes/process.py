@@ -1,17 +1,22 @@
 """Running nodes in a process: start, spin, stop without a traceback."""
 
+import gc
+import sys
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.hub import Hub
 from izmp_dynamics.nodes.main import node_class
+
+SWITCH_INTERVAL = 5e-4
+"""Time after which a thread that reports makes way for the one that receives [s]."""
 
 
 class Graph:
@@ -47,21 +52,27 @@ class Graph:
     def spin(self) -> None:
         """Work until the context is shut down.
 
-        With a hub, messages are received in this thread, by an executor that has nothing else to
-        look after: the cost of a turn grows with all services and timers of its nodes. Those are
-        looked after in a thread beside it.
+        The messages of the nodes that evaluate are received in this thread; timers, services and
+        parameters are looked after by an executor in a thread beside it.
         """
         others = SingleThreadedExecutor()
         for node in self.nodes:
             others.add_node(node)
-        if self.hub is None:
+        receiver = getattr(self.nodes[0], 'receiver', None)
+        if receiver is None:
             others.spin()
             return
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        gc.collect()
+        gc.freeze()  # or each thorough collection stops the nodes for a tenth of a second
         self._thread = threading.Thread(target=_spin_quietly, args=(others,), daemon=True)
         self._thread.start()
-        executor = SingleThreadedExecutor()
-        executor.add_node(self.hub.node)
-        executor.spin()
+        try:
+            receiver.spin()
+        except _rclpy.RCLError as error:  # the context was shut down between two calls
+            if rclpy.ok():
+                raise
+            raise ExternalShutdownException from error
 
     def destroy(self) -> None:
         """Destroy the nodes, after the context was shut down."""
@@ -95,5 +106,10 @@ def _inputs_node() -> Node:
 
 
 def _spin_quietly(executor: SingleThreadedExecutor) -> None:
-    with suppress(ExternalShutdownException, KeyboardInterrupt):
+    try:
         executor.spin()
+    except (ExternalShutdownException, KeyboardInterrupt):
+        pass
+    except _rclpy.RCLError:  # the context was shut down between two calls
+        if rclpy.ok():
+            raise

@@ -21,10 +21,11 @@ from izmp_dynamics.live.stamp_watch import StampWatch
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.health import ERROR, WARN, Health, Input, diagnostic_array
-from izmp_dynamics.nodes.hub import Hub, subscribe
+from izmp_dynamics.nodes.hub import Hub
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
+from izmp_dynamics.nodes.receiving import Receiver
 
 FLUSH_AFTER = 1.0
 """When all inputs are silent for so long, what waits for a next sample is handed out [s]."""
@@ -52,6 +53,7 @@ class StageNode(Node):  # type: ignore[misc]
         robot: robot file with the parameters' values.
         model: the robot's model.
         health: for the diagnostics.
+        receiver: of its messages; `process.Graph` lets it work.
         urgent: whether it is on the way to the IZMP of MR-AD, which comes first in a process.
     """
 
@@ -66,6 +68,7 @@ class StageNode(Node):  # type: ignore[misc]
     ) -> None:
         super().__init__(name, parameter_overrides=list(overrides))
         self._hub = hub
+        self.receiver = Receiver() if hub is None else hub.receiver
         self._lock = threading.RLock() if hub is None else hub.lock
         path = self._path('robot', 'robot file (YAML): URDF, sensors, feet; see docs/nodes.md')
         urdf = self._path('urdf', 'URDF to use instead of the one that the robot file names')
@@ -149,7 +152,7 @@ class StageNode(Node):  # type: ignore[misc]
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
         if self._hub is None:
-            subscribe(self, topic, msgtype, receive, lost, qos, sensor)
+            self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, sensor=sensor)
         else:
             self._hub.listens(name, msgtype, receive, lost, qos, sensor=sensor, urgent=self.urgent)
         return entry
@@ -176,11 +179,12 @@ class StageNode(Node):  # type: ignore[misc]
         self, entry: Input, watch: StampWatch, callback: Callable[[int, Any], None], message: Any
     ) -> None:
         stamp = stamp_of(message)
-        entry.received(stamp)
-        self._flushed = False
-        if watch.jumped_back(stamp):
-            self._begin_anew(entry.topic)
-        callback(stamp, message)
+        with self._lock:
+            entry.received(stamp)
+            self._flushed = False
+            if watch.jumped_back(stamp):
+                self._begin_anew(entry.topic)
+            callback(stamp, message)
 
     def _lose(self, entry: Input, number: int) -> None:
         self.health.counts[f'{entry.topic}: message lost, as network or computer is slow'] += (
@@ -207,7 +211,7 @@ class StageNode(Node):  # type: ignore[misc]
         now = self.get_clock().now().nanoseconds
         with self._lock:
             self.inspect()
-            status = self.health.status()
+        status = self.health.status()
         self._diagnostics.publish(diagnostic_array(now, status))
         log = self.get_logger()
         if status.level == ERROR:
