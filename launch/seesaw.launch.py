@@ -1,10 +1,16 @@
 """Balancing on the seesaw: `ros2 launch izmp_dynamics seesaw.launch.py controller:=mixed`."""
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
-from launch.substitutions import LaunchConfiguration
+import tempfile
+from pathlib import Path
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.conditions import IfCondition
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
 
 ARGUMENTS = {
     'robot': ('icub', 'Which robot balances: icub or biped31.'),
@@ -17,6 +23,8 @@ ARGUMENTS = {
     ),
     'duration': ('60.0', 'Of the run [s].'),
     'rate': ('1.0', 'Simulated per real time, at most.'),
+    'izmp': ('false', 'Start the graph too: the IZMP on the moving board, live.'),
+    'rviz': ('false', 'With izmp: start rviz.'),
 }
 """Name → default, description."""
 
@@ -44,8 +52,32 @@ def generate_launch_description() -> LaunchDescription:
                 parameters=[_given(robot=str, controller=str, gains=str, reference=str)],
                 output='screen',
             ),
+            OpaqueFunction(function=_graph, condition=IfCondition(LaunchConfiguration('izmp'))),
         ]
     )
+
+
+def _graph(context: LaunchContext) -> list[IncludeLaunchDescription]:
+    """The graph, with a robot file that names the board as ground."""
+    from izmp_dynamics.balance.balancing_robot import load_balancing_robot
+    from izmp_dynamics.balance.seesaw import Seesaw
+    from izmp_dynamics.simulation.seesaw_robot import ROBOT_YAML, sensed_robot
+
+    folder = Path(tempfile.mkdtemp(prefix='izmp_seesaw_'))
+    robot = load_balancing_robot(LaunchConfiguration('robot').perform(context))
+    sensed_robot(robot, Seesaw()).write(folder)
+    share = FindPackageShare('izmp_dynamics')
+    source = PythonLaunchDescriptionSource(
+        PathJoinSubstitution([share, 'launch', 'izmp.launch.py'])
+    )
+    arguments = {
+        'robot': str(folder / ROBOT_YAML),
+        'composed': 'true',
+        'use_sim_time': 'true',
+        'reliable_inputs': 'true',
+        'rviz': LaunchConfiguration('rviz'),
+    }
+    return [IncludeLaunchDescription(source, launch_arguments=arguments.items())]
 
 
 def _given(**kinds: type) -> dict[str, ParameterValue]:

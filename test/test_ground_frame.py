@@ -11,8 +11,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.errors import ReplayError, RobotFileError
-from izmp_dynamics.live.ground import LiveGround
+from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import Ground
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.rig import make_rig
@@ -199,12 +198,6 @@ def test_the_name_of_a_link_is_no_frame_that_moves(biped31):
     ground = Ground(source='frame', frame='l_sole', topic='board/pose')
     with pytest.raises(ReplayError, match=r"'l_sole' is a link of the robot, but with ground\.to"):
         make_rig(dataclasses.replace(biped31, ground=ground))
-
-
-def test_a_running_robot_refuses_it(biped31):
-    ground = Ground(source='frame', frame='board', topic='board/pose')
-    with pytest.raises(RobotFileError, match='from recordings only'):
-        LiveGround(make_rig(dataclasses.replace(biped31, ground=ground)))
 
 
 def test_the_height_counts_above_a_link_too(biped31):

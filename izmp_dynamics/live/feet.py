@@ -7,6 +7,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.live.foot_imu import LiveFootImu
 from izmp_dynamics.live.ground import Ground, LiveGround
+from izmp_dynamics.live.moving_ground import LiveMovingGround, LivePose
 from izmp_dynamics.live.root import live_low_pass
 from izmp_dynamics.live.sample_queue import PATIENCE, Answer, SampleQueue, State
 from izmp_dynamics.live.world import LiveOrientation
@@ -14,6 +15,7 @@ from izmp_dynamics.replay.credible import LARGEST_LOAD
 from izmp_dynamics.replay.rig import FootRig, Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.ground_frame import GroundFrame
 
 Placed = tuple[JointKinematics, Ground | None]
 """An instant of the joints, and its ground if that is known."""
@@ -29,6 +31,7 @@ class LiveFeet:
     Attributes:
         queues: foot → samples of its sensor.
         imus: foot → samples of its IMU, if the ground is theirs.
+        moving: poses of a ground that moves; None if it does not.
         needs_orientation: whether `add_orientation` is to be fed.
     """
 
@@ -49,6 +52,7 @@ class LiveFeet:
             for foot in rig.feet
             if foot.sole_R_imu is not None and rig.robot.ground.source == 'feet_imus'
         }
+        self.moving = LiveMovingGround(rig, patience) if rig.robot.ground.moves else None
         self._from_imu = LiveOrientation(rig, rig.imu.R, patience)
         mount = rig.position or rig.imu
         self._from_pose = LiveOrientation(rig, mount.R, patience)
@@ -62,6 +66,8 @@ class LiveFeet:
             imu.reset()
         for orientation in (self._from_imu, self._from_pose):
             orientation.reset()
+        for pose in self._poses:
+            pose.reset()
         self._posed = False
         self._pending: deque[tuple[JointKinematics, RootState]] = deque()
 
@@ -88,10 +94,24 @@ class LiveFeet:
         (self._from_pose if of_position else self._from_imu).add(stamp, quaternion)
         return self._completed()
 
+    def add_ground(self, stamp: int, position: Array, quaternion: Array) -> list[Placed]:
+        """Take the pose of a ground that moves, (3,) [m] and (4,), as its messages tell it."""
+        if self.moving is not None:
+            self.moving.ground.add(stamp, position, quaternion)
+        return self._completed()
+
+    def add_root_pose(self, stamp: int, position: Array, quaternion: Array) -> list[Placed]:
+        """Take the pose of the root in the world, (3,) [m] and (4,)."""
+        if self.moving is not None and self.moving.root is not None:
+            self.moving.root.add(stamp, position, quaternion)
+        return self._completed()
+
     def flush(self) -> list[Placed]:
         """Take in the last samples, as nothing follows."""
         for queue in (*self.queues.values(), self._from_imu.queue, self._from_pose.queue):
             queue.flush()
+        for pose in self._poses:
+            pose.queue.flush()
         for imu in self.imus.values():
             imu.flush()
         return self._completed()
@@ -104,14 +124,24 @@ class LiveFeet:
             answers = {name: queue.at(stamp, newest) for name, queue in self.queues.items()}
             tilts = {name: imu.at(stamp, newest) for name, imu in self.imus.items()}
             oriented, R = self._orientation(stamp, newest)
-            states = [answer.state for answer in answers.values()]
+            moved, frame = self._frame(joints, newest)
+            states = [moved, *(answer.state for answer in answers.values())]
             if State.WAIT in (oriented, *states, *(state for state, _ in tilts.values())):
                 break
             self._pending.popleft()
             measured = tuple(self._measured(foot, answers) for foot in self.rig.feet)
             known = {name: tilt for name, (_, tilt) in tilts.items()}
-            done.append((joints, self.ground.evaluate(joints, root, measured, R, known)))
+            done.append((joints, self.ground.evaluate(joints, root, measured, R, known, frame)))
         return done
+
+    @property
+    def _poses(self) -> tuple[LivePose, ...]:
+        return () if self.moving is None else self.moving.poses
+
+    def _frame(self, joints: JointKinematics, newest: int) -> tuple[State, GroundFrame | None]:
+        if self.moving is None:
+            return State.READY, None
+        return self.moving.at(int(joints.stamps[0]), newest, joints.positions)
 
     def _measured(self, foot: FootRig, answers: dict[str, Answer]) -> Array | None:
         if foot.sensor is None:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.feet import FeetStage
 from izmp_dynamics.replay.rig import Rig
@@ -45,6 +44,7 @@ class Ground:
         feet_wrench: (6,) sum of the measured contact wrenches about the root origin; None if one
             is not known.
         minimum_force: normal force below which there is no ZMP [N].
+        frame: the ground's own frame, one instant; None unless the ground is that of a frame.
     """
 
     normal: Array
@@ -53,6 +53,7 @@ class Ground:
     loaded: npt.NDArray[np.bool_]
     feet_wrench: Array | None
     minimum_force: float
+    frame: GroundFrame | None = None
 
     def zmp(self, wrench: Array) -> Array | None:
         """(3,) ZMP of a contact wrench (6,) about the root origin; None in flight."""
@@ -105,11 +106,6 @@ class LiveGround:
     """
 
     def __init__(self, rig: Rig) -> None:
-        if rig.robot.ground.moves:
-            raise RobotFileError(
-                'ground.topic, a ground that moves, is evaluated from recordings only (izmp '
-                'replay); use sole, gravity or the frame of a link for a running robot.'
-            )
         self.rig = rig
         self._stage = FeetStage(rig, Conditioning(rig.robot, {}))
         blind = any(foot.sensor is None for foot in rig.feet)
@@ -122,6 +118,7 @@ class LiveGround:
         measured: tuple[Array | None, ...],
         world_R_root: Array | None,
         tilts: Mapping[str, FootTilt] = _NO_TILTS,
+        frame: GroundFrame | None = None,
     ) -> Ground | None:
         """Evaluate one instant.
 
@@ -131,6 +128,7 @@ class LiveGround:
             measured: (6,) wrench of each foot's sensor, NaN where unknown; None without sensor.
             world_R_root: (3, 3); None where it is not known.
             tilts: foot → what its IMU tells, one instant.
+            frame: of a ground that moves, one instant; None where it is not known.
 
         Returns:
             None if the ground is not known.
@@ -140,7 +138,9 @@ class LiveGround:
         )
         up = root.proper_acceleration if world_R_root is None else world_R_root[None, 2]
         loaded = loaded_feet(feet.soles, up, self.rig.contact_force)
-        plane = self._plane(joints, feet.soles, up, world_R_root, tilts)
+        if not self.rig.robot.ground.moves:
+            frame = self._link_frame(joints)
+        plane = self._plane(feet.soles, up, world_R_root, tilts, frame)
         if plane is None or not np.isfinite(plane.normal).all():
             return None
         wrench = None if feet.wrench is None else feet.wrench.as_array()[0]
@@ -151,20 +151,27 @@ class LiveGround:
             loaded[0],
             wrench if wrench is not None and np.isfinite(wrench).all() else None,
             self.rig.minimum_force,
+            frame,
         )
+
+    def _link_frame(self, joints: JointKinematics) -> GroundFrame | None:
+        """The frame of the link whose x-y plane is the ground; None if it is not a link's."""
+        ground = self.rig.robot.ground
+        if ground.source != 'frame' or ground.frame is None:
+            return None
+        return GroundFrame(*self.rig.model.frame_pose(ground.frame, joints.positions))
 
     def _plane(
         self,
-        joints: JointKinematics,
         soles: tuple[Sole, ...],
         up: Array,
         world_R_root: Array | None,
         tilts: Mapping[str, FootTilt],
+        frame: GroundFrame | None,
     ) -> GroundPlane | None:
         ground = self.rig.robot.ground
-        if ground.source == 'frame' and ground.frame is not None:
-            R, p = self.rig.model.frame_pose(ground.frame, joints.positions)
-            return GroundFrame(R, p).plane(ground.height)
+        if ground.source == 'frame':
+            return None if frame is None else frame.plane(ground.height)
         if ground.source in ('gravity', 'feet_imus') and world_R_root is None:
             return None
         if ground.source == 'gravity' and world_R_root is not None:

@@ -13,7 +13,7 @@ from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.credible import LARGEST_POSITION
 from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.replay.world import WorldStage
-from izmp_dynamics.sensing.imu import NORM_TOLERANCE
+from izmp_dynamics.sensing.imu import NO_ROTATION, NORM_TOLERANCE
 from izmp_dynamics.sensing.localizer import Localizer, RootPose
 
 
@@ -58,7 +58,7 @@ class LiveOrientation:
     def add(self, stamp: int, quaternion: Array) -> None:
         """Take (4,) world_q_sensor, x y z w; its sign is made to continue the one before."""
         if abs(float(np.linalg.norm(quaternion)) - 1.0) > NORM_TOLERANCE:
-            self.queue.counts['orientation is no unit quaternion'] += 1
+            self.queue.counts[NO_ROTATION] += 1
             return
         if self._last is not None and quaternion @ self._last < 0.0:
             quaternion = -quaternion

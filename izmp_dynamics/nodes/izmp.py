@@ -12,24 +12,27 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.live.feet import LiveFeet, Placed
 from izmp_dynamics.live.ground import Ground
 from izmp_dynamics.live.warm_up import warm_up_feet
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.exact_join import ExactJoin
+from izmp_dynamics.nodes.ground_input import GroundInput
+from izmp_dynamics.nodes.health import ERROR
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs
 from izmp_dynamics.nodes.messages import (
     imu_orientation,
     imu_values,
     joint_arrays,
     odometry_instant,
+    quaternion,
     vector,
     wrench_values,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 
@@ -47,6 +50,7 @@ class Izmp(StageNode):
         self._wrenches: OrderedDict[tuple[int, str], Array] = OrderedDict()
         self._oriented = False
         self._heard_imus: set[str] = set()
+        self._heard_grounds: set[str] = set()
         super().__init__('izmp', ('gravity', 'ground', 'low_pass', 'pairing'), **options)
         self._outputs = IzmpOutputs(self)
         self._listen_to_sensors()
@@ -55,17 +59,14 @@ class Izmp(StageNode):
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage anew, as soon as the frames of the sensors are known."""
-        if robot.ground.moves:
-            raise RobotFileError(
-                'ground.topic, a ground that moves, is evaluated in recordings only; for the node '
-                'izmp choose sole or gravity, or frame with a link and no topic.'
-            )
         self._sensors = {foot.name: foot.wrench for foot in robot.feet if foot.wrench}
         by_imus = robot.ground.source == 'feet_imus'
         self._imus = {foot.name: foot.imu for foot in robot.feet if foot.imu and by_imus}
         topics = [wrench.topic for wrench in self._sensors.values()]
         topics += [imu.topic for imu in self._imus.values()]
+        topics += [robot.ground.topic] if robot.ground.topic is not None else []
         self._frames = SensorRig(robot, self.model, topics)
+        self._located = robot.position is not None
         self._make_stage()
         self._listen_for_ground(robot)
 
@@ -85,7 +86,20 @@ class Izmp(StageNode):
 
     def _make_stage(self) -> None:
         rig = self._frames.make()
+        if rig is not None and rig.robot.ground.moves:
+            self._check_ground(rig)
         self._stage = None if rig is None else warm_up_feet(LiveFeet(rig, self.patience))
+
+    def _check_ground(self, rig: Rig) -> None:
+        """Remark on a ground that is told where nobody tells where the robot is."""
+        if rig.ground_told_in is None and not self._located:
+            self.health.remark(
+                'ground',
+                ERROR,
+                f'{rig.robot.ground.topic} tells the ground in a frame that is no link of the '
+                'robot, and no position tells where the robot is there: there is no IZMP. State '
+                'position in the robot file, or tell the ground in a link.',
+            )
 
     def _listen_to_nodes(self) -> None:
         for topic, msgtype, who in (
@@ -127,6 +141,10 @@ class Izmp(StageNode):
             self.listen(robot.imu.topic, Imu, self._take_imu, remedy, sensor=True)
             if robot.position is not None:
                 PositionInput(self, robot.position.topic, self._take_position, self._positioned)
+        topic = robot.ground.topic
+        if topic is not None and topic not in self._heard_grounds:
+            self._heard_grounds.add(topic)
+            GroundInput(self, topic, self._take_ground, partial(self._ground_told_in, topic))
         for name, imu in self._imus.items():
             if name in self._heard_imus:
                 continue
@@ -193,6 +211,14 @@ class Izmp(StageNode):
         if orientation is not None and self._stage is not None:
             self._put(self._stage.add_orientation(stamp, orientation, of_position=True))
 
+    def _ground_told_in(self, topic: str, frame: str) -> None:
+        if self._frames.learn(topic, frame):
+            self._make_stage()
+
+    def _take_ground(self, stamp: int, position: Array, orientation: Array | None) -> None:
+        if orientation is not None and self._stage is not None:
+            self._put(self._stage.add_ground(stamp, position, orientation))
+
     def _take_mr_ad(self, stamp: int, message: WrenchStamped) -> None:
         self._take_wrench('mr_ad', stamp, wrench_values(message))
 
@@ -200,6 +226,10 @@ class Izmp(StageNode):
         """Bring a wrench from the world to the root, with the pose of its instant."""
         if topic == 'odom':
             self._outputs.frame.take_odometry(message)
+            if self._stage is not None:
+                pose = message.pose.pose
+                position, orientation = vector(pose.position), quaternion(pose.orientation)
+                self._put(self._stage.add_root_pose(stamp, position, orientation))
         parts = self._in_world.add(topic, stamp, message)
         if parts is None:
             return

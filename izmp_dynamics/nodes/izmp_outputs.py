@@ -54,6 +54,15 @@ class IzmpOutputs:
             'ir_md': node.speak('ir_md/izmp', PointStamped),
             'cop': node.speak('cop', PointStamped),
         }
+        self._ground_frame = node.robot.ground.frame
+        self._in_ground = {}
+        if self._ground_frame is not None:
+            self._in_ground = {
+                name: node.speak(f'{topic}_in_ground', PointStamped)
+                for name, topic in (
+                    ('mr_ad', 'mr_ad/izmp'), ('ir_md', 'ir_md/izmp'), ('cop', 'cop'),
+                )
+            }  # fmt: skip
         self._feet = node.speak('feet/contact_wrench', WrenchStamped)
         self._external = None
         if all(foot.wrench and not foot.wrench.normal_only for foot in node.robot.feet):
@@ -70,6 +79,9 @@ class IzmpOutputs:
         if point is None:
             self.health.counts[f'{name}: no point, the normal force is too small (flight)'] += 1
             return None
+        if ground.frame is not None and name in self._in_ground:
+            (seen,) = ground.frame.points(point[None])
+            self._in_ground[name](point_stamped(stamp, self._ground_frame or '', seen))
         pose = self.frame.pose(stamp, q, ground.normal)
         if pose is None:
             self.health.counts[f'the frame {self.frame.name} is not known at this instant'] += 1

@@ -73,9 +73,11 @@ def wrench_values(message: Any) -> Array:
 
 
 def position_values(message: Any) -> tuple[Array, Array | None]:
-    """(3,) position and, if it has one, (4,) orientation of a point, pose or odometry."""
+    """(3,) position and, if it has one, (4,) orientation of a point, pose, odometry, transform."""
     if hasattr(message, 'point'):
         return vector(message.point), None
+    if hasattr(message, 'transform'):
+        return vector(message.transform.translation), quaternion(message.transform.rotation)
     pose = message.pose.pose if hasattr(message.pose, 'pose') else message.pose
     return vector(pose.position), quaternion(pose.orientation)
 

@@ -1,6 +1,6 @@
 """The topic that tells where the robot is; its type is what its publisher says it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped
@@ -31,6 +31,11 @@ class PositionInput:
         positioned: is told whose pose Odometry is, a link.
     """
 
+    signal = 'position'
+    types: Mapping[str, Any] = TYPES
+    remedy = 'start what tells the position, or delete position in the robot file.'
+    lost = 'Without it there is no odometry and no IR-MD.'
+
     def __init__(
         self,
         node: StageNode,
@@ -48,23 +53,22 @@ class PositionInput:
 
     def _look(self) -> None:
         types = dict(self.node.get_topic_names_and_types()).get(self._name, [])
-        known = [name for name in types if name in TYPES]
+        known = [name for name in types if name in self.types]
         if not known:
             sentence = (
-                f'{self._name} has the type {", ".join(types)}; valid: {", ".join(TYPES)}.'
+                f'{self._name} has the type {", ".join(types)}; valid: {", ".join(self.types)}.'
                 if types
-                else f'Nobody publishes {self._name}: start what tells the position, remap it, or '
-                'delete position in the robot file. Without it there is no odometry and no IR-MD.'
+                else f'Nobody publishes {self._name}: {self.remedy} {self.lost}'
             )
-            self.node.health.remark('position', ERROR, sentence)
+            self.node.health.remark(self.signal, ERROR, sentence)
             return
         self._timer.cancel()
-        self.node.health.clear('position')
+        self.node.health.clear(self.signal)
         self.node.listen(
             self.topic,
-            TYPES[known[0]],
+            self.types[known[0]],
             self._take,
-            'start what tells the position, or delete position in the robot file.',
+            self.remedy,
             sensor=True,
         )
 

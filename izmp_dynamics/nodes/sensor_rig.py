@@ -23,6 +23,7 @@ class SensorRig:
         stated = {robot.imu.topic: robot.imu.frame}
         stated |= {sensor.topic: sensor.frame for sensor in robot.accelerometers}
         stated |= {foot.wrench.topic: foot.wrench.frame for foot in robot.feet if foot.wrench}
+        stated |= {robot.ground.topic: None} if robot.ground.topic is not None else {}
         in_feet = {foot.imu.topic: foot for foot in robot.feet if foot.imu}
         stated |= {topic: foot.imu.frame for topic, foot in in_feet.items() if foot.imu}
         self.unknown = {topic for topic in topics if stated.get(topic, '') is None}
@@ -36,9 +37,15 @@ class SensorRig:
             topic: as in the robot file.
             message: has a header.
         """
-        if topic in self.unknown:
-            self._frames[topic] = message.header.frame_id
+        self.learn(topic, message.header.frame_id)
+
+    def learn(self, topic: str, frame: str) -> bool:
+        """Learn the frame of a topic; return whether that is news."""
+        news = topic in self.unknown
+        if news:
+            self._frames[topic] = frame
             self.unknown.discard(topic)
+        return news
 
     def see_positioned(self, link: str) -> bool:
         """Learn from Odometry whose pose it is; return whether that is news.

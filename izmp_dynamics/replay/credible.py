@@ -33,6 +33,9 @@ LARGEST_ACCELERATION = 2000.0
 LARGEST_POSITION = 1e8
 """[m]; ECEF coordinates reach 6.4e6."""
 
+LARGEST_POSE = np.repeat([LARGEST_POSITION, np.inf], [3, 4])
+"""Position [m] and quaternion (7,)."""
+
 LARGEST_LOAD = 100.0
 """Force and moment of a foot as a multiple of the robot's weight in N and N·m."""
 

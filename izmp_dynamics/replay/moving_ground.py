@@ -50,10 +50,20 @@ class MovingGroundStage:
         paired = self.conditioning.at(instants, 'ground', usable, counts).values
         length = np.linalg.norm(paired[:, 3:], axis=1, keepdims=True)
         R, _ = rotations(paired[:, 3:] / length)
-        return self._seen_from_root(R, paired[:, :3], q, world)
+        return seen_from_root(self.rig, R, paired[:, :3], q, world)
 
-    def _seen_from_root(self, R: Array, p: Array, q: Array, world: WorldState) -> GroundFrame:
-        link = self.rig.ground_told_in
-        if link is None:
-            return GroundFrame.from_world(R, p, world.R, world.p)
-        return GroundFrame.from_link(R, p, *self.rig.model.frame_pose(link, q))
+
+def seen_from_root(rig: Rig, R: Array, p: Array, q: Array, world: WorldState) -> GroundFrame:
+    """Bring the ground's pose to the root from what it is told in.
+
+    Args:
+        rig: the robot; it knows whether that is a link or the world.
+        R: (K, 3, 3) orientation of the ground there.
+        p: (K, 3) its origin there [m].
+        q: (K, n) joint positions.
+        world: pose of the root in the world, if it is that.
+    """
+    link = rig.ground_told_in
+    if link is None:
+        return GroundFrame.from_world(R, p, world.R, world.p)
+    return GroundFrame.from_link(R, p, *rig.model.frame_pose(link, q))

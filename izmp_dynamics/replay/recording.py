@@ -14,6 +14,7 @@ from izmp_dynamics.replay.credible import (
     LARGEST_ACCELERATION,
     LARGEST_JOINT_POSITION,
     LARGEST_LOAD,
+    LARGEST_POSE,
     LARGEST_POSITION,
     LARGEST_RATE,
     too_large,
@@ -23,13 +24,9 @@ from izmp_dynamics.replay.joints import split_joints
 from izmp_dynamics.replay.signals import Signals, Stream
 from izmp_dynamics.replay.survey import Survey
 from izmp_dynamics.replay.topics import SignalTopics
-from izmp_dynamics.sensing.imu import rotations, with_gravity
+from izmp_dynamics.sensing.imu import NO_ROTATION, rotations, with_gravity
 
 _IMU_LARGEST = np.repeat([LARGEST_RATE, LARGEST_ACCELERATION], 3)
-_POSE_LARGEST = np.repeat([LARGEST_POSITION, np.inf], [3, 4])
-
-NO_ROTATION = 'orientation is no unit quaternion'
-"""Reason to leave out a message."""
 
 
 class Recording:
@@ -153,7 +150,7 @@ class Recording:
     def _ground(self, batch: Batch) -> Stream:
         read = self._read('ground', batch)
         pose = Stream(read.stamps, np.hstack([read.positions, read.orientations]))
-        pose = self._stream('ground', pose, _POSE_LARGEST)
+        pose = self._stream('ground', pose, LARGEST_POSE)
         _, good = rotations(pose.values[:, 3:])
         return self._without('ground', pose, ~good, NO_ROTATION)
 
