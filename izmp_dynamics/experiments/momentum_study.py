@@ -105,7 +105,7 @@ class Study:
     step_times: tuple[float, ...] = (0.6, 0.7, 0.8, 0.9, 1.0)
     step_lengths: tuple[float, ...] = (0.15, 0.20, 0.25, 0.30)
     weights: tuple[float, ...] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-    soles: int = 4
+    soles: int = 5
     cycles: int = 600
 
     @classmethod

@@ -35,8 +35,8 @@ class MomentumParameters:
         friction: between soles and ground, for the cone of the contact force [-] *.
         margin: that the ZMP keeps from the edge of the soles [m] *.
         stretch: largest part of its length that a leg may reach [-] *.
-        end_estimate: what is assumed where the window grows, before a node has been there: to
-            'hold' the last value, or 'zero' *.
+        end_estimate: what is assumed after the last instant at which a node has been, as where
+            the window grows: to 'hold' its value, or 'zero' *. Between two, it is interpolated.
     """
 
     interval: float = 0.1

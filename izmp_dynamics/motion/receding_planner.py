@@ -35,7 +35,7 @@ class WindowPlan:
         spline: of the centre of mass.
         control: (count, 2) its control points in x and y [m].
         height: z of the centre of mass [m].
-        momentum_rate: (2 pieces + 1, 3) L̇ every half interval, as far as nodes have told [N·m].
+        momentum_rate: (2 pieces + 1, 3) L̇ every half interval [N·m]; NaN where no node has been.
     """
 
     time: float
@@ -101,7 +101,7 @@ class RecedingPlanner:
             spline,
             np.tile(position, (spline.count, 1)),
             self.programme.body.height,
-            np.zeros((len(self._instants), 3)),
+            np.full((len(self._instants), 3), np.nan),
         )
 
     def plan(self, course: Course, time: float, before: WindowPlan) -> WindowPlan:
@@ -116,9 +116,8 @@ class RecedingPlanner:
             InfeasibleError: if there is no such motion; the message says why.
         """
         momentum_rate = self._expected(before, time)
-        control = self.programme.solve(
-            course, time, before.state(time), self._fit @ momentum_rate
-        )
+        polygon = self._fit @ self._filled(momentum_rate)
+        control = self.programme.solve(course, time, before.state(time), polygon)
         plan = WindowPlan(time, before.spline, control, before.height, momentum_rate)
         self._check_poses(course, plan)
         nodes = self.parameters.nodes_in_cycle(round(time / self.parameters.interval))
@@ -132,15 +131,22 @@ class RecedingPlanner:
         return self.body.momentum_rate(self.body.states(course, plan.com, plan.time + nodes))
 
     def _expected(self, before: WindowPlan, time: float) -> Array:
-        """L̇ (2 pieces + 1, 3) in the window that begins at a time; what enters is not known."""
+        """L̇ (2 pieces + 1, 3) in the window that begins at a time; NaN where it is not known."""
         if self._known:
             return self._known(time + self._instants)
         old = before.momentum_rate
         passed = min(round((time - before.time) / self._spacing), len(old) - 1)
-        entering = np.zeros((passed, 3))
-        if self.parameters.end_estimate == 'hold':
-            entering[:] = old[-1]
-        return np.concatenate([old[passed:], entering])
+        return np.concatenate([old[passed:], np.full((passed, 3), np.nan)])
+
+    def _filled(self, momentum_rate: Array) -> Array:
+        """L̇ with what is not known interpolated, and assumed as `end_estimate` at the end."""
+        known = np.isfinite(momentum_rate[:, 0])
+        if known.all() or not known.any():
+            return np.nan_to_num(momentum_rate)
+        at = self._instants[known]
+        end = None if self.parameters.end_estimate == 'hold' else 0.0
+        columns = [np.interp(self._instants, at, c, right=end) for c in momentum_rate[known].T]
+        return np.stack(columns, axis=1)
 
     def _check_poses(self, course: Course, plan: WindowPlan) -> None:
         """Refuse a window in which a leg would be straight or a joint beyond its limits."""

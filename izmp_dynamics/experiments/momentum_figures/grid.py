@@ -15,7 +15,7 @@ from izmp_dynamics.experiments.runs import Load, Run
 FINE = {
     'interval': 0.05,
     'pieces': 32,
-    'nodes': ((0.075, 0.1, 0.125, 0.15, 0.35, 0.375, 0.75, 0.775),),
+    'nodes': ((0.075, 0.1, 0.125, 0.15, 0.7, 0.725, 1.5, 1.525),),
 }
 """Twice as many knots in the same window."""
 

@@ -66,9 +66,10 @@ def picture(study: Study, load: Load) -> Picture:
         source='Calculation times of the poster',
         draw=draw,
         facts=facts,
-        seen='Wall time of a planning cycle, one thread, while another process computes: median '
-        f'and 1st to 99th percentile of {study.cycles} cycles, that is {study.cycles / 10:.0f} s '
-        'of walking. The line is the planning interval.',
+        seen='Time of one core for the parts of a planning cycle, wall time for the last row, '
+        'while other processes compute: median and 1st to 99th percentile of '
+        f'{study.cycles} cycles, that is {study.cycles / 10:.0f} s of walking. The line is the '
+        'planning interval.',
         paper='150 µs per node, on an Intel i5-2500 at 3.3 GHz.',
         ours='With E4 on biped31 the solver takes {biped31_solver}, the programme with all that '
         'sets it up {biped31_programme}, a node {biped31_node}, a whole plan {biped31_plan}; the '
