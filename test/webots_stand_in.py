@@ -171,13 +171,13 @@ class Supervisor:
     def getSelf(self):
         return self
 
+    def isProto(self):
+        return True
+
     def getFromProtoDef(self, name):
         if name not in self.stand_in.links:
             return None
         return SolidNode(self.stand_in, self.stand_in.plant.body_of(name))
-
-    def getFromDef(self, name):
-        return None
 
     def simulationQuit(self, status):
         self.quit_status = status

@@ -28,7 +28,9 @@ class Pusher:
             )
             return
         for push in pushes:
-            solid = robot.getSelf().getFromProtoDef(push.link) or robot.getFromDef(push.link)
+            whole = robot.getSelf()
+            find = whole.getFromProtoDef if whole.isProto() else robot.getFromDef
+            solid = find(push.link)
             if solid is None:
                 warn(f"There is no solid with the DEF name '{push.link}' to be pushed in Webots.")
             else:
