@@ -13,13 +13,14 @@ def add_parser(subparsers: Any) -> None:
         help="make the paper's figures and tables from simulated walks",
         description="Make the paper's figures 6 to 11 and the tables behind them from simulated "
         'walks, beside the values that the paper states; likewise figures 7 to 11 of the paper on '
-        'the ITU Biped, and the experiments on walks with estimated angular momentum.',
+        'the ITU Biped, the experiments on walks with estimated angular momentum, and figures 2 '
+        'to 5 of the paper on iCub on a seesaw.',
     )
     actions = parser.add_subparsers(metavar='ACTION', required=True)
     listing = actions.add_parser('list', help='list the figures')
     listing.add_argument(
         'experiment', nargs='?', default='paper',
-        choices=('paper', 'itu_biped', 'angular_momentum'),
+        choices=('paper', 'itu_biped', 'angular_momentum', 'seesaw'),
         help='of which experiment (default: paper)',
     )  # fmt: skip
     listing.set_defaults(run=run_list)
@@ -52,6 +53,19 @@ def add_parser(subparsers: Any) -> None:
     )
     _add_options(momentum)
     momentum.set_defaults(run=run_angular_momentum)
+    seesaw = actions.add_parser(
+        'seesaw',
+        help='iCub balances on a seesaw by momentum control',
+        description='Make figures 2 to 5 of Nava et al. (2017), a comparison of gains, the '
+        'largest push, the two plants, the check of the loop and the IZMP on the moving board, as '
+        'OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them. Finished runs are kept '
+        'in OUT/runs, so an interrupted command goes on where it stopped.',
+    )
+    _add_options(seesaw)
+    seesaw.add_argument(
+        '--robot', choices=('icub', 'biped31'), default='icub', help='default: icub'
+    )
+    seesaw.set_defaults(run=run_seesaw)
 
 
 def _add_paper_options(paper: argparse.ArgumentParser) -> None:
@@ -101,6 +115,8 @@ def run_list(options: argparse.Namespace) -> int:
         from izmp_dynamics.experiments.paper import FIGURES
     elif options.experiment == 'angular_momentum':
         from izmp_dynamics.experiments.momentum_page import FIGURES
+    elif options.experiment == 'seesaw':
+        from izmp_dynamics.experiments.seesaw_page import FIGURES
     else:
         from izmp_dynamics.experiments.itu_page import FIGURES
 
@@ -159,6 +175,21 @@ def run_angular_momentum(options: argparse.Namespace) -> int:
             only=options.only,
             jobs=options.jobs,
             progress=progress,
+        )
+    _report(options, results)
+    return 0
+
+
+def run_seesaw(options: argparse.Namespace) -> int:
+    """Make figures and page; say which claims hold."""
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.experiments.seesaw_page import make_seesaw
+    from izmp_dynamics.experiments.seesaw_study import Study
+
+    study = Study.quick(options.robot) if options.quick else Study(options.robot)
+    with progress_bar('Experiments', options.quiet) as progress:
+        results = make_seesaw(
+            study, options.output, only=options.only, jobs=options.jobs, progress=progress
         )
     _report(options, results)
     return 0

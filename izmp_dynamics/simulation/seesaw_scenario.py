@@ -120,7 +120,7 @@ def _with_constraints(
     pushes: Sequence[Shove],
     progress: Callable[[float], None] | None,
 ) -> tuple[SeesawRun, _Write]:
-    plant = _Logged(controller)
+    plant = StatesOfTicks(controller)
     run = balance_on_seesaw(plant, controller, duration, pushes, progress)
 
     def write(bag: Path, storage: str, overwrite: bool) -> None:
@@ -129,8 +129,8 @@ def _with_constraints(
     return run, write
 
 
-class _Logged(KktPlant):
-    """Keeps the states at the beginnings of the ticks."""
+class StatesOfTicks(KktPlant):
+    """The KKT plant; keeps the states at the beginnings of the ticks."""
 
     def __init__(self, controller: MomentumController) -> None:
         super().__init__(controller.robot, controller.seesaw, gravity=controller.gravity)

@@ -1,0 +1,119 @@
+"""The two plants: ideal constraints against real contacts."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from izmp_dynamics.experiments.look import Look, panels
+from izmp_dynamics.experiments.picture import Fact, Picture, Table
+from izmp_dynamics.experiments.runs import Load, Run
+from izmp_dynamics.experiments.seesaw_figures import fig04, fig05
+from izmp_dynamics.experiments.seesaw_figures.styles import LABELS, entry, style
+from izmp_dynamics.experiments.seesaw_study import CONTROLLERS, Study, Track
+
+LARGEST_DIFFERENCE = 15.0
+"""Between the plants [%]."""
+
+EQUILIBRIUM, CONSTRAINT = 1e-9, 1e-5
+"""Largest drift from the equilibrium and of the constraints in the KKT plant [m], [rad]."""
+
+
+def runs(study: Study) -> tuple[Run, ...]:
+    """What the figure needs."""
+    at_rest = [study.rest(name) for name in CONTROLLERS]
+    return (*fig04.runs(study), *fig05.runs(study), *at_rest)
+
+
+def picture(study: Study, load: Load) -> Picture:
+    """Draw the figure."""
+    pushed, swinging = fig04.tracks_of(study, load), fig05.tracks_of(study, load)
+    at_rest = {name: Track.of(load(study.rest(name))) for name in CONTROLLERS}
+
+    def draw(look: Look, width: float) -> Any:
+        legend = [
+            *(entry(look, name, f'{LABELS[name]}, MuJoCo', linestyle='-', linewidth=2.6, alpha=0.4)
+              for name in CONTROLLERS),
+            *(entry(look, name, f'{LABELS[name]}, KKT', linestyle='-', linewidth=1.0)
+              for name in CONTROLLERS),
+        ]  # fmt: skip
+        canvas, axes = panels(width, 2, legend, titles=True)
+        for ax, tracks, title in zip(axes, (pushed, swinging), ('push', 'sine'), strict=True):
+            for name in CONTROLLERS:
+                for plant, own in (
+                    ('mujoco', {'linewidth': 2.6, 'alpha': 0.4}), ('kkt', {'linewidth': 1.0}),
+                ):  # fmt: skip
+                    track = tracks[plant, name]
+                    ax.plot(track.times, track.angle, **style(look, name, linestyle='-', **own))
+            ax.set(xlabel='time [s]', ylabel='θ [°]')
+            begin = study.push_time - 1.0 if title == 'push' else 0.0
+            ax.set_xlim(begin, begin + 10.0)
+            ax.set_title(title, fontsize=9.5, loc='left')
+        return canvas
+
+    return Picture(
+        name='plants',
+        title='Two plants',
+        source='Beyond the paper',
+        draw=draw,
+        facts=tuple(_facts(pushed, swinging, at_rest)),
+        seen='Angle of the board in MuJoCo, with contacts that yield and slip as contacts do, and '
+        'in the KKT plant, whose constraints are ideal.',
+        paper='One plant: Gazebo with ODE.',
+        ours='The largest angles and the tracking errors of the two plants differ by at most '
+        '{difference}. Without a push the KKT plant stays within {equilibrium} of its '
+        'equilibrium; its constraints drift by at most {constraint} (in m and rad).',
+        why='',
+        data=Table(
+            ('case', 'controller', 'MuJoCo', 'KKT', 'unit'),
+            [
+                [case, LABELS[name], mujoco, kkt, unit]
+                for case, name, mujoco, kkt, unit in _compared(pushed, swinging)
+            ],
+        ),
+    )
+
+
+def _compared(
+    pushed: fig04.Tracks, swinging: fig05.Tracks
+) -> Iterator[tuple[str, str, float, float, str]]:
+    """Case, controller, value in MuJoCo, value in the KKT plant, unit."""
+    for name in CONTROLLERS:
+        for case, tracks in (('push', pushed), ('sine', swinging)):
+            values = [tracks[plant, name].largest_angle() for plant in ('mujoco', 'kkt')]
+            yield f'largest |θ|, {case}', name, values[0], values[1], '°'
+        values = [swinging[plant, name].rmse for plant in ('mujoco', 'kkt')]
+        yield 'RMS error of the CoM, sine', name, values[0], values[1], 'mm'
+
+
+def _facts(
+    pushed: fig04.Tracks, swinging: fig05.Tracks, at_rest: Mapping[str, Track]
+) -> Iterator[Fact]:
+    differences = []
+    for case, name, mujoco, kkt, _ in _compared(pushed, swinging):
+        difference = 100.0 * abs(mujoco - kkt) / abs(kkt)
+        differences.append(difference)
+        key = f'{name}_{len(differences)}'
+        yield Fact(
+            key,
+            f'{LABELS[name]}, {case}: difference of the plants',
+            difference,
+            '%',
+            2,
+            wanted=f'≤ {LARGEST_DIFFERENCE:g} %',
+            holds=difference <= LARGEST_DIFFERENCE,
+        )
+    yield Fact('difference', 'largest of these', max(differences), '%', 2)
+    equilibrium = max(track.deviation for track in at_rest.values())
+    yield Fact(
+        'equilibrium',
+        'drift from the equilibrium, KKT [rad]',
+        equilibrium,
+        '',
+        12,
+        wanted=f'≤ {EQUILIBRIUM:g}',
+        holds=equilibrium <= EQUILIBRIUM,
+    )
+    constraint = max(
+        tracks['kkt', name].drift for tracks in (pushed, swinging) for name in CONTROLLERS
+    )
+    yield Fact('constraint', 'drift of the constraints, KKT [m], [rad]', constraint, '', 9,
+               wanted=f'≤ {CONSTRAINT:g}', holds=constraint <= CONSTRAINT)  # fmt: skip

@@ -1,0 +1,209 @@
+"""The seesaw: which runs are simulated, and what is kept of them."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.experiments.runs import Load, Run
+from izmp_dynamics.experiments.store import Arrays
+
+CONTROLLERS = ('mixed', 'robot')
+PLANTS = ('mujoco', 'kkt')
+SINE = 'sine:0.025:0.25'
+_MODULE = 'izmp_dynamics.experiments.seesaw_study'
+_DRIFT_EVERY = 10  # ticks
+
+
+@dataclass(frozen=True)
+class Study:
+    """The runs of the experiment.
+
+    Attributes:
+        robot: icub or biped31.
+        duration: of the runs of the paper [s].
+        push_time: when the robot is pushed [s].
+        settled: how long after the push the board must be level again [s].
+        forces: of the push-limit curve [N].
+        dampings: of the joints, tried by the check of the loop [N·m·s/rad].
+    """
+
+    robot: str = 'icub'
+    duration: float = 60.0
+    push_time: float = 20.0
+    settled: float = 20.0
+    forces: tuple[float, ...] = tuple(range(100, 1001, 50))
+    dampings: tuple[float, ...] = (
+        0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5,
+        3.0,
+    )  # fmt: skip
+
+    @classmethod
+    def quick(cls, robot: str = 'icub') -> 'Study':
+        """Prepare one that takes a minute and still shows all that the page speaks of."""
+        return cls(robot, 26.0, 2.0, 20.0, (100.0, 600.0, 1000.0), (0.0, 0.5, 1.0, 2.0))
+
+    def push(self, controller: str, plant: str = 'mujoco') -> Run:
+        """Describe the run with the paper's push (sect. V-B)."""
+        push = f'100:lateral:{self.push_time:g}:0.01'
+        return self._run(controller, plant, push=push, duration=self.duration)
+
+    def sine(self, controller: str, plant: str = 'mujoco', **others: Any) -> Run:
+        """Describe the run that tracks the paper's sine (sect. V-C)."""
+        return self._run(controller, plant, reference=SINE, duration=self.duration, **others)
+
+    def rest(self, controller: str) -> Run:
+        """Describe a run in which nothing happens."""
+        return self._run(controller, 'kkt', duration=self.duration)
+
+    def shove(self, controller: str, force: float) -> Run:
+        """Describe a run of 8 s with a push at 1 s."""
+        return self._run(controller, 'mujoco', push=f'{force:g}:lateral:1:0.01', duration=8.0)
+
+    def check(self, controller: str, damping: float) -> Run:
+        """Describe the check of the loop with a friction of the joints [N·m·s/rad]."""
+        parameters = {'robot': self.robot, 'controller': controller, 'damping': damping}
+        return Run(f'{_MODULE}:growth', parameters, effort=1.0)
+
+    def _run(
+        self,
+        controller: str,
+        plant: str,
+        *,
+        duration: float,
+        reference: str = 'constant',
+        push: str = '',
+        gains: str = 'authors',
+        com_gains_of: str = '',
+    ) -> Run:
+        parameters = {
+            'robot': self.robot, 'controller': controller, 'plant': plant,
+            'duration': duration, 'reference': reference, 'push': push,
+            'gains': gains, 'com_gains_of': com_gains_of or controller,
+        }  # fmt: skip
+        return Run(f'{_MODULE}:balance', parameters, effort=duration)
+
+
+@dataclass(frozen=True)
+class Track:
+    """What is kept of a run; every row belongs to a tick.
+
+    Attributes:
+        times: (T,) [s].
+        angle: (T,) of the board [°].
+        com: (T,) lateral CoM of the robot [mm].
+        reference: (T,) [mm].
+        linear: (T,) norm of the error of the linear momentum [kg·m/s].
+        angular: (T,) norm of the error of the angular momentum: of the whole system (mixed) or
+            of the robot [kg·m²/s].
+        unsolved: number of ticks without a solution.
+        fell: whether the robot fell.
+        deviation: largest distance of joints and board from the start [rad].
+        drift: largest error of a constraint of the KKT plant [m], [rad]; NaN in MuJoCo.
+    """
+
+    times: Array
+    angle: Array
+    com: Array
+    reference: Array
+    linear: Array
+    angular: Array
+    unsolved: int
+    fell: bool
+    deviation: float
+    drift: float
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> 'Track':
+        """Take what `balance` returned."""
+        return cls(
+            **{
+                item.name: arrays[item.name]
+                if arrays[item.name].ndim
+                else arrays[item.name].item()
+                for item in dataclasses.fields(cls)
+            }
+        )
+
+    def largest_angle(self, since: float = 0.0) -> float:
+        """Largest |θ| from a time on [°]."""
+        return float(np.abs(self.angle[self.times >= since - 1e-9]).max())
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean square of the lateral error of the CoM over the whole run [mm]."""
+        return float(np.sqrt(np.mean((self.com - self.reference) ** 2)))
+
+
+def balance(
+    load: Load,
+    robot: str,
+    controller: str,
+    plant: str,
+    duration: float,
+    reference: str,
+    push: str,
+    gains: str,
+    com_gains_of: str,
+) -> Arrays:
+    """Simulate a run and keep the attributes of `Track`."""
+    from izmp_dynamics.balance.balancing_robot import load_balancing_robot
+    from izmp_dynamics.balance.controller import MomentumController
+    from izmp_dynamics.balance.gains import gains as gains_of
+    from izmp_dynamics.balance.reference import ComReference
+    from izmp_dynamics.balance.seesaw import Seesaw
+    from izmp_dynamics.simulation.seesaw_run import balance_on_seesaw
+    from izmp_dynamics.simulation.shove import Shove
+
+    balancing, seesaw = load_balancing_robot(robot), Seesaw()
+    names = balancing.model.joint_names
+    own, other = gains_of(controller, names, gains), gains_of(com_gains_of, names, gains)
+    own = dataclasses.replace(
+        own, com_stiffness=other.com_stiffness, com_damping=other.com_damping
+    )
+    control = MomentumController(balancing, seesaw, controller, own, ComReference.parse(reference))
+    engine = _engine(plant, control)
+    run = balance_on_seesaw(engine, control, duration, [Shove.parse(push)] if push else [])
+    states = getattr(engine, 'states', ())[::_DRIFT_EVERY]
+    drift = [np.abs(engine.constraint_error(state)).max() for state in states]
+    return {
+        'times': run.times,
+        'angle': np.degrees(run.angle),
+        'com': 1e3 * run.com[:, 1],
+        'reference': 1e3 * run.com_reference[:, 1],
+        'linear': np.linalg.norm(run.momentum_error[:, :3], axis=1),
+        'angular': np.linalg.norm(run.momentum_error[:, 3:], axis=1),
+        'unsolved': np.array(run.unsolved),
+        'fell': np.array(bool(run.fall)),
+        'deviation': np.array(max(np.abs(run.q - run.q[0]).max(), np.abs(run.angle).max())),
+        'drift': np.array(max(drift, default=np.nan)),
+    }
+
+
+def growth(load: Load, robot: str, controller: str, damping: float) -> Arrays:
+    """Check the loop: `growth` per tick of small deviations, `joint` as an index."""
+    from izmp_dynamics.balance.balancing_robot import load_balancing_robot
+    from izmp_dynamics.balance.controller import MomentumController
+    from izmp_dynamics.balance.gains import gains
+    from izmp_dynamics.balance.loop_check import check_loop
+    from izmp_dynamics.balance.seesaw import Seesaw
+    from izmp_dynamics.simulation.seesaw_run import TICK
+
+    balancing = load_balancing_robot(robot)
+    names = balancing.model.joint_names
+    balancing = dataclasses.replace(balancing, damping=np.full(len(names), damping))
+    control = MomentumController(balancing, Seesaw(), controller, gains(controller, names))
+    check = check_loop(control, TICK)
+    return {'growth': np.array(check.growth), 'joint': np.array(names.index(check.joint))}
+
+
+def _engine(plant: str, control: Any) -> Any:
+    if plant == 'kkt':
+        from izmp_dynamics.simulation.seesaw_scenario import StatesOfTicks
+
+        return StatesOfTicks(control)
+    from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
+
+    return MujocoSeesaw(control.robot, control.seesaw)
