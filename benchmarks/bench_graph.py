@@ -1,15 +1,19 @@
 """Latency, CPU and memory of the node graph over real DDS.
 
     python benchmarks/bench_graph.py [--seconds 30] [--sensors 125]
+    python benchmarks/bench_graph.py --seconds 600 --only composed     # memory
 
 A robot that stands is published with the stamps of now: joints at 500 Hz, the other sensors at
 the rate of the bus. The latency of an instant is the time from the stamp of the last sample that
-it needs (the joints' differentiation looks a few samples ahead, the sensors' gates one) to the
+it needs (the joints' differentiation looks a few samples ahead; of the other sensors it needs the
+sample at the instant or, where the sensors speak between the instants, the next two) to the
 arrival of its IZMP here. Beside it: a bare chain of relays with as many hops, an Imu message at
-the rate of the bus through processes that do nothing but publish what they receive.
+the rate of the bus through processes that do nothing but publish what they receive, with each of
+the executors at hand.
 """
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -26,28 +30,52 @@ AHEAD = 4
 """Joint samples that an instant of `central` waits for: one for the quotient, two for the outlier
 gate, one for the gate of stamps."""
 
+SETTLE = 60.0
+"""Time before the memory is measured, at most [s]."""
+
 HOPS = 4
 """acd, angular_acceleration, mr_ad, izmp: what an instant goes through to its IZMP."""
 
 
-def relay(source, target):
+EXECUTORS = ('single-threaded', 'multi-threaded', 'events', 'Receiver')
+"""rclpy's, and what the nodes of this package receive with."""
+
+
+def relay(source, target, kind):
     """Publish what is received."""
     import rclpy
+    from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
     from sensor_msgs.msg import Imu
 
     from izmp_dynamics.nodes.qos import RESULT
+    from izmp_dynamics.nodes.receiving import Receiver
 
     rclpy.init()
     node = rclpy.create_node(f'relay_{target}')
     publisher = node.create_publisher(Imu, target, RESULT)
+    if kind == 'Receiver':
+        receiver = Receiver()
+        take = publisher.publish
+        receiver.subscribe(node, source, Imu, take, lambda lost: None, RESULT, sensor=False)
+        receiver.spin()
     node.create_subscription(Imu, source, publisher.publish, RESULT)
-    rclpy.spin(node)
+    if kind == 'events':
+        from rclpy.experimental import EventsExecutor
+
+        executor = EventsExecutor()
+    else:
+        single = kind == 'single-threaded'
+        executor = SingleThreadedExecutor() if single else MultiThreadedExecutor(2)
+    executor.add_node(node)
+    executor.spin()
 
 
 def percentiles(latencies):
     """Median, 99th percentile and largest in words."""
     import numpy as np
 
+    if not latencies:
+        return math.nan, math.nan, math.nan
     ms = 1e3 * np.array(latencies)
     return np.median(ms), np.percentile(ms, 99), ms.max()
 
@@ -55,15 +83,18 @@ def percentiles(latencies):
 def say(name, latencies):
     """Print a line of the result; return its median and 99th percentile [ms]."""
     median, p99, largest = percentiles(latencies)
+    if not latencies:
+        print(f'{name:<30} no message came through')
+        return median, p99
     print(
-        f'{name:<22} median {median:6.2f} ms   p99 {p99:6.2f} ms   largest {largest:6.1f} ms   '
+        f'{name:<30} median {median:6.2f} ms   p99 {p99:6.2f} ms   largest {largest:6.1f} ms   '
         f'({len(latencies)} instants)'
     )
     return median, p99
 
 
-def measure_relays(seconds, rate):
-    """Send an Imu through the chain of relays."""
+def measure_relays(seconds, rate, kind):
+    """Send an Imu through the chain of relays with an executor of this kind."""
     import subprocess
 
     import rclpy
@@ -73,10 +104,10 @@ def measure_relays(seconds, rate):
     from izmp_dynamics.nodes.qos import RESULT
 
     chain = [
-        subprocess.Popen([sys.executable, __file__, '--relay', f'hop{k}', f'hop{k + 1}'])
+        subprocess.Popen([sys.executable, __file__, '--relay', f'hop{k}', f'hop{k + 1}', kind])
         for k in range(HOPS)
     ]
-    node = rclpy.create_node('relay_probe')
+    node = rclpy.create_node(f'probe_{kind.replace("-", "_")}')
     latencies = []
     node.create_subscription(
         Imu,
@@ -113,13 +144,13 @@ def spin(node):
 
 
 class Publisher:
-    """A process of its own publishes; see `--publish`."""
+    """A process of its own publishes; see `publish`."""
 
-    def __init__(self, sensor_rate):
+    def __init__(self, sensor_rate, shift):
         import subprocess
 
         self.process = subprocess.Popen(
-            [sys.executable, __file__, '--publish', '--sensors', str(sensor_rate)]
+            [sys.executable, __file__, '--publish', str(shift), '--sensors', str(sensor_rate)]
         )
 
     def stop(self):
@@ -128,8 +159,14 @@ class Publisher:
         self.process.wait()
 
 
-def publish(sensor_rate):
-    """Publish a standing robot with the stamps of now, on time."""
+def publish(sensor_rate, shift):
+    """Publish a standing robot with the stamps of now, on time.
+
+    Args:
+        sensor_rate: of all but the joints [Hz].
+        shift: joint samples before the first of the other sensors. The first joint sample that
+            the graph hears sets its instants; with 0 they are those of the other sensors.
+    """
     import rclpy
 
     from izmp_dynamics.model.robot_file import load_robot_file
@@ -140,11 +177,14 @@ def publish(sensor_rate):
     robot = StandingRobot(node, load_robot_file(ROBOT))
     divisor = round(JOINT_RATE / sensor_rate)
     step = round(1e9 / JOINT_RATE)
-    due, count = time.time_ns(), 0
+    while robot.joints.get_subscription_count() < 1 or robot.imu.get_subscription_count() < 1:
+        time.sleep(0.05)
+    time.sleep(2.0)
+    due, count = time.time_ns(), -shift
     while True:
         due += step
         time.sleep(max(0.0, (due - time.time_ns()) * 1e-9))
-        if count % divisor == 0:
+        if count >= 0 and count % divisor == 0:
             robot.sample(due)
         else:
             robot.publish_joints(due)
@@ -175,7 +215,7 @@ def last_needed(instant, sensor_stamp, sensor_rate):
     return max(instant + round(AHEAD / JOINT_RATE * 1e9), others)
 
 
-def measure_graph(names, seconds, sensor_rate):
+def measure_graph(names, seconds, sensor_rate, shift=0):
     """Run the graph in processes of these names; return latencies and what it used."""
     import rclpy
     from geometry_msgs.msg import PointStamped
@@ -187,7 +227,7 @@ def measure_graph(names, seconds, sensor_rate):
 
     latencies = []
     sensors = {'stamp': 0}
-    node = rclpy.create_node('bench_probe')
+    node = rclpy.create_node(f'probe_{names[0]}_{shift}')
 
     def take(message):
         now, stamp = time.time_ns(), stamp_of(message)
@@ -203,8 +243,9 @@ def measure_graph(names, seconds, sensor_rate):
         processes.environment['ROS_DOMAIN_ID'] = os.environ['ROS_DOMAIN_ID']
         for name in names:
             processes.start(name)
-        publisher = Publisher(sensor_rate)
+        publisher = Publisher(sensor_rate, shift)
         wait_until(lambda: len(latencies) > 200, 60)
+        time.sleep(min(SETTLE, seconds / 3.0))  # until histories and queues are full
         before, begin = usage(processes), time.monotonic()
         del latencies[:]
         time.sleep(seconds)
@@ -224,8 +265,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--seconds', type=float, default=30.0)
     parser.add_argument('--sensors', type=float, default=125.0, help='rate of the sensors [Hz]')
-    parser.add_argument('--relay', nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument('--publish', action='store_true', help=argparse.SUPPRESS)
+    parser.add_argument('--only', choices=('relays', 'composed', 'separate'))
+    parser.add_argument('--relay', nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument('--publish', type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     try:
         import rclpy
@@ -234,8 +276,8 @@ def main():
         return
     if options.relay:
         relay(*options.relay)
-    elif options.publish:
-        publish(options.sensors)
+    elif options.publish is not None:
+        publish(options.sensors, options.publish)
     else:
         rclpy.init()
         run(options)
@@ -248,14 +290,22 @@ def run(options):
     load = os.getloadavg()[0]
     print(f'{os.cpu_count()} cores, load {load:.1f} before; joints at {JOINT_RATE:.0f} Hz, '
           f'other sensors at {options.sensors:.0f} Hz, bus at 125 Hz')  # fmt: skip
-    bare, bare99 = say(f'{HOPS} bare relays', measure_relays(options.seconds, 125.0))
-    for title, names in (('composed', ('composed',)), ('separate processes', GRAPH)):
-        latencies, used = measure_graph(names, options.seconds, options.sensors)
-        median, p99 = say(title, latencies)
-        print(f'{"":<22} {median / bare:.1f} × and {p99 / bare99:.1f} × the bare relays')
+    bare = {}
+    for kind in EXECUTORS if options.only in (None, 'relays') else ():
+        latencies = measure_relays(options.seconds / 2, 125.0, kind)
+        bare[kind] = say(f'{HOPS} relays, {kind}', latencies)
+    for title, names in (('composed', ('composed',)), ('separate', GRAPH)):
+        if options.only not in (None, title):
+            continue
+        for shift, where in ((0, ''), (1, ', interpolated'))[: 1 if options.only else 2]:
+            latencies, used = measure_graph(names, options.seconds, options.sensors, shift)
+            median, p99 = say(f'{title}{where}', latencies)
+            if bare:
+                a, b = bare[EXECUTORS[0]]
+                print(f'{"":<30} {median / a:.1f} × and {p99 / b:.1f} × the bare relays')
         for name, (cpu, before, after) in used.items():
             print(
-                f'{"":<22} {name:<22} {cpu:5.1%} of a core, {after:.0f} MB ({after - before:+.1f})'
+                f'{"":<30} {name:<22} {cpu:5.1%} of a core, {after:.0f} MB ({after - before:+.1f})'
             )
 
 

@@ -6,6 +6,7 @@ waits for subscriptions only, with one wait set, and takes messages by itself. T
 parameters are left to an executor in another thread, which this one's subscriptions refuse.
 """
 
+import time
 from collections.abc import Callable, Sized
 from contextlib import ExitStack
 from typing import Any
@@ -90,6 +91,9 @@ class Receiver:
             with ExitStack() as stack:
                 stack.enter_context(context.handle)
                 known = list(self._subscriptions)
+                if not known:
+                    time.sleep(LOOK_UP)
+                    continue
                 for subscription, *_ in known:
                     stack.enter_context(subscription.handle)
                 wait_set = _rclpy.WaitSet(len(known), 0, 0, 0, 0, 0, context.handle)
