@@ -13,6 +13,9 @@ from izmp_dynamics.experiments.store import Arrays
 CONTROLLERS = ('mixed', 'robot')
 PLANTS = ('mujoco', 'kkt')
 SINE = 'sine:0.025:0.25'
+SETTLING = 8.0
+"""Two periods of the sine, after which tracking is judged [s]."""
+
 _MODULE = 'izmp_dynamics.experiments.seesaw_study'
 _DRIFT_EVERY = 10  # ticks
 
@@ -118,23 +121,17 @@ class Track:
     @classmethod
     def of(cls, arrays: Arrays) -> 'Track':
         """Take what `balance` returned."""
-        return cls(
-            **{
-                item.name: arrays[item.name]
-                if arrays[item.name].ndim
-                else arrays[item.name].item()
-                for item in dataclasses.fields(cls)
-            }
-        )
+        kept: dict[str, Any] = {item.name: arrays[item.name] for item in dataclasses.fields(cls)}
+        return cls(**{name: value if value.ndim else value.item() for name, value in kept.items()})
 
     def largest_angle(self, since: float = 0.0) -> float:
         """Largest |θ| from a time on [°]."""
         return float(np.abs(self.angle[self.times >= since - 1e-9]).max())
 
-    @property
-    def rmse(self) -> float:
-        """Root of the mean square of the lateral error of the CoM over the whole run [mm]."""
-        return float(np.sqrt(np.mean((self.com - self.reference) ** 2)))
+    def rmse(self, since: float = SETTLING) -> float:
+        """Root of the mean square of the lateral error of the CoM from a time on [mm]."""
+        error = (self.com - self.reference)[self.times >= since - 1e-9]
+        return float(np.sqrt(np.mean(error**2)))
 
 
 def balance(

@@ -7,7 +7,13 @@ from izmp_dynamics.experiments.look import Entry, Look, line, panels
 from izmp_dynamics.experiments.picture import Fact, Picture, Table
 from izmp_dynamics.experiments.runs import Load, Run
 from izmp_dynamics.experiments.seesaw_figures.styles import LABELS, PLANT_LABELS, entry, style
-from izmp_dynamics.experiments.seesaw_study import CONTROLLERS, PLANTS, Study, Track
+from izmp_dynamics.experiments.seesaw_study import (
+    CONTROLLERS,
+    PLANTS,
+    SETTLING,
+    Study,
+    Track,
+)
 
 LARGEST = 7.0
 """What |θ| must not exceed [°]."""
@@ -60,7 +66,8 @@ def picture(study: Study, load: Load) -> Picture:
         draw=draw,
         facts=tuple(_facts(tracks)),
         seen='The CoM is to swing by 2.5 cm to the sides at 0.25 Hz; MuJoCo, the gains of the '
-        f'authors. The numbers are those of all {study.duration:g} s.',
+        f'authors. The numbers leave out the first {SETTLING:g} s, in which the CoM gets going; '
+        'those of the whole run are listed, too.',
         paper='Both track; mixed momentum control tracks better, robot momentum control poorly '
         'even after tuning.',
         ours='The RMS error is {mujoco_mixed_rmse} with mixed and {mujoco_robot_rmse} with robot '
@@ -87,14 +94,23 @@ def _facts(tracks: Tracks) -> Iterator[Fact]:
         yield Fact(
             f'{plant}_{name}_rmse',
             f'{label}: RMS error of the lateral CoM',
-            track.rmse,
+            track.rmse(),
             'mm',
             2,
             wanted=wanted,
-            holds=low <= track.rmse <= high,
+            holds=low <= track.rmse() <= high,
         )
-        yield Fact(f'{plant}_{name}_largest', f'{label}: largest |θ|', largest, '°', 2,
-                   wanted=f'≤ {LARGEST:g}°', holds=largest <= LARGEST and not track.fell)  # fmt: skip
-    better = all(tracks[plant, 'mixed'].rmse < tracks[plant, 'robot'].rmse for plant in PLANTS)
-    ratio = tracks['mujoco', 'robot'].rmse / tracks['mujoco', 'mixed'].rmse
+        whole = track.rmse(0.0)
+        yield Fact(f'{plant}_{name}_whole', f'{label}: RMS error, whole run', whole, 'mm', 2)
+        yield Fact(
+            f'{plant}_{name}_largest',
+            f'{label}: largest |θ|',
+            largest,
+            '°',
+            2,
+            wanted=f'≤ {LARGEST:g}°',
+            holds=largest <= LARGEST and not track.fell,
+        )
+    better = all(tracks[plant, 'mixed'].rmse() < tracks[plant, 'robot'].rmse() for plant in PLANTS)
+    ratio = tracks['mujoco', 'robot'].rmse() / tracks['mujoco', 'mixed'].rmse()
     yield Fact('ratio', 'RMS error, robot over mixed', ratio, '', 1, wanted='> 1', holds=better)

@@ -36,12 +36,12 @@ def picture(study: Study, load: Load) -> Picture:
     }
 
     def draw(look: Look, width: float) -> Any:
-        own = {'markersize': 6, 'linewidth': 0.8}
+        own: dict[str, Any] = {'markersize': 6, 'linewidth': 0.8}
         legend = [entry(look, name, marker=MARKERS[name], **own) for name in CONTROLLERS]
         canvas, (ax,) = panels(width, 1, legend)
         places = np.arange(len(SETS))
         for name in CONTROLLERS:
-            errors = [tracks[text, name].rmse for text in SETS]
+            errors = [tracks[text, name].rmse() for text in SETS]
             ax.plot(places, errors, **style(look, name, marker=MARKERS[name], **own))
         ax.set_xticks(places, list(SETS))
         ax.set(yscale='log', ylabel='RMS error of the CoM [mm]', xlabel='gains of the CoM')
@@ -70,7 +70,7 @@ def picture(study: Study, load: Load) -> Picture:
         data=Table(
             ('gains of the CoM', 'controller', 'RMS error [mm]', 'largest |θ| [°]'),
             [
-                [text, LABELS[name], track.rmse, track.largest_angle()]
+                [text, LABELS[name], track.rmse(), track.largest_angle()]
                 for (text, name), track in tracks.items()
             ],
         ),
@@ -78,7 +78,7 @@ def picture(study: Study, load: Load) -> Picture:
 
 
 def _facts(tracks: Mapping[tuple[str, str], Track]) -> Iterator[Fact]:
-    error = {key: track.rmse for key, track in tracks.items()}
+    error = {key: track.rmse() for key, track in tracks.items()}
     own_mixed, own_robot = error['authors, mixed', 'mixed'], error['authors, robot', 'robot']
     given = error['authors, mixed', 'robot']
     yield Fact('own_mixed', 'own gains: mixed', own_mixed, 'mm', 2)
