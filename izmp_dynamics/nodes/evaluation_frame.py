@@ -1,27 +1,38 @@
 """The frame in which points are published: of the robot, of the world, or known to TF only."""
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from rclpy.time import Time
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.live.world import WorldInstant, rotation_matrix
 from izmp_dynamics.nodes.messages import odometry_instant, quaternion, vector
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import NIF, WORLD
+from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 _KEPT = 1000
 
+PATIENCE = 1.0
+"""An instant that is so much older than the newest one no longer waits for its pose [s]."""
+
 Pose = tuple[Array, Array]
 """frame_R_root (3, 3), and the root's origin in the frame (3,) [m]."""
 
+Send = Callable[[Array, Array], None]
+"""Publishes, given a pose."""
+
 
 class EvaluationFrame:
-    """Gives the pose of the root in the frame.
+    """Gives the pose of the root in the frame, as soon as it is known.
+
+    What happens in the world or by TF is often known a little later than the IZMP, so what is to
+    be published waits for it.
 
     Args:
         node: whose model and TF are used.
@@ -29,11 +40,20 @@ class EvaluationFrame:
 
     Raises:
         MissingDependencyError: the frame is known to TF only, and tf2_ros is not installed.
+        RobotFileError: the world, but nothing tells where the robot is.
     """
 
     def __init__(self, node: StageNode, name: str) -> None:
         self.name = name
         self.model = node.model
+        self._counts = node.health.counts
+        self._waiting: deque[tuple[int, Array, Array, Send]] = deque()
+        self._newest = 0
+        if name == WORLD and node.robot.position is None:
+            raise RobotFileError(
+                'evaluation_frame is world, but the robot file names no position; choose a link '
+                'or nif.'
+            )
         self._poses: OrderedDict[int, WorldInstant] = OrderedDict()
         self._buffer: Any = None
         if name not in (*self.model.frame_names, WORLD, NIF):
@@ -46,6 +66,40 @@ class EvaluationFrame:
             self._poses[pose.stamp] = pose
             while len(self._poses) > _KEPT:
                 self._poses.popitem(last=False)
+            self.retry()
+
+    def reset(self) -> None:
+        """Forget what waits, and all poses."""
+        self._waiting.clear()
+        self._poses.clear()
+        self._newest = 0
+
+    def when_known(self, stamp: int, q: Array, normal: Array, send: Send) -> None:
+        """Publish something of an instant as soon as its pose is known.
+
+        Args:
+            stamp: [ns].
+            q: (n,) joint positions.
+            normal: (3,) ground normal in the root frame.
+            send: publishes.
+        """
+        self._newest = max(self._newest, stamp)
+        self._waiting.append((stamp, q, normal, send))
+        self.retry()
+
+    def retry(self, final: bool = False) -> None:
+        """Publish what is known by now; give up the rest if nothing follows."""
+        oldest = self._newest - nanoseconds(PATIENCE)
+        while self._waiting:
+            stamp, q, normal, send = self._waiting[0]
+            pose = self.pose(stamp, q, normal)
+            if pose is None and stamp > oldest and not final:
+                return
+            self._waiting.popleft()
+            if pose is None:
+                self._counts[f'the frame {self.name} is not known at this instant'] += 1
+            else:
+                send(*pose)
 
     def pose(self, stamp: int, q: Array, normal: Array) -> Pose | None:
         """Find the pose at an instant; None if it is not known.

@@ -78,11 +78,13 @@ class Izmp(StageNode):
             kept.reset()
         self._grounds.clear()
         self._wrenches.clear()
+        self._outputs.frame.reset()
 
     def flush(self) -> None:
         """Evaluate the last instants."""
         if self._stage is not None:
             self._put(self._stage.flush())
+        self._outputs.frame.retry(final=True)
 
     def _make_stage(self) -> None:
         rig = self._frames.make()

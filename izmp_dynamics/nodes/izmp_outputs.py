@@ -82,12 +82,11 @@ class IzmpOutputs:
         if ground.frame is not None and name in self._in_ground:
             (seen,) = ground.frame.points(point[None])
             self._in_ground[name](point_stamped(stamp, self._ground_frame or '', seen))
-        pose = self.frame.pose(stamp, q, ground.normal)
-        if pose is None:
-            self.health.counts[f'the frame {self.frame.name} is not known at this instant'] += 1
-        else:
-            R, p = pose
+
+        def send(R: Array, p: Array) -> None:
             self._points[name](point_stamped(stamp, self.frame.name, R @ point + p))
+
+        self.frame.when_known(stamp, q, ground.normal, send)
         return point
 
     def verdict(
@@ -102,14 +101,15 @@ class IzmpOutputs:
         outline = ground.outline()
         if outline is not None and izmp is not None:
             self._margin(Float64(data=outline.margin(izmp)))
-        pose = self.frame.pose(stamp, q, ground.normal)
-        if pose is not None:
-            R, p = pose
+
+        def send(R: Array, p: Array) -> None:
             if cop is not None and izmp is not None:
                 self._gap(vector_stamped(stamp, self.frame.name, R @ (izmp - cop)))
             if outline is not None:
                 corners = outline.corners @ R.T + p
                 self._polygon(polygon_stamped(stamp, self.frame.name, corners))
+
+        self.frame.when_known(stamp, q, ground.normal, send)
         self._send_nif(stamp, ground.normal)
         self._markers.show(stamp, q, izmp, cop, outline, wrench)
 

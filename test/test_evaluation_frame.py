@@ -1,0 +1,115 @@
+"""The points in the frame that is asked for: the whole graph in this process, without DDS."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
+
+import rclpy
+from geometry_msgs.msg import PointStamped
+from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.errors import MissingDependencyError, RobotFileError
+from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
+from izmp_dynamics.nodes.izmp import Izmp
+from izmp_dynamics.nodes.main import GRAPH
+from izmp_dynamics.nodes.messages import stamp_of, vector
+from izmp_dynamics.nodes.process import Graph
+from izmp_dynamics.stability.support_polygon import plane_axes
+
+from .live_signals import evaluate_log
+from .node_processes import ROBOT, free_domain, wait_until
+
+
+@pytest.fixture(scope='module', autouse=True)
+def ros():
+    """A context, as a process has one."""
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture(scope='module')
+def log(sound, tmp_path_factory, biped31):
+    """Two seconds of the sway, and what the replay makes of them."""
+    bag = sound.write(tmp_path_factory.mktemp('sound') / 'bag')
+    return bag, evaluate_log(bag, biped31)[1]
+
+
+def overrides(frame, robot=ROBOT):
+    return [Parameter('robot', value=str(robot)), Parameter('evaluation_frame', value=frame)]
+
+
+def points_in(frame, log, biped31):
+    """Stamp → IZMP that the graph publishes when it is given the messages one by one."""
+    points = {}
+    gps = rclpy.create_node('gps')  # its publisher tells the type of the position
+    gps.create_publisher(PointStamped, biped31.position.topic, 10)
+    assert wait_until(lambda: gps.count_publishers(biped31.position.topic))
+    graph = Graph(GRAPH, overrides(frame))
+    outputs = graph.nodes[-1]._outputs
+    outputs._points['mr_ad'] = lambda message: points.update({stamp_of(message): message})
+    with BagReader(log[0]) as bag:
+        for message in bag.messages([f'/{topic}' for topic in sensor_topics(biped31)]):
+            kind = message_class(bag.topics[message.topic].msgtype)
+            graph.hub.deliver(message.topic, deserialize_message(message.raw, kind))
+            finish(graph.hub)
+    for node in graph.nodes:
+        node.flush()
+        finish(graph.hub)
+    graph.destroy()
+    gps.destroy_node()
+    return points
+
+
+def finish(hub):
+    """Let it do what it does when no message is there."""
+    while hub._later:
+        hub._work_later()
+
+
+def expected_in(frame, expected):
+    """(K, 3) what it is in the replay."""
+    point = expected.points['mr_ad']
+    if frame == 'world':
+        return np.einsum('kij,kj->ki', expected.world.R, point) + expected.world.p
+    if frame == 'nif':
+        axes = [np.vstack([plane_axes(normal), normal]) for normal in expected.plane.normal]
+        return np.einsum('kij,kj->ki', np.array(axes), point)
+    sole = expected.soles[0]
+    return np.einsum('kji,kj->ki', sole.R, point - sole.p)
+
+
+@pytest.mark.parametrize('frame', ['world', 'nif', 'l_sole'])
+def test_every_point_is_given_in_that_frame(frame, log, biped31):
+    points = points_in(frame, log, biped31)
+    expected = expected_in(frame, log[1])
+    known = np.isfinite(expected).all(axis=1)
+    assert known.mean() > 0.9
+    np.testing.assert_array_equal(sorted(points), log[1].stamps[known])
+    for stamp, point in zip(log[1].stamps[known].tolist(), expected[known], strict=True):
+        assert points[stamp].header.frame_id == frame
+        np.testing.assert_allclose(vector(points[stamp].point), point, atol=1e-9)
+
+
+def test_a_frame_of_tf_needs_tf2_ros():
+    try:
+        import tf2_ros  # noqa: F401
+    except ImportError:
+        with pytest.raises(MissingDependencyError, match=r"'ceiling', which is no link.*tf2_ros"):
+            Izmp(overrides=overrides('ceiling'))
+    else:
+        pytest.skip('tf2_ros is here; test_node_tf.py tests with it')
+
+
+def test_the_world_needs_a_position(tmp_path):
+    text = ''.join(
+        line for line in ROBOT.read_text().splitlines(True) if not line.startswith('position:')
+    )
+    text = text.replace('urdf: ', f'urdf: {ROBOT.parent}/')
+    (tmp_path / 'robot.yaml').write_text(text)
+    with pytest.raises(RobotFileError, match='evaluation_frame is world, but'):
+        Izmp(overrides=overrides('world', tmp_path / 'robot.yaml'))
