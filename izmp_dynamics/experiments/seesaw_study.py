@@ -80,11 +80,12 @@ class Study:
         push: str = '',
         gains: str = 'authors',
         com_gains_of: str = '',
+        **others: Any,
     ) -> Run:
         parameters = {
             'robot': self.robot, 'controller': controller, 'plant': plant,
             'duration': duration, 'reference': reference, 'push': push,
-            'gains': gains, 'com_gains_of': com_gains_of or controller,
+            'gains': gains, 'com_gains_of': com_gains_of or controller, **others,
         }  # fmt: skip
         return Run(f'{_MODULE}:balance', parameters, effort=duration)
 
@@ -144,8 +145,22 @@ def balance(
     push: str,
     gains: str,
     com_gains_of: str,
+    integral: bool = True,
 ) -> Arrays:
-    """Simulate a run and keep the attributes of `Track`."""
+    """Simulate a run and keep the attributes of `Track`.
+
+    Args:
+        load: not used.
+        robot: icub or biped31.
+        controller: mixed or robot.
+        plant: mujoco or kkt.
+        duration: [s].
+        reference: of the CoM, as on the command line.
+        push: likewise; none if ''.
+        gains: authors or tuned.
+        com_gains_of: the controller whose gains of the CoM are used.
+        integral: whether the integral of the robot's angular momentum is fed back.
+    """
     from izmp_dynamics.balance.balancing_robot import load_balancing_robot
     from izmp_dynamics.balance.controller import MomentumController
     from izmp_dynamics.balance.gains import gains as gains_of
@@ -158,7 +173,10 @@ def balance(
     names = balancing.model.joint_names
     own, other = gains_of(controller, names, gains), gains_of(com_gains_of, names, gains)
     own = dataclasses.replace(
-        own, com_stiffness=other.com_stiffness, com_damping=other.com_damping
+        own,
+        com_stiffness=other.com_stiffness,
+        com_damping=other.com_damping,
+        angular_stiffness=own.angular_stiffness * integral,
     )
     control = MomentumController(balancing, seesaw, controller, own, ComReference.parse(reference))
     engine = _engine(plant, control)
