@@ -77,6 +77,8 @@ setup(
         'webots': ['urdf2webots>=2025.0.0'],
         # The quadratic programmes of walks with estimated angular momentum.
         'walk': ['qpsolvers>=4', 'quadprog>=0.1.12'],
+        # Momentum control on the seesaw: Pinocchio, quadratic programmes, the URDF of iCub.
+        'balance': ['pin>=3', 'qpsolvers>=4', 'quadprog>=0.1.12', 'example-robot-data>=4'],
         # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
         'test': [
