@@ -50,7 +50,6 @@ def control(home, stand_in, properties, result):
         'WEBOTS_HOME': str(home),
         'WEBOTS_CONTROLLER_URL': f'tcp://127.0.0.1:{simulator.port}/{stand_in.name}',
         'PYTHONPATH': os.pathsep.join([str(ROOT), str(library / 'python')]),
-        'LD_LIBRARY_PATH': str(library),
     }
     command = [sys.executable, '-m', 'test.webots_controller', str(result)]
     command += [f'{name}={value}' for name, value in properties.items()]

@@ -190,7 +190,7 @@ class Simulator(threading.Thread):
             text += [text_of(device.name), text_of('')]
         text.append(struct.pack('<d', stand_in.time_step))
         # project, world, model, window, remote control, controller, custom data
-        text += [text_of(word) for word in ('', '', '', '<none>', '<none>', '<extern>', '')]
+        text += [text_of(word) for word in ('', '', '', '', '', '<extern>', '')]
         text.append(struct.pack('<BBi', 0, 0, 2))
         own = (
             message(0, CONFIGURE, 'IIBB', OWN_ID, 0, 1, 0) + text_of('Biped31') + text_of('ROBOT')
