@@ -65,7 +65,8 @@ def _graph(context: LaunchContext) -> list[IncludeLaunchDescription]:
 
     folder = Path(tempfile.mkdtemp(prefix='izmp_seesaw_'))
     robot = load_balancing_robot(LaunchConfiguration('robot').perform(context))
-    sensed_robot(robot, Seesaw()).write(folder)
+    for name, text in sensed_robot(robot, Seesaw()).files().items():
+        (folder / name).write_text(text, encoding='utf-8')
     share = FindPackageShare('izmp_dynamics')
     source = PythonLaunchDescriptionSource(
         PathJoinSubstitution([share, 'launch', 'izmp.launch.py'])

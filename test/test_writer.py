@@ -312,6 +312,25 @@ def test_what_is_not_a_bag_is_never_replaced(tmp_path):
     assert sorted(tmp_path.rglob('*')) == before
 
 
+def test_further_files_come_and_go_with_the_bag(tmp_path):
+    def write(text):
+        with BagWriter(tmp_path / 'out', overwrite=True) as bag:
+            bag.add_topic('/izmp', POINT, {})
+            bag.write_batch('/izmp', stamps(3))
+            bag.add_file('notes.txt', text)
+            bag.add_file('robot.yaml', 'urdf: é')
+
+    write('first')
+    write('second')
+    assert (tmp_path / 'out' / 'notes.txt').read_text() == 'second'
+    assert (tmp_path / 'out' / 'robot.yaml').read_text(encoding='utf-8') == 'urdf: é'
+    with BagReader(tmp_path / 'out') as bag:
+        assert len(list(bag.messages())) == 3
+    (tmp_path / 'out' / 'mine.txt').touch()
+    with pytest.raises(BagError, match=r"besides the bag it holds 'mine\.txt'"):
+        write('third')
+
+
 def test_a_place_taken_meanwhile_is_respected(tmp_path):
     with pytest.raises(BagError, match='exists'), BagWriter(tmp_path / 'out') as bag:
         bag.add_topic('/izmp', POINT, {})

@@ -4,8 +4,11 @@ import os
 import shutil
 from pathlib import Path
 
-from izmp_dynamics.bags.metadata import FILE, KEY
+from izmp_dynamics.bags.metadata import FILE, KEY, read_metadata
 from izmp_dynamics.errors import BagError
+
+FILES = 'files'
+"""Mark of the metadata with the names of further files that belong to the bag."""
 
 _STORAGE = ('.mcap', '.db3', '.db3-wal', '.db3-shm', '.mcap.zstd', '.db3.zstd')
 
@@ -88,5 +91,16 @@ def _foreign(path: Path) -> str | None:
         return f'it holds no {FILE}, so it is no bag'
     if KEY not in text:
         return f'its {FILE} is not that of a bag'
-    others = [x.name for x in path.iterdir() if x.name != FILE and not x.name.endswith(_STORAGE)]
+    own = {FILE, *_further_files(path)}
+    others = [
+        x.name for x in path.iterdir() if x.name not in own and not x.name.endswith(_STORAGE)
+    ]
     return f"besides the bag it holds '{sorted(others)[0]}'" if others else None
+
+
+def _further_files(path: Path) -> list[str]:
+    """Names of the files that were written with a bag, as its metadata say."""
+    try:
+        return read_metadata(path).custom_data.get(FILES, '').split()
+    except BagError:  # of a bag that is damaged nobody knows
+        return []

@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.bag_place import BagPlace
+from izmp_dynamics.bags.bag_place import FILES, BagPlace
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Raw, Rows
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.libraries import library
@@ -91,6 +91,7 @@ class BagWriter:
                 f"'{self.path}' has a character (?, # or %) that sqlite3 bags must not."
             )
         self._marks = dict(custom_data or {})
+        self._files: dict[str, str] = {}
         self._topics: dict[str, _Topic] = {}
         self._raw_topics: dict[str, Any] = {}
         self._pending: list[tuple[Stamps, Any, list[Raw]]] = []
@@ -101,8 +102,8 @@ class BagWriter:
         rosbag2 = library('rosbags.rosbag2', 'Writing a bag')
         plugin = rosbag2.StoragePlugin[self.storage.upper()]
         try:
-            partial = self._place.prepare()
-            self._writer = rosbag2.Writer(partial, version=_VERSION, storage_plugin=plugin)
+            self._partial = self._place.prepare()
+            self._writer = rosbag2.Writer(self._partial, version=_VERSION, storage_plugin=plugin)
             self._writer.open()
         except BaseException as error:
             self._abort()
@@ -123,10 +124,22 @@ class BagWriter:
             for key, value in sorted(self._marks.items()):
                 self._writer.set_custom_data(key, value)
             self._writer.close()
+            for name, text in self._files.items():
+                (self._partial / name).write_text(text, encoding='utf-8')
             self._place.publish()
         except BaseException as failure:
             self._abort()
             self._raise(failure)
+
+    def add_file(self, name: str, text: str) -> None:
+        """Put a further file into the folder, next to the bag's own; players ignore it.
+
+        Args:
+            name: without a folder or spaces; not that of one of the bag's own files.
+            text: its content.
+        """
+        self._files[name] = text
+        self._marks[FILES] = ' '.join(self._files)
 
     def add_topic(
         self,

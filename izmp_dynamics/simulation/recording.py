@@ -66,6 +66,7 @@ def record(
     *,
     noisy: NoisySignals | None = None,
     urdf: Urdf | None = None,
+    files: Mapping[str, str] | None = None,
     storage: str = 'mcap',
     overwrite: bool = False,
 ) -> None:
@@ -80,6 +81,7 @@ def record(
         path: folder that the bag will be.
         noisy: noisy copies of the signals, to be recorded as well.
         urdf: the robot's URDF; that which the robot file names if None.
+        files: name → text of further files in the folder.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
 
@@ -94,6 +96,8 @@ def record(
     if noisy:
         marks |= {'noise': noisy.noise.name, 'seed': str(noisy.seed)}
     with BagWriter(path, storage, overwrite, marks) as bag:
+        for name, text in (files or {}).items():
+            bag.add_file(name, text)
         _write_description(bag, urdf or read_urdf(file.urdf_path), int(run.stamps[0]))
         copies = _noisy_sensors(noisy, file) if noisy else ()
         ground = _moving_ground(run.ground, run, file) if run.ground else ()

@@ -1,7 +1,7 @@
 """From steps on the seesaw to a recording that `izmp replay` evaluates in the board's frame."""
 
+from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
@@ -69,6 +69,7 @@ def record_seesaw(
     seesaw: MujocoSeesaw,
     bag: str | PathLike[str],
     *,
+    files: Mapping[str, str] | None = None,
     storage: str = 'mcap',
     overwrite: bool = False,
 ) -> None:
@@ -78,6 +79,7 @@ def record_seesaw(
         run: the run.
         seesaw: the plant that it was made with.
         bag: folder that the bag will be.
+        files: name → text of further files in it.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
 
@@ -85,5 +87,12 @@ def record_seesaw(
         BagError: if the bag exists or cannot be written.
     """
     sensed = seesaw.sensed
-    record(run, sensed.file, bag, urdf=sensed.urdf, storage=storage, overwrite=overwrite)
-    sensed.write(Path(bag))
+    record(
+        run,
+        sensed.file,
+        bag,
+        urdf=sensed.urdf,
+        files={**sensed.files(), **(files or {})},
+        storage=storage,
+        overwrite=overwrite,
+    )

@@ -1,9 +1,9 @@
 """Files about a run on the seesaw: the log as CSV, the states of the KKT plant as a bag."""
 
 import csv
-from collections.abc import Sequence
+import io
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
@@ -18,8 +18,8 @@ LOG = 'seesaw.csv'
 """Name of the log in the folder of the bag."""
 
 
-def write_log(run: SeesawRun, folder: Path, joint_names: Sequence[str]) -> None:
-    """Write the log: a row per tick, SI units; the angle in degrees, too."""
+def log_text(run: SeesawRun, joint_names: Sequence[str]) -> str:
+    """Return the log as CSV: a row per tick, SI units; the angle in degrees, too."""
     columns = {
         'time': run.times,
         'angle_deg': np.degrees(run.angle),
@@ -30,11 +30,12 @@ def write_log(run: SeesawRun, folder: Path, joint_names: Sequence[str]) -> None:
         'solved': run.solved.astype(int),
         **{f'torque_{name}': run.torques[:, k] for k, name in enumerate(joint_names)},
     }
-    with open(folder / LOG, 'w', newline='', encoding='utf-8') as file:
-        writer = csv.writer(file, lineterminator='\n')
-        writer.writerow(columns)
-        for row in zip(*columns.values(), strict=True):
-            writer.writerow([f'{value:.9g}' for value in row])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator='\n')
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([f'{value:.9g}' for value in row])
+    return text.getvalue()
 
 
 def record_states(
@@ -42,6 +43,7 @@ def record_states(
     robot: BalancingRobot,
     path: str | PathLike[str],
     *,
+    files: Mapping[str, str] | None = None,
     storage: str = 'mcap',
     overwrite: bool = False,
 ) -> None:
@@ -51,6 +53,7 @@ def record_states(
         states: a row each; the first is stamped with 1 s.
         robot: names joints and root.
         path: folder that the bag will be.
+        files: name → text of further files in it.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
 
@@ -60,6 +63,8 @@ def record_states(
     stamps = np.array([NANOSECONDS + round(1e9 * state.time) for state in states], dtype=np.int64)
     n = robot.model.dof
     with BagWriter(path, storage, overwrite, {'motion': 'seesaw', 'robot': robot.name}) as bag:
+        for name, text in (files or {}).items():
+            bag.add_file(name, text)
         bag.add_topic(
             '/joint_states', 'sensor_msgs/msg/JointState',
             {'name': robot.model.joint_names, 'position': np.zeros(n), 'velocity': np.zeros(n)},

@@ -8,7 +8,6 @@ are.
 
 import dataclasses
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 
@@ -59,15 +58,14 @@ class SensedRobot:
     urdf: Urdf
     file: RobotFile
 
-    def write(self, folder: Path) -> None:
-        """Write robot.yaml and robot.urdf for `izmp replay`."""
-        (folder / ROBOT_URDF).write_text(self.urdf.text)
+    def files(self) -> dict[str, str]:
+        """Name → text of robot.yaml and robot.urdf, for `izmp replay`."""
         file = dataclasses.replace(self.file, urdf=ROBOT_URDF)
         text = yaml.safe_dump(stated(file), sort_keys=False, default_flow_style=None)
         comment = (
             f'# {self.robot.name} on the seesaw; config/robot_example.yaml explains the keys.'
         )
-        (folder / ROBOT_YAML).write_text(f'{comment}\n{text}')
+        return {ROBOT_YAML: f'{comment}\n{text}', ROBOT_URDF: self.urdf.text}
 
 
 def sensed_robot(robot: BalancingRobot, seesaw: Seesaw) -> SensedRobot:

@@ -14,7 +14,7 @@ from izmp_dynamics.balance.loop_check import LoopCheck, require_stable
 from izmp_dynamics.balance.state import BalanceState
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import UnknownNameError
-from izmp_dynamics.simulation.seesaw_log import record_states, write_log
+from izmp_dynamics.simulation.seesaw_log import LOG, log_text, record_states
 from izmp_dynamics.simulation.seesaw_run import TICK, SeesawRun, balance_on_seesaw
 from izmp_dynamics.simulation.shove import Shove
 
@@ -86,12 +86,11 @@ def simulate_seesaw(
     perform = _in_mujoco if plant == 'mujoco' else _with_constraints
     run, write = perform(controller, duration, pushes, progress)
     if bag is not None:
-        write(bag, storage, overwrite)
-        write_log(run, bag, robot.model.joint_names)
+        write(bag, {LOG: log_text(run, robot.model.joint_names)}, storage, overwrite)
     return SeesawOutcome(check, run)
 
 
-_Write = Callable[[Path, str, bool], None]
+_Write = Callable[[Path, dict[str, str], str, bool], None]
 
 
 def _in_mujoco(
@@ -107,9 +106,9 @@ def _in_mujoco(
     plant = MujocoSeesaw(controller.robot, controller.seesaw, observer=recorder)
     run = balance_on_seesaw(plant, controller, duration, pushes, progress)
 
-    def write(bag: Path, storage: str, overwrite: bool) -> None:
+    def write(bag: Path, files: dict[str, str], storage: str, overwrite: bool) -> None:
         sensed = recorder.run(plant, 'seesaw', run.fall)
-        record_seesaw(sensed, plant, bag, storage=storage, overwrite=overwrite)
+        record_seesaw(sensed, plant, bag, files=files, storage=storage, overwrite=overwrite)
 
     return run, write
 
@@ -123,8 +122,10 @@ def _with_constraints(
     plant = StatesOfTicks(controller)
     run = balance_on_seesaw(plant, controller, duration, pushes, progress)
 
-    def write(bag: Path, storage: str, overwrite: bool) -> None:
-        record_states(plant.states, plant.robot, bag, storage=storage, overwrite=overwrite)
+    def write(bag: Path, files: dict[str, str], storage: str, overwrite: bool) -> None:
+        record_states(
+            plant.states, plant.robot, bag, files=files, storage=storage, overwrite=overwrite
+        )
 
     return run, write
 
