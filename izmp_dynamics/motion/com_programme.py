@@ -105,7 +105,7 @@ class ComProgramme:
         """
         shift = self.body.zmp_shift(momentum_rate)
         times = np.concatenate([self._samples, self._tail])
-        zmp = course.zmp(time + times).point[:, :2]
+        zmp = course.zmp_knots.points(time + times)[:, :2]
         wanted, tail = np.split(zmp, [len(self._samples)])
         fixed = self._fix @ np.vstack([start, self._tail_weights @ tail])
         pull = self._pull_zmp @ (wanted - self._momentum_at_samples @ shift)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial import ConvexHull
@@ -12,7 +13,7 @@ from izmp_dynamics.motion.footsteps import Foothold, Footsteps
 from izmp_dynamics.motion.plan import PlannedFoot
 from izmp_dynamics.motion.step_timing import StepTiming
 from izmp_dynamics.motion.swing_foot import plan_sole
-from izmp_dynamics.motion.zmp_reference import ZmpReference, plan_zmp
+from izmp_dynamics.motion.zmp_reference import ZmpKnots, ZmpReference, zmp_knots
 
 _Edges = tuple[Array, Array]
 """Outward normals (E, 2) of a polygon, and how far its edges are along them (E,) [m]."""
@@ -54,7 +55,12 @@ class Course:
 
     def zmp(self, times: Array | None = None) -> ZmpReference:
         """Return the ZMP that is wanted; arguments as of `feet`."""
-        return plan_zmp(self.footsteps, self.timing, self.zmp_travel, times)
+        return self.zmp_knots.reference(self.timing.times if times is None else times)
+
+    @cached_property
+    def zmp_knots(self) -> ZmpKnots:
+        """The corners of its course."""
+        return zmp_knots(self.footsteps, self.timing, self.zmp_travel)
 
     def support(self, times: Array) -> tuple[Indices, Array, Array]:
         """Return what the ZMP (2,) has to obey: normals · ZMP ≤ offsets.

@@ -35,12 +35,41 @@ class ZmpReference:
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
 
+@dataclass(frozen=True)
+class ZmpKnots:
+    """The corners of the wanted ZMP's course.
+
+    Attributes:
+        times: (K,) [s].
+        values: (K, 12) point, normal and loads, as in `ZmpReference`.
+    """
+
+    times: Array
+    values: Array
+
+    def points(self, times: Array) -> Array:
+        """Return the wanted ZMP (T, 3) [m] at times (T,) [s]."""
+        return self._interpolated(times, 3)
+
+    def reference(self, times: Array) -> ZmpReference:
+        """Return the whole reference at times (T,) [s]."""
+        columns = self._interpolated(times, self.values.shape[1])
+        normal = columns[:, 3:6] / np.linalg.norm(columns[:, 3:6], axis=1, keepdims=True)
+        return ZmpReference(columns[:, :3], normal, columns[:, 6:].reshape(-1, 2, 3))
+
+    def _interpolated(self, times: Array, count: int) -> Array:
+        columns = [np.interp(times, self.times, column) for column in self.values.T[:count]]
+        return np.stack(columns, axis=1)
+
+
 def plan_zmp(
-    footsteps: Footsteps,
-    timing: StepTiming,
-    travel: tuple[float, float],
-    times: Array | None = None,
+    footsteps: Footsteps, timing: StepTiming, travel: tuple[float, float]
 ) -> ZmpReference:
+    """Lay the ZMP through the footholds, for all instants of the walk; see `zmp_knots`."""
+    return zmp_knots(footsteps, timing, travel).reference(timing.times)
+
+
+def zmp_knots(footsteps: Footsteps, timing: StepTiming, travel: tuple[float, float]) -> ZmpKnots:
     """Lay the ZMP through the footholds.
 
     Args:
@@ -48,16 +77,12 @@ def plan_zmp(
         timing: when.
         travel: how far ahead of the sole's origin the ZMP is when a foot begins to carry alone,
             and when it ends [m].
-        times: (T,) ascending instants [s]; all of the walk if None.
     """
     begin, end = travel
     middle = 0.5 * (begin + end)
-    times = timing.times if times is None else times
-    knots = [_standing(time, footsteps.before(0), middle) for time in (0.0, timing.begins(0))]
-    # The ZMP of a step begins where the step before ends.
-    steps = timing.steps_between(times[0] - timing.step_time, times[-1])
-    for step in steps:
-        hold = footsteps.steps[step]
+    knots = [_standing(0.0, footsteps.before(0), middle)]
+    knots.append(_standing(timing.begins(0), footsteps.before(0), middle))
+    for step, hold in enumerate(footsteps.steps):
         stance, swing = 1 - hold.foot, hold.foot
         ahead = {stance: begin, swing: end if step else middle}
         knots.append(_on_one_foot(timing.lifts(step), footsteps.before(step), stance, ahead))
@@ -66,7 +91,10 @@ def plan_zmp(
     settled = timing.begins(timing.steps) + timing.double_support * timing.step_time
     for time in (settled, timing.duration):
         knots.append(_standing(time, footsteps.before(timing.steps), middle))
-    return _interpolated(knots, times)
+    return ZmpKnots(
+        np.array([knot[0] for knot in knots]),
+        np.stack([np.concatenate([array.ravel() for array in knot[1:]]) for knot in knots]),
+    )
 
 
 Knot = tuple[float, Array, Array, Array]
@@ -84,11 +112,3 @@ def _on_one_foot(
 ) -> Knot:
     loads = np.stack([hold.point(ahead[hold.foot]) for hold in holds])
     return time, loads[stance], holds[stance].rotation[:, 2], loads
-
-
-def _interpolated(knots: list[Knot], times: Array) -> ZmpReference:
-    at = np.array([knot[0] for knot in knots])
-    values = np.stack([np.concatenate([array.ravel() for array in knot[1:]]) for knot in knots])
-    columns = np.stack([np.interp(times, at, column) for column in values.T], axis=1)
-    normal = columns[:, 3:6] / np.linalg.norm(columns[:, 3:6], axis=1, keepdims=True)
-    return ZmpReference(columns[:, :3], normal, columns[:, 6:].reshape(-1, 2, 3))
