@@ -5,10 +5,11 @@ it rolls by contact, with nothing that ties it; what of it is above the plate to
 feet stand on the plate with a small sphere at each corner, held by friction alone. The joints
 take torques.
 
-The contacts are as soft as a firm rubber sole: a time constant of 4 ms makes for a robot of 30 kg
-m / 0.004² ≈ 2 MN/m in all, under its weight a dent of about 0.2 mm. It is three orders of
-magnitude stiffer than the motion is (4 rad/s), so it does not show in it, and slow enough that a
-step of the physics of 0.5 ms resolves it. Friction is that which the controller assumes.
+The contacts are as firm as hard rubber on wood: critically damped with a time constant of 4 ms,
+under robot and board (320 N) a dent of 0.07 mm, so some 5 MN/m. That is 250 rad/s against the
+4 rad/s of the motion, so it does not show in it, and slow enough for a step of the physics of
+0.5 ms. Friction is that which the controller assumes; `impratio` 100 keeps MuJoCo's regularized
+friction from creeping.
 """
 
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from izmp_dynamics.balance.balancing_robot import BalancingRobot
 from izmp_dynamics.balance.seesaw import Seesaw
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.simulation.engine import mujoco
 from izmp_dynamics.simulation.mujoco_model import MovingBoard, MujocoRobot, compiled
@@ -27,7 +29,7 @@ BOARD = 'board'
 """Name of the body and of its frame."""
 
 _FLOOR, _PLATE = 1, 2
-_HALF_TURN_TO_X = [0.7071067811865476, 0.0, 0.7071067811865476, 0.0]
+_QUARTER_TURN = [0.7071067811865476, 0.0, 0.7071067811865476, 0.0]
 """wxyz: the axis of a MuJoCo cylinder, z, along x."""
 
 
@@ -70,8 +72,6 @@ class _SeesawBuilder(SpecBuilder):
         seesaw: Seesaw,
         physics: Physics,
     ) -> None:
-        from izmp_dynamics.model.robot_model import load_model
-
         servos = tuple(
             Servo(kp=0.0, kv=0.0, armature=float(armature), damping=float(damping))
             for armature, damping in zip(robot.armature, robot.damping, strict=True)
@@ -97,7 +97,7 @@ class _SeesawBuilder(SpecBuilder):
         )  # fmt: skip
         board.add_geom(
             name='arc', type=kinds.mjGEOM_CYLINDER, pos=[0.0, 0.0, seesaw.axis_height],
-            size=[seesaw.radius, half, 0.0], quat=_HALF_TURN_TO_X, group=3, **arc,
+            size=[seesaw.radius, half, 0.0], quat=_QUARTER_TURN, group=3, **arc,
         )  # fmt: skip
         return spec
 
