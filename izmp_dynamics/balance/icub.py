@@ -66,7 +66,7 @@ def _original() -> Path:
         if (folder / _FILE).is_file():
             return folder / _FILE
     raise MissingDependencyError(
-        'example-robot-data', 'iCub', 'pip install izmp_dynamics[balance]'
+        'example-robot-data', 'iCub', 'pip install example-robot-data'
     )
 
 

@@ -168,6 +168,6 @@ def _pinocchio() -> Any:
         import pinocchio
     except ImportError as error:
         raise MissingDependencyError(
-            'pinocchio', 'Balancing on the seesaw', 'pip install pin (or: pip install .[balance])'
+            'pinocchio', 'Balancing on the seesaw', 'pip install pin (ROS: ros-<distro>-pinocchio)'
         ) from error
     return pinocchio
