@@ -1,4 +1,4 @@
-"""Make the pictures of docs/experiments.md: those of the paper, and of the ITU Biped.
+"""Make the pictures of docs/experiments.md and docs/walking.md.
 
 .venv/bin/python docs/figures/experiments.py
 """
@@ -10,6 +10,8 @@ from pathlib import Path
 from izmp_dynamics.experiments.experiment import Experiment
 from izmp_dynamics.experiments.itu_biped import Study
 from izmp_dynamics.experiments.itu_page import make_itu_biped
+from izmp_dynamics.experiments.momentum_page import make_angular_momentum
+from izmp_dynamics.experiments.momentum_study import Study as MomentumStudy
 from izmp_dynamics.experiments.paper import make_paper
 
 PICTURES = ('fig9', 'zero_crossing', 'prediction')
@@ -24,6 +26,9 @@ def main() -> None:
             print(shutil.copy(Path(folder) / f'{name}.png', here / f'experiments_{name}.png'))
         make_itu_biped(Study.full(), Path(folder), only=['falls'], jobs=2)
         print(shutil.copy(Path(folder) / 'falls.png', here / 'experiments_itu_falls.png'))
+        study = MomentumStudy.full(Path(folder))
+        make_angular_momentum(study, Path(folder), only=['grid'], jobs=2)
+        print(shutil.copy(Path(folder) / 'grid.png', here / 'experiments_momentum_grid.png'))
 
 
 if __name__ == '__main__':

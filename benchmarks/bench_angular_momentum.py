@@ -1,0 +1,78 @@
+"""How long walks with estimated angular momentum take to plan, and how good their ZMP is.
+
+Run `python benchmarks/bench_angular_momentum.py [SECONDS]`: so many seconds of walking (60) are
+planned online, interval by interval, by E3 (16 nodes) and E4 (8 nodes). TALOS comes with
+example-robot-data.
+"""
+
+import dataclasses
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.experiments import talos
+from izmp_dynamics.experiments.momentum_study import SCHEMES, Trial
+from izmp_dynamics.experiments.momentum_timing import time_cycles
+from izmp_dynamics.experiments.momentum_walks import Score
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.motion.biped import Biped
+from izmp_dynamics.motion.walk import plan_walk
+
+BIPED31 = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
+NODES = {'E3': 16, 'E4': 8}
+
+
+def robots() -> list[tuple[str, Biped, float]]:
+    """Name, robot, height of its centre of mass [m]."""
+    found = [('biped31', Biped.of(load_robot_file(BIPED31)), 0.75)]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            file = load_robot_file(talos.write_robot_file(Path(folder)))
+        except MissingDependencyError as error:
+            print(error)
+        else:
+            found.append(('TALOS', Biped.of(file, talos.POSTURE), 0.86))
+    return found
+
+
+def tell_accuracy(biped: Biped, height: float) -> None:
+    """Print the error of the ZMP of all bodies, ten steps of 0.8 s and 0.25 m."""
+    for scheme in SCHEMES:
+        score = Score.of(plan_walk(biped, Trial(scheme).parameters(height)), biped)
+        (x, y), (most_x, most_y) = 1e3 * score.rms, 1e3 * score.largest
+        print(f'  {scheme}  x {x:5.2f} RMS {most_x:5.1f} max   y {y:5.2f} RMS {most_y:5.2f} max')
+
+
+def tell_times(biped: Biped, height: float, cycles: int) -> None:
+    """Print times of planning cycles, and how many missed the next interval."""
+    for scheme, nodes in NODES.items():
+        parameters = dataclasses.replace(Trial(scheme).parameters(height), time_step=0.01)
+        times = {part: 1e3 * t for part, t in time_cycles(biped, parameters, cycles).items()}
+        middle = {part: np.median(t) for part, t in times.items()}
+        print(
+            f'  {scheme}  solver {middle["solver"]:.3f}, programme {middle["programme"]:.2f}, '
+            f'node {middle["nodes"] / nodes:.3f}, plan {middle["plan"]:.2f} (99 % '
+            f'{np.percentile(times["plan"], 99):.2f}, max {times["plan"].max():.2f}) ms'
+        )
+        interval = times['interval']
+        print(
+            f'      plan and joint references, wall time: {np.median(interval):.2f}, at most '
+            f'{interval.max():.1f} ms; {np.sum(interval > 100.0)} of {cycles} intervals missed'
+        )
+
+
+def main() -> None:
+    """Print the tables."""
+    cycles = round(10 * float(sys.argv[1] if len(sys.argv) > 1 else 60.0))
+    for name, biped, height in robots():
+        print(f'{name}: ZMP of all bodies against the wanted one [mm]')
+        tell_accuracy(biped, height)
+        print(f'{name}: planning {cycles / 10:.0f} s of walking')
+        tell_times(biped, height, cycles)
+
+
+if __name__ == '__main__':
+    main()
