@@ -1,0 +1,102 @@
+"""The page of the seesaw: its numbers are those of the tracks, and its claims can fail."""
+
+import dataclasses
+import importlib
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.experiments.publish import files_of
+from izmp_dynamics.experiments.seesaw_page import FIGURES
+from izmp_dynamics.experiments.seesaw_study import CONTROLLERS, Study
+
+STUDY = Study(duration=30.0, push_time=2.0, forces=(100.0, 600.0, 700.0), dampings=(0.0, 1.0))
+OWN = [name for name in FIGURES if name != 'izmp']  # the IZMP has a test of its own
+
+
+def track(parameters, amplitude=3.0, error=4.0):
+    """Arrays of a made-up run: a decaying angle, a CoM that is off by a constant."""
+    times = np.arange(0.0, parameters['duration'], 0.01)
+    after = np.clip(times - 2.0, 0.0, None)
+    decay = np.exp(-after) * (times >= 2.0)
+    return {
+        'times': times,
+        'angle': amplitude * decay,
+        'com': np.full(len(times), error),
+        'reference': np.zeros(len(times)),
+        'linear': 2.0 * decay,
+        'angular': decay,
+        'unsolved': np.array(0),
+        'fell': np.array(parameters['push'].startswith('700')),
+        'deviation': np.array(1e-12),
+        'drift': np.array(1e-8),
+    }
+
+
+def load(run):
+    if run.kind == 'growth':
+        return {'growth': np.array(2.0 - 1.1 * run.parameters['damping']), 'joint': np.array(0)}
+    error = 20.0 if run.parameters['controller'] == 'robot' else 4.0
+    return track(
+        run.parameters, error=error / 20.0 if run.parameters['gains'] == 'tuned' else error
+    )
+
+
+def picture(name, source=load):
+    return FIGURES[name][0].picture(STUDY, source)
+
+
+@pytest.mark.parametrize('name', OWN)
+def test_each_picture_is_drawn_and_its_caption_filled_in(name):
+    drawn = picture(name)
+    files = files_of(drawn)
+    assert files[f'{drawn.name}.png'].startswith(b'\x89PNG')
+    assert all('{' not in text for _, text in drawn.caption())
+
+
+@pytest.mark.parametrize('name', OWN)
+def test_all_claims_hold_for_what_should_be(name):
+    assert all(fact.holds is not False for fact in picture(name).facts)
+
+
+def test_numbers_are_those_of_the_tracks():
+    facts = {
+        fact.key: fact for name in ('fig4', 'fig5', 'push_limit') for fact in picture(name).facts
+    }
+    assert facts['mujoco_mixed_rmse'].value == pytest.approx(4.0)
+    assert facts['mixed'].value == 600.0
+    later = 3.0 * np.exp(-STUDY.settled)
+    assert facts['kkt_robot_later'].value == pytest.approx(later, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ('name', 'spoilt'),
+    [
+        ('fig4', {'angle': 5.0}),
+        ('fig5', {'com': 40.0}),
+        ('gains', {'com': 40.0}),
+        ('plants', {'drift': 1e-3}),
+        ('push_limit', {'fell': True}),
+    ],
+)
+def test_claims_fail_for_what_should_not_be(name, spoilt):
+    def bad(run):
+        arrays = load(run)
+        return arrays | {key: np.full_like(arrays[key], value) for key, value in spoilt.items()}
+
+    assert any(fact.holds is False for fact in picture(name, bad).facts)
+
+
+def test_every_run_names_a_function_that_exists():
+    runs = {run for module, _ in FIGURES.values() for run in module.runs(STUDY)}
+    for run in runs:
+        module, _, function = run.function.partition(':')
+        assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_a_run_is_described_by_what_decides_it():
+    other = dataclasses.replace(STUDY, robot='biped31')
+    for controller in CONTROLLERS:
+        assert STUDY.push(controller).key() == STUDY.push(controller).key()
+        assert STUDY.push(controller).key() != other.push(controller).key()
+        assert STUDY.sine(controller).key() != STUDY.sine(controller, gains='tuned').key()
