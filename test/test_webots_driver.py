@@ -133,6 +133,24 @@ def test_replay_of_the_recording_gives_the_figures_of_the_simulation(walked, tmp
         assert off.mean() <= bound
 
 
+def test_the_ramp_is_climbed(properties, tmp_path):
+    world = make_world(BIPED31, tmp_path, slope_deg=10.0)
+    stand_in = StandIn(world)
+    sink = drive(
+        stand_in, properties | {'robot': str(world.robot), 'steps': '8', 'slope_deg': '10',
+                                'quit': 'true'},
+    )  # fmt: skip
+    assert sink.problems == []
+    truth = stand_in.truth()
+    planned = make_plan(stand_in.file, 'walk', 0.002, steps=8, slope=math.radians(10.0))
+    risen = truth.truth.root.position[-1] - truth.truth.root.position[0]
+    wanted = planned.root.position[-1] - planned.root.position[0]
+    assert risen == pytest.approx(wanted, abs=0.03)
+    signals = sink.signals()
+    tilt = np.degrees(np.arctan2(*signals.wrenches['l_foot/wrench'][-1, [0, 2]]))
+    assert abs(tilt) == pytest.approx(10.0, abs=3.0)  # the weight seen by a sole on the ramp
+
+
 def test_with_the_plants_servos_the_recording_is_that_of_the_mujoco_node(world, properties):
     plan = make_plan(Options.read(properties).file, 'walk', 0.002, steps=2)
     stand_in = StandIn(world, plan=plan)

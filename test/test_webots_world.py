@@ -332,12 +332,36 @@ def test_robot_stands_on_the_ground(made):
 
 
 def test_colours_are_the_urdfs(world):
-    appearances = {
-        node.name: node.fields['baseColor']
-        for node in proto_of(world).nodes[0].nodes()
-        if node.type == 'PBRAppearance' and node.name
-    }
-    assert appearances['signal'] == (0.85, 0.33, 0.1)
+    (foot,) = (node for node in proto_of(world).nodes[0].nodes() if node.name == 'l_foot')
+    first, second = (pose.fields['children'][0] for pose in foot.fields['children'][:2])
+    colours = [shape.fields['appearance'].fields['baseColor'] for shape in (first, second)]
+    assert colours == [(0.85, 0.33, 0.1), (0.62, 0.65, 0.7)]  # signal, steel
+
+
+def test_meshes_are_found_whatever_their_path(tmp_path):
+    folder = tmp_path / 'site-packages' / 'odd_description'
+    folder.mkdir(parents=True)
+    shapes = {
+        'base': 'meshes/a/part.stl', 'slide': 'meshes/b/part.stl', 'foot': 'meshes/a/part.stl',
+        'wheel': 'package://odd_description/meshes/wheel.dae',
+    }  # fmt: skip
+    text = ODD
+    for link, file in shapes.items():
+        visual = f'<visual><geometry><mesh filename="{file}"/></geometry></visual>'
+        text = text.replace(f'<link name="{link}">', f'<link name="{link}">{visual}')
+    world, _ = odd_world(folder, text)
+    proto = proto_of(world)
+    check(proto.nodes[0], proto.interface)
+    urls = {}
+    for solid, _, _ in solids(proto.nodes[0]):
+        for child in solid.fields.get('children', []):
+            meshes = [node for node in child.nodes() if 'url' in node.fields]
+            if child.type in ('Shape', 'CadShape'):
+                urls[solid.name or 'base'] = meshes[0].fields['url']
+    assert urls == {
+        'base': ['../meshes/a/part.stl'], 'slide': ['../meshes/b/part.stl'],
+        'foot': ['../meshes/a/part.stl'], 'wheel': ['../meshes/wheel.dae'],
+    }  # fmt: skip
 
 
 def test_ground_is_that_of_the_simulation(world):

@@ -4,7 +4,7 @@ From the node definitions that come with Webots (resources/nodes/*.wrl). A file 
 another field or a value of another type would be refused by Webots, or silently cut short.
 """
 
-from izmp_dynamics.simulation.webots.vrml import Is, Node, Use
+from izmp_dynamics.simulation.webots.vrml import Is, Node
 
 POSE = {'translation': 'SFVec3f', 'rotation': 'SFRotation', 'children': 'MFNode'}
 SOLID = POSE | {
@@ -53,6 +53,9 @@ NODES = {
     'Cylinder': {'radius': 'SFFloat', 'height': 'SFFloat'},
     'Sphere': {'radius': 'SFFloat'},
     'Plane': {'size': 'SFVec2f'},
+    'Mesh': {'url': 'MFString', 'ccw': 'SFBool'},
+    'CadShape': {'url': 'MFString', 'ccw': 'SFBool'},
+    'Transform': POSE | {'scale': 'SFVec3f'},
     'WorldInfo': {
         'info': 'MFString', 'title': 'SFString', 'gravity': 'SFFloat', 'basicTimeStep': 'SFFloat',
         'physicsDisableTime': 'SFFloat', 'coordinateSystem': 'SFString',
@@ -87,7 +90,6 @@ def check(node, interface=None):
         node: of a world, or the one of a PROTO.
         interface: of the PROTO.
     """
-    names = set()
     for item in node.nodes():
         assert item.type in NODES, item.type
         for field, value in item.fields.items():
@@ -96,20 +98,14 @@ def check(node, interface=None):
             if isinstance(value, Is):
                 assert interface.fields[value.field][0] == kind
             else:
-                assert fits(kind, value, names), f'{item.type}.{field} {value}'
-        if item.name:
-            names.add(item.name)
+                assert fits(kind, value), f'{item.type}.{field} {value}'
 
 
-def fits(kind, value, names):
+def fits(kind, value):
     """Whether a value is of a type; a USE must come after its DEF."""
     if kind in ('SFNode', 'MFNode'):
-        return all(
-            item is None
-            or isinstance(item, Node)
-            or (isinstance(item, Use) and item.name in names)
-            for item in (value if kind == 'MFNode' else [value])
-        )
+        items = value if kind == 'MFNode' else [value]
+        return all(item is None or isinstance(item, Node) for item in items)
     if kind == 'SFString':
         return isinstance(value, str)
     if kind == 'MFString':

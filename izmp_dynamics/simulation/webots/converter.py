@@ -1,9 +1,12 @@
 """urdf2webots, called so that it leaves nothing behind but the text of a PROTO."""
 
 import contextlib
+import copy
 import io
+import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +14,8 @@ from xml.etree import ElementTree
 from izmp_dynamics.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.model.audit import floating_root_joint
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.simulation.webots.vrml import Document, parse
+from izmp_dynamics.simulation.visuals import colours
+from izmp_dynamics.simulation.webots.vrml import Document, Node, Use, parse
 
 
 def convert(urdf: Urdf, name: str, folder: Path) -> Document:
@@ -23,27 +27,70 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
         name: of the PROTO.
         folder: where the PROTO will lie; addresses of meshes are relative to it.
 
+    Returns:
+        The PROTO, with a DEF for each solid, the name of its link, and no other.
+
     Raises:
         MissingDependencyError: without urdf2webots.
         SimulationError: if urdf2webots cannot convert the URDF.
     """
     importer = _importer()
+    robot, meshes = _reduced(urdf)
     said = io.StringIO()
-    beside = str((urdf.path or Path('robot.urdf')).absolute().parent)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix='.izmp_') as staging:
+    with tempfile.TemporaryDirectory() as staging:
         path = Path(staging) / f'{name}.proto'
         try:
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-                importer.convertUrdfContent(
-                    _reduced(urdf), str(path), linkToDef=True, relativePathPrefix=beside
-                )
+                text = ElementTree.tostring(robot, encoding='unicode')
+                importer.convertUrdfContent(text, str(path), linkToDef=True)
         except (SystemExit, Exception) as error:  # its way to say what it does not like
             cause = ' '.join(str(error).split()) or type(error).__name__
             raise SimulationError(
                 f"urdf2webots cannot convert '{urdf.path}': {cause.rstrip('.')}."
             ) from error
-        return parse(path.read_text(encoding='utf-8'))
+        document = parse(path.read_text(encoding='utf-8'))
+    _Finisher(colours(robot), meshes, folder).finish(document.nodes[0])
+    return document
+
+
+class _Finisher:
+    """Repairs what urdf2webots makes of shared nodes, colours and meshes.
+
+    It gives a DEF to appearances and meshes and uses them again; a name may be that of a link or
+    of a mesh in another folder. Here every USE becomes a copy of its own.
+    """
+
+    def __init__(
+        self, known: Mapping[str, tuple[float, ...]], meshes: Mapping[str, Path], folder: Path
+    ) -> None:
+        self.known, self.meshes, self.folder = known, meshes, folder
+        self.defined: dict[str, Node] = {}
+
+    def finish(self, node: Node) -> None:
+        for key, value in node.fields.items():
+            if isinstance(value, list):
+                node.fields[key] = [self._finished(item) for item in value]
+            else:
+                node.fields[key] = self._finished(value)
+        if node.type == 'PBRAppearance' and node.name in self.known:
+            *rgb, alpha = self.known[node.name]
+            node.fields['baseColor'] = tuple(rgb)
+            if alpha < 1.0:
+                node.fields['transparency'] = (1.0 - alpha,)
+        node.fields.pop('baseColorMap', None)  # it would lie in a folder that is gone
+        if node.type in ('Mesh', 'CadShape'):
+            mesh = self.meshes[node.fields['url']]
+            node.fields['url'] = [Path(os.path.relpath(mesh, self.folder)).as_posix()]
+        if node.name and node.type != 'Solid':
+            self.defined[node.name] = node
+            node.name = ''
+
+    def _finished(self, value: Any) -> Any:
+        if isinstance(value, Use):
+            return copy.deepcopy(self.defined[value.name])
+        if isinstance(value, Node):
+            self.finish(value)
+        return value
 
 
 def _importer() -> Any:
@@ -63,8 +110,12 @@ def _importer() -> Any:
     return importer
 
 
-def _reduced(urdf: Urdf) -> str:
-    """Return the text without what would be converted wrongly or twice."""
+def _reduced(urdf: Urdf) -> tuple[ElementTree.Element, dict[str, Path]]:
+    """Return the robot without what would be converted wrongly or twice.
+
+    Also returns name → file of its meshes: urdf2webots mistakes paths with 'package' in them, so
+    each mesh gets a name of its own for the conversion.
+    """
     root = ElementTree.fromstring(urdf.text.encode())
     tie = floating_root_joint(urdf)
     for element in list(root):
@@ -74,4 +125,29 @@ def _reduced(urdf: Urdf) -> str:
         )  # fmt: skip
         if element.tag not in ('link', 'joint', 'material') or tied:
             root.remove(element)
-    return ElementTree.tostring(root, encoding='unicode')
+    meshes: dict[str, Path] = {}
+    beside = (urdf.path or Path('robot.urdf')).absolute().parent
+    for mesh in root.iter('mesh'):
+        file = _mesh_file(mesh.get('filename', ''), beside)
+        name = f'/mesh_{len(meshes)}{file.suffix}'
+        meshes[name] = file
+        mesh.set('filename', name)
+    return root, meshes
+
+
+def _mesh_file(address: str, beside: Path) -> Path:
+    """Return the file of a mesh: beside the URDF, in a folder above it, or in a ROS package."""
+    scheme, found, rest = address.partition('://')
+    if not found:
+        return beside / address
+    if scheme != 'package':
+        return Path(rest)
+    package, _, inside = rest.partition('/')
+    for folder in (beside, *beside.parents):
+        if folder.name == package:
+            return folder / inside
+    with contextlib.suppress(ImportError, LookupError, OSError, ValueError):
+        from ament_index_python.packages import get_package_share_directory
+
+        return Path(get_package_share_directory(package)) / inside
+    return beside / inside

@@ -1,9 +1,9 @@
 """The PROTO of a robot: urdf2webots' translation, with exact numbers, sensors and soles.
 
-urdf2webots writes six digits, leaves out massless links, keeps only grey of the colours and puts
-all joints at zero. Its tree of solids and shapes is kept; every pose, axis, limit and inertia in
-it is written anew from the `RobotModel`, with the joints as the robot stands when the world
-begins. Sensors go to the solids that carry their frames, and pads to the corners of the soles.
+urdf2webots writes six digits, leaves out massless links and puts all joints at zero. Its tree of
+solids and shapes is kept; every pose, axis, limit and inertia in it is written anew from the
+`RobotModel`, with the joints as the robot stands when the world begins. Sensors go to the solids
+that carry their frames, and pads to the corners of the soles.
 
 A pad is a TouchSensor of the type force-3d: a small sphere that alone touches the ground. Such a
 sensor tells the force through its joint to the foot, no moment; but the places of the spheres are
@@ -12,7 +12,6 @@ moment of friction on a point is zero). The mass of the pads is taken from the f
 """
 
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -24,7 +23,6 @@ from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import PRISMATIC, RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.rotations import from_matrices
-from izmp_dynamics.simulation.visuals import colours
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
 from izmp_dynamics.simulation.webots.solid_mass import SolidMass, ball
 from izmp_dynamics.simulation.webots.start_pose import StartPose
@@ -95,7 +93,6 @@ class ProtoBuilder:
                 self._add_pads(foot, pads)
         for link, mass in self.masses.items():
             self.solids[link].fields['physics'] = mass.node()
-        self._colour()
         return self.document
 
     def _place(self, link: str, solid: Node) -> None:
@@ -229,16 +226,6 @@ class ProtoBuilder:
     def _rigidly_tied(self, link: str) -> list[str]:
         body = self.model.mount(link).body
         return [other for other in self.solids if self.model.mount(other).body == body]
-
-    def _colour(self) -> None:
-        """Give the shapes the colours of the URDF's materials."""
-        known = colours(ElementTree.fromstring(self.urdf.text.encode()))
-        for node in self.robot.nodes():
-            if node.type == 'PBRAppearance' and node.name in known:
-                *rgb, alpha = known[node.name]
-                node.fields['baseColor'] = tuple(rgb)
-                if alpha < 1.0:
-                    node.fields['transparency'] = (1.0 - alpha,)
 
 
 def _pad(name: str, R: Array, corner: Array, mass: SolidMass) -> Node:
