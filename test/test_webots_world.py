@@ -450,6 +450,14 @@ def test_wrong_wishes_end_in_a_sentence(tmp_path, monkeypatch):
         make_world(own, tmp_path / 'w', time_step=3)
     with pytest.raises(MotionError, match=r'40\.0°'):
         make_world(own, tmp_path / 'w', slope_deg=40.0)
+    for wish, sentence in (
+        (('--push', 'hard'), "The push 'hard' is not of the form"),
+        (('--gait', 'run'), "There is no gait 'run'; valid: walk, sway, none"),
+        (('--speed', 'fast'), "'speed' of the plugin is 'fast'"),
+    ):
+        refused = izmp('make-world', *wish, '-o', tmp_path / 'w')
+        assert refused.status == 1
+        assert sentence in refused.err
     with pytest.raises(SimulationError, match=r'biped31\.urdf.*not made by izmp make-world'):
         make_world(own, tmp_path / 'mine')
     assert sorted(path.name for path in (tmp_path / 'mine').glob('*.wbt')) == []

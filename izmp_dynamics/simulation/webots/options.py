@@ -62,14 +62,18 @@ class Options:
             UnknownNameError: if a property or gait does not exist.
             RobotFileError: if the robot file cannot be read.
         """
-        given = {name: text.strip() for name, text in properties.items()}
-        if 'robot' not in given:
+        if 'robot' not in properties:
             raise SimulationError(
                 'The plugin needs the robot file: <plugin …><robot>/path/to/robot.yaml</robot>'
                 '</plugin>.'
             )
-        path = Path(given.pop('robot')).expanduser()
-        file = load_robot_file(path)
+        path = Path(properties['robot'].strip()).expanduser()
+        return cls.of(load_robot_file(path), properties)
+
+    @classmethod
+    def of(cls, file: RobotFile, properties: Mapping[str, str]) -> 'Options':
+        """Understand the properties for a robot file; `robot` is left out. Raises as `read`."""
+        given = {name: text.strip() for name, text in properties.items() if name != 'robot'}
         devices = {name: given.pop(name) for name in name_properties(file) if name in given}
         valid = [item.name for item in fields(cls) if item.name not in ('file', 'devices')]
         for name in given:

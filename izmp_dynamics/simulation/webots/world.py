@@ -30,6 +30,7 @@ from izmp_dynamics.motion.ramp import Ramp
 from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.simulation.webots.converter import convert
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
+from izmp_dynamics.simulation.webots.options import Options
 from izmp_dynamics.simulation.webots.proto import GROUND, SOLE, ProtoBuilder, axis_angle
 from izmp_dynamics.simulation.webots.start_pose import StartPose, start_pose
 from izmp_dynamics.simulation.webots.vrml import Document, Node, write
@@ -107,8 +108,8 @@ def make_world(
     Raises:
         MissingDependencyError: without urdf2webots.
         MotionError: if the slope cannot be.
-        SimulationError: if the robot cannot be translated, or a file stands there that is not
-            of `make_world`.
+        SimulationError: if the robot cannot be translated, a property is wrong, or a file stands
+            there that is not of `make_world`.
         IzmpError: if the robot file or URDF cannot be used.
     """
     if time_step not in TIME_STEPS:
@@ -122,11 +123,13 @@ def make_world(
     urdf = read_urdf(file.urdf_path)
     model = load_model(urdf)
     files = World.of(folder.absolute(), urdf.robot.name)
+    wanted = {name: text for name, text in (plugin or {}).items() if text}
+    properties = {'robot': str(files.robot), **wanted, 'slope_deg': f'{slope_deg:g}'}
+    Options.of(file, properties)
     pose = start_pose(file, model)
     document = convert(urdf, files.proto.stem, files.proto.parent)
     ProtoBuilder(document, urdf, model, file, pose, gain=1e3 / time_step).build()
     document.remarks = [_MARK, f'{urdf.robot.name} from its URDF by urdf2webots.']
-    properties = {'robot': str(files.robot), **(plugin or {}), 'slope_deg': f'{slope_deg:g}'}
     texts = {
         files.proto: write(document),
         files.world: write(_world(files, file, pose, ramp, time_step)),
@@ -191,9 +194,8 @@ def _urdf(text: str, names: DeviceNames, properties: Mapping[str, str]) -> str:
         ros = ElementTree.SubElement(device, 'ros')
         ElementTree.SubElement(ros, 'enabled').text = 'false'
     plugin = ElementTree.SubElement(webots, 'plugin', type=PLUGIN)
-    for key, value in properties.items():
-        if value:  # the driver crashes of an empty element
-            ElementTree.SubElement(plugin, key).text = value
+    for key, value in properties.items():  # none is empty: the driver would crash
+        ElementTree.SubElement(plugin, key).text = value
     ElementTree.indent(robot)
     body = ElementTree.tostring(robot, encoding='unicode')
     return f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {_MARK} -->\n{body}\n'
