@@ -36,7 +36,7 @@ def moving_state(plant, seed, shift=0.1, speed=0.5):
         state = shifted(state, step)
     assert np.abs(plant.constraint_error(state)).max() < 1e-9
     terms = terms_of(plant, state)
-    free = null_space(constraint_jacobian(terms))
+    free = null_space(terms.constraint_jacobian)
     nu = free @ rng.normal(size=free.shape[1]) * speed
     size = len(terms.body.h)
     R = board.rotation
@@ -86,12 +86,3 @@ def rate(quantity, state, motion, step=1e-6):
 def terms_of(plant, state):
     """Return the coupled terms at a state."""
     return CoupledTerms.at(plant.rigid, plant.seesaw, state, plant.gravity)
-
-
-def constraint_jacobian(terms):
-    """(17, 6 + n + 6) Jacobian of all constraints, for (ν, ν_s)."""
-    size = len(terms.body.h)
-    J = np.zeros((17, size + 6))
-    J[:12, :size], J[:12, size:] = terms.body.J, -terms.board.J_feet
-    J[12:, size:] = terms.board.J_ground
-    return J

@@ -7,7 +7,7 @@ torques small; torques that the feet leave free hold the posture.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import block_diag, cho_factor, cho_solve
 
 from izmp_dynamics.balance.balancing_robot import BalancingRobot
 from izmp_dynamics.balance.coupled import CoupledTerms
@@ -127,9 +127,8 @@ class MomentumController:
         rank = int((singular > _SINGULAR * singular[0]).sum())
         particular = Vt[:rank].T @ ((U[:, :rank].T @ wanted) / singular[:rank])
         free = Vt[rank:].T
-        C = np.zeros((sum(len(foot.b) for foot in self.constraints), 12))
-        C[:19, :6] = self.constraints[0].in_world(terms.body.R_soles[0])
-        C[19:, 6:] = self.constraints[1].in_world(terms.body.R_soles[1])
+        limits = zip(self.constraints, terms.body.R_soles, strict=True)
+        C = block_diag(*(foot.in_world(R) for foot, R in limits))
         b = np.concatenate([foot.b for foot in self.constraints])
         S = slope @ free
         P = S.T @ S + self.gains.regularisation * np.eye(free.shape[1])

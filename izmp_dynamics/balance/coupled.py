@@ -38,6 +38,21 @@ class CoupledTerms:
         return cls(rigid.terms(state), board_terms(seesaw, state.board, gravity), gravity)
 
     @cached_property
+    def constraint_jacobian(self) -> Array:
+        """(17, 12 + n): eqs. 21 and 23 of (ν, ν_s): feet less their places, rolling."""
+        body, board = self.body, self.board
+        size = len(body.h)
+        J = np.zeros((17, size + 6))
+        J[:12, :size], J[:12, size:], J[12:, size:] = body.J, -board.J_feet, board.J_ground
+        return J
+
+    @cached_property
+    def constraint_bias(self) -> Array:
+        """(17,) what the constraints accelerate by while ν̇ and ν̇_s are 0."""
+        feet = self.body.Jdot_nu - self.board.J_feet_dot_nu
+        return np.concatenate([feet, self.board.J_ground_dot_nu])
+
+    @cached_property
     def ground_on_board(self) -> Array:
         """J_sᵀ Γ⁻¹ (6, 5): wrench on the board for an acceleration of its constraint."""
         J = self.board.J_ground

@@ -65,9 +65,7 @@ def _original() -> Path:
     for folder in map(Path, sys.path):
         if (folder / _FILE).is_file():
             return folder / _FILE
-    raise MissingDependencyError(
-        'example-robot-data', 'iCub', 'pip install example-robot-data'
-    )
+    raise MissingDependencyError('example-robot-data', 'iCub', 'pip install example-robot-data')
 
 
 def _remove_shapes(root: etree._Element) -> None:

@@ -112,38 +112,43 @@ class KktPlant:
                 links make friction stiff, and this keeps the integration stable.
         """
         terms = CoupledTerms.at(self.rigid, self.seesaw, state, self.gravity)
-        body, board = terms.body, terms.board
-        size = len(body.h)
-        drive = -body.h
         damping = self.robot.damping
-        drive[6:] += torques - damping * (state.qd if damped is None else damped)
+        force = np.concatenate([-terms.body.h, -terms.board.h])
+        joints = slice(6, len(terms.body.h))
+        force[joints] += torques - damping * (state.qd if damped is None else damped)
         if push is not None:
-            drive += self.rigid.point_jacobian(state, self.robot.torso).T @ push
-        J = np.zeros((17, size + 6))
-        J[:12, :size], J[:12, size:], J[12:, size:] = body.J, -board.J_feet, board.J_ground
-        free = np.concatenate([drive, -board.h])
-        factor = cho_factor(body.M + np.diag(np.concatenate([np.zeros(6), ahead * damping])))
-        inverse_J = np.empty((size + 6, 17))  # M⁻¹ Jᵀ of the whole system
-        inverse_J[:size] = cho_solve(factor, J[:, :size].T)
-        inverse_J[size:] = J[:, size:].T / np.diag(board.M)[:, None]
-        bias = np.concatenate([body.Jdot_nu - board.J_feet_dot_nu, board.J_ground_dot_nu])
-        velocity = np.concatenate(
-            [state.root.velocity, state.root.angular_velocity, state.qd, board.nu]
-        )
-        wanted = -bias - self._correction(J @ velocity, self.constraint_error(state, terms))
-        wrenches = np.linalg.solve(J @ inverse_J, wanted - inverse_J.T @ free)
-        acceleration = inverse_J @ wrenches
-        acceleration[:size] += cho_solve(factor, drive)
-        acceleration[size:] -= board.h / np.diag(board.M)
-        on_board = acceleration[size:]  # of ν_s, in the board's axes
-        linear = board.R @ on_board[:3] + cross(state.board.angular_velocity, state.board.velocity)
+            force[: joints.stop] += self.rigid.point_jacobian(state, self.robot.torso).T @ push
+        inertia = terms.body.M.copy()
+        inertia[joints, joints] += np.diag(ahead * damping)
+        acceleration, wrenches = self._solve(state, terms, inertia, force)
+        on_board = acceleration[joints.stop :]  # of ν_s, in the board's axes
+        board, R = state.board, state.board.rotation
+        linear = R @ on_board[:3] + cross(board.angular_velocity, board.velocity)
         return Motion(
             root=acceleration[:6],
-            joints=acceleration[6:size],
-            board=np.concatenate([linear, board.R @ on_board[3:]]),
+            joints=acceleration[joints],
+            board=np.concatenate([linear, R @ on_board[3:]]),
             foot_wrenches=wrenches[:12].reshape(2, 6),
             ground=wrenches[12:],
         )
+
+    def _solve(
+        self, state: BalanceState, terms: CoupledTerms, inertia: Array, force: Array
+    ) -> tuple[Array, Array]:
+        """Solve for (ν̇, ν̇_s) and the wrenches (17,) of the constraints."""
+        J, size, board = terms.constraint_jacobian, len(inertia), terms.board
+        factor, of_board = cho_factor(inertia), np.diag(board.M)
+        inverse_J = np.empty(J.T.shape)  # M⁻¹ Jᵀ of the whole system
+        inverse_J[:size] = cho_solve(factor, J[:, :size].T)
+        inverse_J[size:] = J[:, size:].T / of_board[:, None]
+        velocity = np.concatenate(
+            [state.root.velocity, state.root.angular_velocity, state.qd, board.nu]
+        )
+        correction = self._correction(J @ velocity, self.constraint_error(state, terms))
+        wanted = -terms.constraint_bias - correction
+        wrenches = np.linalg.solve(J @ inverse_J, wanted - inverse_J.T @ force)
+        free = np.concatenate([cho_solve(factor, force[:size]), force[size:] / of_board])
+        return free + inverse_J @ wrenches, wrenches
 
     def constraint_error(self, state: BalanceState, terms: CoupledTerms | None = None) -> Array:
         """Return by how much the constraints are violated (17,) [m], [rad].

@@ -97,12 +97,7 @@ class _Loop:
         self.controller, self.tick = controller, tick
         self.rest, self.origin = self.plant.state, self.plant.origin
         terms = CoupledTerms.at(self.plant.rigid, seesaw, self.rest, controller.gravity)
-        size = len(terms.body.h)
-        J = np.zeros((17, size + 6))
-        J[:12, :size], J[:12, size:], J[12:, size:] = (
-            terms.body.J, -terms.board.J_feet, terms.board.J_ground,
-        )  # fmt: skip
-        self.allowed = null_space(J)
+        self.allowed = null_space(terms.constraint_jacobian)
 
     def transition(self) -> Array:
         """(2 m, 2 m): deviations of position and velocity along `allowed`, before and after."""
