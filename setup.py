@@ -11,6 +11,7 @@ NODES = (
     'ir_md',
     'localizer',
     'recorder',
+    'player',
     'motion',
     'simulation',
     'seesaw',

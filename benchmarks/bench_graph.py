@@ -33,6 +33,9 @@ gate, one for the gate of stamps."""
 SETTLE = 60.0
 """Time before the memory is measured, at most [s]."""
 
+MINUTE = 60.0
+"""Time between two looks at the memory [s]."""
+
 HOPS = 4
 """acd, angular_acceleration, mr_ad, izmp: what an instant goes through to its IZMP."""
 
@@ -248,7 +251,11 @@ def measure_graph(names, seconds, sensor_rate, shift=0):
         time.sleep(min(SETTLE, seconds / 3.0))  # until histories and queues are full
         before, begin = usage(processes), time.monotonic()
         del latencies[:]
-        time.sleep(seconds)
+        for _ in range(int(seconds // MINUTE)):
+            time.sleep(MINUTE)
+            memory = sum(used for _, used in usage(processes).values())
+            print(f'{"":<30} {time.monotonic() - begin:4.0f} s: {memory:.1f} MB', flush=True)
+        time.sleep(seconds % MINUTE)
         measured, elapsed = list(latencies), time.monotonic() - begin
         after = usage(processes)
         publisher.stop()
@@ -281,6 +288,7 @@ def main():
     else:
         rclpy.init()
         run(options)
+        rclpy.shutdown()
 
 
 def run(options):

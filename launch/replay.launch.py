@@ -1,21 +1,46 @@
-"""A recording through the live graph: `ros2 launch izmp_dynamics replay.launch.py bag:=… …`.
+"""A recording through the graph: `ros2 launch izmp_dynamics replay.launch.py bag:=… robot:=…`.
 
-The bag is played by `ros2 bag play` with --clock, so the nodes live in its time.
+It is played by the node player, which waits for the graph, or without rosbags by `ros2 bag play`;
+of the recording only what the robot publishes. /clock tells the time of the recording.
 """
 
-from launch import LaunchDescription
+import importlib.util
+
+from launch import LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
     ExecuteProcess,
     IncludeLaunchDescription,
+    OpaqueFunction,
     TimerAction,
 )
+from launch.launch_description_entity import LaunchDescriptionEntity
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from izmp_dynamics.model.robot_file import load_robot_file
+
 START_UP = 6.0
-"""Time that the nodes are given before the first message [s]."""
+"""Time that the nodes are given before `ros2 bag play` [s]."""
+
+OWN_PLAYER = importlib.util.find_spec('rosbags') is not None
+"""Whether the node player can read recordings; it delivers reliably."""
+
+FORWARDED = ('robot', 'namespace', 'composed', 'record', 'rviz')
+
+ARGUMENTS = {
+    'bag': (None, 'Recording to play (rosbag2).'),
+    'robot': (None, 'Robot file (YAML) of the recording.'),
+    'rate': ('1.0', 'Times as fast.'),
+    'namespace': ('', 'Namespace of all nodes and topics.'),
+    'composed': ('true', 'All nodes in one process.'),
+    'record': ('false', 'Record all topics.'),
+    'output': ('izmp_bag', 'Folder of that recording, which must not exist.'),
+    'rviz': ('false', 'Start rviz.'),
+}
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -25,29 +50,36 @@ def generate_launch_description() -> LaunchDescription:
             PathJoinSubstitution([FindPackageShare('izmp_dynamics'), 'launch', 'izmp.launch.py'])
         ),
         launch_arguments={
-            'robot': LaunchConfiguration('robot'),
-            'composed': LaunchConfiguration('composed'),
-            'rviz': LaunchConfiguration('rviz'),
+            **{name: LaunchConfiguration(name) for name in FORWARDED},
+            'bag': LaunchConfiguration('output'),
             'use_sim_time': 'true',
+            'reliable_inputs': str(OWN_PLAYER).lower(),
         }.items(),
     )
-    player = ExecuteProcess(
-        cmd=[
-            'ros2', 'bag', 'play', LaunchConfiguration('bag'), '--clock', '--rate',
-            LaunchConfiguration('rate'),
-        ],
-        output='screen',
-    )  # fmt: skip
-    return LaunchDescription(
-        [
-            DeclareLaunchArgument('bag', description='Recording to play (rosbag2).'),
-            DeclareLaunchArgument('robot', description='Robot file (YAML) of the recording.'),
-            DeclareLaunchArgument('rate', default_value='1.0', description='Times as fast.'),
-            DeclareLaunchArgument(
-                'composed', default_value='true', description='All nodes in one process.'
-            ),
-            DeclareLaunchArgument('rviz', default_value='false', description='Start rviz.'),
-            graph,
-            TimerAction(period=START_UP, actions=[player]),
+    arguments = [
+        DeclareLaunchArgument(name, default_value=default, description=description)
+        for name, (default, description) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=_player), graph])
+
+
+def _player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    if OWN_PLAYER:
+        kinds = (('bag', str), ('robot', str), ('rate', float))
+        return [
+            Node(
+                package='izmp_dynamics',
+                executable='player',
+                namespace=LaunchConfiguration('namespace'),
+                parameters=[
+                    {name: ParameterValue(LaunchConfiguration(name), value_type=kind)}
+                    for name, kind in kinds
+                ],
+                output='screen',
+            )
         ]
-    )
+    given = context.launch_configurations
+    topics = [f'/{topic.lstrip("/")}' for topic in load_robot_file(given['robot']).topics()]
+    options = ['--clock', '--rate', given['rate'], '--topics', *topics]
+    play = ExecuteProcess(cmd=['ros2', 'bag', 'play', given['bag'], *options], output='screen')
+    return [TimerAction(period=START_UP, actions=[play])]

@@ -93,7 +93,7 @@ class Processes:
 
 
 @contextmanager
-def probe(processes):
+def probe(processes, namespace=''):
     """A node of this process in the domain of the others, spun in a thread."""
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
@@ -104,7 +104,7 @@ def probe(processes):
     with patched_environment(processes.environment):
         discover_quickly()
         rclpy.init(context=context, domain_id=int(processes.environment['ROS_DOMAIN_ID']))
-        node = rclpy.create_node('probe', context=context)
+        node = rclpy.create_node('probe', context=context, namespace=namespace)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     thread = threading.Thread(target=_spin, args=(executor,), daemon=True)

@@ -393,9 +393,10 @@ class RobotFile:
             )
         _refuse_repeated('foot name', (foot.name for foot in self.feet))
         _refuse_repeated('sole', (foot.sole for foot in self.feet))
-        _refuse_repeated('topic', (topic.strip('/') for topic in self._topics()))
+        _refuse_repeated('topic', (topic.strip('/') for topic in self.topics()))
 
-    def _topics(self) -> Iterable[str]:
+    def topics(self) -> Iterable[str]:
+        """Every topic that the robot publishes."""
         yield self.joints.topic
         yield self.imu.topic
         yield from (sensor.topic for sensor in self.accelerometers)

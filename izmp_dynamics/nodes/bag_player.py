@@ -38,6 +38,10 @@ class BagPlayer:
         robot: names the topics.
         rate: how many times as fast as recorded.
 
+    Attributes:
+        published: messages so far.
+        told: is given the time at which a message was received [ns], when it is published.
+
     Raises:
         BagError: if the bag cannot be read.
         ReplayError: if it has none of the topics.
@@ -48,6 +52,7 @@ class BagPlayer:
         self.rate = rate
         self.bag = BagReader(path)
         self.published = 0
+        self.told: Callable[[int], None] = lambda received: None
         self._publishers: dict[str, Any] = {}
         for wanted in sensor_topics(robot):
             name = resolve_topic(wanted, self.bag.topics)
@@ -63,8 +68,12 @@ class BagPlayer:
         """Length of the recording [s]."""
         return ((self.bag.end or 0) - (self.bag.start or 0)) / NANOSECONDS
 
-    def wait_for_listeners(self, stop: threading.Event) -> None:
+    def wait_for_listeners(self, stop: threading.Event, patience: float = LISTENERS) -> None:
         """Wait until every topic has a listener and no more come.
+
+        Args:
+            stop: ends it early.
+            patience: time after which topics are done without, or it is given up [s].
 
         Raises:
             ReplayError: if nobody listens.
@@ -76,9 +85,9 @@ class BagPlayer:
             found = [p.get_subscription_count() for p in self._publishers.values()]
             if found != counts:
                 counts, changed = found, now
-            if any(found) and now - changed > SETTLED and (all(found) or now - begin > LISTENERS):
+            if any(found) and now - changed > SETTLED and (all(found) or now - begin > patience):
                 return
-            if now - begin > LISTENERS and not any(found):
+            if now - begin > patience and not any(found):
                 raise ReplayError(
                     f'Nobody listens to {", ".join(self._publishers)}; start the nodes first.'
                 )
@@ -113,6 +122,7 @@ class BagPlayer:
             if stop.is_set():
                 return
             joints += message.topic == self._joints
+            self.told(message.received)
             self._publishers[message.topic].publish(bytes(message.raw))
             self.published += 1
         progress(1.0)
@@ -124,12 +134,7 @@ class BagPlayer:
 
 def sensor_topics(robot: RobotFile) -> list[str]:
     """The topics that a robot publishes, as its file names them."""
-    topics = [robot.joints.topic, robot.imu.topic]
-    topics += [sensor.topic for sensor in robot.accelerometers]
-    if robot.position is not None:
-        topics.append(robot.position.topic)
-    topics += [foot.wrench.topic for foot in robot.feet if foot.wrench is not None]
-    return topics
+    return list(robot.topics())
 
 
 def message_class(msgtype: str) -> Any:

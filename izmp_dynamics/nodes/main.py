@@ -4,7 +4,12 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from izmp_dynamics.errors import IzmpError, MissingDependencyError, UnknownNameError
+from izmp_dynamics.errors import (
+    IzmpError,
+    MissingDependencyError,
+    RobotFileError,
+    UnknownNameError,
+)
 
 NODES = {
     'acd': 'Acd',
@@ -14,6 +19,7 @@ NODES = {
     'localizer': 'Localizer',
     'izmp': 'Izmp',
     'recorder': 'Recorder',
+    'player': 'Player',
     'motion': 'Motion',
     'simulation': 'Simulation',
     'seesaw': 'Seesaw',
@@ -47,9 +53,14 @@ def run(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
     """Run some nodes in this process until it is told to stop; return the exit status."""
     try:
         require_ros()
+        from rclpy.exceptions import ParameterException
+
         from izmp_dynamics.nodes.process import spin_nodes
 
-        return spin_nodes(names, arguments)
+        try:
+            return spin_nodes(names, arguments)
+        except ParameterException as error:
+            raise RobotFileError(f'{error}.') from error
     except IzmpError as error:
         print(f'{"+".join(names)}: error: {error}', file=sys.stderr)
         return 1
@@ -97,6 +108,11 @@ def izmp() -> int:
 def recorder() -> int:
     """Run the node recorder."""
     return run(['recorder'])
+
+
+def player() -> int:
+    """Run the node player."""
+    return run(['player'])
 
 
 def motion() -> int:

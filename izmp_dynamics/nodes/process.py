@@ -3,7 +3,8 @@
 import gc
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -67,12 +68,7 @@ class Graph:
         gc.freeze()  # or each thorough collection stops the nodes for a tenth of a second
         self._thread = threading.Thread(target=_spin_quietly, args=(others,), daemon=True)
         self._thread.start()
-        try:
-            receiver.spin()
-        except _rclpy.RCLError as error:  # the context was shut down between two calls
-            if rclpy.ok():
-                raise
-            raise ExternalShutdownException from error
+        receiver.spin()
 
     def destroy(self) -> None:
         """Destroy the nodes, after the context was shut down."""
@@ -90,10 +86,9 @@ def spin_nodes(names: Sequence[str], arguments: Sequence[str] | None = None) -> 
     rclpy.init(args=arguments if arguments is None else list(arguments))
     graph = None
     try:
-        graph = Graph(names)
-        graph.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
+        with until_shutdown():
+            graph = Graph(names)
+            graph.spin()
     finally:
         rclpy.try_shutdown()
         if graph is not None:
@@ -101,15 +96,22 @@ def spin_nodes(names: Sequence[str], arguments: Sequence[str] | None = None) -> 
     return 0
 
 
+@contextmanager
+def until_shutdown() -> Iterator[None]:
+    """End the block without an error when ROS is shut down, between whatever calls that is."""
+    try:
+        yield
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except _rclpy.RCLError:
+        if rclpy.ok():
+            raise
+
+
 def _inputs_node() -> Node:
     return Node('izmp_inputs', start_parameter_services=False)
 
 
 def _spin_quietly(executor: SingleThreadedExecutor) -> None:
-    try:
+    with until_shutdown():
         executor.spin()
-    except (ExternalShutdownException, KeyboardInterrupt):
-        pass
-    except _rclpy.RCLError:  # the context was shut down between two calls
-        if rclpy.ok():
-            raise

@@ -3,12 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rich.console import Console
@@ -20,7 +20,7 @@ from izmp_dynamics.nodes.bag_player import BagPlayer
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
 from izmp_dynamics.nodes.main import GRAPH
-from izmp_dynamics.nodes.process import Graph
+from izmp_dynamics.nodes.process import Graph, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
 
@@ -168,7 +168,7 @@ class LiveSession:
 
     def _spin(self, spin: Callable[[], None]) -> None:
         def quietly() -> None:
-            with suppress(ExternalShutdownException, KeyboardInterrupt):
+            with until_shutdown():
                 spin()
 
         thread = threading.Thread(target=quietly, daemon=True)

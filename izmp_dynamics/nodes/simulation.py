@@ -1,12 +1,12 @@
 """Node simulation: a robot moves in MuJoCo; publishes its sensors and /clock in lockstep."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -49,7 +49,8 @@ class Simulation(Node):  # type: ignore[misc]
         if not path:
             raise RobotFileError("The node 'simulation' needs the parameter robot.")
         robot = load_robot_file(path)
-        self.rate = self._parameter('rate', 1.0, 'simulated per real time, at most')
+        limits = [FloatingPointRange(from_value=0.001, to_value=1000.0)]
+        self.rate = self._parameter('rate', 1.0, 'simulated per real time, at most', limits)
         self._loop = self._parameter('loop', False, 'begin again at the end; time goes on')
         clock = self._parameter('publish_clock', True, 'publish /clock; else stamps are of today')
         self._plant = build_mujoco(robot)
@@ -81,8 +82,12 @@ class Simulation(Node):  # type: ignore[misc]
         """Length of the motion [s]."""
         return self._plan.duration
 
-    def _parameter(self, name: str, default: Any, description: str) -> Any:
-        descriptor = ParameterDescriptor(description=description, read_only=True)
+    def _parameter(
+        self, name: str, default: Any, description: str, limits: Sequence[Any] = ()
+    ) -> Any:
+        descriptor = ParameterDescriptor(
+            description=description, read_only=True, floating_point_range=limits
+        )
         return self.declare_parameter(name, default, descriptor).value
 
     def _advance(self) -> None:

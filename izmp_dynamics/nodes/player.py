@@ -1,0 +1,81 @@
+"""Node player: the sensors of a recording, and /clock, for the graph beside it."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from builtin_interfaces.msg import Time
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import IzmpError, RobotFileError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.nodes.bag_player import BagPlayer
+
+PATIENCE = 60.0
+"""Time that the graph is given to start [s]."""
+
+TICK = 0.008
+"""Recorded time between two messages on /clock [s]."""
+
+
+class Player(Node):  # type: ignore[misc]
+    """Plays as soon as every topic has a listener, then ends the process.
+
+    Of the recording only what the robot publishes is played, so a recording that holds the results
+    of the graph, too, does not mix with those of now.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        options.pop('hub', None)
+        super().__init__('player', parameter_overrides=list(options.pop('overrides', ())))
+        bag = self._parameter('bag', '', 'recording to play (rosbag2)')
+        robot = self._parameter('robot', '', 'robot file (YAML), which names the topics')
+        limits = [FloatingPointRange(from_value=0.01, to_value=100.0)]
+        rate = self._parameter('rate', 1.0, 'times as fast as recorded', limits)
+        if not bag or not robot:
+            raise RobotFileError("The node 'player' needs the parameters bag and robot.")
+        self._player = BagPlayer(self, Path(bag).expanduser(), load_robot_file(robot), rate)
+        self._player.told = self._tell_time
+        self._clock = self.create_publisher(Clock, '/clock', 10)
+        self._told = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._play, daemon=True)
+        self._thread.start()
+
+    def destroy_node(self) -> None:
+        """Stop playing."""
+        self._stop.set()
+        self._thread.join(5.0)
+        self._player.close()
+        super().destroy_node()
+
+    def _parameter(
+        self, name: str, default: Any, description: str, limits: Sequence[Any] = ()
+    ) -> Any:
+        descriptor = ParameterDescriptor(
+            description=description, read_only=True, floating_point_range=limits
+        )
+        return self.declare_parameter(name, default, descriptor).value
+
+    def _play(self) -> None:
+        try:
+            self._player.wait_for_listeners(self._stop, PATIENCE)
+            self._player.play(self._stop)
+            self.get_logger().info(f'Played {self._player.published} messages.')
+        except IzmpError as error:
+            self.get_logger().error(str(error))
+        finally:
+            rclpy.try_shutdown()
+
+    def _tell_time(self, stamp: int) -> None:
+        """Publish the time of the recording [ns]."""
+        if 0 <= stamp - self._told < TICK * NANOSECONDS:
+            return
+        self._told = stamp
+        sec, nanosec = divmod(stamp, NANOSECONDS)
+        self._clock.publish(Clock(clock=Time(sec=sec, nanosec=nanosec)))
