@@ -78,7 +78,7 @@ def other(domain):
 
 @pytest.fixture
 def sink(domain):
-    made, origin = webots_sink.make_sink(Options(FILE, namespace='anna'))
+    made, origin = webots_sink.make_sink(Options.of(FILE, {'namespace': 'anna'}))
     assert origin == 0
     yield made
     made.close()
@@ -190,6 +190,6 @@ def test_sentences_are_logged(sink, capfd):
 
 
 def test_without_simulated_time_stamps_are_of_today(domain):
-    sink, origin = webots_sink.make_sink(Options(FILE, use_sim_time=False))
+    sink, origin = webots_sink.make_sink(Options.of(FILE, {'use_sim_time': 'false'}))
     assert origin > 1_700_000_000_000_000_000
     sink.close()

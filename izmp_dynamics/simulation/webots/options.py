@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ class Options:
 
     Attributes:
         file: the robot file; the property is `robot`, its path.
+        devices: what the devices are called; for the properties see `DeviceNames.renamed`.
         gait: the motion: walk, sway or none; with none, the robot waits for a trajectory.
         speed: of the walk [m/s].
         steps: of the walk.
@@ -34,10 +35,10 @@ class Options:
         use_sim_time: stamps are the robot's time; else they begin at the time of day.
         wait_for_listener: begin the motion when somebody listens to the joints' topic.
         quit: end the simulation after the motion, or if it cannot be.
-        devices: what the devices are called.
     """
 
     file: RobotFile
+    devices: DeviceNames
     gait: str = 'walk'
     speed: float = 0.3
     steps: int = 20
@@ -51,7 +52,6 @@ class Options:
     use_sim_time: bool = True
     wait_for_listener: bool = False
     quit: bool = False
-    devices: DeviceNames = field(default_factory=lambda: DeviceNames('', '', '', '', (), None, ()))
 
     @classmethod
     def read(cls, properties: Mapping[str, str]) -> 'Options':
@@ -90,7 +90,7 @@ class Options:
         values = {name: _read(name, text, readers.get(name, str)) for name, text in given.items()}
         if values.get('gait', cls.gait) not in (*GAITS, NO_GAIT):
             raise UnknownNameError('gait', values['gait'], (*GAITS, NO_GAIT))
-        return cls(file, **values, devices=DeviceNames.of(file).renamed(devices, file))
+        return cls(file, DeviceNames.of(file).renamed(devices, file), **values)
 
 
 def _read(name: str, text: str, reader: Callable[[str], Any]) -> Any:

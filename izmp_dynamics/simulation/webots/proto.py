@@ -83,8 +83,8 @@ class ProtoBuilder:
 
     def build(self) -> Document:
         """Return the PROTO."""
-        self._place(model_root := self.model.root, self.robot)
-        self._weigh(model_root, self.robot)
+        self._weigh(self.model.root, self.robot)
+        self._place(self.model.root, self.robot)
         self._check_complete()
         names = DeviceNames.of(self.file)
         self._add_sensors(names)

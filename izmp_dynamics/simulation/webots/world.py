@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import yaml
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import (
@@ -31,9 +29,10 @@ from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.simulation.webots.converter import convert
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
 from izmp_dynamics.simulation.webots.options import Options
-from izmp_dynamics.simulation.webots.proto import GROUND, SOLE, ProtoBuilder, axis_angle
-from izmp_dynamics.simulation.webots.start_pose import StartPose, start_pose
-from izmp_dynamics.simulation.webots.vrml import Document, Node, write
+from izmp_dynamics.simulation.webots.proto import ProtoBuilder
+from izmp_dynamics.simulation.webots.scene import make_scene
+from izmp_dynamics.simulation.webots.start_pose import start_pose
+from izmp_dynamics.simulation.webots.vrml import write
 
 PLUGIN = 'izmp_dynamics.simulation.webots_driver.WebotsDriver'
 """Type of the plugin for webots_ros2_driver."""
@@ -41,16 +40,7 @@ PLUGIN = 'izmp_dynamics.simulation.webots_driver.WebotsDriver'
 TIME_STEPS = (2, 8)
 """Values of WorldInfo.basicTimeStep that the paper used [ms]."""
 
-_MARK = 'Made by izmp make-world; make it again instead of editing it.'
-_FRICTION = 1.0
-_SOFT_CFM = 1e-4
-"""Softness of the contacts [m/s/N]: with Webots' ERP of 0.2 at 2 ms, 1 MN/m at each corner."""
-
-_NEVER = 1e6
-"""Time after which resting bodies are put to sleep [s]; sensors of sleeping ones tell nothing."""
-
-_FLOOR_SIZE = (40.0, 40.0)
-_LEVEL_COLOUR, _RAMP_COLOUR = (0.76, 0.79, 0.81), (0.62, 0.65, 0.74)
+MARK = 'Made by izmp make-world; make it again instead of editing it.'
 
 
 @dataclass(frozen=True)
@@ -129,10 +119,12 @@ def make_world(
     pose = start_pose(file, model)
     document = convert(urdf, files.proto.stem, files.proto.parent)
     ProtoBuilder(document, urdf, model, file, pose, gain=1e3 / time_step).build()
-    document.remarks = [_MARK, f'{urdf.robot.name} from its URDF by urdf2webots.']
+    document.remarks = [MARK, f'{urdf.robot.name} from its URDF by urdf2webots.']
     texts = {
         files.proto: write(document),
-        files.world: write(_world(files, file, pose, ramp, time_step)),
+        files.world: write(
+            make_scene(files.name, files.proto.name, file.gravity, pose, ramp, time_step, MARK)
+        ),
         files.urdf: _urdf(urdf.text, DeviceNames.of(file), properties),
         files.robot: _robot_file(robot, file, files.urdf.name),
     }
@@ -177,7 +169,7 @@ def _robot_file(path: Path, file: RobotFile, urdf: str) -> str:
         if foot.wrench:
             told['wrench'] = {'topic': foot.wrench.topic, 'frame': foot.wrench.frame}
     text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=98)
-    return f'# {_MARK}\n{text}'
+    return f'# {MARK}\n{text}'
 
 
 def _urdf(text: str, names: DeviceNames, properties: Mapping[str, str]) -> str:
@@ -198,104 +190,13 @@ def _urdf(text: str, names: DeviceNames, properties: Mapping[str, str]) -> str:
         ElementTree.SubElement(plugin, key).text = value
     ElementTree.indent(robot)
     body = ElementTree.tostring(robot, encoding='unicode')
-    return f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {_MARK} -->\n{body}\n'
-
-
-def _world(files: World, file: RobotFile, pose: StartPose, ramp: Ramp, time_step: int) -> Document:
-    info = Node(
-        'WorldInfo',
-        {
-            'info': [_MARK],
-            'title': f'{files.name}: walking and the imaginary zero-moment point',
-            'gravity': (file.gravity,),
-            'basicTimeStep': (float(time_step),),
-            'physicsDisableTime': (_NEVER,),
-            'coordinateSystem': 'ENU',
-            'gpsCoordinateSystem': 'local',
-            'contactProperties': [_contact()],
-        },
-    )
-    robot = Node(
-        files.proto.stem,
-        {
-            'translation': tuple(pose.p_root_in_world),
-            'rotation': axis_angle(pose.world_R_root),
-            'name': files.name,
-            'controller': '<extern>',
-            'supervisor': True,  # for pushes, and to end the simulation
-        },
-        name='ROBOT',
-    )
-    floors = [_floor('floor', np.zeros(3), 0.0, _LEVEL_COLOUR)]
-    if ramp.slope > 0.0:
-        # A plane is a half space here: the upper one counts, before the edge and beyond.
-        start = np.array([ramp.start, 0.0, 0.0])
-        floors.append(_floor('ramp', start, ramp.slope, _RAMP_COLOUR))
-    return Document(
-        [info, *_view(files.name), *floors, robot],
-        external=[files.proto.name],
-        remarks=[_MARK],
-    )
-
-
-def _contact() -> Node:
-    silent = {f'{sound}Sound': '' for sound in ('bump', 'roll', 'slide')}
-    return Node(
-        'ContactProperties',
-        {
-            'material1': SOLE, 'material2': GROUND, 'coulombFriction': [_FRICTION],
-            'bounce': (0.0,), 'softCFM': (_SOFT_CFM,), **silent,
-        },
-    )  # fmt: skip
-
-
-def _view(robot: str) -> list[Node]:
-    looking = Rotation.from_euler('ZY', [0.5 * np.pi, 0.06])  # to the left, a little down
-    return [
-        Node(
-            'Viewpoint',
-            {
-                'orientation': axis_angle(looking.as_matrix()),
-                'position': (0.3, -4.0, 1.0),
-                'follow': robot,
-                'followType': 'Tracking Shot',
-            },
-        ),
-        Node('Background', {'skyColor': [0.75, 0.83, 0.92]}),
-        Node(
-            'DirectionalLight',
-            {
-                'ambientIntensity': (0.6,), 'direction': (0.35, 0.35, -0.9),
-                'intensity': (1.6,), 'castShadows': True,
-            },
-        ),
-    ]  # fmt: skip
-
-
-def _floor(name: str, place: Any, slope: float, colour: tuple[float, ...]) -> Node:
-    appearance = Node(
-        'PBRAppearance', {'baseColor': colour, 'roughness': (1.0,), 'metalness': (0.0,)}
-    )
-    shape = Node(
-        'Shape', {'appearance': appearance, 'geometry': Node('Plane', {'size': _FLOOR_SIZE})}
-    )
-    return Node(
-        'Solid',
-        {
-            'translation': tuple(place),
-            'rotation': axis_angle(Rotation.from_euler('y', -slope).as_matrix()),
-            'children': [shape],
-            'name': name,
-            'contactMaterial': GROUND,
-            'boundingObject': Node('Plane', {'size': _FLOOR_SIZE}),
-        },
-    )
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {MARK} -->\n{body}\n'
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
     """Write the files, or none if one would replace what somebody else wrote."""
     for path in texts:
-        if path.exists() and _MARK not in path.read_text(encoding='utf-8', errors='replace'):
+        if path.exists() and MARK not in path.read_text(encoding='utf-8', errors='replace'):
             raise SimulationError(
                 f"'{path}' exists and was not made by izmp make-world; choose another folder."
             )
