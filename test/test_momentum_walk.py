@@ -118,3 +118,23 @@ def test_the_command_plans(capsys):
     assert 'ZMP:     of all bodies within' in capsys.readouterr().out
     assert main(['plan', 'walk', '--scheme', 'E1']) != 0
     assert '--generator angular_momentum' in capsys.readouterr().err
+
+
+def test_a_walk_that_cannot_go_on_is_planned_up_to_a_safe_stop(capsys):
+    """Swings of 0.16 s: from step 2 on their angular momentum asks for more than friction."""
+    given = {'double_support': 0.8, 'steps': 5}
+    walk = plan_walk(biped31(), WalkParameters.by('angular_momentum', **given))
+    assert 'need the friction' in walk.stopped
+    assert 0 < walk.timing.steps < 5
+    assert walk.plan.com == pytest.approx(walk.com_reference, abs=1e-8)
+    left, right = (foot.position[-1] for foot in walk.plan.feet)
+    assert left[0] == pytest.approx(right[0])
+    assert walk.footsteps.start[0].position[0] == 0.0
+    options = ['plan', 'walk', '--generator', 'angular_momentum', '--double-support', '0.8']
+    assert main([*options, '--steps', '5']) == 1
+    assert 'stops early: No motion of the centre of mass' in capsys.readouterr().err
+
+
+def test_a_robot_that_cannot_stand_so_high_says_so():
+    with pytest.raises(MotionError, match=r'cannot even stand. .* leg would have to reach'):
+        plan_walk(biped31(), WalkParameters.by('angular_momentum', com_height=1.5))

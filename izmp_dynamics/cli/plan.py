@@ -63,7 +63,7 @@ def summary_lines(walk: 'PlannedWalk', biped: 'Biped') -> list[str]:
 
     parameters, plan, model = walk.parameters, walk.plan, biped.model
     lines = [
-        f'Walk:    {parameters.steps} steps of {parameters.step_length:.3f} m in '
+        f'Walk:    {walk.timing.steps} steps of {parameters.step_length:.3f} m in '
         f'{parameters.step_time:g} s, {plan.duration:.2f} s with standing'
     ]
     lines.append(_zmp_line(walk))

@@ -102,19 +102,23 @@ class Course:
     def going_on(self, time: float, steps: Sequence[Foothold]) -> 'Course':
         """Return the course on which other steps follow the one that has begun.
 
-        What is more than a step ago is forgotten.
-
         Args:
             time: now [s].
             steps: what follows, instead of the steps that have not begun.
         """
-        begun = self.begun(time)
-        past = max(begun - 2, 0)
-        footsteps = Footsteps(
-            self.footsteps.before(past), (*self.footsteps.steps[past:begun], *steps)
-        )
-        stand = self.timing.begins(past)
-        timing = replace(self.timing, steps=len(footsteps.steps), stand=stand)
+        reached = (*self.footsteps.steps[: self.begun(time)], *steps)
+        timing = replace(self.timing, steps=len(reached))
+        return replace(self, footsteps=replace(self.footsteps, steps=reached), timing=timing)
+
+    def recent(self, time: float) -> 'Course':
+        """Return the course without what was more than a step ago.
+
+        Args:
+            time: now [s].
+        """
+        past = max(self.begun(time) - 2, 0)
+        footsteps = Footsteps(self.footsteps.before(past), self.footsteps.steps[past:])
+        timing = replace(self.timing, steps=len(footsteps.steps), stand=self.timing.begins(past))
         return replace(self, footsteps=footsteps, timing=timing)
 
     def begun(self, time: float) -> int:

@@ -64,12 +64,9 @@ def plan_momentum_walk(
         MotionError: if not even the first step can be planned.
     """
     walk = _walked(course, height, parameters)
-    if parameters.second_iteration:
-        known = _momentum_rate(walk, parameters)
-        walk = _walked(course, height, parameters, known)
-    if walk.stopped and not walk.course.timing.steps:
-        raise MotionError(f'The walk cannot begin. {walk.stopped}')
-    return walk
+    if not parameters.second_iteration:
+        return walk
+    return _walked(course, height, parameters, _momentum_rate(walk, parameters))
 
 
 def _walked(
@@ -81,7 +78,10 @@ def _walked(
     walker = Walker(RecedingPlanner(course.biped, height, parameters, known), course)
     plans: list[WindowPlan] = []
     while walker.time < walker.course.timing.duration - 1e-9:
-        plans.append(walker.advance(course))
+        plan = walker.advance(course)
+        if walker.stopped and not walker.course.timing.steps:
+            raise MotionError(f'The walk cannot begin. {walker.stopped}')
+        plans.append(plan)
     return MomentumWalk(walker.course, ComTrack(plans, parameters.interval), walker.stopped)
 
 

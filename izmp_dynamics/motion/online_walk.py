@@ -123,6 +123,7 @@ class OnlineWalk:
 
     def _laid_out(self, course: Course, command: WalkCommand) -> Course:
         """The course with steps of the command after the one that has begun."""
+        course = course.recent(self.time)
         begun = course.begun(self.time)
         if begun:
             stance = course.footsteps.steps[begun - 1]

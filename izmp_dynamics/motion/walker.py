@@ -78,5 +78,7 @@ class Walker:
         try:
             self._take(self.course.stopping(self.time))
         except InfeasibleError as error:
+            if not self.cycle:
+                raise MotionError(f'The robot cannot even stand. {error}') from error
             if self.time + self.planner.parameters.interval > self.plan.end + 1e-9:
                 raise MotionError(f'The robot cannot even stop. {error}') from error
