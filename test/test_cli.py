@@ -38,7 +38,7 @@ def test_help_names_every_command_and_its_options():
     outcome = izmp('--help')
     assert (outcome.status, outcome.err) == (0, '')
     for command in COMMANDS:
-        name = command.__name__.rpartition('.')[2]
+        name = command.__name__.rpartition('.')[2].replace('_', '-')
         assert re.search(rf'\b{name}\b', outcome.out)
         assert izmp(name, '--help').status == 0
     for option in ('--robot', '--overwrite', '--storage', '--low-pass', '--quiet'):
