@@ -3,7 +3,6 @@
 #   make          build the environment in .venv (quick when it is there)
 #   make demo     a robot walks in simulation; evaluate the recording; print the report's path
 #   make test     lint, types, tests
-#   make test-graph   the node graph as many processes over DDS, on an idle machine
 #   make bench    the measured speeds and accuracies
 #   make clean    remove what the other targets made, except .venv (make distclean: that too)
 #
@@ -20,7 +19,7 @@ SHELL := /bin/sh
 .ONESHELL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := setup
-.PHONY: setup demo test test-graph bench clean distclean
+.PHONY: setup demo test bench clean distclean
 
 setup: $(READY)
 	@echo 'Ready: $(BIN)/izmp'
@@ -34,9 +33,6 @@ test: $(READY)
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest --quiet
-
-test-graph: $(READY)
-	@IZMP_TEST_GRAPH=1 $(BIN)/python -m pytest --quiet test/test_nodes.py test/test_node_faults.py
 
 bench: $(READY)
 	@for benchmark in $$(grep -l __main__ benchmarks/*.py); do

@@ -19,19 +19,6 @@ settings.load_profile('izmp_dynamics')
 REPOSITORY = Path(__file__).parents[1]
 
 
-def pytest_collection_modifyitems(items):
-    """Leave out the tests of many processes over DDS unless asked for: they need an idle machine.
-
-    test_live.py and test_sample_queue.py cover the same stages in one process.
-    """
-    if os.environ.get('IZMP_TEST_GRAPH'):
-        return
-    reason = 'many processes over DDS: `make test-graph` runs them; test_live.py covers the stages'
-    for item in items:
-        if item.module.__name__.rpartition('.')[2] in ('test_nodes', 'test_node_faults'):
-            item.add_marker(pytest.mark.skip(reason=reason))
-
-
 @pytest.fixture(scope='session', autouse=True)
 def _interrupts():
     """Let Ctrl-C act as on a terminal, in the tests' own processes too.

@@ -3,6 +3,9 @@
 Sensors are asked for reliable delivery, so that a busy computer does not lose them.
 """
 
+import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -13,7 +16,7 @@ pytest.importorskip('visualization_msgs', reason='the message packages of ROS ar
 pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 
 from .live_signals import evaluate_log
-from .node_processes import GRAPH, Listener, Processes, probe, wait_until
+from .node_processes import GRAPH, ROBOT, ROOT, Listener, Processes, probe, wait_until
 
 TRACKS = {'/mr_ad/izmp': 'mr_ad', '/ir_md/izmp': 'ir_md', '/cop': 'cop'}
 
@@ -103,14 +106,9 @@ def assert_same(listener, topic, stamps, values):
 
 def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp_path):
     """In a process of its own, as it owns the ROS context."""
-    import subprocess
-    import sys
-
     from izmp_dynamics.bags.messages import pose_batch
     from izmp_dynamics.bags.reader import BagReader
     from izmp_dynamics.replay.run import replay
-
-    from .node_processes import ROBOT, ROOT
 
     bag = tmp_path / 'live'
     done = subprocess.run(
@@ -134,3 +132,21 @@ def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp
     np.testing.assert_allclose(
         points.positions[order][common], replayed.positions[rows], rtol=0, atol=1e-9
     )
+
+
+def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):
+    """Nobody publishes anything; Ctrl-C is the usual end."""
+    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', '--robot', str(ROBOT)]
+    log = tmp_path / 'said'
+    with log.open('w') as said:
+        live = subprocess.Popen(
+            command, env=Processes(tmp_path).environment, cwd=ROOT, stdout=said, stderr=said
+        )
+    try:
+        assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text(), 60)
+        live.send_signal(signal.SIGINT)
+        assert live.wait(30) == 0
+    finally:
+        live.kill()
+    assert 'Nothing came out. Nothing came on /joint_states, /imu,' in log.read_text()
+    assert 'Traceback' not in log.read_text()

@@ -1,7 +1,7 @@
 """Live figures of the graph for the terminal."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -24,9 +24,11 @@ class Figures:
 
     Args:
         node: listens.
+        awaited: tells the topics of the robot on which nothing has come so far.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, awaited: Callable[[], Sequence[str]] = tuple) -> None:
+        self._awaited = awaited
         self._points: dict[str, tuple[float, str]] = {}
         self._counts = dict.fromkeys(POINTS, 0)
         self._margins: list[float] = []
@@ -46,6 +48,9 @@ class Figures:
         table.add_column('')
         table.add_column('now')
         table.add_column('in all')
+        awaited = self._awaited()
+        if awaited:
+            table.add_row('waiting for', Text(', '.join(awaited), style='yellow'), '')
         for topic, name in POINTS.items():
             _, where = self._points.get(topic, (0.0, '–'))
             table.add_row(name, where, f'{self._counts[topic]} points')
@@ -65,6 +70,9 @@ class Figures:
     def summary(self) -> str:
         """Say what came out."""
         points = ', '.join(f'{self._counts[topic]} {name}' for topic, name in POINTS.items())
+        awaited = self._awaited()
+        if awaited and not any(self._counts.values()):
+            return f'Nothing came out. Nothing came on {", ".join(awaited)}.'
         if not self._margins:
             return f'Points: {points}. No margin: was a foot ever loaded?'
         margins = np.array(self._margins)

@@ -1,5 +1,6 @@
 """The graph, a source of sensor data and a recorder in one process, watched in the terminal."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +24,9 @@ from izmp_dynamics.nodes.main import GRAPH
 from izmp_dynamics.nodes.process import Graph, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
+
+WAITING = 3.0
+"""Time after which it is said what does not come, where there are no live figures [s]."""
 
 AFTERWARDS = 2.5
 """Time that the nodes are given to finish what is under way [s]."""
@@ -74,7 +78,7 @@ class LiveSession:
             stack.callback(self.graph.destroy)
             self._node = Node('izmp_live')
             stack.callback(self._node.destroy_node)
-            self._figures = Figures(self._node)
+            self._figures = Figures(self._node, self.awaited)
             others = [self._node]
             if self.record is not None:
                 recorder = Recorder(overrides=self._recorder_parameters())
@@ -128,6 +132,8 @@ class LiveSession:
     def watch(self, source: Source, quiet: bool = False) -> str:
         """Show figures until the source is over; return a summary.
 
+        Ctrl-C ends it in good order where the sensors are those of a robot.
+
         Raises:
             IzmpError: if the source fails.
         """
@@ -142,12 +148,33 @@ class LiveSession:
                 refresh_per_second=_REFRESH,
                 transient=True,
             )
-        with shown:
-            while worker.is_alive():
-                worker.join(1.0 / _REFRESH)
+        begin, told = time.monotonic(), isinstance(shown, Live)
+        try:
+            with shown:
+                while worker.is_alive():
+                    worker.join(1.0 / _REFRESH)
+                    if not told and time.monotonic() - begin > WAITING:
+                        told = True
+                        self._say_what_is_awaited()
+        except KeyboardInterrupt:
+            if self._own_source:
+                raise
         if self._failure is not None:
             raise self._failure
         return self._figures.summary()
+
+    def awaited(self) -> tuple[str, ...]:
+        """Topics of the robot on which nothing has come so far."""
+        sensors = [entry for node in self.graph.nodes for entry in node.health.inputs]
+        inputs = {entry.topic: entry.count for entry in sensors if entry.sensor}
+        if self.robot.position is not None:  # is listened to as soon as its type is known
+            inputs.setdefault(self._node.resolve_topic_name(self.robot.position.topic), 0)
+        return tuple(topic for topic, count in inputs.items() if not count)
+
+    def _say_what_is_awaited(self) -> None:
+        awaited = self.awaited()
+        if awaited:
+            print(f'Waiting for {", ".join(awaited)}.', file=sys.stderr, flush=True)
 
     def _taken(self) -> int:
         """Joint messages that the graph has taken."""
