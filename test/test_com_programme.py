@@ -1,10 +1,14 @@
 """The quadratic programme of one window: the contact equations, the optimum, the conditions."""
 
+import sys
+
 import numpy as np
 import pytest
 
 pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
 
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.motion import quadratic_programme
 from izmp_dynamics.motion.com_programme import Body, ComProgramme, InfeasibleError
 from izmp_dynamics.motion.course import Course
 from izmp_dynamics.motion.footsteps import Gait, plan_footsteps
@@ -142,3 +146,10 @@ def test_the_support_is_the_hull_of_the_feet_that_carry(course):
         assert (corners @ normals[rows == row].T <= offsets[rows == row] + 1e-9).all()
     other = course.footsteps.start[1].position[:2]
     assert (normals[rows == 2] @ other > offsets[rows == 2]).any()
+
+
+def test_without_a_solver_the_message_says_what_to_install(monkeypatch):
+    quadratic_programme._solver.cache_clear()
+    monkeypatch.setitem(sys.modules, 'qpsolvers', None)
+    with pytest.raises(MissingDependencyError, match='pip install qpsolvers quadprog'):
+        solve_qp(np.eye(2), np.zeros(2), np.eye(2), np.ones(2))

@@ -42,7 +42,7 @@ _METHOD = (
     'of the executed motion, every 2 ms, gives the ZMP of all bodies. Errors count from the '
     'beginning of the first step to the end of the last one. The poster states window, splines, '
     'interval and number of nodes; the robot, the gait, the weights, the terminal condition and '
-    'the places of the nodes are open, and listed above. Nothing is random.'
+    'the places of the nodes are open, and listed below. Nothing is random.'
 )
 
 

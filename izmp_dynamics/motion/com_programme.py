@@ -87,7 +87,14 @@ class ComProgramme:
         self._eliminate()
         self._set_up_conditions()
 
-    def solve(self, course: Course, time: float, start: Array, momentum_rate: Array) -> Array:
+    def solve(
+        self,
+        course: Course,
+        time: float,
+        start: Array,
+        momentum_rate: Array,
+        guess: Array | None = None,
+    ) -> Array:
         """Find the control points of the centre of mass.
 
         Args:
@@ -96,6 +103,7 @@ class ComProgramme:
             start: (3, 2) position [m], velocity and acceleration there, in x and y.
             momentum_rate: (pieces + 1, 3) control points of L̇, the rate of angular momentum about
                 the centre of mass, in world axes [N·m].
+            guess: (pieces + 3, 2) of a plan nearby, where a solver that can begins [m].
 
         Returns:
             (pieces + 3, 2) [m].
@@ -110,11 +118,12 @@ class ComProgramme:
         fixed = self._fix @ np.vstack([start, self._tail_weights @ tail])
         pull = self._pull_zmp @ (wanted - self._momentum_at_samples @ shift)
         pull += self._pull_com @ wanted
-        gradient = self._free.T @ (self._cost @ fixed - pull)
+        gradient = (self._free.T @ (self._cost @ fixed - pull)).T.ravel()
         G, h, support = self._conditions(course, time, fixed, shift)
-        v = solve_qp(self._identity, gradient.T.ravel(), G, h)
+        near = None if guess is None else (self._to_free @ (guess - fixed)).T.ravel()
+        v = solve_qp(self._identity, gradient, G, h, near)
         if v is None:
-            raise InfeasibleError(self._reason(gradient.T.ravel(), G, h, support, time))
+            raise InfeasibleError(self._reason(gradient, G, h, support, time))
         control: Array = fixed + self._free @ v.reshape(2, -1).T
         return control
 
@@ -148,6 +157,7 @@ class ComProgramme:
         free = null_space(rows)
         root = np.linalg.cholesky(free.T @ self._cost @ free)
         self._free = solve_triangular(root, free.T, lower=True).T
+        self._to_free = np.linalg.pinv(self._free)
         self._identity = np.eye(2 * free.shape[1])
         self._tail_weights = _discounted(omega * self.parameters.interval, len(self._tail))
 

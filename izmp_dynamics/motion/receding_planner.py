@@ -54,6 +54,11 @@ class WindowPlan:
         horizontal = self.spline.basis(times - self.time) @ self.control
         return np.column_stack([horizontal, np.full(len(times), self.height)])
 
+    def shifted(self, time: float) -> Array:
+        """Control points (count, 2) of a window that begins later; the last one is held [m]."""
+        passed = min(round((time - self.time) / self.spline.interval), len(self.control) - 1)
+        return np.vstack([self.control[passed:], np.tile(self.control[-1], (passed, 1))])
+
     def state(self, time: float) -> Array:
         """Position [m], velocity and acceleration at a time in x and y, (3, 2)."""
         at = np.array([time - self.time])
@@ -117,7 +122,9 @@ class RecedingPlanner:
         """
         momentum_rate = self._expected(before, time)
         polygon = self._fit @ self._filled(momentum_rate)
-        control = self.programme.solve(course, time, before.state(time), polygon)
+        control = self.programme.solve(
+            course, time, before.state(time), polygon, before.shifted(time)
+        )
         plan = WindowPlan(time, before.spline, control, before.height, momentum_rate)
         self._check_poses(course, plan)
         nodes = self.parameters.nodes_in_cycle(round(time / self.parameters.interval))
