@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -26,6 +25,7 @@ from izmp_dynamics.nodes.balance_messages import (
 from izmp_dynamics.nodes.exact_join import ExactJoin
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.messages import stamp_of
+from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
 
 
@@ -43,11 +43,14 @@ class Balance(Node):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         options.pop('hub', None)
         super().__init__('balance', parameter_overrides=list(options.pop('overrides', ())))
-        robot = load_balancing_robot(self._parameter('robot', 'icub', 'icub or biped31'))
-        kind = self._parameter('controller', 'mixed', f'one of: {", ".join(CONTROLLERS)}')
-        which = self._parameter('gains', 'authors', f'one of: {", ".join(GAIN_SETS)}')
-        reference = self._parameter(
-            'reference', 'constant', 'of the CoM: constant, or sine:METRES:HERTZ to the sides'
+        robot = load_balancing_robot(fixed(self, 'robot', 'icub', 'icub or biped31'))
+        kind = fixed(self, 'controller', 'mixed', f'one of: {", ".join(CONTROLLERS)}')
+        which = fixed(self, 'gains', 'authors', f'one of: {", ".join(GAIN_SETS)}')
+        reference = fixed(
+            self,
+            'reference',
+            'constant',
+            'of the CoM: constant, or sine:METRES:HERTZ to the sides',
         )
         self._names = robot.model.joint_names
         self.controller = MomentumController(
@@ -63,10 +66,6 @@ class Balance(Node):  # type: ignore[misc]
         for topic, msgtype in zip(STATE_TOPICS, STATE_TYPES, strict=True):
             self.create_subscription(msgtype, topic, partial(self._take, topic), RESULT)
         self.create_timer(1.0, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-    def _parameter(self, name: str, default: Any, description: str) -> Any:
-        descriptor = ParameterDescriptor(description=description, read_only=True)
-        return self.declare_parameter(name, default, descriptor).value
 
     def _take(self, topic: str, message: Any) -> None:
         stamp = stamp_of(message)

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
@@ -16,6 +15,7 @@ from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.nodes.gait import plan_gait
 from izmp_dynamics.nodes.messages import header, point
 from izmp_dynamics.nodes.online_motion import OnlineMotion
+from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.trajectories import planned_trajectory
 from izmp_dynamics.nodes.transforms import WORLD
@@ -34,12 +34,12 @@ class Motion(Node):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         options.pop('hub', None)
         super().__init__('motion', parameter_overrides=list(options.pop('overrides', ())))
-        path = self._parameter('robot', '', 'robot file (YAML)')
-        step = self._parameter('time_step', 0.01, 'between the points of the trajectory [s]')
+        path = fixed(self, 'robot', '', 'robot file (YAML)')
+        step = fixed(self, 'time_step', 0.01, 'between the points of the trajectory [s]')
         if not path:
             raise RobotFileError("The node 'motion' needs the parameter robot.")
-        online = self._parameter(
-            'online', False, 'replan every 0.1 s from walk_command instead of planning once'
+        online = fixed(
+            self, 'online', False, 'replan every 0.1 s from walk_command instead of planning once'
         )
         robot = load_robot_file(path)
         if online:
@@ -57,10 +57,6 @@ class Motion(Node):  # type: ignore[misc]
                 publisher.publish(_path(plan, points))
                 self._outputs.append(publisher)
         self.get_logger().info(f"Planned '{plan.name}': {plan.duration:.2f} s.")
-
-    def _parameter(self, name: str, default: Any, description: str) -> Any:
-        descriptor = ParameterDescriptor(description=description, read_only=True)
-        return self.declare_parameter(name, default, descriptor).value
 
 
 def _path(plan: MotionPlan, points: Array) -> Path:

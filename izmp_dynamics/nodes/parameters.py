@@ -12,6 +12,29 @@ from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile
 
 
+def fixed(
+    node: Any,
+    name: str,
+    default: Any,
+    description: str,
+    limits: tuple[float, float] | None = None,
+) -> Any:
+    """Declare a parameter that is read once, at the start; return its value.
+
+    Args:
+        node: has the parameter.
+        name: of the parameter.
+        default: also tells the type.
+        description: for `ros2 param describe`.
+        limits: of a float.
+    """
+    descriptor = ParameterDescriptor(description=description, read_only=True)
+    if limits is not None:
+        lower, upper = limits
+        descriptor.floating_point_range = [FloatingPointRange(from_value=lower, to_value=upper)]
+    return node.declare_parameter(name, default, descriptor).value
+
+
 @dataclasses.dataclass(frozen=True)
 class SettingParameter:
     """A single setting of the robot file.

@@ -1,13 +1,11 @@
 """Node player: the sensors of a recording, and /clock, for the graph beside it."""
 
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import rclpy
 from builtin_interfaces.msg import Time
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
@@ -15,6 +13,7 @@ from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.bag_player import BagPlayer
+from izmp_dynamics.nodes.parameters import fixed
 
 PATIENCE = 60.0
 """Time that the graph is given to start [s]."""
@@ -33,10 +32,9 @@ class Player(Node):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         options.pop('hub', None)
         super().__init__('player', parameter_overrides=list(options.pop('overrides', ())))
-        bag = self._parameter('bag', '', 'recording to play (rosbag2)')
-        robot = self._parameter('robot', '', 'robot file (YAML), which names the topics')
-        limits = [FloatingPointRange(from_value=0.01, to_value=100.0)]
-        rate = self._parameter('rate', 1.0, 'times as fast as recorded', limits)
+        bag = fixed(self, 'bag', '', 'recording to play (rosbag2)')
+        robot = fixed(self, 'robot', '', 'robot file (YAML), which names the topics')
+        rate = fixed(self, 'rate', 1.0, 'times as fast as recorded', (0.01, 100.0))
         if not bag or not robot:
             raise RobotFileError("The node 'player' needs the parameters bag and robot.")
         self._player = BagPlayer(self, Path(bag).expanduser(), load_robot_file(robot), rate)
@@ -53,14 +51,6 @@ class Player(Node):  # type: ignore[misc]
         self._thread.join(5.0)
         self._player.close()
         super().destroy_node()
-
-    def _parameter(
-        self, name: str, default: Any, description: str, limits: Sequence[Any] = ()
-    ) -> Any:
-        descriptor = ParameterDescriptor(
-            description=description, read_only=True, floating_point_range=limits
-        )
-        return self.declare_parameter(name, default, descriptor).value
 
     def _play(self) -> None:
         try:

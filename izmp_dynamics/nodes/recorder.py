@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -14,6 +13,7 @@ from izmp_dynamics.bags.qos import Qos
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.nodes.bag_player import message_class
+from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import DEPTH
 
 LOOK_EVERY = 0.1
@@ -35,12 +35,10 @@ class Recorder(Node):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         options.pop('hub', None)  # it listens over DDS, as any other process would
         super().__init__('recorder', parameter_overrides=list(options.pop('overrides', ())))
-        output = self._parameter('output', 'izmp_bag', 'folder of the bag, which must not exist')
-        storage = self._parameter('storage', 'mcap', 'mcap or sqlite3')
-        overwrite = self._parameter('overwrite', False, 'replace an earlier bag')
-        self.topics = tuple(
-            self._parameter('topics', [''], 'topics to record; all if there are none')
-        )
+        output = fixed(self, 'output', 'izmp_bag', 'folder of the bag, which must not exist')
+        storage = fixed(self, 'storage', 'mcap', 'mcap or sqlite3')
+        overwrite = fixed(self, 'overwrite', False, 'replace an earlier bag')
+        self.topics = tuple(fixed(self, 'topics', [''], 'topics to record; all if there are none'))
         self.count = 0
         self._seen: set[str] = set(LEFT_OUT)
         self._files = ExitStack()
@@ -55,10 +53,6 @@ class Recorder(Node):  # type: ignore[misc]
         """Complete the bag."""
         super().destroy_node()
         self._files.close()
-
-    def _parameter(self, name: str, default: Any, description: str) -> Any:
-        descriptor = ParameterDescriptor(description=description, read_only=True)
-        return self.declare_parameter(name, default, descriptor).value
 
     def _look(self) -> None:
         wanted = {self.resolve_topic_name(topic) for topic in self.topics if topic}

@@ -7,7 +7,6 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PointStamped, PoseStamped
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -33,6 +32,7 @@ from izmp_dynamics.nodes.messages import (
     stamp_of,
     transform_stamped,
 )
+from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
 from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
@@ -69,14 +69,12 @@ class Seesaw(Node):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         options.pop('hub', None)
         super().__init__('seesaw', parameter_overrides=list(options.pop('overrides', ())))
-        robot = load_balancing_robot(self._parameter('robot', 'icub', 'icub or biped31'))
-        push = self._parameter(
-            'push', '', 'NEWTONS:DIRECTION:START:DURATION on the torso; or none'
-        )
+        robot = load_balancing_robot(fixed(self, 'robot', 'icub', 'icub or biped31'))
+        push = fixed(self, 'push', '', 'NEWTONS:DIRECTION:START:DURATION on the torso; or none')
         self._pushes = [Shove.parse(push, robot.torso)] if push else []
-        self._duration = self._parameter('duration', 60.0, 'of the run [s]')
-        self._rate = self._parameter('rate', 1.0, 'simulated per real time, at most')
-        clock = self._parameter('publish_clock', True, 'publish /clock')
+        self._duration = fixed(self, 'duration', 60.0, 'of the run [s]')
+        self._rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
+        clock = fixed(self, 'publish_clock', True, 'publish /clock')
         self._recorder = SeesawRecorder()
         self.plant = MujocoSeesaw(robot, Board(), observer=self._recorder)
         self._sensors = SensorOutputs(self, self.plant.sensed.file)
@@ -100,10 +98,6 @@ class Seesaw(Node):  # type: ignore[misc]
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = self.create_timer(TICK / self._rate / LOOKS, self._advance, clock=steady)
         self.create_timer(1.0, self._report, clock=steady)
-
-    def _parameter(self, name: str, default: Any, description: str) -> Any:
-        descriptor = ParameterDescriptor(description=description, read_only=True)
-        return self.declare_parameter(name, default, descriptor).value
 
     @property
     def _stamp(self) -> int:

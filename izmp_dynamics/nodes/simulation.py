@@ -1,12 +1,11 @@
 """Node simulation: a robot moves in MuJoCo; publishes its sensors and /clock in lockstep."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -17,6 +16,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.bag_player import AHEAD
 from izmp_dynamics.nodes.gait import plan_gait
 from izmp_dynamics.nodes.health import diagnostic_array
+from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
 from izmp_dynamics.simulation.feed_forward import with_feed_forward
 from izmp_dynamics.simulation.lockstep import Lockstep
@@ -45,14 +45,13 @@ class Simulation(Node):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         options.pop('hub', None)
         super().__init__('simulation', parameter_overrides=list(options.pop('overrides', ())))
-        path = self._parameter('robot', '', 'robot file (YAML)')
+        path = fixed(self, 'robot', '', 'robot file (YAML)')
         if not path:
             raise RobotFileError("The node 'simulation' needs the parameter robot.")
         robot = load_robot_file(path)
-        limits = [FloatingPointRange(from_value=0.001, to_value=1000.0)]
-        self.rate = self._parameter('rate', 1.0, 'simulated per real time, at most', limits)
-        self._loop = self._parameter('loop', False, 'begin again at the end; time goes on')
-        clock = self._parameter('publish_clock', True, 'publish /clock; else stamps are of today')
+        self.rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
+        self._loop = fixed(self, 'loop', False, 'begin again at the end; time goes on')
+        clock = fixed(self, 'publish_clock', True, 'publish /clock; else stamps are of today')
         self._plant = build_mujoco(robot)
         plan = plan_gait(self, robot, self._plant.physics.time_step)
         self._plan = plan if plan.feed_forward is not None else with_feed_forward(
@@ -81,14 +80,6 @@ class Simulation(Node):  # type: ignore[misc]
     def duration(self) -> float:
         """Length of the motion [s]."""
         return self._plan.duration
-
-    def _parameter(
-        self, name: str, default: Any, description: str, limits: Sequence[Any] = ()
-    ) -> Any:
-        descriptor = ParameterDescriptor(
-            description=description, read_only=True, floating_point_range=limits
-        )
-        return self.declare_parameter(name, default, descriptor).value
 
     def _advance(self) -> None:
         if self._run is None:
