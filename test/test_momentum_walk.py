@@ -5,9 +5,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from izmp_dynamics.cli import walk_options
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.motion.momentum_parameters import MomentumParameters
+from izmp_dynamics.motion.momentum_parameters import SCHEMES, MomentumParameters
 from izmp_dynamics.motion.walk import plan_walk
 from izmp_dynamics.motion.walk_parameters import WalkParameters
 
@@ -110,6 +111,14 @@ def test_what_cannot_be_walked_is_refused_with_the_reason(given, said):
 def test_parameters_out_of_range_are_refused(given, said):
     with pytest.raises(MotionError, match=said):
         MomentumParameters(**given)
+
+
+def test_the_command_offers_what_there_is():
+    assert tuple(SCHEMES) == walk_options.SCHEMES
+    for generator in walk_options.GENERATORS:
+        assert WalkParameters.by(generator).generator == generator
+    with pytest.raises(MotionError, match='cart_table, angular_momentum'):
+        WalkParameters.by('other')
 
 
 def test_the_command_plans(capsys):

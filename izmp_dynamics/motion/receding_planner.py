@@ -161,23 +161,22 @@ class RecedingPlanner:
         poses = self.body.poses(course, plan.com, times)
         longest = np.array([leg.thigh + leg.shank for leg in self._biped.legs])
         straight = (poses.reach > self.parameters.stretch * longest) | (poses.reach < 0.0)
+        if straight.any():
+            row, foot = (int(index) for index in np.argwhere(straight)[0])
+            raise InfeasibleError(
+                f'At {times[row]:.2f} s the {SIDES[foot]} leg would have to reach '
+                f'{poses.reach[row, foot]:.3f} m from hip to ankle, and stretched it reaches '
+                f'{longest[foot]:.3f} m. Lower the centre of mass or shorten the steps.'
+            )
         model = self._biped.model
         beyond = (poses.q < model.position_lower) | (poses.q > model.position_upper)
-        if beyond.any() and not straight.any():
+        if beyond.any():
             row, joint = (int(index) for index in np.argwhere(beyond)[0])
             raise InfeasibleError(
                 f"At {times[row]:.2f} s joint '{model.joint_names[joint]}' would be at "
                 f'{poses.q[row, joint]:.3f} rad; its limits are '
                 f'{model.position_lower[joint]:.3f} to {model.position_upper[joint]:.3f} rad.'
             )
-        if not straight.any():
-            return
-        row, foot = (int(index) for index in np.argwhere(straight)[0])
-        raise InfeasibleError(
-            f'At {times[row]:.2f} s the {SIDES[foot]} leg would have to reach '
-            f'{poses.reach[row, foot]:.3f} m from hip to ankle, and stretched it reaches '
-            f'{longest[foot]:.3f} m. Lower the centre of mass or shorten the steps.'
-        )
 
 
 def fit_polygon(pieces: int) -> Array:

@@ -7,7 +7,6 @@ not even that can be planned now, the last plan that could be goes on until it c
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.motion.com_programme import InfeasibleError
 from izmp_dynamics.motion.course import Course
 from izmp_dynamics.motion.receding_planner import RecedingPlanner, WindowPlan
 
@@ -55,7 +54,7 @@ class Walker:
         if not self.stopped:
             try:
                 self._take(wanted)
-            except InfeasibleError as error:
+            except MotionError as error:
                 self.stopped = str(error)
         if self.stopped:
             self._stop()
@@ -77,7 +76,7 @@ class Walker:
     def _stop(self) -> None:
         try:
             self._take(self.course.stopping(self.time))
-        except InfeasibleError as error:
+        except MotionError as error:
             if not self.cycle:
                 raise MotionError(f'The robot cannot even stand. {error}') from error
             if self.time + self.planner.parameters.interval > self.plan.end + 1e-9:
