@@ -51,8 +51,8 @@ def picture(study: Study, load: Load) -> Picture:
         why='The damping of the posture, held for 10 ms, overshoots on light links: with d T / I '
         'above 2 a sampled damper is unstable, and the forearm turns with 0.002 kg·m² about the '
         'upper arm. Much friction, on the other hand, is a disturbance that the mixed controller '
-        'does not get over: it has no stiffness against it. `izmp simulate seesaw` makes this '
-        'check before it simulates.',
+        'does not get over: it has no stiffness against it. The command '
+        'that simulates makes this check first.',
         data=Table(
             ('controller', 'joint friction [N·m·s/rad]', 'growth per tick'),
             [

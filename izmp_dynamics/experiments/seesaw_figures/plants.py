@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from izmp_dynamics.experiments.look import Look, panels
+from izmp_dynamics.experiments.look import Entry, Look, line, panels
 from izmp_dynamics.experiments.picture import Fact, Picture, Table
 from izmp_dynamics.experiments.runs import Load, Run
 from izmp_dynamics.experiments.seesaw_figures import fig04, fig05
@@ -29,20 +29,18 @@ def picture(study: Study, load: Load) -> Picture:
     at_rest = {name: Track.of(load(study.rest(name))) for name in CONTROLLERS}
 
     def draw(look: Look, width: float) -> Any:
+        thick: dict[str, Any] = {'linestyle': '-', 'linewidth': 2.4}
+        thin: dict[str, Any] = {'linestyle': (0, (2, 2)), 'linewidth': 1.0}
         legend = [
-            *(entry(look, name, f'{LABELS[name]}, MuJoCo', linestyle='-', linewidth=2.6, alpha=0.4)
-              for name in CONTROLLERS),
-            *(entry(look, name, f'{LABELS[name]}, KKT', linestyle='-', linewidth=1.0)
-              for name in CONTROLLERS),
-        ]  # fmt: skip
+            *(entry(look, name, f'{LABELS[name]}, MuJoCo', **thick) for name in CONTROLLERS),
+            Entry('KKT', line(look, 'ink', **thin)),
+        ]
         canvas, axes = panels(width, 2, legend, titles=True)
         for ax, tracks, title in zip(axes, (pushed, swinging), ('push', 'sine'), strict=True):
             for name in CONTROLLERS:
-                for plant, own in (
-                    ('mujoco', {'linewidth': 2.6, 'alpha': 0.4}), ('kkt', {'linewidth': 1.0}),
-                ):  # fmt: skip
-                    track = tracks[plant, name]
-                    ax.plot(track.times, track.angle, **style(look, name, linestyle='-', **own))
+                mujoco, kkt = tracks['mujoco', name], tracks['kkt', name]
+                ax.plot(mujoco.times, mujoco.angle, **style(look, name, **thick))
+                ax.plot(kkt.times, kkt.angle, color=look['ink'], **thin)
             ax.set(xlabel='time [s]', ylabel='θ [°]')
             begin = study.push_time - 1.0 if title == 'push' else 0.0
             ax.set_xlim(begin, begin + 10.0)

@@ -1,0 +1,48 @@
+"""Time of a tick of the momentum controllers on the seesaw, and of a second in either plant.
+
+Run `python benchmarks/bench_seesaw.py`.
+"""
+
+from time import perf_counter
+
+import numpy as np
+
+from izmp_dynamics.balance.balancing_robot import ROBOTS, load_balancing_robot
+from izmp_dynamics.balance.controller import MomentumController
+from izmp_dynamics.balance.gains import CONTROLLERS, gains
+from izmp_dynamics.balance.kkt_plant import KktPlant
+from izmp_dynamics.balance.loop_check import check_loop
+from izmp_dynamics.balance.reference import ComReference
+from izmp_dynamics.balance.seesaw import Seesaw
+from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
+from izmp_dynamics.simulation.seesaw_run import TICK, balance_on_seesaw
+
+DURATION = 4.0  # [s]
+
+
+def main() -> None:
+    """Print a table."""
+    print('robot    controller  tick median [ms]  p99 [ms]  check [s]  1 s in MuJoCo [s]  KKT [s]')
+    for name in ROBOTS:
+        robot, seesaw = load_balancing_robot(name), Seesaw()
+        for kind in CONTROLLERS:
+            own = gains(kind, robot.model.joint_names)
+            controller = MomentumController(robot, seesaw, kind, own, ComReference(0.025))
+            begin = perf_counter()
+            check_loop(controller, TICK)
+            checked = perf_counter() - begin
+            taken, ticks = [], []
+            for plant in (MujocoSeesaw(robot, seesaw), KktPlant(robot, seesaw)):
+                begin = perf_counter()
+                run = balance_on_seesaw(plant, controller, DURATION)
+                taken.append((perf_counter() - begin - run.effort.sum()) / DURATION)
+                ticks.append(run.effort)
+            effort = 1e3 * np.concatenate(ticks)
+            print(
+                f'{name:8} {kind:10} {np.median(effort):17.3f} {np.percentile(effort, 99):9.3f} '
+                f'{checked:10.2f} {taken[0]:18.2f} {taken[1]:8.2f}'
+            )
+
+
+if __name__ == '__main__':
+    main()
