@@ -1,6 +1,7 @@
 """The seesaw: which runs are simulated, and what is kept of them."""
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +134,27 @@ class Track:
         """Root of the mean square of the lateral error of the CoM from a time on [mm]."""
         error = (self.com - self.reference)[self.times >= since - 1e-9]
         return float(np.sqrt(np.mean(error**2)))
+
+
+Tracks = Mapping[tuple[str, str], Track]
+"""(plant, controller) → track."""
+
+MakeRun = Callable[[str, str], Run]
+"""Describes the run of a controller in a plant."""
+
+
+def everywhere(make_run: MakeRun) -> tuple[Run, ...]:
+    """Describe the runs of all controllers in all plants."""
+    return tuple(make_run(name, plant) for plant in PLANTS for name in CONTROLLERS)
+
+
+def tracks_of(make_run: MakeRun, load: Load) -> Tracks:
+    """Load the tracks of these runs."""
+    return {
+        (plant, name): Track.of(load(make_run(name, plant)))
+        for plant in PLANTS
+        for name in CONTROLLERS
+    }
 
 
 def balance(

@@ -1,6 +1,6 @@
 """Fig. 4: angle of the board after the push."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,31 +9,26 @@ from izmp_dynamics.experiments.look import Look, panels
 from izmp_dynamics.experiments.picture import Fact, Picture, Table
 from izmp_dynamics.experiments.runs import Load, Run
 from izmp_dynamics.experiments.seesaw_figures.styles import LABELS, PLANT_LABELS, entry, style
-from izmp_dynamics.experiments.seesaw_study import CONTROLLERS, PLANTS, Study, Track
+from izmp_dynamics.experiments.seesaw_study import (
+    CONTROLLERS,
+    Study,
+    Tracks,
+    everywhere,
+    tracks_of,
+)
 
 LARGEST, LARGEST_LATER = 4.0, 0.1
 """What |θ| must not exceed, ever and 20 s after the push [°]."""
 
-Tracks = Mapping[tuple[str, str], Track]
-
 
 def runs(study: Study) -> tuple[Run, ...]:
     """What the figure needs."""
-    return tuple(study.push(name, plant) for plant in PLANTS for name in CONTROLLERS)
-
-
-def tracks_of(study: Study, load: Load) -> Tracks:
-    """(plant, controller) → track."""
-    return {
-        (plant, name): Track.of(load(study.push(name, plant)))
-        for plant in PLANTS
-        for name in CONTROLLERS
-    }
+    return everywhere(study.push)
 
 
 def picture(study: Study, load: Load) -> Picture:
     """Draw the figure."""
-    tracks = tracks_of(study, load)
+    tracks = tracks_of(study.push, load)
 
     def draw(look: Look, width: float) -> Any:
         legend = [entry(look, name) for name in CONTROLLERS]

@@ -12,7 +12,9 @@ from izmp_dynamics.experiments.seesaw_study import (
     PLANTS,
     SETTLING,
     Study,
-    Track,
+    Tracks,
+    everywhere,
+    tracks_of,
 )
 
 LARGEST = 7.0
@@ -23,26 +25,15 @@ WANTED: Mapping[str, tuple[float, float]] = {'mixed': (0.0, 5.0), 'robot': (15.0
 
 _SHOWN = 16.0  # [s]
 
-Tracks = Mapping[tuple[str, str], Track]
-
 
 def runs(study: Study) -> tuple[Run, ...]:
     """What the figure needs."""
-    return tuple(study.sine(name, plant) for plant in PLANTS for name in CONTROLLERS)
-
-
-def tracks_of(study: Study, load: Load) -> Tracks:
-    """(plant, controller) → track."""
-    return {
-        (plant, name): Track.of(load(study.sine(name, plant)))
-        for plant in PLANTS
-        for name in CONTROLLERS
-    }
+    return everywhere(study.sine)
 
 
 def picture(study: Study, load: Load) -> Picture:
     """Draw the figure."""
-    tracks = tracks_of(study, load)
+    tracks = tracks_of(study.sine, load)
 
     def draw(look: Look, width: float) -> Any:
         legend = [

@@ -6,9 +6,15 @@ from typing import Any
 from izmp_dynamics.experiments.look import Entry, Look, line, panels
 from izmp_dynamics.experiments.picture import Fact, Picture, Table
 from izmp_dynamics.experiments.runs import Load, Run
-from izmp_dynamics.experiments.seesaw_figures import fig04, fig05
 from izmp_dynamics.experiments.seesaw_figures.styles import LABELS, entry, style
-from izmp_dynamics.experiments.seesaw_study import CONTROLLERS, Study, Track
+from izmp_dynamics.experiments.seesaw_study import (
+    CONTROLLERS,
+    Study,
+    Track,
+    Tracks,
+    everywhere,
+    tracks_of,
+)
 
 LARGEST_DIFFERENCE = 15.0
 """Between the plants [%]."""
@@ -20,12 +26,12 @@ EQUILIBRIUM, CONSTRAINT = 1e-9, 1e-5
 def runs(study: Study) -> tuple[Run, ...]:
     """What the figure needs."""
     at_rest = [study.rest(name) for name in CONTROLLERS]
-    return (*fig04.runs(study), *fig05.runs(study), *at_rest)
+    return (*everywhere(study.push), *everywhere(study.sine), *at_rest)
 
 
 def picture(study: Study, load: Load) -> Picture:
     """Draw the figure."""
-    pushed, swinging = fig04.tracks_of(study, load), fig05.tracks_of(study, load)
+    pushed, swinging = tracks_of(study.push, load), tracks_of(study.sine, load)
     at_rest = {name: Track.of(load(study.rest(name))) for name in CONTROLLERS}
 
     def draw(look: Look, width: float) -> Any:
@@ -70,9 +76,7 @@ def picture(study: Study, load: Load) -> Picture:
     )
 
 
-def _compared(
-    pushed: fig04.Tracks, swinging: fig05.Tracks
-) -> Iterator[tuple[str, str, float, float, str]]:
+def _compared(pushed: Tracks, swinging: Tracks) -> Iterator[tuple[str, str, float, float, str]]:
     """Case, controller, value in MuJoCo, value in the KKT plant, unit."""
     for name in CONTROLLERS:
         for case, tracks in (('push', pushed), ('sine', swinging)):
@@ -82,9 +86,7 @@ def _compared(
         yield 'RMS error of the CoM, sine', name, values[0], values[1], 'mm'
 
 
-def _facts(
-    pushed: fig04.Tracks, swinging: fig05.Tracks, at_rest: Mapping[str, Track]
-) -> Iterator[Fact]:
+def _facts(pushed: Tracks, swinging: Tracks, at_rest: Mapping[str, Track]) -> Iterator[Fact]:
     differences = []
     for case, name, mujoco, kkt, _ in _compared(pushed, swinging):
         difference = 100.0 * abs(mujoco - kkt) / abs(kkt)
