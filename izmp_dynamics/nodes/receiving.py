@@ -9,12 +9,12 @@ parameters are left to an executor in another thread, which this one's subscript
 import time
 from collections.abc import Callable, Sized
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import rclpy
 from rclpy.callback_groups import CallbackGroup
 from rclpy.context import Context
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import ExternalShutdownException
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
@@ -23,6 +23,11 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.nodes.losses import Losses
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
 
 Callback = Callable[[Any], None]
 Lost = Callable[[int], None]
@@ -76,7 +81,8 @@ class Receiver:
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
         )
-        losses = Losses(subscription.get_publisher_count, lost)
+        publishers = partial(node.count_publishers, subscription.topic_name)
+        losses = Losses(publishers, lost)
         at_once = TAKEN_AT_ONCE if sensor else 1
         self._subscriptions.append((subscription, msgtype, callback, losses, at_once))
 
