@@ -23,10 +23,10 @@ from izmp_dynamics.simulation.webots.device_names import DeviceNames
 from izmp_dynamics.simulation.webots.options import Options
 from izmp_dynamics.simulation.webots.solid_mass import SolidMass, ball
 from izmp_dynamics.simulation.webots.vrml import parse
-from izmp_dynamics.simulation.webots.world import PLUGIN, make_world
+from izmp_dynamics.simulation.webots.world import PLUGIN, World, make_world
 
 from .command_line import izmp
-from .webots_nodes import check
+from .webots_nodes import NODES, check
 
 ROBOTS = Path(__file__).parents[1] / 'robots'
 BIPED31 = ROBOTS / 'biped31' / 'robot.yaml'
@@ -163,6 +163,21 @@ def test_files_are_what_webots_takes(made):
     assert set(robot.fields) <= set(proto.interface.fields)
     assert robot.fields['controller'] == '<extern>'
     assert robot.fields['supervisor'] is True
+
+
+@pytest.mark.parametrize('robot', ['robot', 'solid', 'group', 'accelerometer', 'GPS', 'Proto', ''])
+def test_no_proto_has_the_name_of_a_base_node(robot):
+    name = World.of(Path('worlds'), robot).proto.stem
+    assert name.endswith('Proto')
+    assert name not in NODES
+    assert re.fullmatch('[A-Z][A-Za-z0-9_]*', name)
+    assert not [node for node in NODES if node.endswith('Proto')]
+
+
+def test_a_robot_called_robot_gets_a_world(tmp_path):
+    world, _ = odd_world(tmp_path, ODD.replace('name="odd-robot"', 'name="robot"'))
+    assert proto_of(world).interface.name == 'RobotProto'
+    assert parse(world.world.read_text()).nodes[-1].type == 'RobotProto'
 
 
 def test_nothing_is_downloaded(world):

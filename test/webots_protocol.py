@@ -193,7 +193,9 @@ class Simulator(threading.Thread):
         text += [text_of(word) for word in ('', '', '', '', '', '<extern>', '')]
         text.append(struct.pack('<BBi', 0, 0, 2))
         own = (
-            message(0, CONFIGURE, 'IIBB', OWN_ID, 0, 1, 0) + text_of('Biped31') + text_of('ROBOT')
+            message(0, CONFIGURE, 'IIBB', OWN_ID, 0, 1, 0)
+            + text_of('Biped31Proto')
+            + text_of('ROBOT')
         )
         answers = [message(0, CONFIGURE) + b''.join(text), own]
         for tag, device in enumerate(self.devices, 1):

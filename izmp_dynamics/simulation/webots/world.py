@@ -65,9 +65,12 @@ class World:
 
     @classmethod
     def of(cls, folder: Path, robot: str) -> 'World':
-        """Name the files for a robot."""
-        name = re.sub(r'\W', '_', robot)
-        proto = name[:1].upper() + name[1:]
+        """Name the files for a robot.
+
+        No base node of Webots is called …Proto; one with the PROTO's name would win over it.
+        """
+        name = re.sub(r'\W', '_', robot, flags=re.ASCII)
+        proto = f'{name[:1].upper()}{name[1:]}Proto'
         if not proto[:1].isalpha():
             proto = 'Robot' + proto
         return cls(
