@@ -1,19 +1,14 @@
 """The quadratic programme of one window: the contact equations, the optimum, the conditions."""
 
-import sys
-
 import numpy as np
 import pytest
 
 pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
 
-from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.motion import quadratic_programme
 from izmp_dynamics.motion.com_programme import Body, ComProgramme, InfeasibleError
 from izmp_dynamics.motion.course import Course
 from izmp_dynamics.motion.footsteps import Gait, plan_footsteps
 from izmp_dynamics.motion.momentum_parameters import MomentumParameters
-from izmp_dynamics.motion.quadratic_programme import solve_qp
 from izmp_dynamics.motion.ramp import Ramp
 from izmp_dynamics.motion.receding_planner import fit_polygon
 from izmp_dynamics.motion.step_timing import StepTiming
@@ -23,7 +18,6 @@ from .walking import biped31
 BODY = Body(27.6, 9.81, 0.75)
 TIMES = np.linspace(0.0, 1.6, 161)
 INSIDE = TIMES[(TIMES > 0.05) & (TIMES < 1.5)]
-RNG = np.random.default_rng(3)
 
 
 @pytest.fixture(scope='module')
@@ -75,29 +69,6 @@ def test_start_and_end_are_as_demanded(course):
     assert capture[0] == pytest.approx(mean, abs=2e-3)
 
 
-def test_the_solver_finds_the_minimum():
-    n, m = 8, 20
-    root, q = RNG.normal(size=(n, n)), RNG.normal(size=n)
-    P, G = root @ root.T + np.eye(n), RNG.normal(size=(m, n))
-    inside = RNG.normal(size=n)
-    h = G @ inside + RNG.uniform(0.0, 0.3, m)
-
-    def cost(x):
-        return 0.5 * x @ P @ x + q @ x
-
-    x = solve_qp(P, q, G, h)
-    assert (G @ x <= h + 1e-9).all()
-    for other in inside + 0.3 * RNG.normal(size=(500, n)):
-        towards = x + 0.1 * (other - x)
-        if (G @ towards <= h).all():
-            assert cost(towards) >= cost(x) - 1e-9
-
-
-def test_no_solution_is_none():
-    G = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    assert solve_qp(np.eye(2), np.zeros(2), G, np.array([-1.0, -1.0])) is None
-
-
 @pytest.mark.parametrize(
     ('changed', 'moved', 'said'),
     [
@@ -146,10 +117,3 @@ def test_the_support_is_the_hull_of_the_feet_that_carry(course):
         assert (corners @ normals[rows == row].T <= offsets[rows == row] + 1e-9).all()
     other = course.footsteps.start[1].position[:2]
     assert (normals[rows == 2] @ other > offsets[rows == 2]).any()
-
-
-def test_without_a_solver_the_message_says_what_to_install(monkeypatch):
-    quadratic_programme._solver.cache_clear()
-    monkeypatch.setitem(sys.modules, 'qpsolvers', None)
-    with pytest.raises(MissingDependencyError, match='pip install qpsolvers quadprog'):
-        solve_qp(np.eye(2), np.zeros(2), np.eye(2), np.ones(2))

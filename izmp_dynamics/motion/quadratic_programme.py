@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MissingDependencyError
 
@@ -22,13 +24,28 @@ def solve_qp(P: Array, q: Array, G: Array, h: Array, guess: Array | None = None)
         guess: (n,) where a solver that can make use of it begins.
 
     Returns:
-        (n,) the minimum; None if no x fulfils the conditions.
+        (n,) the minimum; None if no x fulfils the conditions, if the solver finds none (as P is
+        not positive definite), or if a number of the programme is not finite.
 
     Raises:
         MissingDependencyError: without a solver.
     """
-    solution: Array | None = _solver()(P, q, G, h, initvals=guess)
-    return solution
+    solver = _solver()
+    if not all(np.isfinite(array).all() for array in (P, q, G, h)):
+        return None
+    try:
+        solution: Array | None = solver(P, q, G, h, initvals=guess)
+    except _errors():
+        return None
+    return solution if solution is not None and np.isfinite(solution).all() else None
+
+
+@cache
+def _errors() -> tuple[type[Exception], ...]:
+    """What the solvers raise where they give up."""
+    from qpsolvers.exceptions import QPError
+
+    return QPError, ValueError
 
 
 @cache
