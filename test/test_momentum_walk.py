@@ -102,6 +102,9 @@ def test_what_cannot_be_walked_is_refused_with_the_reason(given, said):
     ('given', 'said'),
     [
         ({'nodes': ((0.12,),)}, 'multiples of 0.05 s'),
+        ({'nodes': ((0.1, 0.2), (0.3, 0.1, 0.3))}, r'same time: 0.1, 0.3, 0.3 s'),
+        ({'nodes': ((float('nan'),),)}, 'multiples of 0.05 s'),
+        ({'pieces': 16.5}, 'whole numbers'),
         ({'alpha': -1.0}, 'alpha'),
         ({'end_estimate': 'guess'}, 'hold, zero'),
         ({'friction': float('nan')}, 'friction'),
@@ -111,6 +114,11 @@ def test_what_cannot_be_walked_is_refused_with_the_reason(given, said):
 def test_parameters_out_of_range_are_refused(given, said):
     with pytest.raises(MotionError, match=said):
         MomentumParameters(**given)
+
+
+def test_the_order_of_nodes_does_not_matter():
+    nodes = MomentumParameters().nodes[0]
+    assert MomentumParameters(nodes=(nodes[::-1],)) == MomentumParameters()
 
 
 def test_the_command_offers_what_there_is():

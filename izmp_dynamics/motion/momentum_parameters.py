@@ -26,7 +26,7 @@ class MomentumParameters:
         interval: of planning, and between two knots of the splines [s].
         pieces: length of the sliding window in intervals.
         nodes: where in the window the angular momentum is estimated; several sets take turns.
-            Without any, the robot is a point mass (3D-LIPM).
+            Without any, the robot is a point mass (3D-LIPM). They are kept in ascending order.
         second_iteration: whether the angular momentum of the whole walk as planned for a point
             mass is known beforehand; then no nodes are needed.
         alpha: weight of the acceleration of the centre of mass [s⁴/m²] *.
@@ -63,17 +63,34 @@ class MomentumParameters:
                     f'{name} of the angular-momentum generator is {getattr(self, name):g}; valid '
                     f'are {lower:g} to {upper:g}.'
                 )
+        if self.pieces != int(self.pieces):
+            raise MotionError(
+                f'pieces of the angular-momentum generator are {self.pieces:g}; valid are whole '
+                'numbers.'
+            )
         if self.end_estimate not in _END_ESTIMATES:
             raise MotionError(
                 f"end_estimate is '{self.end_estimate}'; valid: {', '.join(_END_ESTIMATES)}."
             )
-        for node in (node for nodes in self.nodes for node in nodes):
-            halves = 2.0 * node / self.interval
-            if abs(halves - round(halves)) > 1e-6 or not 0 < round(halves) <= 2 * self.pieces:
+        object.__setattr__(self, 'pieces', int(self.pieces))
+        object.__setattr__(self, 'nodes', tuple(tuple(sorted(nodes)) for nodes in self.nodes))
+        for nodes in self.nodes:
+            self._check_nodes(nodes)
+
+    def _check_nodes(self, nodes: Nodes) -> None:
+        halves = [2.0 * node / self.interval for node in nodes]
+        for node, place in zip(nodes, halves, strict=True):
+            within = 0.5 < place < 2 * self.pieces + 0.5
+            if not within or abs(place - round(place)) > 1e-6:
                 raise MotionError(
                     f'A node lies at {node:g} s; valid are multiples of {self.interval / 2:g} s '
                     f'up to {self.window:g} s.'
                 )
+        if len({round(place) for place in halves}) < len(nodes):
+            raise MotionError(
+                f'Two nodes of a cycle are at the same time: '
+                f'{", ".join(f"{node:g}" for node in nodes)} s; every node needs its own.'
+            )
 
     @property
     def window(self) -> float:
@@ -117,4 +134,5 @@ SCHEMES = {
     'E3': replace(_EARLY, nodes=_uniform(_EARLY)),
     'E4': _EARLY,
 }
-"""The experiments of the poster: a point mass, its second iteration, 16 uniform nodes, 8 early."""
+"""The experiments of the poster: a point mass, its second iteration, 16 uniform nodes, 8 of which
+half are early."""
