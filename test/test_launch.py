@@ -73,7 +73,7 @@ class Launched:
 
     def __exit__(self, *error):
         """End it as Ctrl-C does; every process must end well."""
-        self.process.send_signal(signal.SIGINT)
+        os.killpg(self.process.pid, signal.SIGINT)
         self.process.wait(30)
         if error[0] is None:
             assert 'Traceback' not in self.said, self.said

@@ -1,6 +1,7 @@
 """Running nodes in a process: start, spin, stop without a traceback."""
 
 import gc
+import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +9,6 @@ from contextlib import contextmanager
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -83,6 +83,7 @@ class Graph:
 def spin_nodes(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
     """Run nodes until SIGINT or SIGTERM; return the exit status."""
     discover_quickly()
+    signal.signal(signal.SIGINT, lambda number, frame: None)  # rclpy acts on it, here as well
     rclpy.init(args=arguments if arguments is None else list(arguments))
     graph = None
     try:
@@ -103,7 +104,7 @@ def until_shutdown() -> Iterator[None]:
         yield
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
-    except _rclpy.RCLError:
+    except Exception:
         if rclpy.ok():
             raise
 
