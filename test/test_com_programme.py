@@ -117,3 +117,20 @@ def test_the_support_is_the_hull_of_the_feet_that_carry(course):
         assert (corners @ normals[rows == row].T <= offsets[rows == row] + 1e-9).all()
     other = course.footsteps.start[1].position[:2]
     assert (normals[rows == 2] @ other > offsets[rows == 2]).any()
+
+
+def test_the_friction_that_is_said_is_that_of_the_wanted_motion(course):
+    """Force over weight along an axis: it does not depend on the friction that there is."""
+    needed = set()
+    for friction in (0.01, 0.02):
+        programme = ComProgramme(BODY, MomentumParameters(friction=friction))
+        with pytest.raises(InfeasibleError, match=r'in [xy]; .* over √2') as raised:
+            programme.solve(course, 2.0, at_rest(course, 2.0), np.zeros((17, 3)))
+        needed.add(str(raised.value).split('friction ')[1].split(' ')[0])
+    assert len(needed) == 1
+
+
+def test_what_is_not_finite_is_refused_with_a_sentence(course):
+    programme = ComProgramme(BODY, MomentumParameters())
+    with pytest.raises(InfeasibleError, match='not finite'):
+        programme.solve(course, 2.0, at_rest(course, 2.0), np.full((17, 3), np.nan))

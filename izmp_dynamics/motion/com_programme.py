@@ -13,7 +13,8 @@ ZMP p about the same point, the difference from them no longer depends on l. Ove
 the distance of the ZMP from where it is wanted. c_x and c_y are cubic uniform B-splines and L̇ is
 known, so all of this is linear in the control points. What does not change from cycle to cycle is
 computed once: equalities are eliminated, and what remains is scaled such that the cost is
-½ |v|² + gᵀ v.
+½ |v|² + gᵀ v. The torque τ_z, which turns the soles on the ground, is neither planned nor bounded:
+the friction cone is that of the force alone.
 """
 
 from dataclasses import dataclass
@@ -34,8 +35,9 @@ _SAMPLES = 5
 _CHECKS = 2
 """Points per interval at which the contact force is checked."""
 
-_TAIL = 21
-"""Points of the ZMP's future after the window, for the terminal condition."""
+_TAIL = 7.0
+"""How far the terminal condition looks beyond the window, in time constants 1/ω of falling; what
+comes later weighs e⁻⁷ = 0.1 %."""
 
 
 class InfeasibleError(MotionError):
@@ -61,6 +63,11 @@ class Body:
         """[N]."""
         return self.mass * self.gravity
 
+    @property
+    def omega(self) -> float:
+        """Reciprocal of the time constant in which the linear inverted pendulum falls [1/s]."""
+        return float(np.sqrt(self.gravity / self.height))
+
     def zmp_shift(self, momentum_rate: Array) -> Array:
         """Return how far a rate of angular momentum (…, 3) [N·m] moves the ZMP, (…, 2) [m]."""
         shift: Array = momentum_rate[..., [1, 0]] * [-1.0, 1.0] / self.weight
@@ -82,7 +89,8 @@ class ComProgramme:
         self.momentum_spline = UniformSpline(1, interval, pieces)
         self._samples: Array = interval / _SAMPLES * np.arange(0.5, _SAMPLES * pieces)
         self._checks: Array = interval / _CHECKS * np.arange(1.0, _CHECKS * pieces + 1.0)
-        self._tail: Array = self.spline.duration + interval * np.arange(0.0, _TAIL)
+        later = np.arange(np.ceil(_TAIL / (body.omega * interval)) + 1.0)
+        self._tail: Array = self.spline.duration + interval * later
         self._set_up_cost()
         self._eliminate()
         self._set_up_conditions()
@@ -120,6 +128,10 @@ class ComProgramme:
         pull += self._pull_com @ wanted
         gradient = (self._free.T @ (self._cost @ fixed - pull)).T.ravel()
         G, h, support = self._conditions(course, time, fixed, shift)
+        if not (np.isfinite(gradient).all() and np.isfinite(h).all()):
+            raise InfeasibleError(
+                f'At {time:.2f} s the motion so far or its angular momentum is not finite.'
+            )
         near = None if guess is None else (self._to_free @ (guess - fixed)).T.ravel()
         v = solve_qp(self._identity, gradient, G, h, near)
         if v is None:
@@ -145,7 +157,7 @@ class ComProgramme:
         Start: position, velocity and acceleration go on. End: c + ċ/ω is the capture point from
         which the ZMP that is wanted afterwards keeps the robot from diverging.
         """
-        omega = np.sqrt(self.body.gravity / self.body.height)
+        omega = self.body.omega
         first, last = np.zeros(1), np.array([self.spline.duration])
         rows = np.vstack(
             [
@@ -183,7 +195,7 @@ class ComProgramme:
         of_v = self._zmp_of_v[rows]
         support = np.hstack([normals[:, :1] * of_v, normals[:, 1:] * of_v])
         room = offsets - self.parameters.margin - np.sum(normals * zmp[rows], axis=1)
-        # A pyramid inside the friction cone.
+        # A square inscribed in the friction cone: the same in x and y.
         most = self.parameters.friction * self.body.gravity / np.sqrt(2.0)
         acceleration = (self._acceleration_at_checks @ fixed).T.ravel()
         G = np.vstack([support, self._cone, -self._cone])
@@ -195,10 +207,14 @@ class ComProgramme:
         count = len(support)
         excess = G @ -g - h  # of the motion without conditions
         if solve_qp(self._identity, g, G[:count], h[:count]) is not None:
-            check = int(np.argmax(excess[count:])) % len(self._checks)
-            most = self.parameters.friction
-            needed = most + np.sqrt(2.0) * excess[count:].max() / self.body.gravity
-            what = f'need the friction {needed:.2f}; {most:g} is assumed'
+            condition = int(np.argmax(excess[count:]))
+            axis, check = divmod(condition % (2 * len(self._checks)), len(self._checks))
+            most = self.parameters.friction / np.sqrt(2.0)
+            needed = most + excess[count + condition] / self.body.gravity
+            what = (
+                f'need the friction {needed:.2f} in {"xy"[axis]}; {most:.2f} is allowed along an '
+                f'axis, {self.parameters.friction:g} over √2'
+            )
         else:
             row = int(np.argmax(excess[:count]))
             check = int(support[row])
