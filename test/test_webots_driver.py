@@ -488,6 +488,44 @@ def test_an_unforeseen_error_is_told_once(world, properties):
     assert sink.closed
 
 
+@pytest.mark.parametrize(
+    ('wrong', 'sentence'),
+    [
+        ({'speed': 'fast'}, "'speed' of the plugin is 'fast'"),
+        ({'robot': '/nowhere'}, 'robot file'),
+    ],
+)
+def test_quit_ends_the_simulation_if_the_plugin_cannot_begin(
+    world, properties, wrong, sentence, capfd
+):
+    for wish, status in (('true', 1), ('false', None)):
+        stand_in = StandIn(world)
+        start(stand_in, properties | wrong | {'quit': wish})
+        assert stand_in.robot.quit_status == status
+        assert sentence in capfd.readouterr().err
+
+
+def test_an_unforeseen_error_at_the_beginning_is_told_and_quits(world, properties):
+    stand_in = StandIn(world)
+    stand_in.robot.getBasicTimeStep = None
+    _, sink = start(stand_in, properties | {'quit': 'true'})
+    (sentence,) = sink.problems
+    assert 'It cannot begin (TypeError' in sentence
+    assert stand_in.robot.quit_status == 1
+
+
+def test_quit_ends_the_simulation_after_an_unforeseen_error(world, properties):
+    for supervisor, status in ((True, 1), (False, None)):
+        stand_in = StandIn(world)
+        stand_in.supervisor = supervisor
+        driver, _ = start(stand_in, properties | {'quit': 'true'})
+        stand_in.devices['l_knee'].setPosition = None
+        for _ in range(5):
+            stand_in.step()
+            driver.step()
+        assert stand_in.robot.quit_status == status
+
+
 def test_a_reset_of_the_simulation_pairs_nothing_across(world, properties):
     stand_in = StandIn(world)
     driver, sink = start(stand_in, properties | {'gait': 'none'})

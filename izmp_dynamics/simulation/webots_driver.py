@@ -23,7 +23,8 @@ class WebotsDriver:
     """What webots_ros2_driver calls: `init` once, `step` after each step, `stop` at the end.
 
     The driver prints exceptions and goes on. So nothing is raised here: what is wrong is told in
-    a sentence, and without a robot file that can be used the plugin does nothing.
+    a sentence, and without a robot file that can be used the plugin does nothing. With the
+    property `quit`, the simulation ends then.
 
     Args:
         make_sink: makes the sink and the origin of stamps [ns] from the options; ROS if None.
@@ -33,6 +34,8 @@ class WebotsDriver:
         self._make_sink = make_sink or _ros_sink
         self._sink: Sink | None = None
         self._loop: RobotLoop | None = None
+        self._robot: Any = None
+        self._quit = False
 
     def init(self, webots_node: Any, properties: Mapping[str, str]) -> None:
         """Find the devices and plan the motion.
@@ -41,12 +44,16 @@ class WebotsDriver:
             webots_node: its attribute `robot` is the Supervisor of Webots' controller library.
             properties: the elements inside <plugin>.
         """
+        self._robot = webots_node.robot
+        self._quit = properties.get('quit', '').strip().lower() == 'true'
         try:
             options = Options.read(properties)
             self._sink, origin = self._make_sink(options)
-            self._loop = RobotLoop(webots_node.robot, options, self._sink, origin)
+            self._loop = RobotLoop(self._robot, options, self._sink, origin)
         except IzmpError as error:
             self._fail(str(error))
+        except Exception as error:
+            self._fail(f'It cannot begin ({type(error).__name__}: {error}).')
 
     def step(self) -> None:
         """Publish a sample and tell the motors their next positions."""
@@ -67,10 +74,13 @@ class WebotsDriver:
         self._loop = self._sink = None
 
     def _fail(self, sentence: str) -> None:
+        """Tell why nothing more is done; end the simulation if it is to end."""
         if self._sink is not None:
             self._sink.tell(sentence, 'error')
         else:
             print(f'izmp_dynamics: error: {sentence}', file=sys.stderr, flush=True)
+        if self._quit and self._robot is not None and self._robot.getSupervisor():
+            self._robot.simulationQuit(1)
 
 
 def _ros_sink(options: Options) -> tuple[Sink, int]:
