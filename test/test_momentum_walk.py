@@ -8,6 +8,8 @@ import pytest
 from izmp_dynamics.cli import walk_options
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import MotionError
+from izmp_dynamics.experiments.momentum_figures.grid import FINE
+from izmp_dynamics.motion.knot_alignment import off_knots
 from izmp_dynamics.motion.momentum_parameters import SCHEMES, MomentumParameters
 from izmp_dynamics.motion.walk import plan_walk
 from izmp_dynamics.motion.walk_parameters import WalkParameters
@@ -51,16 +53,58 @@ def test_with_estimated_momentum_the_zmp_of_all_bodies_is_the_wanted_one(errors,
     assert most_y <= 4.0
 
 
-def test_a_point_mass_is_at_least_six_times_worse(errors):
-    assert (errors('E1')[0] >= 6.0 * errors('E3')[0]).all()
+@pytest.mark.parametrize('scheme', ['E3', 'E4'])
+def test_a_point_mass_is_at_least_six_times_worse(errors, scheme):
+    assert (errors('E1')[0] >= 6.0 * errors(scheme)[0]).all()
 
 
 def test_a_second_iteration_lies_between(errors):
     assert errors('E3')[0, 0] < errors('E2')[0, 0] < errors('E1')[0, 0]
 
 
-def test_eight_early_nodes_are_as_good_as_sixteen(errors):
-    assert errors('E4')[0, 0] <= 1.1 * errors('E3')[0, 0]
+def test_eight_nodes_half_of_them_early_are_as_good_as_sixteen(errors):
+    assert (errors('E4')[0] <= 1.1 * errors('E3')[0]).all()
+
+
+def test_landings_between_knots_cost_what_a_straight_acceleration_misses():
+    """At most Δv Δt / 4 of the wanted ZMP beside what is left at knots; with more knots, none."""
+    step_time, length, both = 0.85, 0.25, 0.2
+
+    def planned(**changed):
+        return plan_walk(
+            biped31(),
+            WalkParameters.by(
+                'angular_momentum', speed=length / step_time, step_time=step_time, steps=6,
+                double_support=both / step_time, momentum=MomentumParameters(**changed),
+            ),
+        )  # fmt: skip
+
+    coarse, fine = planned(), planned(**FINE)
+    most = np.abs(coarse.zmp_errors).max(axis=0)
+    corner = (length - 0.04) / both * 0.1 / 4.0
+    assert 0.016 < most[0] < corner + 0.016
+    assert 'step time 0.9 s, of it 0.2222 on both feet' in off_knots(coarse.parameters)
+    rms = np.sqrt(np.mean(fine.zmp_errors**2, axis=0))
+    assert (rms < [0.004, 0.0015]).all()
+    assert (np.abs(fine.zmp_errors).max(axis=0) < [0.016, 0.004]).all()
+    assert not off_knots(fine.parameters)
+
+
+@pytest.mark.parametrize(
+    ('given', 'said'),
+    [
+        ({}, ''),
+        ({'step_time': 0.75}, 'step time 0.8 s, of it 0.25 on'),
+        ({'double_support': 0.2}, 'step time 0.8 s, of it 0.25 on'),
+        ({'stand': 1.55}, 'standing 1.6 s'),
+        ({'step_time': 0.1, 'double_support': 0.9}, 'step time 0.2 s, of it 0.5 on'),
+    ],
+    ids=str,
+)
+def test_times_beside_the_knots_are_told(given, said):
+    note = off_knots(WalkParameters.by('angular_momentum', **given))
+    assert said in note if said else not note
+    assert not off_knots(WalkParameters.by('cart_table', **given))
 
 
 def test_the_plan_is_a_motion_like_any_other():
@@ -132,7 +176,11 @@ def test_the_command_offers_what_there_is():
 def test_the_command_plans(capsys):
     options = ['plan', 'walk', '--generator', 'angular_momentum', '--steps', '3']
     assert main(options) == 0
-    assert 'ZMP:     of all bodies within' in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert 'ZMP:     of all bodies within' in told
+    assert 'Note:' not in told
+    assert main([*options, '--step-time', '0.75']) == 0
+    assert 'Note:    Lift-offs and landings' in capsys.readouterr().out
     assert main(['plan', 'walk', '--scheme', 'E1']) != 0
     assert '--generator angular_momentum' in capsys.readouterr().err
 

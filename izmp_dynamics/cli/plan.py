@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from izmp_dynamics.cli.walk_options import add_walk_options, walk_parameters
+from izmp_dynamics.cli.walk_options import add_walk_options, notes, walk_parameters
 from izmp_dynamics.resources import find_resource
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def summary_lines(walk: 'PlannedWalk', biped: 'Biped') -> list[str]:
         f'Walk:    {walk.timing.steps} steps of {parameters.step_length:.3f} m in '
         f'{parameters.step_time:g} s, {plan.duration:.2f} s with standing'
     ]
-    lines.append(_zmp_line(walk))
+    lines += [_zmp_line(walk), *notes(parameters)]
     span = np.minimum(plan.q - model.position_lower, model.position_upper - plan.q).min(axis=0)
     span[np.ptp(plan.q, axis=0) == 0.0] = np.inf
     torques = np.zeros_like(plan.q) if plan.feed_forward is None else plan.feed_forward

@@ -7,7 +7,7 @@ from typing import Any
 
 from izmp_dynamics.cli.progress import progress_bar
 from izmp_dynamics.cli.seesaw import add_seesaw
-from izmp_dynamics.cli.walk_options import add_walk_options, walk_parameters
+from izmp_dynamics.cli.walk_options import add_walk_options, notes, walk_parameters
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.resources import find_resource
 
@@ -169,7 +169,7 @@ def run_walk(options: argparse.Namespace) -> int:
             progress=progress,
         )
     if not options.quiet:
-        for line in walk.summary_lines():
+        for line in (*walk.summary_lines(), *notes(walk.planned.parameters)):
             print(line)
     plant = build_mujoco(robot, physics, terrain=walk.terrain)
     if options.picture:

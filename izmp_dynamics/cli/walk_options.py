@@ -37,7 +37,7 @@ def add_walk_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         '--scheme', choices=SCHEMES,
         help='of angular_momentum: E1 point mass, E2 its second iteration, E3 16 uniform nodes, '
-        'E4 8 early nodes (default)',
+        'E4 8 nodes, half of them early (default)',
     )  # fmt: skip
     group.add_argument('--steps', type=int, metavar='N', help='number of steps (default: 20)')
     for option, name, unit, text in _NUMBERS:
@@ -46,6 +46,14 @@ def add_walk_options(parser: argparse.ArgumentParser) -> None:
         '--slope-deg', type=float, default=0.0, metavar='DEG',
         help='walk from level ground up a slope (default: 0)',
     )  # fmt: skip
+
+
+def notes(parameters: 'WalkParameters') -> list[str]:
+    """Return what a user should know of a walk although it can be planned, line by line."""
+    from izmp_dynamics.motion.knot_alignment import off_knots
+
+    note = off_knots(parameters)
+    return [f'Note:    {note}'] if note else []
 
 
 def walk_parameters(options: argparse.Namespace) -> 'WalkParameters':
