@@ -324,13 +324,13 @@ def stamped(message, stamp):
 
 
 @contextmanager
-def second_joint_publisher(robot):
-    """Another node that publishes the same joints, at a tenth of the rate."""
+def second_joint_publisher(robot, node):
+    """Another node publishes the same joints, at a tenth of the rate."""
     from sensor_msgs.msg import JointState
 
     from izmp_dynamics.nodes.qos import SENSOR
 
-    publisher = robot.node.create_publisher(JointState, 'joint_states', SENSOR)
+    publisher = node.create_publisher(JointState, 'joint_states', SENSOR)
     stop = threading.Event()
 
     def run():
@@ -344,4 +344,3 @@ def second_joint_publisher(robot):
     finally:
         stop.set()
         thread.join(5)
-        robot.node.destroy_publisher(publisher)

@@ -206,9 +206,9 @@ def test_a_burst_of_ten_queues_passes(graph):
 def test_two_publishers_of_the_same_joints_are_told(graph, biped31):
     from .node_processes import second_joint_publisher
 
-    _, listener, robot = graph
+    processes, listener, robot = graph
     since = diagnostics(listener)
-    with second_joint_publisher(robot):
+    with probe(processes) as other, second_joint_publisher(robot, other):
         assert told(listener, '2 nodes publish /joint_states', since)
     assert goes_on(listener)
 
