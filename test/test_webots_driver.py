@@ -383,12 +383,25 @@ POINTS = {'times': np.array([0.0, 0.1]), 'positions': np.zeros((2, 1))}
         ({'positions': np.full((2, 1), math.nan)}, 'not every number is finite'),
         ({'positions': np.full((2, 1), 9.0)}, "wants joint 'neck_yaw' at 9.000 at 0.000 s"),
         ({'times': np.array([]), 'positions': np.zeros((0, 1))}, '0 points'),
+        ({'joint_names': (), 'positions': np.zeros((2, 0))}, 'names no joints'),
+        ({'times': np.array([0.0, 1e6])}, r'lasts from 0 s to 1e\+06 s .* 0 to 600 s are'),
+        ({'times': np.array([-1.0, 0.0])}, 'lasts from -1 s'),
+        ({'velocities': np.zeros((2, 3))}, 'lacks a velocity'),
+        (
+            {
+                'joint_names': ('l_knee',),
+                'times': np.array([0.0, 1.0]),
+                'positions': np.full((2, 1), 0.1),
+                'velocities': np.array([[-20.0], [20.0]]),
+            },
+            "wants joint 'l_knee' at -0.0",
+        ),
     ],
 )
 def test_wrong_trajectories_are_refused(wrong, sentence):
     model = load_model(ROBOTS / 'biped31' / 'biped31.urdf')
     with pytest.raises(MotionError, match=sentence):
-        Trajectory(**{'joint_names': ('neck_yaw',), **POINTS, **wrong}).columns(model)
+        Trajectory(**{'joint_names': ('neck_yaw',), **POINTS, **wrong}).rows(model, 0.002)
 
 
 def test_a_refused_trajectory_changes_nothing(world, properties):
@@ -403,10 +416,51 @@ def test_a_refused_trajectory_changes_nothing(world, properties):
     )
 
 
+@pytest.mark.parametrize(
+    'wanted',
+    [
+        Trajectory((), np.array([0.0, 1.0]), np.zeros((2, 0))),
+        Trajectory(('neck_yaw',), np.array([0.0, 1e6]), np.zeros((2, 1))),
+        Trajectory(('neck_yaw',), np.array([0.0, 1.0]), np.array([['a'], ['b']])),
+        Trajectory(('neck_yaw',), None, None),
+        MemoryError('a message too large'),
+    ],
+    ids=['no names', 'endless', 'no numbers', 'nothing', 'not read'],
+)
+def test_no_message_stops_the_robot(world, properties, wanted):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties)
+    drive_on(stand_in, driver, 5)
+    sink.wanted = wanted
+    drive_on(stand_in, driver, 5)
+    assert len(sink.problems) == 1
+    count = len(sink.samples)
+    drive_on(stand_in, driver, 5)
+    assert len(sink.samples) == count + 5
+
+
+@pytest.mark.parametrize(
+    ('first', 'position', 'begins'),
+    [(0.25, 0.2, 0.25), (0.25, 0.0, 0.25), (0.0, 0.0, 0.0), (0.0, 0.2, 0.5)],
+    ids=['first time', 'first time, there', 'there', 'not there'],
+)
+def test_the_first_time_of_a_trajectory_is_its_approach(
+    world, properties, first, position, begins
+):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties | {'gait': 'none'})
+    drive_on(stand_in, driver, 5)
+    now = 1e-3 * stand_in.now
+    times = np.array([first, first + 0.1])
+    sink.wanted = Trajectory(('neck_yaw',), times, np.full((2, 1), position))
+    drive_on(stand_in, driver, 1)
+    assert f'begins at {now + 0.002 + begins:.2f} s' in sink.told[-1][1]
+
+
 def test_velocities_make_a_smooth_trajectory():
     times = np.linspace(0.0, 1.0, 5)
-    smooth = Trajectory(('a',), times, np.sin(times)[:, None], np.cos(times)[:, None])
-    rows = smooth.rows(0.002)
+    smooth = Trajectory(('neck_yaw',), times, np.sin(times)[:, None], np.cos(times)[:, None])
+    rows = smooth.rows(load_model(ROBOTS / 'biped31' / 'biped31.urdf'), 0.002)
     assert rows.shape == (501, 1)
     np.testing.assert_allclose(rows[:, 0], np.sin(np.linspace(0.0, 1.0, 501)), atol=1e-4)
 

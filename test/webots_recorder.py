@@ -13,7 +13,7 @@ class Recorder:
     Attributes:
         samples: all that were published.
         told: (level, sentence) of all that was told.
-        wanted: trajectory that will come next, if any.
+        wanted: trajectory that will come next, if any; an exception is raised.
         listening: what `listened` answers.
         closed: whether it has been closed.
     """
@@ -31,6 +31,8 @@ class Recorder:
 
     def trajectory(self):
         wanted, self.wanted = self.wanted, None
+        if isinstance(wanted, Exception):
+            raise wanted
         return wanted
 
     def listened(self):

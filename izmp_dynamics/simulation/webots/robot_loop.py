@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.motion.gaits import make_plan
@@ -24,6 +25,9 @@ from izmp_dynamics.simulation.webots.trajectory import Trajectory
 
 AFTERWARDS = 1.0
 """Time for which the simulation goes on after a motion, if it is to end then [s]."""
+
+THERE = 5e-3
+"""A robot as near as this to the first point of a trajectory need not go there [rad] or [m]."""
 
 _FALLEN = math.cos(math.radians(60.0))
 
@@ -143,11 +147,12 @@ class RobotLoop:
         return plan
 
     def _follow(self, reading: Reading) -> None:
-        wanted = self.sink.trajectory()
-        if wanted is not None:
-            self._begin_trajectory(wanted, reading)
-        elif self._mover is None and self._plan is not None and self._may_begin():
-            self._begin(self._plan.name, list(range(self.model.dof)), self._plan.q, reading)
+        self._look_for_trajectory(reading)
+        if self._mover is None and self._plan is not None and self._may_begin():
+            self._begin(
+                self._plan.name, list(range(self.model.dof)), self._plan.q, reading,
+                self.options.approach, self.options.settle,
+            )  # fmt: skip
             self._prepare_pushes(self._plan)
         mover = self._mover
         if mover is None:
@@ -161,25 +166,50 @@ class RobotLoop:
     def _may_begin(self) -> bool:
         return not self.options.wait_for_listener or self.sink.listened()
 
-    def _begin_trajectory(self, wanted: Trajectory, reading: Reading) -> None:
+    def _look_for_trajectory(self, reading: Reading) -> None:
+        """Begin a trajectory if one has come; no message, whatever it says, ends the loop."""
         try:
-            columns = wanted.columns(self.model)
+            wanted = self.sink.trajectory()
+            if wanted is not None:
+                self._begin_trajectory(wanted, reading)
         except IzmpError as error:
             self._warn(str(error))
-            return
+        except Exception as error:
+            self._warn(f'A trajectory cannot be followed ({type(error).__name__}: {error}).')
+
+    def _begin_trajectory(self, wanted: Trajectory, reading: Reading) -> None:
+        columns = wanted.columns(self.model)
         missing = [name for name in wanted.joint_names if name not in self.devices.motors]
         if missing:
             self._warn(f'The trajectory needs motors that are missing: {", ".join(missing)}.')
             return
+        rows = wanted.rows(self.model, self.devices.period)
+        approach, settle = self.options.approach, self.options.settle
+        if wanted.times[0] > 0.0:
+            approach, settle = float(wanted.times[0]), 0.0
+        elif np.abs(self._now(reading)[columns] - rows[0]).max() <= THERE:
+            approach = settle = 0.0
         self._pusher = None
-        self._begin('trajectory', columns, wanted.rows(self.devices.period), reading)
+        self._begin('trajectory', columns, rows, reading, approach, settle)
 
-    def _begin(self, name: str, columns: list[int], rows: Any, reading: Reading) -> None:
+    def _now(self, reading: Reading) -> Array:
+        """Positions (n,) of the model's joints; NaN where no sensor tells them."""
         now = np.full(self.model.dof, np.nan)
         now[[self.model.joint_names.index(joint) for joint in self.devices.joints]] = reading.q
+        return now
+
+    def _begin(
+        self,
+        name: str,
+        columns: list[int],
+        rows: Array,
+        reading: Reading,
+        approach: float,
+        settle: float,
+    ) -> None:
         self._mover = Mover(
-            name, columns, rows, now[columns], reading.time, self.devices.period,
-            self.options.approach, self.options.settle,
+            name, columns, rows, self._now(reading)[columns], reading.time, self.devices.period,
+            approach, settle,
         )  # fmt: skip
         self._told_end = False
         self.sink.tell(

@@ -13,6 +13,9 @@ from izmp_dynamics.model.robot_model import RobotModel
 _TOLERANCE = 1e-6
 """How far beyond a limit a position may lie [rad] or [m]: the rounding of messages."""
 
+LONGEST = 600.0
+"""Time that a trajectory may take, from its start to its last point [s]."""
+
 
 @dataclass(frozen=True)
 class Trajectory:
@@ -34,9 +37,11 @@ class Trajectory:
         """Return where the joints stand in the model.
 
         Raises:
-            MotionError: if the trajectory is for another robot, has no points, times that do not
-                increase, values that are not finite, or positions beyond a limit.
+            MotionError: if the trajectory is for another robot or for no joint, has no points,
+                times that do not increase or beyond `LONGEST`, or values that are not finite.
         """
+        if not self.joint_names:
+            raise MotionError('The trajectory names no joints; joint_names must not be empty.')
         unknown = [name for name in self.joint_names if name not in model.joint_names]
         if unknown or len(set(self.joint_names)) < len(self.joint_names):
             raise MotionError(
@@ -45,30 +50,40 @@ class Trajectory:
                 f"of '{model.name}' ({', '.join(model.joint_names)})."
             )
         self._check_points()
-        columns = [model.joint_names.index(name) for name in self.joint_names]
-        lower = model.position_lower[columns] - _TOLERANCE
-        upper = model.position_upper[columns] + _TOLERANCE
-        outside = (self.positions < lower) | (self.positions > upper)
-        if outside.any():
-            row, column = (int(index) for index in np.argwhere(outside)[0])
-            raise MotionError(
-                f"The trajectory wants joint '{self.joint_names[column]}' at "
-                f'{self.positions[row, column]:.3f} at {self.times[row]:.3f} s; its limits are '
-                f'{lower[column]:.3f} to {upper[column]:.3f}.'
-            )
-        return columns
+        return [model.joint_names.index(name) for name in self.joint_names]
 
-    def rows(self, time_step: float) -> Array:
-        """Return the positions (T, n) at every time step from the first point to the last."""
+    def rows(self, model: RobotModel, time_step: float) -> Array:
+        """Return the positions (T, n) at every time step from the first point to the last.
+
+        Raises:
+            MotionError: as `columns`, or if a position is beyond a limit of its joint, also
+                between points, where a curve with velocities can overshoot.
+        """
+        columns = self.columns(model)
+        self._check_limits(model, columns, self.times, self.positions)
         if len(self.times) == 1:
             return self.positions
         count = max(1, round((self.times[-1] - self.times[0]) / time_step))
         at = np.minimum(self.times[0] + time_step * np.arange(count + 1), self.times[-1])
-        if self.velocities is not None:
-            smooth: Array = CubicHermiteSpline(self.times, self.positions, self.velocities)(at)
-            return smooth
-        columns = [np.interp(at, self.times, column) for column in self.positions.T]
-        return np.stack(columns, axis=1)
+        if self.velocities is None:
+            lines = [np.interp(at, self.times, column) for column in self.positions.T]
+            return np.stack(lines, axis=1)
+        smooth: Array = CubicHermiteSpline(self.times, self.positions, self.velocities)(at)
+        self._check_limits(model, columns, at, smooth)
+        return smooth
+
+    def _check_limits(
+        self, model: RobotModel, columns: list[int], times: Array, positions: Array
+    ) -> None:
+        lower, upper = model.position_lower[columns], model.position_upper[columns]
+        outside = (positions < lower - _TOLERANCE) | (positions > upper + _TOLERANCE)
+        if outside.any():
+            row, column = (int(index) for index in np.argwhere(outside)[0])
+            raise MotionError(
+                f"The trajectory wants joint '{self.joint_names[column]}' at "
+                f'{positions[row, column]:.3f} at {times[row]:.3f} s; its limits are '
+                f'{lower[column]:.3f} to {upper[column]:.3f}.'
+            )
 
     def _check_points(self) -> None:
         shape = (len(self.times), len(self.joint_names))
@@ -78,10 +93,17 @@ class Trajectory:
                 f'The trajectory has {len(self.times)} points of {len(self.joint_names)} joints, '
                 'but no position for each of them.'
             )
+        if self.velocities is not None and self.velocities.shape != shape:
+            raise MotionError('The trajectory lacks a velocity for some joint of some point.')
         if not all(np.isfinite(array).all() for array in arrays if array is not None):
             raise MotionError('In the trajectory not every number is finite.')
         if (np.diff(self.times) <= 0.0).any():
             raise MotionError("The trajectory's times do not increase from point to point.")
+        if self.times[0] < 0.0 or self.times[-1] > LONGEST:
+            raise MotionError(
+                f'The trajectory lasts from {self.times[0]:g} s to {self.times[-1]:g} s after its '
+                f'start; 0 to {LONGEST:g} s are possible.'
+            )
 
 
 def _listed(names: Sequence[str]) -> str:
