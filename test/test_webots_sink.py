@@ -12,6 +12,7 @@ import rclpy
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PointStamped, WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.logging import LoggingSeverity
 from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -180,6 +181,7 @@ def test_listeners_count_after_a_while(sink, other, monkeypatch):
 
 
 def test_sentences_are_logged(sink, capfd):
+    sink.node.get_logger().set_level(LoggingSeverity.INFO)  # other tests make rclpy quiet
     sink.tell('All is well.')
     sink.tell('Not quite.', 'warning')
     sink.tell('Not at all.', 'error')
