@@ -94,3 +94,9 @@ def test_numbers_and_strings_survive(number, text):
 def test_a_mistake_is_told_with_its_line(text, sentence):
     with pytest.raises(SimulationError, match=sentence):
         parse(text)
+
+
+@pytest.mark.parametrize('name', ['trunk.1', '1trunk', 'my trunk', 'USE', 'a"b'])
+def test_names_that_webots_does_not_take_are_not_written(name):
+    with pytest.raises(SimulationError, match='is no name for a node'):
+        write(Document([Node('Solid', name=name)]))

@@ -339,7 +339,7 @@ def test_pushes_act_on_their_link_and_for_their_time(world, properties):
     ('given', 'supervisor', 'sentence'),
     [
         ({'push': '40:lateral:0.1'}, False, 'is no supervisor; set its field supervisor to TRUE'),
-        ({'push': '40:lateral:0.1', 'push_on': 'tail'}, True, "DEF name 'tail'"),
+        ({'push': '40:lateral:0.1', 'push_on': 'tail'}, True, "'tail'"),
         ({'push': '40:lateral:99'}, True, 'does not fit into the motion'),
     ],
 )
@@ -348,6 +348,21 @@ def test_pushes_that_cannot_be_are_told(world, properties, given, supervisor, se
     stand_in.supervisor = supervisor
     (told,) = drive(stand_in, properties | given, 10).sentences('warning')[:1]
     assert sentence in told
+
+
+@pytest.mark.parametrize(
+    ('link', 'pushed'),
+    [('pelvis', 'pelvis'), ('imu_link', 'pelvis'), ('l_sole', 'l_foot'), ('l_foot', 'l_foot')],
+)
+def test_root_and_links_without_mass_can_be_pushed(world, properties, link, pushed):
+    stand_in = StandIn(world)
+    assert stand_in.robot.getFromProtoDef('pelvis') is None
+    assert stand_in.robot.getFromProtoDef('l_sole') is None
+    quick = {'approach': '0', 'settle': '0', 'push': '4:lateral:0.01:0.01', 'push_on': link}
+    sink = drive(stand_in, properties | quick, 20)
+    assert 'ended' in sink.problems[0]
+    assert {body for _, body, _ in stand_in.pushes} == {stand_in.plant.body_of(pushed)}
+    assert len(stand_in.pushes) == 5
 
 
 def test_a_trajectory_is_followed_and_other_joints_hold(world, properties):

@@ -19,6 +19,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.motion.ramp import Ramp
 from izmp_dynamics.simulation.terrain import Slope
+from izmp_dynamics.simulation.webots.def_names import def_names
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
 from izmp_dynamics.simulation.webots.options import Options
 from izmp_dynamics.simulation.webots.solid_mass import SolidMass, ball
@@ -89,11 +90,12 @@ ODD = """
 """
 
 
-def odd_world(folder, text=ODD):
+def odd_world(folder, text=ODD, root='box'):
+    folder.mkdir(exist_ok=True)
     (folder / 'odd.urdf').write_text(text)
     corners = [[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]]
     robot = {
-        'urdf': 'odd.urdf', 'root': 'box', 'imu': {'frame': 'imu'},
+        'urdf': 'odd.urdf', 'root': root, 'imu': {'frame': 'imu'},
         'feet': [{'name': 'foot', 'sole': 'sole', 'polygon': corners}],
     }  # fmt: skip
     (folder / 'robot.yaml').write_text(yaml.safe_dump(robot))
@@ -267,7 +269,7 @@ def test_solids_stand_where_the_links_are(made):
     q = np.array([positions(proto)[name] for name in model.joint_names])
     for solid, R, p in solids(proto.nodes[0]):
         if solid.type == 'Solid':
-            link_R, link_p = model.frame_pose(solid.name, q)
+            link_R, link_p = model.frame_pose(solid.fields['name'], q)
             np.testing.assert_allclose(R, link_R, atol=1e-9)
             assert p == pytest.approx(link_p, abs=1e-9)
 
@@ -377,6 +379,67 @@ def test_meshes_are_found_whatever_their_path(tmp_path):
         'base': ['../meshes/a/part.stl'], 'slide': ['../meshes/b/part.stl'],
         'foot': ['../meshes/a/part.stl'], 'wheel': ['../meshes/wheel.dae'],
     }  # fmt: skip
+
+
+VISUALS = '<visual>{}<geometry><box size="0.1 0.2 0.3"/></geometry></visual>'
+TURNED, MOVED = '<origin xyz="0 0 0.1" rpy="0 0.5 0"/>', '<origin xyz="0.1 0 0"/>'
+TINY = '<origin xyz="1e-13 0 0"/>'
+
+
+def test_a_visual_without_origin_may_follow_one_with(tmp_path):
+    origins = ['', TURNED, '', '<origin xyz="0 0 0"/>', MOVED, TINY, '']
+    visuals = ''.join(VISUALS.format(origin) for origin in origins)
+    for link in ('base', 'slide', 'foot'):
+        text = ODD.replace(f'<link name="{link}">', f'<link name="{link}">{visuals}')
+        world, _ = odd_world(tmp_path / link, text)
+        (solid,) = (
+            solid for solid, _, _ in solids(proto_of(world).nodes[0])
+            if solid.type in ('Solid', 'Robot') and (solid.name or 'base') == link
+        )  # fmt: skip
+        shapes = [child for child in solid.fields['children'] if child.type in ('Pose', 'Shape')]
+        places = sorted(
+            child.fields.get('translation', (0.0, 0.0, 0.0)) for child in shapes
+        )  # fmt: skip
+        assert len(shapes) == 7
+        assert places[-2:] == [(0.0, 0.0, 0.1), (0.1, 0.0, 0.0)]
+        assert all(sum(map(abs, place)) < 1e-6 for place in places[:-2])
+
+
+def test_a_proto_that_cannot_be_read_names_the_urdf(tmp_path, monkeypatch):
+    from izmp_dynamics.simulation.webots import converter
+
+    monkeypatch.setattr(converter, 'parse', lambda text: parse(text[:400]))
+    with pytest.raises(SimulationError, match=r"of '.*odd\.urdf' is no PROTO\. Line \d+"):
+        odd_world(tmp_path)
+
+
+STRANGE = {'slide': 'trunk.1', 'foot': '1trunk', 'box': 'my trunk', 'wheel': 'trunk_1'}
+
+
+def test_links_of_any_name_get_def_names(tmp_path):
+    text = ODD
+    for link, name in STRANGE.items():
+        text = text.replace(f'"{link}"', f'"{name}"')
+    (tmp_path / 'a').mkdir()
+    with pytest.raises(IzmpError):  # the robot file names the link 'box'
+        odd_world(tmp_path / 'a', text)
+    world, _ = odd_world(tmp_path / 'b', text, root='my trunk')
+    proto = proto_of(world)
+    check(proto.nodes[0], proto.interface)
+    found = {solid.fields['name']: solid.name for solid, _, _ in solids(proto.nodes[0])
+             if solid.type == 'Solid'}  # fmt: skip
+    assert found == {
+        'trunk.1': 'trunk_1_2', '1trunk': 'link_1trunk', 'my trunk': 'my_trunk',
+        'trunk_1': 'trunk_1',
+    }  # fmt: skip
+
+
+def test_def_names_are_unique_identifiers():
+    names = def_names(['a b', 'a.b', 'a_b', 'USE', '', 'ü', '"', 'x'])
+    assert len(set(names.values())) == 8
+    assert all(re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', name) for name in names.values())
+    assert (names['a_b'], names['x']) == ('a_b', 'x')
+    assert names['USE'] != 'USE'
 
 
 def test_ground_is_that_of_the_simulation(world):

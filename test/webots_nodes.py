@@ -4,6 +4,8 @@ From the node definitions that come with Webots (resources/nodes/*.wrl). A file 
 another field or a value of another type would be refused by Webots, or silently cut short.
 """
 
+import re
+
 from izmp_dynamics.simulation.webots.vrml import Is, Node
 
 POSE = {'translation': 'SFVec3f', 'rotation': 'SFRotation', 'children': 'MFNode'}
@@ -90,6 +92,9 @@ def check(node, interface=None):
         node: of a world, or the one of a PROTO.
         interface: of the PROTO.
     """
+    names = [item.name for item in node.nodes() if item.name]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', name) for name in names), names
     for item in node.nodes():
         assert item.type in NODES, item.type
         for field, value in item.fields.items():

@@ -175,9 +175,14 @@ class Supervisor:
         return True
 
     def getFromProtoDef(self, name):
-        if name not in self.stand_in.links:
-            return None
-        return SolidNode(self.stand_in, self.stand_in.plant.body_of(name))
+        link = self.stand_in.links.get(name)  # the PROTO's own node has no DEF in it
+        return (
+            None if link is None else SolidNode(self.stand_in, self.stand_in.plant.body_of(link))
+        )
+
+    def addForce(self, force, relative):
+        root = load_model(self.stand_in.file.urdf_path).root
+        SolidNode(self.stand_in, self.stand_in.plant.body_of(root)).addForce(force, relative)
 
     def simulationQuit(self, status):
         self.quit_status = status
@@ -291,19 +296,22 @@ class StandIn:
 
     def _add_devices(self, node, link=None):
         """Make the devices that a solid carries, and those of the solids below it."""
-        link = node.name or link or self.plant.robot.tree.root
+        link = link or load_model(self.file.urdf_path).root
         for child in node.fields.get('children', []):
             if child.type == 'HingeJoint':
                 motor, sensor = child.fields['device']
                 self._add_position_sensor(sensor.fields['name'], motor.fields['name'])
-                self.links[child.fields['endPoint'].name] = child.fields['endPoint']
-                self._add_devices(child.fields['endPoint'])
+                self._add_solid(child.fields['endPoint'])
             elif child.type == 'Solid':
-                self.links[child.name] = child
-                self._add_devices(child)
+                self._add_solid(child)
             elif child.type in ('Accelerometer', 'Gyro', 'GPS', 'InertialUnit', 'TouchSensor'):
                 device = getattr(self, f'_make_{child.type}')(child, Mount(self, link, child))
                 self.devices[device.name] = device
+
+    def _add_solid(self, solid):
+        if solid.name:
+            self.links[solid.name] = solid.fields['name']
+        self._add_devices(solid, solid.fields['name'])
 
     def _add_position_sensor(self, name, joint):
         column = self.model.joint(joint).qposadr[0]

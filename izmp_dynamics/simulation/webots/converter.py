@@ -15,6 +15,7 @@ from izmp_dynamics.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.model.audit import floating_root_joint
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.simulation.visuals import colours
+from izmp_dynamics.simulation.webots.def_names import def_names
 from izmp_dynamics.simulation.webots.vrml import Document, Node, Use, parse
 
 
@@ -28,7 +29,8 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
         folder: where the PROTO will lie; addresses of meshes are relative to it.
 
     Returns:
-        The PROTO, with a DEF for each solid, the name of its link, and no other.
+        The PROTO; the name of each solid, also by DEF, is that of its link, and no other node has
+        a DEF.
 
     Raises:
         MissingDependencyError: without urdf2webots.
@@ -36,6 +38,8 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
     """
     importer = _importer()
     robot, meshes = _reduced(urdf)
+    names = def_names([link.name for link in urdf.robot.links])
+    _rename_links(robot, names)
     said = io.StringIO()
     with tempfile.TemporaryDirectory() as staging:
         path = Path(staging) / f'{name}.proto'
@@ -48,7 +52,16 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
             raise SimulationError(
                 f"urdf2webots cannot convert '{urdf.path}': {cause.rstrip('.')}."
             ) from error
-        document = parse(path.read_text(encoding='utf-8'))
+        try:
+            document = parse(path.read_text(encoding='utf-8'))
+        except SimulationError as error:
+            raise SimulationError(
+                f"What urdf2webots makes of '{urdf.path}' is no PROTO. {error}"
+            ) from error
+    links = {name: link for link, name in names.items()}
+    for node in document.nodes[0].nodes():
+        if node.type == 'Solid':
+            node.name = node.fields['name'] = links[node.name]
     _Finisher(colours(robot), meshes, folder).finish(document.nodes[0])
     return document
 
@@ -125,6 +138,11 @@ def _reduced(urdf: Urdf) -> tuple[ElementTree.Element, dict[str, Path]]:
         )  # fmt: skip
         if element.tag not in ('link', 'joint', 'material') or tied:
             root.remove(element)
+    for link in root.iter('link'):
+        visuals = sorted(link.findall('visual'), key=_displacement)
+        for visual in visuals:
+            link.remove(visual)
+            link.append(visual)
     meshes: dict[str, Path] = {}
     beside = (urdf.path or Path('robot.urdf')).absolute().parent
     for mesh in root.iter('mesh'):
@@ -133,6 +151,35 @@ def _reduced(urdf: Urdf) -> tuple[ElementTree.Element, dict[str, Path]]:
         meshes[name] = file
         mesh.set('filename', name)
     return root, meshes
+
+
+def _rename_links(robot: ElementTree.Element, names: Mapping[str, str]) -> None:
+    """Give the links other names; urdf2webots takes any name for a DEF."""
+    for link in robot.findall('link'):
+        link.set('name', names[link.get('name', '')])
+    for joint in robot.findall('joint'):
+        for end in (*joint.findall('parent'), *joint.findall('child')):
+            end.set('link', names[end.get('link', '')])
+
+
+def _displacement(visual: ElementTree.Element) -> float:
+    """How far a visual is from its link's pose and size: 1 for those that clearly differ.
+
+    urdf2webots closes a bracket too many after a visual in the link's own pose that follows one
+    that is not; sorted by this, none does.
+    """
+    origin, mesh = visual.find('origin'), visual.find('geometry/mesh')
+    text = '' if origin is None else f'{origin.get("xyz", "")} {origin.get("rpy", "")}'
+    scale = '' if mesh is None else mesh.get('scale', '')
+    try:
+        off = sum(abs(float(word)) for word in text.split())
+        off += sum(abs(float(word) - 1.0) for word in scale.split())
+    except ValueError:
+        return 1.0
+    return off if off < _ALIKE else 1.0
+
+
+_ALIKE = 1e-6
 
 
 def _mesh_file(address: str, beside: Path) -> Path:

@@ -23,6 +23,7 @@ from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import PRISMATIC, RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.rotations import from_matrices
+from izmp_dynamics.simulation.webots.def_names import def_names
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
 from izmp_dynamics.simulation.webots.solid_mass import SolidMass, ball
 from izmp_dynamics.simulation.webots.start_pose import StartPose
@@ -93,6 +94,9 @@ class ProtoBuilder:
                 self._add_pads(foot, pads)
         for link, mass in self.masses.items():
             self.solids[link].fields['physics'] = mass.node()
+        defs = def_names([link.name for link in self.urdf.robot.links])
+        for link, solid in self.solids.items():
+            solid.name = defs[link] if solid is not self.robot else ''
         return self.document
 
     def _place(self, link: str, solid: Node) -> None:

@@ -1,9 +1,14 @@
 """Pushes on a robot in Webots, by the supervisor's functions."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.errors import IzmpError, SimulationError
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.simulation.physics import Push
+from izmp_dynamics.simulation.webots.def_names import def_names
 
 
 class Pusher:
@@ -11,12 +16,18 @@ class Pusher:
 
     Args:
         robot: controller.Supervisor.
-        pushes: what to push when, since the start of the motion; links are solids' DEF names.
+        pushes: what to push when, since the start of the motion.
+        urdf: the robot's; a push acts on the solid that carries the link and is moved by a joint.
         warn: is told in a sentence if that is not possible.
     """
 
     def __init__(
-        self, robot: Any, pushes: Sequence[Push], time_step: float, warn: Callable[[str], None]
+        self,
+        robot: Any,
+        pushes: Sequence[Push],
+        urdf: Path,
+        time_step: float,
+        warn: Callable[[str], None],
     ) -> None:
         self._pushes: list[tuple[int, int, list[float], Any]] = []
         if not pushes:
@@ -27,12 +38,12 @@ class Pusher:
                 'set its field supervisor to TRUE.'
             )
             return
+        solids = _Solids(robot, urdf)
         for push in pushes:
-            whole = robot.getSelf()
-            find = whole.getFromProtoDef if whole.isProto() else robot.getFromDef
-            solid = find(push.link)
-            if solid is None:
-                warn(f"There is no solid with the DEF name '{push.link}' to be pushed in Webots.")
+            try:
+                solid = solids.carrying(push.link)
+            except IzmpError as error:
+                warn(str(error))
             else:
                 self._pushes.append((*push.steps(time_step), push.force.tolist(), solid))
 
@@ -45,3 +56,35 @@ class Pusher:
         for first, end, force, solid in self._pushes:
             if first <= step < end:
                 solid.addForce(force, False)
+
+
+class _Solids:
+    """The solids of the robot by the links that they carry."""
+
+    def __init__(self, robot: Any, urdf: Path) -> None:
+        self.robot = robot
+        read = read_urdf(urdf)
+        self.model = load_model(read)
+        self.parents = {segment.link: segment.parent for segment in self.model.tree.segments}
+        self.defs = def_names([link.name for link in read.robot.links])
+
+    def carrying(self, link: str) -> Any:
+        """Return the solid that carries a link.
+
+        Raises:
+            UnknownNameError: if there is no such link.
+            SimulationError: if there is no such solid in Webots.
+        """
+        body = self.model.mount(link).body
+        while link != self.model.root and self.model.mount(self.parents[link]).body == body:
+            link = self.parents[link]
+        whole = self.robot.getSelf()
+        if link == self.model.root:
+            return whole
+        find = whole.getFromProtoDef if whole.isProto() else self.robot.getFromDef
+        solid = find(self.defs[link])
+        if solid is None:
+            raise SimulationError(
+                f"There is no solid with the DEF name '{self.defs[link]}' to be pushed in Webots."
+            )
+        return solid

@@ -223,7 +223,9 @@ class RobotLoop:
         except IzmpError as error:
             self._warn(str(error))
             return
-        self._pusher = Pusher(self.robot, pushes, self.devices.period, self._warn)
+        self._pusher = Pusher(
+            self.robot, pushes, self.options.file.urdf_path, self.devices.period, self._warn
+        )
 
     def _watch(self, reading: Reading) -> None:
         """Tell the end of the motion and a fall; end the simulation if that is wanted."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from izmp_dynamics.errors import SimulationError
+from izmp_dynamics.simulation.webots.def_names import IDENTIFIER
 
 HEADER = '#VRML_SIM R2025a utf8'
 """First line of a file of Webots R2025a."""
@@ -102,7 +103,11 @@ def parse(text: str) -> Document:
 
 
 def write(document: Document) -> str:
-    """Write a file: two spaces for each level, numbers with twelve digits."""
+    """Write a file: two spaces for each level, numbers with twelve digits.
+
+    Raises:
+        SimulationError: if a DEF or the PROTO has a name that Webots does not take.
+    """
     lines = [HEADER, *(f'# {remark}' for remark in document.remarks), '']
     lines += [f'EXTERNPROTO {_quoted(address)}' for address in document.external]
     lines += [''] if document.external else []
@@ -110,7 +115,7 @@ def write(document: Document) -> str:
         for node in document.nodes:
             lines += _node_lines('', node, 0)
     else:
-        lines.append(f'PROTO {document.interface.name} [')
+        lines.append(f'PROTO {_identifier(document.interface.name)} [')
         for name, (kind, value) in document.interface.fields.items():
             lines += _value_lines(f'field {kind} {name} ', value, 1)
         lines += [']', '{']
@@ -239,7 +244,7 @@ class _Parser:
 
 
 def _node_lines(lead: str, node: Node, level: int) -> list[str]:
-    name = f'DEF {node.name} ' if node.name else ''
+    name = f'DEF {_identifier(node.name)} ' if node.name else ''
     lines = [f'{"  " * level}{lead}{name}{node.type} {{']
     for key, value in node.fields.items():
         lines += _value_lines(f'{key} ', value, level + 1)
@@ -275,6 +280,15 @@ def _scalar(value: Any) -> str:
         return 'TRUE' if value else 'FALSE'
     text = f'{value:.12g}'
     return '0' if text == '-0' else text
+
+
+def _identifier(name: str) -> str:
+    if not IDENTIFIER.fullmatch(name):
+        raise SimulationError(
+            f"'{name}' is no name for a node or PROTO of Webots; letters, digits and _ are, not "
+            'beginning with a digit.'
+        )
+    return name
 
 
 def _quoted(text: str) -> str:
