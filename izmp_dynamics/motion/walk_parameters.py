@@ -130,6 +130,13 @@ class WalkParameters:
             )
         if self.cog_tracking != 'converging':
             raise MotionError('The angular_momentum generator needs converging cog_tracking.')
+        longest = self.momentum.window - self.momentum.interval
+        if self.step_time > longest + 1e-9:
+            raise MotionError(
+                f'step_time of a walk is {self.step_time:g} s; the angular_momentum generator '
+                f'looks {self.momentum.window:g} s ahead every {self.momentum.interval:g} s, and '
+                f'sees every landing of steps of up to {longest:g} s.'
+            )
 
     @property
     def step_length(self) -> float:
@@ -140,6 +147,12 @@ class WalkParameters:
     def first(self) -> int:
         """LEFT or RIGHT."""
         return LEFT if self.first_foot == 'left' else RIGHT
+
+
+def valid_range(name: str) -> tuple[float, float]:
+    """Return the least and the largest valid value of a parameter."""
+    lower, upper, _ = _RANGES[name]
+    return float(lower), float(upper)
 
 
 def _told(value: float, unit: str) -> str:
