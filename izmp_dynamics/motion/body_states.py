@@ -35,6 +35,8 @@ class BodyStates:
         qdd: (K, n) joint accelerations [rad/s²] or [m/s²].
         root: motion of the root.
         feet: the soles.
+        reach: (K, 2) distance from hip to ankle of the left and the right leg [m]; negative where
+            a sole faces upwards.
     """
 
     q: Array
@@ -42,6 +44,7 @@ class BodyStates:
     qdd: Array
     root: RootMotion
     feet: tuple[PlannedFoot, PlannedFoot]
+    reach: Array
 
 
 class BodyMotion:
@@ -82,7 +85,7 @@ class BodyMotion:
             PlannedFoot(foot.sole, foot.position[1::3], foot.rotation[1::3], foot.contact[1::3])
             for foot in feet
         )
-        return BodyStates(q, qd, qdd, root, (left, right))
+        return BodyStates(q, qd, qdd, root, (left, right), poses.reach[1::3])
 
     def momentum_rate(self, states: BodyStates) -> Array:
         """Rate of angular momentum (K, 3) about the centre of mass in world axes [N·m].

@@ -85,7 +85,7 @@ class Course:
         return rows, normals, offsets
 
     def stopping(self, time: float) -> 'Course':
-        """Return the course that ends as soon as it can.
+        """Return the course that ends as soon as it can with the feet side by side.
 
         The step that has begun is made, and one more sets the feet side by side; who stands,
         keeps standing.
@@ -93,11 +93,28 @@ class Course:
         Args:
             time: now [s].
         """
+        return self.stops(time)[0]
+
+    def stops(self, time: float) -> list['Course']:
+        """Return the courses that end soon, the most wanted one first.
+
+        After the step that has begun, another one sets the feet side by side, as far apart as
+        they are or as the hips; or it goes where it was to go; or there is none.
+
+        Args:
+            time: now [s].
+        """
         begun = self.begun(time)
-        if not begun or begun == len(self.footsteps.steps) or self._closed(begun):
-            return self.going_on(time, ())
+        landed = begun == len(self.footsteps.steps) and time >= self.timing.begins(begun)
+        if not begun or landed or self._closed(begun):
+            return [self.going_on(time, ())]
         stance = self.footsteps.steps[begun - 1]
-        return self.going_on(time, (beside(stance, self._width(begun)),))
+        closing = [beside(stance, width) for width in (self._width(begun), self.biped.hip_width)]
+        return [
+            *(self.going_on(time, (hold,)) for hold in closing),
+            *(self.going_on(time, (hold,)) for hold in self.footsteps.steps[begun : begun + 1]),
+            self.going_on(time, ()),
+        ]
 
     def going_on(self, time: float, steps: Sequence[Foothold]) -> 'Course':
         """Return the course on which other steps follow the one that has begun.

@@ -8,21 +8,17 @@ import math
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MotionError
 from izmp_dynamics.motion.biped import LEFT, Biped
-from izmp_dynamics.motion.body_states import BodyStates
 from izmp_dynamics.motion.course import Course, beside
-from izmp_dynamics.motion.dynamics_filter import LEAST_LOAD
+from izmp_dynamics.motion.execution import Execution
 from izmp_dynamics.motion.footsteps import Foothold, Footsteps, check_overlap
-from izmp_dynamics.motion.ground_torques import Load, ground_torques
 from izmp_dynamics.motion.plan import MotionPlan
-from izmp_dynamics.motion.receding_planner import RecedingPlanner, WindowPlan
+from izmp_dynamics.motion.receding_planner import RecedingPlanner
 from izmp_dynamics.motion.step_timing import StepTiming
 from izmp_dynamics.motion.walk_command import WalkCommand
 from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.motion.walker import Walker
-from izmp_dynamics.stability.zmp import zero_moment_point
 
 LEAD = 0.8
 """Time from a command to a standing robot until its first step begins [s]."""
@@ -38,6 +34,10 @@ class OnlineWalk:
         biped: the robot.
         parameters: how it walks, but for length, width and direction of its steps.
 
+    Raises:
+        MotionError: if the time step does not divide the planning interval, or the walk would
+            have to be known beforehand.
+
     Attributes:
         command: by which it walks; None if it is to stand.
     """
@@ -45,6 +45,11 @@ class OnlineWalk:
     def __init__(self, biped: Biped, parameters: WalkParameters | None = None) -> None:
         self.biped = biped
         self.parameters = parameters or WalkParameters.by('angular_momentum', time_step=0.01)
+        _check_time_step(self.parameters.time_step, self.interval)
+        if self.parameters.momentum.second_iteration:
+            raise MotionError(
+                'A second iteration (E2) needs the whole walk beforehand; online are E1, E3, E4.'
+            )
         self.command: WalkCommand | None = None
         self._changed = False
         momentum = self.parameters.momentum
@@ -52,7 +57,8 @@ class OnlineWalk:
         left = Foothold(LEFT, np.array([0.0, 0.5 * biped.hip_width, 0.0]), np.eye(3), 0.0)
         course = self._standing((left, beside(left, biped.hip_width)))
         planner = RecedingPlanner(biped, self.parameters.com_height, momentum)
-        self._walker = Walker(planner, course)
+        self._execution = Execution(planner, self.parameters.drive)
+        self._walker = Walker(planner, course, self._execution.check)
 
     @property
     def time(self) -> float:
@@ -81,9 +87,16 @@ class OnlineWalk:
         settled = timing.begins(timing.steps) + timing.double_support * timing.step_time
         return not timing.steps or self.time >= settled
 
-    def walk(self, command: WalkCommand | None) -> None:
-        """Walk by a command from the next step on; None stops."""
+    def walk(self, command: WalkCommand | None) -> bool:
+        """Walk by a command from the next step on; None stops.
+
+        Returns:
+            Whether it is obeyed; while the robot stops because it cannot go on, none is.
+        """
+        if self.stopped and not self.stands:
+            return False
         self.command, self._changed = command, True
+        return True
 
     def advance(self) -> MotionPlan:
         """Plan the interval that comes next.
@@ -92,7 +105,7 @@ class OnlineWalk:
             Its motion from beginning to end; the end is the beginning of the next one.
 
         Raises:
-            MotionError: if the last plan has ended and no other could be made.
+            MotionError: in the first cycle, if the robot cannot even stand.
         """
         begin, walker = self.time, self._walker
         if self.stopped and self.stands and self._changed and self.command:
@@ -106,7 +119,9 @@ class OnlineWalk:
         plan = walker.advance(wanted)
         if self.stopped and not self._changed:
             self.command = None
-        return self._motion(plan, begin)
+        rows = round(self.interval / self.parameters.time_step)
+        times = begin + self.parameters.time_step * np.arange(rows + 1.0)
+        return self._execution.motion(walker.course, plan, times)
 
     def _wanted(self) -> Course:
         """Return the course for the command; the same one while that is long enough."""
@@ -145,34 +160,11 @@ class OnlineWalk:
             parameters.zmp_travel,
         )  # fmt: skip
 
-    def _motion(self, plan: WindowPlan, begin: float) -> MotionPlan:
-        """The motion of all bodies during an interval, with its ZMP and torques."""
-        rows = round(self.interval / self.parameters.time_step)
-        times = begin + self.parameters.time_step * np.arange(rows + 1.0)
-        course, body = self._walker.course, self.planner.body
-        states = body.states(course, plan.com, times)
-        wrench, com_in_root = body.contact_wrench(states)
-        root = states.root
-        in_world = wrench.transformed(root.rotation, root.position)
-        wanted = course.zmp(times)
-        least = LEAST_LOAD * self.biped.model.total_mass * self.biped.gravity
-        zmp = zero_moment_point(in_world, wanted.normal, wanted.point, least)
-        return MotionPlan(
-            name='walk',
-            joint_names=self.biped.model.joint_names,
-            time_step=self.parameters.time_step,
-            q=states.q,
-            qd=states.qd,
-            qdd=states.qdd,
-            root=root,
-            feet=states.feet,
-            feed_forward=self._torques(states, Load(in_world, zmp, wanted.loads)),
-            zmp=zmp,
-            com=root.position + np.einsum('tij,tj->ti', root.rotation, com_in_root),
-        )
 
-    def _torques(self, states: BodyStates, load: Load) -> Array:
-        joints = (states.q, states.qd, states.qdd)
-        return ground_torques(
-            self.biped, states.root, joints, states.feet, load, self.parameters.drive
+def _check_time_step(time_step: float, interval: float) -> None:
+    rows = interval / time_step
+    if abs(rows - round(rows)) > 1e-6:
+        raise MotionError(
+            f'time_step is {time_step:g} s; it must divide the planning interval of {interval:g} '
+            f's without remainder, as {interval / round(rows):.6g} s does.'
         )

@@ -10,14 +10,15 @@ straight line, and the fitted one leaves half the error of the one through the s
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.motion.biped import SIDES, Biped
+from izmp_dynamics.motion.biped import Biped
+from izmp_dynamics.motion.body_limits import BodyLimits
 from izmp_dynamics.motion.body_states import BodyMotion
-from izmp_dynamics.motion.com_programme import Body, ComProgramme, InfeasibleError
+from izmp_dynamics.motion.com_programme import Body, ComProgramme
 from izmp_dynamics.motion.course import Course
 from izmp_dynamics.motion.momentum_parameters import MomentumParameters
 from izmp_dynamics.motion.uniform_spline import UniformSpline
@@ -48,6 +49,11 @@ class WindowPlan:
     def end(self) -> float:
         """When the window ends [s]."""
         return self.time + self.spline.duration
+
+    def held(self, time: float) -> 'WindowPlan':
+        """Return the plan that goes on from this one at a time [s] and comes to rest."""
+        unknown = np.full_like(self.momentum_rate, np.nan)
+        return replace(self, time=time, control=self.shifted(time), momentum_rate=unknown)
 
     def com(self, times: Array) -> Array:
         """Centre of mass (K, 3) in the world at times (K,) [m]."""
@@ -80,6 +86,7 @@ class RecedingPlanner:
         parameters: as given.
         programme: plans the centre of mass.
         body: finds what the whole body does.
+        limits: what legs and joints can do.
     """
 
     def __init__(
@@ -91,7 +98,8 @@ class RecedingPlanner:
     ) -> None:
         self.parameters = parameters
         self.body = BodyMotion(biped)
-        self._biped, self._known = biped, known
+        self.limits = BodyLimits(biped, parameters.stretch)
+        self._known = known
         body = Body(biped.model.total_mass, biped.gravity, height)
         self.programme = ComProgramme(body, parameters)
         self._spacing = 0.5 * parameters.interval
@@ -133,6 +141,18 @@ class RecedingPlanner:
             momentum_rate[at_nodes] = self.estimate(course, plan, nodes)
         return plan
 
+    def improved(self, course: Course, plan: WindowPlan, before: WindowPlan) -> WindowPlan:
+        """Return a plan with L̇ of the plan itself at all instants; arguments as of `plan`."""
+        rate = plan.momentum_rate.copy()
+        rate[1:] = self.estimate(course, plan, self._instants[1:])
+        control = self.programme.solve(
+            course, plan.time, before.state(plan.time), self._fit @ self._filled(rate),
+            plan.control,
+        )  # fmt: skip
+        improved = replace(plan, control=control, momentum_rate=rate)
+        self._check_poses(course, improved)
+        return improved
+
     def estimate(self, course: Course, plan: WindowPlan, nodes: Array) -> Array:
         """Return L̇ (K, 3) [N·m] of a plan at nodes (K,), by inverse kinematics and dynamics."""
         return self.body.momentum_rate(self.body.states(course, plan.com, plan.time + nodes))
@@ -159,24 +179,8 @@ class RecedingPlanner:
         """Refuse a window in which a leg would be straight or a joint beyond its limits."""
         times = plan.time + self.parameters.knots[1:]
         poses = self.body.poses(course, plan.com, times)
-        longest = np.array([leg.thigh + leg.shank for leg in self._biped.legs])
-        straight = (poses.reach > self.parameters.stretch * longest) | (poses.reach < 0.0)
-        if straight.any():
-            row, foot = (int(index) for index in np.argwhere(straight)[0])
-            raise InfeasibleError(
-                f'At {times[row]:.2f} s the {SIDES[foot]} leg would have to reach '
-                f'{poses.reach[row, foot]:.3f} m from hip to ankle, and stretched it reaches '
-                f'{longest[foot]:.3f} m. Lower the centre of mass or shorten the steps.'
-            )
-        model = self._biped.model
-        beyond = (poses.q < model.position_lower) | (poses.q > model.position_upper)
-        if beyond.any():
-            row, joint = (int(index) for index in np.argwhere(beyond)[0])
-            raise InfeasibleError(
-                f"At {times[row]:.2f} s joint '{model.joint_names[joint]}' would be at "
-                f'{poses.q[row, joint]:.3f} rad; its limits are '
-                f'{model.position_lower[joint]:.3f} to {model.position_upper[joint]:.3f} rad.'
-            )
+        self.limits.check_reach(times, poses.reach)
+        self.limits.check_positions(times, poses.q)
 
 
 def fit_polygon(pieces: int) -> Array:
