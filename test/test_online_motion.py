@@ -14,18 +14,63 @@ from geometry_msgs.msg import Vector3
 from rclpy.parameter import Parameter
 from trajectory_msgs.msg import JointTrajectory
 
+from izmp_dynamics.errors import MotionError
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.motion import Motion
 
 from .node_processes import ROBOT, free_domain
 
+INTERVAL = 100_000_000
+"""[ns]."""
+
+
+class Driven:
+    """The node without its timer, by a clock of the test; what it publishes and when."""
+
+    def __init__(self, node):
+        self.online, self.now = node._online, 1_000_000_000
+        self.published, self.at = [], []
+        self.online._timer.cancel()
+        self.online._now = lambda: self.now
+        self.online._publisher = self
+
+    def publish(self, message):
+        self.published.append(message)
+        self.at.append(self.now)
+
+    def tick(self, late=0, passed=INTERVAL):
+        self.now += passed + late
+        self.online._advance()
+        self.now -= late
+
+    @property
+    def leads(self):
+        return np.array([stamp_of(m) for m in self.published]) - self.at
+
+
+def make_node(**others):
+    named = {'robot': str(ROBOT), 'online': True, **others}
+    return Motion(overrides=[Parameter(name, value=value) for name, value in named.items()])
+
 
 @pytest.fixture(scope='module')
-def trajectories():
-    """What the node publishes in three seconds, in which it is told to walk forward."""
+def ros():
     rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    overrides = [Parameter('robot', value=str(ROBOT)), Parameter('online', value=True)]
-    node = Motion(overrides=overrides)
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def driven(ros):
+    node = make_node(step_time=0.7, com_height=0.74, scheme='E3')
+    yield Driven(node)
+    node.destroy_node()
+
+
+@pytest.fixture(scope='module')
+def trajectories(ros):
+    """What the node publishes in three seconds, in which it is told to walk forward."""
+    node = make_node()
     heard = []
     node.create_subscription(JointTrajectory, 'joint_trajectory', heard.append, 100)
     commands = node.create_publisher(Vector3, 'walk_command', 10)
@@ -37,17 +82,64 @@ def trajectories():
             commands.publish(Vector3(x=0.2, y=0.0, z=0.0))
             told = True
     node.destroy_node()
-    rclpy.shutdown()
     return heard
 
 
 def test_every_trajectory_begins_where_and_when_the_one_before_ends(trajectories):
     assert len(trajectories) >= 10
     for before, after in itertools.pairwise(trajectories):
-        assert stamp_of(after) - stamp_of(before) == pytest.approx(1e8, abs=2)
-        assert before.points[-1].time_from_start.nanosec == 100_000_000
+        assert stamp_of(after) - stamp_of(before) > INTERVAL - 2  # more after a stall
+        assert before.points[-1].time_from_start.nanosec == INTERVAL
         assert np.allclose(before.points[-1].positions, after.points[0].positions, atol=1e-6)
         assert np.allclose(before.points[-1].velocities, after.points[0].velocities, atol=1e-3)
+
+
+def test_a_trajectory_is_published_a_whole_interval_before_it_begins(driven):
+    for late in (0, 40, 0, 90, 20, -30, 99, 0):
+        driven.tick(late * 1_000_000)
+    assert driven.leads.min() >= INTERVAL
+    assert set(np.diff([stamp_of(each) for each in driven.published])) == {INTERVAL}
+
+
+@pytest.mark.parametrize('passed', [INTERVAL * 8, -INTERVAL * 8])
+def test_after_a_stall_or_a_jump_of_the_clock_it_goes_on_later_from_where_it_was(driven, passed):
+    driven.online._command(Vector3(x=0.2))
+    for _ in range(12):
+        driven.tick()
+    count = len(driven.published)
+    driven.tick(passed=passed)
+    driven.tick()
+    assert len(driven.published) == count + 2
+    assert driven.leads[count:].min() >= INTERVAL
+    before, after = driven.published[count - 1 : count + 1]
+    assert np.allclose(before.points[-1].positions, after.points[0].positions, atol=1e-6)
+
+
+def test_silence_and_what_is_not_finite_stop(driven):
+    for x in (float('nan'), float('inf')):
+        driven.online._command(Vector3(x=0.1))
+        assert driven.online._walk.command
+        driven.online._command(Vector3(x=x))
+        assert driven.online._walk.command is None
+    driven.online._command(Vector3(x=0.1))
+    driven.tick(passed=4_900_000_000)
+    assert driven.online._walk.command
+    driven.tick(passed=200_000_000)
+    assert driven.online._walk.command is None
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'said'),
+    [
+        ({'com_height': 0.95}, 'com_height is 0.95 m; another one'),
+        ({'time_step': 0.015}, 'must divide'),
+        ({'step_time': 1.6}, 'up to 1.5 s'),
+        ({'scheme': 'E9'}, "no scheme 'E9'"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(ros, wrong, said):
+    with pytest.raises(MotionError, match=said):
+        make_node(**wrong)
 
 
 def test_the_robot_stands_and_then_walks(trajectories):
