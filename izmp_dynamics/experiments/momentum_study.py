@@ -1,8 +1,8 @@
 """Walking patterns with angular-momentum estimation: which walks are planned and simulated.
 
 The experiments of Mayr et al. are E1 (a point mass), E2 (its second iteration), E3 (16 uniform
-nodes) and E4 (8 early nodes). Their poster leaves robot, weights and gait open; what is taken is
-in the trial and in `MomentumParameters`.
+nodes) and E4 (8 nodes, half of them early). Their poster leaves robot, weights and gait open;
+what is taken is in the trial and in `MomentumParameters`.
 """
 
 import dataclasses
@@ -61,6 +61,7 @@ class Trial:
         step_length: [m].
         steps: how many.
         changed: parameters of the generator that differ from those of the scheme.
+        stand: time before the first step [s].
         sole: length of the soles amid the travel of the ZMP [m]; that of the robot if 0.
     """
 
@@ -69,6 +70,7 @@ class Trial:
     step_length: float = STEP_LENGTH
     steps: int = 10
     changed: Mapping[str, Any] = field(default_factory=dict)
+    stand: float = 1.5
     sole: float = 0.0
 
     def parameters(self, height: float) -> WalkParameters:
@@ -84,6 +86,7 @@ class Trial:
             steps=self.steps,
             double_support=DOUBLE_SUPPORT / self.step_time,
             com_height=height,
+            stand=self.stand,
             momentum=momentum,
         )
 
@@ -102,7 +105,7 @@ class Study:
     """
 
     robots: tuple[Robot, ...]
-    step_times: tuple[float, ...] = (0.6, 0.7, 0.8, 0.9, 1.0)
+    step_times: tuple[float, ...] = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
     step_lengths: tuple[float, ...] = (0.15, 0.20, 0.25, 0.30)
     weights: tuple[float, ...] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
     soles: int = 5
@@ -117,7 +120,7 @@ class Study:
     def quick(cls, folder: Path) -> 'Study':
         """Prepare one that takes seconds and still shows all that the page speaks of."""
         return cls(
-            _robots(folder)[:1], step_times=(0.6, 0.8), step_lengths=(0.25,),
+            _robots(folder)[:1], step_times=(0.6, 0.75, 0.8), step_lengths=(0.25,),
             weights=(1e-6, 1e-2), soles=1, cycles=60,
         )  # fmt: skip
 

@@ -65,8 +65,9 @@ class Execution:
     """What became of a walk in MuJoCo.
 
     Attributes:
-        mean: distance of the centre of mass from the planned one [m]; up to a fall.
-        largest: likewise; infinite after a fall.
+        mean: distance of the centre of mass from the planned one, from the first step to the last
+            [m]; up to a fall.
+        largest: likewise, standing included; infinite after a fall.
         cop: root mean square of the CoP less the wanted ZMP, in x and y (2,) [m]; up to a fall.
         falls_in: step in which the robot falls, from 1; 0 if it does not.
         fall_time: when [s]; NaN if it does not.
@@ -138,7 +139,7 @@ def executed(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays
     last = float(walk.plan.times[len(run) - 1])
     falls_in = int((last - walk.timing.stand) / walk.timing.step_time) + 1 if run.fall else 0
     return {
-        'mean': np.array(error.mean()),
+        'mean': np.array(error[_walking(walk)[: len(run)]].mean()),
         'largest': np.array(np.inf if run.fall else error.max()),
         'cop': np.sqrt(np.nanmean(cop**2, axis=0)),
         'falls_in': np.array(falls_in),

@@ -48,7 +48,8 @@ def picture(study: Study, load: Load) -> Picture:
         facts=tuple(fact for name in names for fact in _facts(name, found)),
         seen='Distance of the ZMP of all bodies, by inverse dynamics of the whole plan, from the '
         'wanted ZMP: root mean square (marker) and largest (end of the line) from the first step '
-        'to the last. Steps of 0.8 s and 0.25 m.',
+        'to the last. Steps of 0.8 s and 0.25 m; lift-offs and landings are at knots of the '
+        'splines.',
         paper='E3 and E4 keep the error to a fraction of E1’s; E2 lies between, and knows a '
         'whole window too late. Its table is not legible enough in the source to quote; robot and '
         'gait are not stated.',

@@ -8,7 +8,7 @@ LABELS = {
     'E1': 'E1: point mass',
     'E2': 'E2: second iteration',
     'E3': 'E3: 16 uniform nodes',
-    'E4': 'E4: 8 early nodes',
+    'E4': 'E4: 8 nodes, half early',
 }
 MARKERS = {'E1': 's', 'E2': 'D', 'E3': '^', 'E4': 'o'}
 
