@@ -98,6 +98,19 @@ def test_a_fall_ends_the_run_and_is_told():
 
 
 @pytest.mark.parametrize('plant', ['kkt', 'mujoco'])
+def test_what_diverges_is_told_and_what_was_simulated_is_kept(tmp_path, plant):
+    bag = tmp_path / 'bag'
+    done = izmp('simulate', 'seesaw', '--plant', plant, '--push', '1e9:lateral:0.1:0.01',
+                '--duration', '1', '-o', bag)  # fmt: skip
+    assert done.status == 1
+    assert 'diverged at 0.1' in done.err
+    assert 'Traceback' not in done.err
+    assert 'Warning' not in done.err
+    assert 10 <= len(list(csv.DictReader((bag / 'seesaw.csv').open()))) <= 12
+    assert (bag / 'metadata.yaml').is_file()
+
+
+@pytest.mark.parametrize('plant', ['kkt', 'mujoco'])
 def test_the_command_records_and_sums_up(tmp_path, plant):
     bag = tmp_path / 'bag'
     done = izmp('simulate', 'seesaw', '--plant', plant, '--controller', 'robot', '--duration',

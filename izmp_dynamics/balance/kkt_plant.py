@@ -27,6 +27,9 @@ from izmp_dynamics.stability.zmp import zero_moment_point
 _CORRECTION = 0.1
 """Rate at which errors of the constraints are corrected, times the step of time (Baumgarte)."""
 
+_FASTEST = 1e3
+"""A joint that is faster has left what can be simulated [rad/s]."""
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -71,14 +74,22 @@ class KktPlant:
     def step(self, torques: Array, duration: float, push: Array | None = None) -> BalanceState:
         """Hold the torques for a while; see `SeesawPlant.step`."""
         for _ in range(round(duration / self.time_step)):
-            start, half_step = self.state, 0.5 * self.time_step
-            motion = self.motion(start, torques, push, start.qd, half_step)
-            half = _moved(start, start, motion, half_step)
-            middle = self.motion(half, torques, push, start.qd, half_step)
-            self.state = _moved(start, half, middle, self.time_step)
-            self.foot_wrenches = middle.foot_wrenches
-        self._check()
+            try:
+                with np.errstate(over='ignore', invalid='ignore'):
+                    state, wrenches = self._advanced(torques, push)
+            except (ValueError, np.linalg.LinAlgError) as error:
+                raise self._diverged() from error
+            self._check(state)
+            self.state, self.foot_wrenches = state, wrenches
         return self.state
+
+    def _advanced(self, torques: Array, push: Array | None) -> tuple[BalanceState, Array]:
+        """Return the state a step of time later, and the foot wrenches on the way."""
+        start, half_step = self.state, 0.5 * self.time_step
+        motion = self.motion(start, torques, push, start.qd, half_step)
+        half = _moved(start, start, motion, half_step)
+        middle = self.motion(half, torques, push, start.qd, half_step)
+        return _moved(start, half, middle, self.time_step), middle.foot_wrenches
 
     @property
     def cop(self) -> Array:
@@ -177,20 +188,22 @@ class KktPlant:
         axis: Array = board.position + board.rotation @ [0.0, 0.0, self.seesaw.axis_height]
         return axis
 
-    def _check(self) -> None:
+    def _check(self, state: BalanceState) -> None:
         """Refuse states that are none.
 
         Raises:
             SimulationError: if the simulation diverges or the board tips over.
         """
-        state = self.state
-        if not np.isfinite(state.q).all() or np.abs(state.qd).max() > 1e3:
-            raise SimulationError(f'The simulation diverged at {state.time:.3f} s.')
+        if not state.finite or np.abs(state.qd).max() > _FASTEST:
+            raise self._diverged()
         if abs(state.angle) > self.seesaw.largest_angle:
             raise SimulationError(
                 f'The board tipped over at {state.time:.3f} s: its edge meets the ground at '
                 f'{math.degrees(self.seesaw.largest_angle):.0f}°.'
             )
+
+    def _diverged(self) -> SimulationError:
+        return SimulationError(f'The simulation diverged at {self.state.time:.3f} s.')
 
 
 def _moved(start: BalanceState, at: BalanceState, motion: Motion, duration: float) -> BalanceState:

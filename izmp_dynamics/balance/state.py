@@ -34,6 +34,12 @@ class RigidState:
         ):
             _freeze(self, name, shape)
 
+    @property
+    def finite(self) -> bool:
+        """Whether every number is finite."""
+        parts = (self.position, self.rotation, self.velocity, self.angular_velocity)
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
     @classmethod
     def at_rest(cls, position: Array, rotation: Array) -> 'RigidState':
         """Return the state of a body that does not move."""
@@ -62,6 +68,12 @@ class BalanceState:
         """Freeze copies of the arrays."""
         _freeze(self, 'q', (len(self.q),))
         _freeze(self, 'qd', (len(self.q),))
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number is finite."""
+        joints = np.isfinite(self.q).all() and np.isfinite(self.qd).all()
+        return bool(joints) and self.root.finite and self.board.finite
 
     @property
     def angle(self) -> float:
