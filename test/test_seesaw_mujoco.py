@@ -128,6 +128,15 @@ def test_a_duration_between_two_steps_is_refused(shaken):
         shaken.plant.step(np.zeros(shaken.plant.robot.model.dof), 0.0007)
 
 
+@pytest.mark.parametrize('part', ['qpos', 'qvel', 'xfrc_applied'])
+def test_what_is_not_finite_has_diverged(part):
+    """MuJoCo would begin anew and the robot stand."""
+    plant = MujocoSeesaw(load_balancing_robot('biped31'), Seesaw())
+    getattr(plant.data, part)[-1] = np.nan
+    with pytest.raises(SimulationError, match=r'diverged at 0\.000 s'):
+        plant.step(np.zeros(plant.robot.model.dof), 0.01)
+
+
 # ---- the recording ----
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from typing import Any
 
 from izmp_dynamics.errors import MissingDependencyError, SimulationError
 
@@ -15,7 +16,21 @@ except Exception as error:  # it loads the OpenGL library that the environment a
         'unset it, or install the library that it names.'
     ) from error
 
-__all__ = ['mujoco']
+__all__ = ['diverged', 'mujoco']
 
 # MuJoCo would append its warnings to a file in the current folder; what matters is raised.
 mujoco.set_mju_user_warning(logging.getLogger(__name__).debug)
+
+_BAD = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+)
+
+
+def diverged(data: Any) -> bool:
+    """Return whether a position, velocity or acceleration of mujoco.MjData got out of hand.
+
+    MuJoCo then begins anew from its first state, as if nothing had happened.
+    """
+    return any(data.warning[warning].number for warning in _BAD)

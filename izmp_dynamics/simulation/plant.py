@@ -9,7 +9,7 @@ from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.simulation.ankle_feedback import AnkleController, AnkleFeedback
-from izmp_dynamics.simulation.engine import mujoco
+from izmp_dynamics.simulation.engine import diverged, mujoco
 from izmp_dynamics.simulation.mujoco_model import MujocoRobot
 from izmp_dynamics.simulation.physics import Physics, Push
 from izmp_dynamics.simulation.samples import Samples
@@ -192,7 +192,7 @@ class Execution:
     def _fallen(self, step: int) -> str:
         """Say how the robot fell; '' if it stands."""
         data, time = self.data, step * self.plant.physics.time_step
-        if data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
+        if diverged(data):
             raise SimulationError(f'The simulation diverged at {time:.3f} s.')
         height = float(self._above_ground(data.qpos[:3]))
         upright = data.xmat[1].reshape(3, 3)[2, 2]

@@ -6,7 +6,7 @@ from os import PathLike
 import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.simulation.engine import mujoco
+from izmp_dynamics.simulation.engine import diverged, mujoco
 from izmp_dynamics.simulation.plant import Sampling
 from izmp_dynamics.simulation.recording import record
 from izmp_dynamics.simulation.samples import Samples
@@ -38,7 +38,10 @@ class SeesawRecorder:
         if self._step % self._divisor(seesaw) == 0:
             if not self._blocks or self._blocks[-1].count == _BLOCK:
                 self._blocks.append(Samples.empty(seesaw.plant, _BLOCK))
-            self._blocks[-1].take(seesaw.plant, seesaw.data)
+            block = self._blocks[-1]
+            block.take(seesaw.plant, seesaw.data)
+            if diverged(seesaw.data):
+                block.count -= 1
         else:
             mujoco.mj_step(seesaw.plant.model, seesaw.data)
         self._step += 1

@@ -13,7 +13,7 @@ from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.rotations import from_matrices
-from izmp_dynamics.simulation.engine import mujoco
+from izmp_dynamics.simulation.engine import diverged, mujoco
 from izmp_dynamics.simulation.mujoco_model import MujocoRobot
 from izmp_dynamics.simulation.physics import Physics
 from izmp_dynamics.simulation.samples import take_contacts
@@ -91,9 +91,9 @@ class MujocoSeesaw:
                 mujoco.mj_step(self.plant.model, self.data)
             else:
                 self._observer(self)
+            if diverged(self.data):
+                raise SimulationError(f'The simulation diverged at {self._time:.3f} s.')
         self._time += duration
-        if self.data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
-            raise SimulationError(f'The simulation diverged at {self._time:.3f} s.')
         self._check()
         return self.state
 
