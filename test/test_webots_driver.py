@@ -607,6 +607,18 @@ def test_a_reset_of_the_simulation_pairs_nothing_across(world, properties):
     assert sink.samples[-1].stamps[0] == 2_000_000
 
 
+def test_a_wrench_in_a_frame_off_its_sole_is_left_out(world, properties, tmp_path):
+    text = world.robot.read_text().replace('urdf: ', f'urdf: {world.robot.parent}/')
+    assert text.count('frame: l_sole') == 1
+    text = text.replace('frame: l_sole', 'frame: pelvis')
+    (tmp_path / 'robot.yaml').write_text(text)
+    sink = drive(StandIn(world), properties | {'robot': str(tmp_path / 'robot.yaml')}, 20)
+    left_out, ended = sink.problems
+    assert left_out.startswith('l_foot/wrench is not published. The wrench of')
+    assert 'ended' in ended
+    assert set(sink.samples[-1].wrenches) == {'r_foot/wrench'}
+
+
 def test_pads_with_something_below_are_doubted(world, properties, tmp_path):
     text = BIPED31.read_text().replace('urdf: ', f'urdf: {BIPED31.parent}/')
     (tmp_path / 'robot.yaml').write_text(text)

@@ -22,6 +22,7 @@ from izmp_dynamics.simulation.terrain import Slope
 from izmp_dynamics.simulation.webots.def_names import def_names
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
 from izmp_dynamics.simulation.webots.options import Options
+from izmp_dynamics.simulation.webots.proto import _range
 from izmp_dynamics.simulation.webots.solid_mass import SolidMass, ball
 from izmp_dynamics.simulation.webots.vrml import parse
 from izmp_dynamics.simulation.webots.world import PLUGIN, World, make_world
@@ -254,6 +255,25 @@ def test_axes_limits_and_torques_are_the_urdfs(made):
     assert seen == set(model.joint_names)
 
 
+def test_equal_and_open_limits_still_limit():
+    assert _range(0.0, 0.0) == (-1e-6, 1e-6)
+    assert _range(0.5, 0.5) == pytest.approx((0.499999, 0.500001), abs=1e-12)
+    assert _range(-1.0, 2.0) == (-1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ('limits', 'told'),
+    [('lower="0" upper="0"', (-1e-6, 1e-6)), ('lower="-1" upper="inf"', (-1.0, 1e6)),
+     ('lower="-inf" upper="0.5"', (-1e6, 0.5))],
+)  # fmt: skip
+def test_a_motor_gets_the_limits_of_a_joint(tmp_path, limits, told):
+    world, _ = odd_world(tmp_path, ODD.replace('lower="-1" upper="-0.2"', limits))
+    (motor,) = (
+        node for node in proto_of(world).nodes[0].nodes() if node.fields.get('name') == 'ankle'
+    )
+    assert (*motor.fields['minPosition'], *motor.fields['maxPosition']) == told
+
+
 def axis_of(model, link, q):
     """Axis (3,) of the joint that moves a link and a point (3,) on it, in the root."""
     mount = model.mount(link)
@@ -379,6 +399,10 @@ def test_meshes_are_found_whatever_their_path(tmp_path):
         'base': ['../meshes/a/part.stl'], 'slide': ['../meshes/b/part.stl'],
         'foot': ['../meshes/a/part.stl'], 'wheel': ['../meshes/wheel.dae'],
     }  # fmt: skip
+    assert [mesh.get('filename') for mesh in ElementTree.parse(world.urdf).iter('mesh')] == [
+        '../meshes/a/part.stl', '../meshes/b/part.stl', '../meshes/a/part.stl',
+        'package://odd_description/meshes/wheel.dae',
+    ]  # fmt: skip
 
 
 VISUALS = '<visual>{}<geometry><box size="0.1 0.2 0.3"/></geometry></visual>'

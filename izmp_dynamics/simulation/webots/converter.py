@@ -138,6 +138,9 @@ def _reduced(urdf: Urdf) -> tuple[ElementTree.Element, dict[str, Path]]:
         )  # fmt: skip
         if element.tag not in ('link', 'joint', 'material') or tied:
             root.remove(element)
+    for limit in root.iter('limit'):
+        limit.attrib.clear()  # motors get theirs from the model; no infinite one gets through
+        limit.attrib.update(effort='1', velocity='1')
     for link in root.iter('link'):
         visuals = sorted(link.findall('visual'), key=_displacement)
         for visual in visuals:

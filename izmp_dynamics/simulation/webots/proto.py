@@ -36,7 +36,10 @@ PAD_PART = 0.01
 """Mass of a pad as part of that of the link that carries it [-]."""
 
 UNLIMITED = 1e6
-"""What stands for a torque, force or velocity that the URDF does not limit."""
+"""What stands for a torque, force, velocity or one of two limits that the URDF does not state."""
+
+_LEAST_RANGE = 2e-6
+"""Between the limits of a motor [rad] or [m]."""
 
 SOLE, GROUND = 'sole', 'ground'
 """Contact materials."""
@@ -153,8 +156,9 @@ class ProtoBuilder:
             'controlPID': (self.gain, 0.0, 0.0),
             'maxVelocity': (velocity if np.isfinite(velocity) else UNLIMITED,),
         }
-        if np.isfinite(limits).all():
-            motor |= {'minPosition': (limits[0],), 'maxPosition': (limits[1],)}
+        if np.isfinite(limits).any():
+            lower, upper = _range(*np.clip(limits, -UNLIMITED, UNLIMITED))
+            motor |= {'minPosition': (lower,), 'maxPosition': (upper,)}
         strength = 'maxForce' if kind == PRISMATIC else 'maxTorque'
         motor[strength] = (effort if np.isfinite(effort) else UNLIMITED,)
         motor['sound'] = ''
@@ -252,6 +256,12 @@ def _pad(name: str, R: Array, corner: Array, mass: SolidMass) -> Node:
         'lookupTable': [],
     }
     return pad
+
+
+def _range(lower: float, upper: float) -> tuple[float, float]:
+    """Return limits as Webots understands them: two zeros, or twice the same, mean none."""
+    room = max(0.0, _LEAST_RANGE - (upper - lower))
+    return lower - 0.5 * room, upper + 0.5 * room
 
 
 def _children(solid: Node) -> list[Node]:

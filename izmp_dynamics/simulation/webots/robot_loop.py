@@ -20,7 +20,7 @@ from izmp_dynamics.simulation.webots.devices import Devices, Reading
 from izmp_dynamics.simulation.webots.mover import Mover
 from izmp_dynamics.simulation.webots.options import NO_GAIT, Options
 from izmp_dynamics.simulation.webots.pusher import Pusher
-from izmp_dynamics.simulation.webots.sampler import Sampler
+from izmp_dynamics.simulation.webots.sampler import Sampler, with_possible_wrenches
 from izmp_dynamics.simulation.webots.trajectory import Trajectory
 
 AFTERWARDS = 1.0
@@ -80,6 +80,7 @@ class RobotLoop:
         )
         self._origin = origin
         self._sampler: Sampler | None = None
+        self._file = with_possible_wrenches(options.file, self.model, self._warn)
         self._warn_of_wrenches()
         self._plan = self._checked(plan or self._planned())
         self._mover: Mover | None = None
@@ -94,8 +95,7 @@ class RobotLoop:
             return
         if self._sampler is None:
             self._sampler = Sampler(
-                self.model, self.options.file, self.devices.joints, self.devices.period,
-                self._origin,
+                self.model, self._file, self.devices.joints, self.devices.period, self._origin,
             )  # fmt: skip
         sample = self._sampler.update(reading)
         if sample is not None:

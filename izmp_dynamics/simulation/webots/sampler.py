@@ -7,11 +7,14 @@ first from the step before and the second from this one; all of it bears the sta
 robot's time at the step before. That is one step of latency, and no skew between the signals.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, cross
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.errors import SimulationError
+from izmp_dynamics.errors import IzmpError, SimulationError
 from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.simulation.sensor_signals import SensorSignals
@@ -87,6 +90,23 @@ class Sampler:
     def _stamp(self, time: float) -> int:
         """A stamp [ns]; the robot's time [s] is a whole number of microseconds."""
         return self.origin + round(time * _MICROSECONDS) * (NANOSECONDS // _MICROSECONDS)
+
+
+def with_possible_wrenches(
+    file: RobotFile, model: RobotModel, warn: Callable[[str], None]
+) -> RobotFile:
+    """Return the robot file without wrenches that pads cannot tell, each told in a sentence."""
+    feet = []
+    for foot in file.feet:
+        possible = foot
+        if foot.wrench:
+            try:
+                _Sole(model, foot)
+            except IzmpError as error:
+                warn(f'{foot.wrench.topic} is not published. {error}')
+                possible = replace(foot, wrench=None)
+        feet.append(possible)
+    return replace(file, feet=tuple(feet))
 
 
 class _Sole:

@@ -5,6 +5,7 @@ are used and no sounds, so that nothing is downloaded. The same arguments give t
 """
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from izmp_dynamics.model.robot_file import (
     load_robot_file,
 )
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.model.urdf import Urdf, read_urdf
 from izmp_dynamics.motion.ramp import Ramp
 from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.simulation.webots.converter import convert
@@ -128,7 +129,7 @@ def make_world(
         files.world: write(
             make_scene(files.name, files.proto.name, file.gravity, pose, ramp, time_step, MARK)
         ),
-        files.urdf: _urdf(urdf.text, DeviceNames.of(file), properties),
+        files.urdf: _urdf(urdf, files.urdf.parent, DeviceNames.of(file), properties),
         files.robot: _robot_file(robot, file, files.urdf.name),
     }
     _write_all(texts)
@@ -175,12 +176,18 @@ def _robot_file(path: Path, file: RobotFile, urdf: str) -> str:
     return f'# {MARK}\n{text}'
 
 
-def _urdf(text: str, names: DeviceNames, properties: Mapping[str, str]) -> str:
+def _urdf(urdf: Urdf, folder: Path, names: DeviceNames, properties: Mapping[str, str]) -> str:
     """Return the URDF with the element that webots_ros2_driver reads.
 
-    The driver would publish the GPS on its own; once is enough.
+    The driver would publish the GPS on its own; once is enough. Meshes with relative paths are
+    found from the folder where this URDF will lie.
     """
-    robot = ElementTree.fromstring(text.encode())
+    robot = ElementTree.fromstring(urdf.text.encode())
+    beside = (urdf.path or Path('robot.urdf')).absolute().parent
+    for mesh in robot.iter('mesh'):
+        address = mesh.get('filename', '')
+        if '://' not in address and not Path(address).is_absolute():
+            mesh.set('filename', Path(os.path.relpath(beside / address, folder)).as_posix())
     for old in robot.findall('webots'):
         robot.remove(old)
     webots = ElementTree.SubElement(robot, 'webots')
