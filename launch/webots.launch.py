@@ -38,7 +38,7 @@ ARGUMENTS = {
     'mode': ('realtime', 'Of Webots: realtime, fast or pause.'),
     'gui': ('true', "Show Webots' window; without, and without a screen, set WEBOTS_OFFSCREEN=1."),
     'port': ('1234', 'At which Webots waits for controllers.'),
-    'worlds': ('', 'Folder for the world that is made; izmp_webots in ROS_HOME if empty.'),
+    'worlds': ('', 'Folder for the world; izmp_webots/PORT in ROS_HOME if empty.'),
     'quit': ('false', 'End Webots, and all the rest, after the motion.'),
     'composed': ('true', 'All nodes of the graph in one process.'),
     'evaluation_frame': ('', 'Frame of the points: a link, world, nif or one of TF; the root.'),
@@ -122,7 +122,7 @@ def _make_world(given: dict[str, str]) -> World:
     names = ('gait', 'speed', 'steps', 'push', 'quit')
     return make_world(
         Path(given['robot']),
-        Path(given['worlds'] or home / 'izmp_webots'),
+        Path(given['worlds'] or home / 'izmp_webots' / given['port']),  # for runs side by side
         slope_deg=_number('slope_deg', given, float),
         time_step=_number('time_step', given, int),
         plugin={**{name: given[name] for name in names}, 'wait_for_listener': 'true'},

@@ -476,6 +476,15 @@ def test_ground_is_that_of_the_simulation(world):
         assert height == pytest.approx(float(terrain.height(np.array([x, 0.0]))), abs=1e-9)
 
 
+def test_whatever_touches_the_ground_is_silent(world):
+    (info,) = (n for n in parse(world.world.read_text()).nodes if n.type == 'WorldInfo')
+    contacts = [contact.fields for contact in info.fields['contactProperties']]
+    assert [(c['material1'], c['material2']) for c in contacts] == [
+        ('sole', 'ground'), ('default', 'ground'),
+    ]  # fmt: skip
+    assert all(c[f'{sound}Sound'] == '' for c in contacts for sound in ('bump', 'roll', 'slide'))
+
+
 def test_level_ground_has_no_ramp(tmp_path):
     world = make_world(BIPED31, tmp_path, time_step=8)
     names = [node.fields.get('name') for node in parse(world.world.read_text()).nodes]

@@ -49,7 +49,7 @@ def make_scene(
             'physicsDisableTime': (_NEVER,),
             'coordinateSystem': 'ENU',
             'gpsCoordinateSystem': 'local',
-            'contactProperties': [_contact()],
+            'contactProperties': [_contact(SOLE), _contact('default')],
         },
     )
     body = Node(
@@ -75,12 +75,13 @@ def make_scene(
     )
 
 
-def _contact() -> Node:
+def _contact(material: str) -> Node:
+    """Of a material with the ground; without, Webots takes its own, with sounds."""
     silent = {f'{sound}Sound': '' for sound in ('bump', 'roll', 'slide')}
     return Node(
         'ContactProperties',
         {
-            'material1': SOLE, 'material2': GROUND, 'coulombFriction': [_FRICTION],
+            'material1': material, 'material2': GROUND, 'coulombFriction': [_FRICTION],
             'bounce': (0.0,), 'softCFM': (_SOFT_CFM,), **silent,
         },
     )  # fmt: skip
