@@ -18,6 +18,7 @@ from izmp_dynamics.balance.reference import ComReference
 from izmp_dynamics.balance.seesaw import Seesaw
 from izmp_dynamics.experiments import seesaw_izmp
 from izmp_dynamics.experiments.runs import perform
+from izmp_dynamics.experiments.seesaw_study import foot_slip
 from izmp_dynamics.experiments.store import Store
 from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
 from izmp_dynamics.simulation.seesaw_run import SeesawRun, balance_on_seesaw
@@ -82,18 +83,6 @@ def print_steps() -> None:
         peak, ratio, error = numbers(run(plant, 'mixed', PUSH, 12.0))
         print(f'{1e3 * step:8.3f} ms {peak:9.4f}° {ratio:8.4f} {error:8.4f} mm', end='   ')
         print(f'feet {1e3 * foot_slip(plant):.3f} mm, board {1e3 * board_slip(plant):.3f} mm')
-
-
-def foot_slip(plant: MujocoSeesaw) -> float:
-    """How far a sole is from its first place on the board [m]."""
-    state, model = plant.state, plant.robot.model
-    farthest = 0.0
-    for side, sole in zip((1, -1), plant.robot.soles, strict=True):
-        _, p = model.frame_pose(sole, state.q)
-        place = state.root.position + state.root.rotation @ p - state.board.position
-        away = state.board.rotation.T @ place - plant.seesaw.sole_in_board(side)
-        farthest = max(farthest, float(np.linalg.norm(away)))
-    return farthest
 
 
 def board_slip(plant: MujocoSeesaw) -> float:

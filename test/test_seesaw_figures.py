@@ -10,7 +10,13 @@ from izmp_dynamics.experiments.publish import files_of
 from izmp_dynamics.experiments.seesaw_page import FIGURES
 from izmp_dynamics.experiments.seesaw_study import CONTROLLERS, Study
 
-STUDY = Study(duration=30.0, push_time=2.0, forces=(100.0, 600.0, 700.0), dampings=(0.0, 1.0))
+STUDY = Study(
+    duration=30.0,
+    push_time=2.0,
+    forces=(100.0, 600.0, 700.0),
+    other_forces=(200.0,),
+    dampings=(0.0, 1.0),
+)
 OWN = [name for name in FIGURES if name != 'izmp']  # the IZMP has a test of its own
 
 
@@ -30,6 +36,7 @@ def track(parameters, amplitude=3.0, error=4.0):
         'fell': np.array(parameters['push'].startswith('700')),
         'deviation': np.array(1e-12),
         'drift': np.array(1e-8),
+        'slip': np.array(0.2),
     }
 
 
@@ -64,7 +71,7 @@ def test_numbers_are_those_of_the_tracks():
         fact.key: fact for name in ('fig4', 'fig5', 'push_limit') for fact in picture(name).facts
     }
     assert facts['mujoco_mixed_rmse'].value == pytest.approx(4.0)
-    assert facts['mixed'].value == 600.0
+    assert facts['mixed_authors'].value == 600.0
     later = 3.0 * np.exp(-STUDY.settled)
     assert facts['kkt_robot_later'].value == pytest.approx(later, rel=0.02)
 
@@ -77,6 +84,8 @@ def test_numbers_are_those_of_the_tracks():
         ('gains', {'com': 40.0}),
         ('plants', {'drift': 1e-3}),
         ('push_limit', {'fell': True}),
+        ('push_limit', {'slip': 6.0}),
+        ('push_limit', {'angle': 2.0}),
     ],
 )
 def test_claims_fail_for_what_should_not_be(name, spoilt):

@@ -31,6 +31,7 @@ class Study:
         push_time: when the robot is pushed [s].
         settled: how long after the push the board must be level again [s].
         forces: of the push-limit curve [N].
+        other_forces: of the pushes in other directions than to the left [N].
         dampings: of the joints, tried by the check of the loop [N·m·s/rad].
     """
 
@@ -38,7 +39,8 @@ class Study:
     duration: float = 60.0
     push_time: float = 20.0
     settled: float = 20.0
-    forces: tuple[float, ...] = tuple(range(100, 1001, 50))
+    forces: tuple[float, ...] = (100, 200, 300, 400, 500, 550, 600, 650, 700, 750, 800)
+    other_forces: tuple[float, ...] = (200, 400, 600)
     dampings: tuple[float, ...] = (
         0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5,
         3.0,
@@ -47,12 +49,13 @@ class Study:
     @classmethod
     def quick(cls, robot: str = 'icub') -> 'Study':
         """Prepare one that takes a minute and still shows all that the page speaks of."""
-        return cls(robot, 26.0, 2.0, 20.0, (100.0, 600.0, 1000.0), (0.0, 0.5, 1.0, 2.0))
+        forces, other = (100.0, 600.0, 1000.0), (200.0,)
+        return cls(robot, 26.0, 2.0, 20.0, forces, other, (0.0, 0.5, 1.0, 2.0))
 
-    def push(self, controller: str, plant: str = 'mujoco') -> Run:
+    def push(self, controller: str, plant: str = 'mujoco', **others: Any) -> Run:
         """Describe the run with the paper's push (sect. V-B)."""
         push = f'100:lateral:{self.push_time:g}:0.01'
-        return self._run(controller, plant, push=push, duration=self.duration)
+        return self._run(controller, plant, push=push, duration=self.duration, **others)
 
     def sine(self, controller: str, plant: str = 'mujoco', **others: Any) -> Run:
         """Describe the run that tracks the paper's sine (sect. V-C)."""
@@ -62,9 +65,17 @@ class Study:
         """Describe a run in which nothing happens."""
         return self._run(controller, 'kkt', duration=self.duration)
 
-    def shove(self, controller: str, force: float) -> Run:
-        """Describe a run of 8 s with a push at 1 s."""
-        return self._run(controller, 'mujoco', push=f'{force:g}:lateral:1:0.01', duration=8.0)
+    def shove(
+        self,
+        controller: str,
+        force: float,
+        gains: str = 'authors',
+        direction: str = 'lateral',
+    ) -> Run:
+        """Describe a run with a push at 1 s that ends when the board must be level again."""
+        push = f'{force:g}:{direction}:1:0.01'
+        duration = 1.0 + self.settled
+        return self._run(controller, 'mujoco', push=push, duration=duration, gains=gains)
 
     def check(self, controller: str, damping: float) -> Run:
         """Describe the check of the loop with a friction of the joints [N·m·s/rad]."""
@@ -107,6 +118,8 @@ class Track:
         fell: whether the robot fell.
         deviation: largest distance of joints and board from the start [rad].
         drift: largest error of a constraint of the KKT plant [m], [rad]; NaN in MuJoCo.
+        slip: how far a sole is at the end from its place on the board [mm]; NaN in the KKT plant,
+            and in results that were kept before it was measured.
     """
 
     times: Array
@@ -119,12 +132,23 @@ class Track:
     fell: bool
     deviation: float
     drift: float
+    slip: float = np.nan
 
     @classmethod
     def of(cls, arrays: Arrays) -> 'Track':
         """Take what `balance` returned."""
-        kept: dict[str, Any] = {item.name: arrays[item.name] for item in dataclasses.fields(cls)}
+        names = [item.name for item in dataclasses.fields(cls)]
+        kept: dict[str, Any] = {name: arrays[name] for name in names if name in arrays}
         return cls(**{name: value if value.ndim else value.item() for name, value in kept.items()})
+
+    @property
+    def sound(self) -> bool:
+        """Whether the robot stands at the end, and every tick had a solution."""
+        return not self.fell and not self.unsolved
+
+    def last_angle(self) -> float:
+        """Largest |θ| in the last two seconds [°]."""
+        return self.largest_angle(float(self.times[-1]) - 2.0)
 
     def largest_angle(self, since: float = 0.0) -> float:
         """Largest |θ| from a time on [°]."""
@@ -216,7 +240,20 @@ def balance(
         'fell': np.array(bool(run.fall)),
         'deviation': np.array(max(np.abs(run.q - run.q[0]).max(), np.abs(run.angle).max())),
         'drift': np.array(max(drift, default=np.nan)),
+        'slip': np.array(1e3 * foot_slip(engine) if plant == 'mujoco' else np.nan),
     }
+
+
+def foot_slip(plant: Any) -> float:
+    """How far a sole is from its first place on the board, the farther one [m]."""
+    state, model = plant.state, plant.robot.model
+    farthest = 0.0
+    for side, sole in zip((1, -1), plant.robot.soles, strict=True):
+        _, p = model.frame_pose(sole, state.q)
+        place = state.root.position + state.root.rotation @ p - state.board.position
+        away = state.board.rotation.T @ place - plant.seesaw.sole_in_board(side)
+        farthest = max(farthest, float(np.linalg.norm(away)))
+    return farthest
 
 
 def growth(load: Load, robot: str, controller: str, damping: float) -> Arrays:

@@ -1,6 +1,6 @@
 """Fig. 4: angle of the board after the push."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from izmp_dynamics.experiments.seesaw_figures.styles import LABELS, PLANT_LABELS
 from izmp_dynamics.experiments.seesaw_study import (
     CONTROLLERS,
     Study,
+    Track,
     Tracks,
     everywhere,
     tracks_of,
@@ -23,12 +24,13 @@ LARGEST, LARGEST_LATER = 4.0, 0.1
 
 def runs(study: Study) -> tuple[Run, ...]:
     """What the figure needs."""
-    return everywhere(study.push)
+    return (*everywhere(study.push), *(study.push(name, gains='tuned') for name in CONTROLLERS))
 
 
 def picture(study: Study, load: Load) -> Picture:
     """Draw the figure."""
     tracks = tracks_of(study.push, load)
+    tuned = {name: Track.of(load(study.push(name, gains='tuned'))) for name in CONTROLLERS}
 
     def draw(look: Look, width: float) -> Any:
         legend = [entry(look, name) for name in CONTROLLERS]
@@ -45,13 +47,15 @@ def picture(study: Study, load: Load) -> Picture:
         title='Angle of the board',
         source='Fig. 4',
         draw=draw,
-        facts=tuple(_facts(study, tracks)),
+        facts=(*_facts(study, tracks), *_tuned_facts(tuned)),
         seen=f'The run of figs. 2 and 3: 100 N for 10 ms at {study.push_time:g} s, in MuJoCo.',
         paper='The angle is not controlled explicitly, yet stays bounded, and returns, with both '
         'controllers.',
         ours='The board turns by {mujoco_mixed_largest} (mixed) and {mujoco_robot_largest} '
         f'(robot) at most; {study.settled:g} s after the push |θ| stays below '
-        '{mujoco_mixed_later} and {mujoco_robot_later}.',
+        '{mujoco_mixed_later} and {mujoco_robot_later}. With tuned gains it turns by '
+        '{tuned_mixed_largest} and {tuned_robot_largest}, beyond the 4° that are wanted of the '
+        'gains of the authors.',
         why='The authors do not state their posture. The oscillation decays faster the more the '
         'knees are bent, and the joint friction of iCub in Gazebo, 1 N·m·s/rad, which no '
         'controller knows of, both makes the sampled loop possible (see the check of the loop) '
@@ -89,7 +93,15 @@ def _facts(study: Study, tracks: Tracks) -> Iterator[Fact]:
             '°',
             4,
             wanted=f'≤ {LARGEST_LATER:g}°',
-            holds=calm <= LARGEST_LATER,
+            holds=calm <= LARGEST_LATER and not track.fell,
         )
         yield Fact(f'{plant}_{name}_unsolved', f'{label}: ticks without a solution',
                    track.unsolved, '', 0, wanted='0', holds=not track.unsolved)  # fmt: skip
+
+
+def _tuned_facts(tracks: Mapping[str, Track]) -> Iterator[Fact]:
+    """What tuned gains cost; nothing must hold."""
+    for name, track in tracks.items():
+        largest = np.nan if track.fell else track.largest_angle()
+        label = f'MuJoCo, {LABELS[name]}, tuned gains: largest |θ|'
+        yield Fact(f'tuned_{name}_largest', label, largest, '°', 2)
