@@ -8,6 +8,7 @@ example-robot-data.
 import dataclasses
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,13 @@ import numpy as np
 from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.experiments import talos
 from izmp_dynamics.experiments.momentum_study import SCHEMES, Trial
-from izmp_dynamics.experiments.momentum_timing import time_cycles
+from izmp_dynamics.experiments.momentum_timing import WARM_UP, time_cycles
 from izmp_dynamics.experiments.momentum_walks import Score
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.motion.biped import Biped
+from izmp_dynamics.motion.online_walk import OnlineWalk
 from izmp_dynamics.motion.walk import plan_walk
+from izmp_dynamics.motion.walk_command import WalkCommand
 
 BIPED31 = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 NODES = {'E3': 16, 'E4': 8}
@@ -64,6 +67,26 @@ def tell_times(biped: Biped, height: float, cycles: int) -> None:
         )
 
 
+def tell_changing(biped: Biped, height: float, cycles: int) -> None:
+    """Print the time of intervals in which a new command comes, each walkable or not."""
+    parameters = dataclasses.replace(Trial('E4').parameters(height), time_step=0.01)
+    walk, random = OnlineWalk(biped, parameters), np.random.default_rng(0)
+    wall, core = [], []
+    for _ in range(cycles + WARM_UP):
+        length, turn = random.uniform((-0.2, -0.3), (0.35, 0.3))
+        walk.walk(WalkCommand(length, random.uniform(1.0, 1.5) * biped.hip_width, turn))
+        begin = time.perf_counter(), time.thread_time()
+        walk.advance()
+        wall.append(1e3 * (time.perf_counter() - begin[0]))
+        core.append(1e3 * (time.thread_time() - begin[1]))
+    wall, core = wall[WARM_UP:], core[WARM_UP:]
+    print(
+        f'  a new command in every interval: wall {np.median(wall):.1f}, at most {max(wall):.1f}; '
+        f'of one core {np.median(core):.1f}, at most {max(core):.1f} ms; '
+        f'{np.sum(np.array(wall) > 100.0)} of {cycles} intervals missed'
+    )
+
+
 def main() -> None:
     """Print the tables."""
     cycles = round(10 * float(sys.argv[1] if len(sys.argv) > 1 else 60.0))
@@ -72,6 +95,7 @@ def main() -> None:
         tell_accuracy(biped, height)
         print(f'{name}: planning {cycles / 10:.0f} s of walking')
         tell_times(biped, height, cycles)
+        tell_changing(biped, height, cycles)
 
 
 if __name__ == '__main__':

@@ -166,5 +166,5 @@ def _check_time_step(time_step: float, interval: float) -> None:
     if abs(rows - round(rows)) > 1e-6:
         raise MotionError(
             f'time_step is {time_step:g} s; it must divide the planning interval of {interval:g} '
-            f's without remainder, as {interval / round(rows):.6g} s does.'
+            f's without remainder, as {interval / 10:g} s does.'
         )
