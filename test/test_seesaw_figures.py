@@ -96,6 +96,16 @@ def test_claims_fail_for_what_should_not_be(name, spoilt):
     assert any(fact.holds is False for fact in picture(name, bad).facts)
 
 
+@pytest.mark.parametrize('name', ['fig4', 'fig5', 'gains', 'plants'])
+@pytest.mark.parametrize('spoilt', [{'fell': True}, {'unsolved': 3}])
+def test_no_claim_of_a_run_holds_if_the_robot_fell_or_a_tick_had_no_solution(name, spoilt):
+    def bad(run):
+        arrays = load(run)
+        return arrays | {key: np.array(value) for key, value in spoilt.items()}
+
+    assert not any(fact.holds and fact.unit for fact in picture(name, bad).facts)
+
+
 def test_every_run_names_a_function_that_exists():
     runs = {run for module, _ in FIGURES.values() for run in module.runs(STUDY)}
     for run in runs:

@@ -84,7 +84,7 @@ def _facts(study: Study, tracks: Tracks) -> Iterator[Fact]:
             '°',
             2,
             wanted=f'≤ {LARGEST:g}°',
-            holds=largest <= LARGEST and not track.fell,
+            holds=largest <= LARGEST and track.sound,
         )
         yield Fact(
             f'{plant}_{name}_later',
@@ -93,7 +93,7 @@ def _facts(study: Study, tracks: Tracks) -> Iterator[Fact]:
             '°',
             4,
             wanted=f'≤ {LARGEST_LATER:g}°',
-            holds=calm <= LARGEST_LATER and not track.fell,
+            holds=calm <= LARGEST_LATER and track.sound,
         )
         yield Fact(f'{plant}_{name}_unsolved', f'{label}: ticks without a solution',
                    track.unsolved, '', 0, wanted='0', holds=not track.unsolved)  # fmt: skip

@@ -89,7 +89,7 @@ def _facts(tracks: Tracks) -> Iterator[Fact]:
             'mm',
             2,
             wanted=wanted,
-            holds=low <= track.rmse() <= high,
+            holds=low <= track.rmse() <= high and track.sound,
         )
         whole = track.rmse(0.0)
         yield Fact(f'{plant}_{name}_whole', f'{label}: RMS error, whole run', whole, 'mm', 2)
@@ -100,8 +100,11 @@ def _facts(tracks: Tracks) -> Iterator[Fact]:
             '°',
             2,
             wanted=f'≤ {LARGEST:g}°',
-            holds=largest <= LARGEST and not track.fell,
+            holds=largest <= LARGEST and track.sound,
         )
-    better = all(tracks[plant, 'mixed'].rmse() < tracks[plant, 'robot'].rmse() for plant in PLANTS)
+    better = all(track.sound for track in tracks.values())
+    better &= all(
+        tracks[plant, 'mixed'].rmse() < tracks[plant, 'robot'].rmse() for plant in PLANTS
+    )
     ratio = tracks['mujoco', 'robot'].rmse() / tracks['mujoco', 'mixed'].rmse()
     yield Fact('ratio', 'RMS error, robot over mixed', ratio, '', 1, wanted='> 1', holds=better)

@@ -100,12 +100,14 @@ def _facts(tracks: Mapping[tuple[str, str], Track]) -> Iterator[Fact]:
         yield Fact(f'late_{name}', f'no integral, last two periods: {name}', late, 'mm', 2)
         value, limit = error[TUNED, name], LARGEST_TUNED[name]
         label = f'tuned gains: {name}'
-        holds = value <= limit
+        holds = value <= limit and tracks[TUNED, name].sound
         yield Fact(f'tuned_{name}', label, value, 'mm', 2, wanted=f'≤ {limit:g} mm', holds=holds)
+        whole = tracks[TUNED, name].rmse(0.0)
+        yield Fact(f'tuned_{name}_whole', f'{label}, whole run', whole, 'mm', 2)
     ratio = error[TUNED, 'robot'] / error[TUNED, 'mixed']
-    yield Fact(
-        'tuned_ratio', 'tuned gains: robot over mixed', ratio, '', 1, wanted='> 1', holds=ratio > 1
-    )
+    holds = ratio > 1 and all(tracks[TUNED, name].sound for name in CONTROLLERS)
+    label = 'tuned gains: robot over mixed'
+    yield Fact('tuned_ratio', label, ratio, '', 1, wanted='> 1', holds=holds)
 
 
 def _late(track: Track) -> float:

@@ -88,6 +88,7 @@ def _compared(pushed: Tracks, swinging: Tracks) -> Iterator[tuple[str, str, floa
 
 def _facts(pushed: Tracks, swinging: Tracks, at_rest: Mapping[str, Track]) -> Iterator[Fact]:
     differences = []
+    sound = all(track.sound for tracks in (pushed, swinging) for track in tracks.values())
     for case, name, mujoco, kkt, _ in _compared(pushed, swinging):
         difference = 100.0 * abs(mujoco - kkt) / abs(kkt)
         differences.append(difference)
@@ -99,7 +100,7 @@ def _facts(pushed: Tracks, swinging: Tracks, at_rest: Mapping[str, Track]) -> It
             '%',
             2,
             wanted=f'≤ {LARGEST_DIFFERENCE:g} %',
-            holds=difference <= LARGEST_DIFFERENCE,
+            holds=difference <= LARGEST_DIFFERENCE and sound,
         )
     yield Fact('difference', 'largest of these', max(differences), '%', 2)
     yield Fact(
@@ -109,7 +110,7 @@ def _facts(pushed: Tracks, swinging: Tracks, at_rest: Mapping[str, Track]) -> It
         'nrad',
         4,
         wanted=f'≤ {1e9 * EQUILIBRIUM:g} nrad',
-        holds=all(track.deviation <= EQUILIBRIUM for track in at_rest.values()),
+        holds=all(track.deviation <= EQUILIBRIUM and track.sound for track in at_rest.values()),
     )
     drift = max(tracks['kkt', name].drift for tracks in (pushed, swinging) for name in CONTROLLERS)
     yield Fact(
@@ -119,5 +120,5 @@ def _facts(pushed: Tracks, swinging: Tracks, at_rest: Mapping[str, Track]) -> It
         'µm or µrad',
         3,
         wanted=f'≤ {1e6 * CONSTRAINT:g}',
-        holds=drift <= CONSTRAINT,
+        holds=drift <= CONSTRAINT and sound,
     )
