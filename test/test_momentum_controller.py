@@ -146,9 +146,11 @@ def test_a_tick_without_a_solution_holds_the_last_torques_and_is_counted(plant, 
 def test_torques_keep_to_the_limits(plant, kind):
     controller = controller_of(kind)
     rest = plant.robot.initial_state(plant.seesaw)
-    bent = shifted(rest, np.concatenate([np.zeros(6), np.full(31, 2.0)]))
+    bent = shifted(rest, np.concatenate([np.zeros(6), np.full(31, 0.02)]))
     controller.robot = dataclasses.replace(plant.robot, torque_limit=np.full(31, 3.0))
-    assert np.abs(controller.command(bent).torques).max() <= 3.0
+    command = controller.command(bent)
+    assert command.solved
+    assert np.abs(command.torques).max() == 3.0
 
 
 def test_the_reference_is_the_derivative_of_itself():
@@ -223,6 +225,39 @@ class TestFeet:
         assert not self.allows([0, 0, 19.0, 0, 0, 0])
         assert not self.allows([0, 0, 100.0, 0, 0, 1.4])
         assert self.allows([0, 0, 100.0, 0, 0, -1.2])
+
+
+@pytest.mark.parametrize(
+    'spoilt',
+    [
+        lambda rest: dataclasses.replace(rest, q=rest.q + np.nan),
+        lambda rest: dataclasses.replace(rest, qd=rest.qd + 1e160),
+        lambda rest: dataclasses.replace(rest, qd=rest.qd + 20.0),  # no foot can hold that
+        lambda rest: dataclasses.replace(
+            rest, board=dataclasses.replace(rest.board, rotation=np.zeros((3, 3)))
+        ),
+    ],
+)
+def test_without_a_solution_the_last_torques_are_held(spoilt):
+    """In the first tick those that hold the stance."""
+    controller = controller_of('mixed')
+    rest = controller.robot.initial_state(controller.seesaw)
+    plant = KktPlant(controller.robot, controller.seesaw)
+    command = controller.command(spoilt(rest))
+    assert not command.solved
+    assert controller.unsolved == 1
+    for part in (command.com, command.momentum_error, command.wrenches):
+        assert np.isfinite(part).all()
+    motion = plant.motion(rest, command.torques)
+    np.testing.assert_allclose(motion.joints, 0.0, atol=1e-8)
+    np.testing.assert_allclose(motion.foot_wrenches, command.wrenches, atol=1e-8)
+    solved = controller.command(rest)
+    assert solved.solved
+    assert controller.command(spoilt(rest)).torques is solved.torques
+    assert controller.unsolved == 2
+    controller.restart()
+    assert controller.unsolved == 0
+    np.testing.assert_array_equal(controller.last.torques, command.torques)
 
 
 def test_without_friction_of_the_joints_the_check_refuses(kind):

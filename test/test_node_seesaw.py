@@ -12,7 +12,7 @@ pytest.importorskip('qpsolvers', reason='the controller solves quadratic program
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PointStamped, PoseStamped
+from geometry_msgs.msg import PointStamped, PoseStamped, Quaternion
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -25,6 +25,7 @@ from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import SimulationError, UnknownNameError
 from izmp_dynamics.nodes.balance import Balance
 from izmp_dynamics.nodes.balance_messages import (
+    STATE_TOPICS,
     state_messages,
     state_of,
     torques_message,
@@ -147,6 +148,42 @@ def test_joints_may_come_in_another_order_but_none_may_be_missing(ros):
     assert torques_of(message, ('a', 'd')) == "the message lacks the joint 'd'"
     message.effort[1] = float('nan')
     assert torques_of(message, names) == 'effort must hold 3 finite numbers'
+
+
+def test_bodies_that_are_nowhere_or_have_no_rotation_are_told(ros, loop):
+    names, state = load_balancing_robot('biped31').model.joint_names, loop[1]
+    for part, field, told in (
+        (1, 'position', 'velocity of the root must be finite numbers'),
+        (2, 'position', 'velocity of the board must be finite numbers'),
+        (1, 'orientation', 'the root: orientation is no unit quaternion'),
+    ):
+        parts = list(state_messages(state, 7, names, 'base'))
+        getattr(parts[part].pose.pose, field).x = float('nan')
+        assert told in state_of(parts, names, 0.0)
+    parts[1].pose.pose.orientation = Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)
+    assert state_of(parts, names, 0.0) == told
+
+
+def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop):
+    node = Balance(overrides=parameters(robot='biped31'))
+    names, state = node.controller.robot.model.joint_names, loop[1]
+    heard = []
+    node._torques = type('Ear', (), {'publish': lambda self, message: heard.append(message)})()
+    holding = node.controller.last.torques
+    for stamp, spoilt in ((2, True), (3, False), (4, True), (1, True)):
+        parts = state_messages(state, stamp * NANOSECONDS, names, 'base')
+        if spoilt:
+            parts[1].pose.pose.position.x = float('inf')
+        for topic, message in zip(STATE_TOPICS, parts, strict=True):
+            node._take(topic, message)
+    node.destroy_node()
+    assert [stamp_of(message) // NANOSECONDS for message in heard] == [2, 3, 4, 1]
+    first, solved, held, anew = (torques_of(message, names) for message in heard)
+    np.testing.assert_array_equal(first, holding)
+    np.testing.assert_array_equal(held, solved)
+    np.testing.assert_array_equal(anew, holding)  # the plant has been started again
+    assert np.abs(solved - holding).max() > 0.0
+    assert sum(node.counts.values()) == 3
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ Nava et al., sect. IV: f realises the wanted rate of momentum; what it leaves fr
 torques small; torques that the feet leave free hold the posture.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve
@@ -14,7 +14,7 @@ from izmp_dynamics.balance.coupled import CoupledTerms
 from izmp_dynamics.balance.foot_constraints import FootConstraints
 from izmp_dynamics.balance.gains import MIXED, Gains
 from izmp_dynamics.balance.reference import ComReference
-from izmp_dynamics.balance.rigid_body import RigidBody
+from izmp_dynamics.balance.rigid_body import BodyTerms, RigidBody
 from izmp_dynamics.balance.seesaw import Seesaw
 from izmp_dynamics.balance.state import BalanceState
 from izmp_dynamics.conventions import GRAVITY, Array
@@ -31,7 +31,8 @@ class Command:
     Attributes:
         torques: (n,) within the limits of the robot [N·m].
         wrenches: (2, 6) of the board on the feet that it expects, world axes, about the soles.
-        solved: whether the tick had a solution; if not, torques are the last ones.
+        solved: whether the tick had a solution; if not, torques and wrenches are the last ones,
+            and of a state that is none all but the reference.
         momentum_error: (6,) linear, angular momentum less what is wanted [kg·m/s], [kg·m²/s].
         com: (3,) of the robot [m].
         com_reference: (3,) [m].
@@ -76,14 +77,28 @@ class MomentumController:
         terms = self.rigid.terms(state)
         self.com_at_rest = terms.com
         self.angular_integral = _angular_integral(terms.J, terms.centroidal)
-        self.last: tuple[Array, Array] = (np.zeros(self.robot.model.dof), np.zeros((2, 6)))
+        self._at_rest = self._holding(terms)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew at the state of the last `reset`."""
+        self.last = self._at_rest
         self.unsolved = 0
 
     def command(self, state: BalanceState) -> Command:
-        """Compute the torques for a state."""
-        terms = CoupledTerms.at(self.rigid, self.seesaw, state, self.gravity)
+        """Compute the torques for a state; hold the last ones if there is no solution."""
         reference = self.reference.at(state.time)
         reference[0] += self.com_at_rest
+        try:
+            with np.errstate(over='ignore', invalid='ignore'):
+                self.last = self._command(state, reference)
+        except (ValueError, np.linalg.LinAlgError):  # no state of a robot, or all but one
+            self.last = replace(self.last, solved=False, com_reference=reference[0])
+        self.unsolved += not self.last.solved
+        return self.last
+
+    def _command(self, state: BalanceState, reference: Array) -> Command:
+        terms = CoupledTerms.at(self.rigid, self.seesaw, state, self.gravity)
         A, wanted = self._task(terms, state, reference)
         torques, wrenches, solved = self._solve(terms, state, A, wanted)
         momentum = terms.body.momentum - np.concatenate(
@@ -91,7 +106,16 @@ class MomentumController:
         )
         if self.kind == MIXED:
             momentum[3:] = terms.total_momentum[3:]
+        if not np.isfinite(momentum).all():
+            raise ValueError('The state has no finite momentum.')
         return Command(torques, wrenches, solved, momentum, terms.body.com, reference[0])
+
+    def _holding(self, body: BodyTerms) -> Command:
+        """Torques and foot wrenches that hold the robot at rest (eq. 1 with ν̇ = 0)."""
+        f, *_ = np.linalg.lstsq(body.J[:, :6].T, body.h[:6], rcond=None)
+        limit = self.robot.torque_limit
+        torques = np.clip(body.h[6:] - body.J[:, 6:].T @ f, -limit, limit)
+        return Command(torques, f.reshape(2, 6), True, np.zeros(6), body.com, body.com)
 
     def _task(
         self, terms: CoupledTerms, state: BalanceState, reference: Array
@@ -135,13 +159,11 @@ class MomentumController:
         gradient = S.T @ (constant + slope @ particular)
         z = solve_qp(P, gradient, C @ free, b - C @ particular)
         if z is None:
-            self.unsolved += 1
-            return *self.last, False
+            return self.last.torques, self.last.wrenches, False
         f = particular + free @ z
         limit = self.robot.torque_limit
         torques = np.clip(constant + slope @ f, -limit, limit)
-        self.last = torques, f.reshape(2, 6)
-        return *self.last, True
+        return torques, f.reshape(2, 6), True
 
     def _torques_of_wrenches(
         self, terms: CoupledTerms, state: BalanceState

@@ -14,7 +14,8 @@ from izmp_dynamics.balance.controller import MomentumController
 from izmp_dynamics.balance.gains import CONTROLLERS, GAIN_SETS, gains
 from izmp_dynamics.balance.reference import ComReference
 from izmp_dynamics.balance.seesaw import Seesaw
-from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.balance.state import BalanceState
+from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.nodes.balance_messages import (
     STATE_TOPICS,
     STATE_TYPES,
@@ -32,8 +33,8 @@ from izmp_dynamics.nodes.qos import RESULT
 class Balance(Node):  # type: ignore[misc]
     """Takes state/joints, state/root, state/board of one stamp; publishes torques of that stamp.
 
-    A tick whose quadratic programme has no solution repeats the last torques; the diagnostics
-    count such ticks.
+    A tick whose quadratic programme has no solution, or whose state cannot be used, repeats the
+    last torques; the diagnostics count such ticks.
 
     Attributes:
         controller: the controller.
@@ -78,7 +79,8 @@ class Balance(Node):  # type: ignore[misc]
 
     def _begin_anew(self) -> None:
         """The plant has been started again."""
-        self._begin, self._newest = None, 0
+        self._begin, self._newest, self._answered = None, 0, 0
+        self.controller.restart()
         self._join.reset()
 
     def _answer(self, stamp: int, parts: list[Any]) -> None:
@@ -88,9 +90,15 @@ class Balance(Node):  # type: ignore[misc]
         if isinstance(state, str):
             self.counts[state] += 1
             self.get_logger().warning(
-                f'No torques: {state}.', throttle_duration_sec=5.0, skip_first=False
+                f'The last torques are held: {state}.', throttle_duration_sec=5.0
             )
-            return
+            torques = self.controller.last.torques
+        else:
+            torques = self._torques_for(state)
+        self._torques.publish(torques_message(torques, stamp, self._names))
+        self._answered += 1
+
+    def _torques_for(self, state: BalanceState) -> Array:
         command = self.controller.command(state)
         if not command.solved:
             self.get_logger().warning(
@@ -98,8 +106,7 @@ class Balance(Node):  # type: ignore[misc]
                 f'({self.controller.unsolved} such ticks so far).',
                 throttle_duration_sec=1.0,
             )
-        self._torques.publish(torques_message(command.torques, stamp, self._names))
-        self._answered += 1
+        return command.torques
 
     def _report(self) -> None:
         unsolved = self.controller.unsolved

@@ -9,8 +9,9 @@ from sensor_msgs.msg import JointState
 from izmp_dynamics.balance.state import BalanceState, RigidState
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.live.world import WorldInstant
-from izmp_dynamics.nodes.messages import header, odometry, odometry_instant
+from izmp_dynamics.nodes.messages import header, odometry, odometry_instant, quaternion, vector
 from izmp_dynamics.nodes.transforms import WORLD
+from izmp_dynamics.sensing.imu import NO_ROTATION, NORM_TOLERANCE
 from izmp_dynamics.simulation.seesaw_spec import BOARD
 
 STATE_TOPICS = ('state/joints', 'state/root', 'state/board')
@@ -45,7 +46,12 @@ def state_of(parts: list[Any], joint_names: tuple[str, ...], time: float) -> Bal
     if isinstance(columns, str):
         return columns
     q, qd = columns
-    return BalanceState(time, _rigid(root), q, qd, _rigid(board))
+    at_root, at_board = _rigid(root, 'root'), _rigid(board, BOARD)
+    if isinstance(at_root, str):
+        return at_root
+    if isinstance(at_board, str):
+        return at_board
+    return BalanceState(time, at_root, q, qd, at_board)
 
 
 def torques_message(torques: Array, stamp: int, joint_names: tuple[str, ...]) -> JointState:
@@ -82,6 +88,12 @@ def _odometry(body: RigidState, stamp: int, frame: str) -> Odometry:
     return odometry(instant, WORLD, frame)
 
 
-def _rigid(message: Odometry) -> RigidState:
+def _rigid(message: Odometry, name: str) -> RigidState | str:
+    pose, twist = message.pose.pose, message.twist.twist
+    vectors = [vector(part) for part in (pose.position, twist.linear, twist.angular)]
+    if not np.isfinite(vectors).all():
+        return f'the pose and the velocity of the {name} must be finite numbers'
+    if not abs(np.linalg.norm(quaternion(pose.orientation)) - 1.0) <= NORM_TOLERANCE:
+        return f'the {name}: {NO_ROTATION}'
     instant = odometry_instant(message)
     return RigidState(instant.p, instant.R, instant.v, instant.R @ instant.angular_velocity)
