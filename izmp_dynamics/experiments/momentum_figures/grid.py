@@ -94,7 +94,7 @@ def picture(study: Study, load: Load) -> Picture:
         '✕: the ZMP of all bodies leaves the soles, or the robot cannot make the step. '
         'The first 0.2 s of every step are on both feet. With steps of 0.75, 0.85 and 0.95 s '
         'landings fall between knots that are 0.1 s apart; with a walk that begins 0.05 s later, '
-        'all of them.',
+        'those of the other step times.',
         paper='One gait, not stated.',
         ours='With landings at knots E4 works on biped31 in {works} of {cells} cells, from steps '
         'of {from_time} on at every length. It stops working with fast steps, and the '
