@@ -14,10 +14,12 @@ from izmp_dynamics.experiments.seesaw_izmp import (
     LARGEST_REPLAYED,
     NAMES,
     REPLAYED,
+    WRONG,
     board_points,
     distances,
     picture,
     runs,
+    share,
 )
 
 
@@ -42,14 +44,26 @@ def test_while_somebody_pushes_the_izmp_is_beside_the_cop(points):
     assert (apart[points['pushed']] > 0.05).all()
 
 
+def test_no_claim_holds_if_many_instants_have_no_point(points):
+    holes = points | {REPLAYED: points[REPLAYED].copy()}
+    holes[REPLAYED][::20] = np.nan
+    assert share(points) == 100.0
+    assert share(holes) == pytest.approx(95.0, abs=1.0)
+    facts = picture('biped31', lambda run: holes).facts
+    assert not any(fact.holds for fact in facts)
+
+
 def test_the_figure_names_its_runs_and_says_what_holds(points):
     assert [run.parameters['reference'] for run in runs('biped31')] == [
         reference for reference, _, _ in CASES.values()
     ]
     drawn = picture('biped31', lambda run: points)
     claims = {fact.key: fact.holds for fact in drawn.facts if fact.holds is not None}
-    assert claims == {
-        f'{name}_{case}_mean': True for name in ('moving', REPLAYED) for case in CASES
-    }
+    means = {f'{name}_{case}_mean' for name in ('moving', REPLAYED) for case in CASES}
+    times = {f'{name}_{case}_times' for name in WRONG for case in CASES}
+    shares = {f'{case}_share' for case in CASES}
+    assert set(claims) == means | times | shares
+    assert all(claims[key] for key in means | shares)
+    assert all(claims[f'board_still_{case}_times'] for case in CASES)
     assert all('{' not in text for _, text in drawn.caption())
     assert set(files_of(drawn)) == {'izmp.png', 'izmp.svg', 'izmp.csv'}
