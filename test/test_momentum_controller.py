@@ -260,10 +260,21 @@ def test_without_a_solution_the_last_torques_are_held(spoilt):
     np.testing.assert_array_equal(controller.last.torques, command.torques)
 
 
-def test_without_friction_of_the_joints_the_check_refuses(kind):
-    controller = controller_of(kind, 'icub', damping=0.0)
-    with pytest.raises(ModelError, match=r'shoulder_yaw.*100 Hz needs friction in the joints'):
-        require_stable(controller, TICK)
+@pytest.mark.parametrize(
+    ('kind', 'damping', 'told'),
+    [
+        ('mixed', 0.0, r'grow 2\.39-fold per tick.*shoulder_yaw.*needs more friction in the joi'),
+        (
+            'mixed',
+            3.0,
+            r'grow with a time constant of 3\.3 s.*hip_roll.*works against it: make it',
+        ),
+        ('robot', 10.0, r'grow with a time constant of 2\.9 s.*torso_roll.*make it less'),
+    ],
+)
+def test_too_little_and_too_much_friction_are_refused(kind, damping, told):
+    with pytest.raises(ModelError, match=told):
+        require_stable(controller_of(kind, 'icub', damping=damping), TICK)
 
 
 def test_the_check_does_not_depend_on_the_reference(kind):

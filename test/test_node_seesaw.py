@@ -1,6 +1,7 @@
 """Plant and controller of the seesaw as nodes: in lockstep they are the loop without nodes."""
 
 import contextlib
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
 pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PointStamped, PoseStamped, Quaternion
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -22,7 +23,7 @@ from izmp_dynamics.balance.controller import MomentumController
 from izmp_dynamics.balance.gains import gains
 from izmp_dynamics.balance.seesaw import Seesaw
 from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.errors import SimulationError, UnknownNameError
+from izmp_dynamics.errors import ModelError, SimulationError, UnknownNameError
 from izmp_dynamics.nodes.balance import Balance
 from izmp_dynamics.nodes.balance_messages import (
     STATE_TOPICS,
@@ -164,11 +165,12 @@ def test_bodies_that_are_nowhere_or_have_no_rotation_are_told(ros, loop):
     assert state_of(parts, names, 0.0) == told
 
 
-def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop):
+def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatch):
+    refuse = Mock(side_effect=ModelError('It is unstable.'))
+    monkeypatch.setattr('izmp_dynamics.nodes.balance.require_stable', refuse)
     node = Balance(overrides=parameters(robot='biped31'))
     names, state = node.controller.robot.model.joint_names, loop[1]
-    heard = []
-    node._torques = type('Ear', (), {'publish': lambda self, message: heard.append(message)})()
+    node._torques, node._diagnostics = Mock(), Mock()
     holding = node.controller.last.torques
     for stamp, spoilt in ((2, True), (3, False), (4, True), (1, True)):
         parts = state_messages(state, stamp * NANOSECONDS, names, 'base')
@@ -176,7 +178,9 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop):
             parts[1].pose.pose.position.x = float('inf')
         for topic, message in zip(STATE_TOPICS, parts, strict=True):
             node._take(topic, message)
+    node._report()
     node.destroy_node()
+    heard = [call.args[0] for call in node._torques.publish.call_args_list]
     assert [stamp_of(message) // NANOSECONDS for message in heard] == [2, 3, 4, 1]
     first, solved, held, anew = (torques_of(message, names) for message in heard)
     np.testing.assert_array_equal(first, holding)
@@ -184,6 +188,9 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop):
     np.testing.assert_array_equal(anew, holding)  # the plant has been started again
     assert np.abs(solved - holding).max() > 0.0
     assert sum(node.counts.values()) == 3
+    (status,) = node._diagnostics.publish.call_args.args[0].status
+    assert status.level == DiagnosticStatus.WARN
+    assert status.message == '1 ticks answered, 0 without a solution. It is unstable.'
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_the_command_records_and_sums_up(tmp_path, plant):
 @pytest.mark.parametrize(
     ('arguments', 'told'),
     [
-        (['--damping', '0'], 'needs friction in the joints'),
+        (['--damping', '0'], 'needs more friction in the joints'),
         (['--damping', '-1'], '--damping is -1'),
         (['--robot', 'nao'], "There is no robot that balances 'nao'"),
         (['--reference', 'sine'], 'is not of the form'),

@@ -6,7 +6,7 @@ exceeds 2. The loop is linearised about the stance, on the motions that feet and
 eigenvalues of a tick tell.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import null_space
@@ -26,6 +26,12 @@ _SMALL = 1e-5
 """Deviation for the difference quotients [m], [rad], [m/s], [rad/s]."""
 
 _STEPS_PER_TICK = 5
+
+_FAST = 1.1
+"""Growth per tick beyond which a time constant says less [-]."""
+
+_SOME_FRICTION = 0.1
+"""Of a joint without friction when it gets more [N·m·s/rad]."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +87,51 @@ def require_stable(controller: MomentumController, tick: float) -> LoopCheck:
     damping = robot.damping[robot.model.joint_names.index(check.joint)]
     raise ModelError(
         f"'{robot.name}' cannot balance: with the torques held for {1e3 * tick:g} ms, deviations "
-        f"grow {check.growth:.3g}-fold per tick, most of all in joint '{check.joint}' (joint "
-        f'damping {damping:g} N·m·s/rad). Torque control at {1.0 / tick:g} Hz needs friction in '
-        'the joints; iCub in Gazebo has 1 N·m·s/rad.'
+        f"{_pace(check)}, most of all in joint '{check.joint}' (joint damping {damping:g} "
+        f'N·m·s/rad). {_remedy(controller, check)}'
     )
+
+
+def _pace(check: LoopCheck) -> str:
+    """Say how fast deviations grow: per tick, or in seconds if that says more."""
+    if check.growth > _FAST:
+        return f'grow {check.growth:.3g}-fold per tick'
+    return f'grow with a time constant of {check.time_constant:.2g} s'
+
+
+def _remedy(controller: MomentumController, check: LoopCheck) -> str:
+    """Say what would help, found out with half and with twice the friction."""
+    more = (
+        f'Torque control at {1.0 / check.tick:g} Hz needs more friction in the joints; iCub in '
+        'Gazebo has 1 N·m·s/rad.',
+        2.0,
+    )
+    less = (
+        'The friction, which the controller does not know of, works against it: make it less; '
+        'iCub in Gazebo has 1 N·m·s/rad.',
+        0.5,
+    )
+    # What the sampling does is fast, what friction does is slow: the likelier one first.
+    for sentence, factor in (more, less) if check.growth > _FAST else (less, more):
+        if _with_friction(controller, factor, check.tick).growth < check.growth:
+            return sentence
+    return 'Neither half nor twice the friction helps: choose other gains.'
+
+
+def _with_friction(controller: MomentumController, factor: float, tick: float) -> LoopCheck:
+    """Check the loop with so many times the friction; a joint that has none gets some."""
+    robot = controller.robot
+    damping = robot.damping * factor
+    if factor > 1.0:
+        damping = np.maximum(damping, _SOME_FRICTION)
+    changed = MomentumController(
+        replace(robot, damping=damping),
+        controller.seesaw,
+        controller.kind,
+        controller.gains,
+        gravity=controller.gravity,
+    )
+    return check_loop(changed, tick)
 
 
 class _Loop:

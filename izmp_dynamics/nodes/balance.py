@@ -12,10 +12,12 @@ from sensor_msgs.msg import JointState
 from izmp_dynamics.balance.balancing_robot import load_balancing_robot
 from izmp_dynamics.balance.controller import MomentumController
 from izmp_dynamics.balance.gains import CONTROLLERS, GAIN_SETS, gains
+from izmp_dynamics.balance.loop_check import require_stable
 from izmp_dynamics.balance.reference import ComReference
 from izmp_dynamics.balance.seesaw import Seesaw
 from izmp_dynamics.balance.state import BalanceState
 from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.errors import ModelError
 from izmp_dynamics.nodes.balance_messages import (
     STATE_TOPICS,
     STATE_TYPES,
@@ -28,13 +30,15 @@ from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
+from izmp_dynamics.simulation.seesaw_run import TICK
 
 
 class Balance(Node):  # type: ignore[misc]
     """Takes state/joints, state/root, state/board of one stamp; publishes torques of that stamp.
 
     A tick whose quadratic programme has no solution, or whose state cannot be used, repeats the
-    last torques; the diagnostics count such ticks.
+    last torques; the diagnostics count such ticks. They also say if the loop of controller and
+    robot is unstable, which is checked at the start.
 
     Attributes:
         controller: the controller.
@@ -58,6 +62,7 @@ class Balance(Node):  # type: ignore[misc]
             robot, Seesaw(), kind, gains(kind, self._names, which), ComReference.parse(reference)
         )
         self.counts: Counter[str] = Counter()
+        self._unstable = self._check()
         self._begin: int | None = None
         self._newest = 0
         self._answered = 0
@@ -67,6 +72,15 @@ class Balance(Node):  # type: ignore[misc]
         for topic, msgtype in zip(STATE_TOPICS, STATE_TYPES, strict=True):
             self.create_subscription(msgtype, topic, partial(self._take, topic), RESULT)
         self.create_timer(1.0, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _check(self) -> str:
+        """Say why the loop is unstable, if the plant has the friction of the robot; '' if not."""
+        try:
+            require_stable(self.controller, TICK)
+        except ModelError as error:
+            self.get_logger().warning(str(error))
+            return str(error)
+        return ''
 
     def _take(self, topic: str, message: Any) -> None:
         stamp = stamp_of(message)
@@ -111,11 +125,15 @@ class Balance(Node):  # type: ignore[misc]
     def _report(self) -> None:
         unsolved = self.controller.unsolved
         message = f'{self._answered} ticks answered, {unsolved} without a solution'
-        level = DiagnosticStatus.WARN if unsolved or self.counts else DiagnosticStatus.OK
+        if not self._answered:
+            message = 'no state has come yet: start the node seesaw'
+        if self._unstable:
+            message = f'{message}. {self._unstable}'
+        doubtful = unsolved or self.counts or self._unstable
         status = DiagnosticStatus(
-            level=level,
+            level=DiagnosticStatus.WARN if doubtful else DiagnosticStatus.OK,
             name=self.get_fully_qualified_name(),
-            message=message if self._answered else 'no state has come yet: start the node seesaw',
+            message=message,
             values=[
                 KeyValue(key=reason, value=str(number))
                 for reason, number in (*self.counts.items(), *self._join.counts.items())
