@@ -144,8 +144,14 @@ def test_a_fact_says_its_interval_and_unit():
 
 
 def test_the_list_of_figures(capsys):
+    assert main(['experiments', 'list', 'paper']) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == list(FIGURES)
     assert main(['experiments', 'list']) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(FIGURES)
+    said = capsys.readouterr().out
+    assert set(names) < {line.split()[0] for line in said.splitlines()}
+    for experiment in ('paper', 'itu_biped', 'angular_momentum', 'seesaw'):
+        assert f'izmp experiments {experiment}\n' in said
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ def test_the_remains_of_a_killed_process_do_not_hinder(tmp_path):
 @STORAGES
 def test_a_bag_is_replaced_only_when_asked_and_only_when_complete(tmp_path, storage):
     path = imu_bag(tmp_path / 'out', 3)
-    with pytest.raises(BagError, match=r"out' exists; name another place or ask"):
+    with pytest.raises(BagError, match=r"out' exists; name another place, or say --overwrite"):
         BagWriter(path, storage)
     with pytest.raises(ValueError, match='stop'), BagWriter(path, storage, overwrite=True):
         raise ValueError('stop')

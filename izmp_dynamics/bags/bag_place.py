@@ -75,7 +75,7 @@ class BagPlace:
         if not os.path.lexists(self.path):
             return
         if not self._overwrite:
-            raise BagError(f"'{self.path}' exists; name another place or ask to overwrite it.")
+            raise BagError(f"'{self.path}' exists; name another place, or say --overwrite.")
         foreign = _foreign(self.path)
         if foreign:
             raise BagError(f"'{self.path}' is not overwritten: {foreign}.")

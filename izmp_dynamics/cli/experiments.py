@@ -2,8 +2,17 @@
 
 import argparse
 import dataclasses
+import importlib
 from pathlib import Path
 from typing import Any
+
+_PAGES = {
+    'paper': 'paper',
+    'itu_biped': 'itu_page',
+    'angular_momentum': 'momentum_page',
+    'seesaw': 'seesaw_page',
+}
+"""Experiment → module with its figures."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -19,10 +28,8 @@ def add_parser(subparsers: Any) -> None:
     actions = parser.add_subparsers(metavar='ACTION', required=True)
     listing = actions.add_parser('list', help='list the figures')
     listing.add_argument(
-        'experiment', nargs='?', default='paper',
-        choices=('paper', 'itu_biped', 'angular_momentum', 'seesaw'),
-        help='of which experiment (default: paper)',
-    )  # fmt: skip
+        'experiment', nargs='?', choices=tuple(_PAGES), help='of which experiment (default: all)'
+    )
     listing.set_defaults(run=run_list)
     paper = actions.add_parser(
         'paper',
@@ -88,7 +95,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
     )
     parser.add_argument(
-        '--only', action='append', default=[], metavar='FIGURE', help='e.g. fig9; can be repeated'
+        '--only',
+        action='append',
+        default=[],
+        metavar='FIGURE',
+        help='of those that `izmp experiments list` names; repeatable',
     )
     parser.add_argument(
         '--jobs', type=_at_least(1), default=2, metavar='N', help='processes (default: 2)'
@@ -111,18 +122,13 @@ def _at_least(least: int) -> Any:
 
 def run_list(options: argparse.Namespace) -> int:
     """Print names and what they show."""
-    if options.experiment == 'paper':
-        from izmp_dynamics.experiments.paper import FIGURES
-    elif options.experiment == 'angular_momentum':
-        from izmp_dynamics.experiments.momentum_page import FIGURES
-    elif options.experiment == 'seesaw':
-        from izmp_dynamics.experiments.seesaw_page import FIGURES
-    else:
-        from izmp_dynamics.experiments.itu_page import FIGURES
-
-    width = max(map(len, FIGURES))
-    for name, (_, what) in FIGURES.items():
-        print(f'{name:{width}}  {what}')
+    for experiment in [options.experiment] if options.experiment else _PAGES:
+        page = importlib.import_module(f'izmp_dynamics.experiments.{_PAGES[experiment]}')
+        if not options.experiment:
+            print(f'izmp experiments {experiment}')
+        width = max(map(len, page.FIGURES))
+        for name, (_, what) in page.FIGURES.items():
+            print(f'  {name:{width}}  {what}')
     return 0
 
 

@@ -70,7 +70,8 @@ class SensedRobot:
 
 def sensed_robot(robot: BalancingRobot, seesaw: Seesaw) -> SensedRobot:
     """Give a robot the sensors that a recording needs."""
-    ground = Ground(source='frame', frame=BOARD, topic=f'{BOARD}/pose', height=seesaw.top)
+    height = round(seesaw.top, 9)
+    ground = Ground(source='frame', frame=BOARD, topic=f'{BOARD}/pose', height=height)
     own = _OWN_FILE.get(robot.name)
     if own is not None:
         file = load_robot_file(find_resource(own))
