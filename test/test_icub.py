@@ -1,9 +1,11 @@
 """iCub with 23 joints: what is changed of its URDF, and that nothing else is."""
 
+import os
+
 import numpy as np
 import pytest
 
-from izmp_dynamics.balance.icub import RIGHT_LEG, icub_urdf
+from izmp_dynamics.balance.icub import RIGHT_LEG, _original, icub_urdf
 from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.model.robot_model import load_model
 
@@ -55,8 +57,6 @@ def test_the_right_leg_is_the_mirror_image_of_the_left_one(model):
 
 
 def test_masses_and_centre_of_mass_are_those_of_the_file(model, urdf):
-    from izmp_dynamics.balance.icub import _original
-
     original = load_model(_original())
     assert model.total_mass == pytest.approx(original.total_mass, rel=1e-12)
     np.testing.assert_allclose(
@@ -64,9 +64,24 @@ def test_masses_and_centre_of_mass_are_those_of_the_file(model, urdf):
     )
 
 
+@pytest.mark.parametrize('variable', ['AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH', None])
+def test_the_file_is_found_below_any_prefix(tmp_path, monkeypatch, variable):
+    monkeypatch.setattr('sys.path', [])
+    monkeypatch.setattr('sys.prefix', str(tmp_path / 'python'))
+    for name in ('AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH'):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(MissingDependencyError, match='pip install example-robot-data'):
+        icub_urdf()
+    prefix = tmp_path / (variable or 'python')
+    if variable:
+        monkeypatch.setenv(variable, os.pathsep.join(['', str(tmp_path / 'other'), str(prefix)]))
+    file = prefix / 'share/example-robot-data/robots/icub_description/robots/icub.urdf'
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert _original() == file
+
+
 def test_the_file_lacks_these_inertias():
     """The reason of the step; if it fails, the step can go."""
-    from izmp_dynamics.balance.icub import _original
-
     for tensor in leg_tensors(load_model(_original()), 'r_').values():
         assert np.abs(tensor).max() < 1e-12

@@ -6,6 +6,7 @@
 3. Shapes are left out, so no mesh is needed.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,7 @@ LOCKED = ('neck', 'wrist')
 RIGHT_LEG = ('hip_1', 'hip_2', 'upper_leg', 'lower_leg', 'ankle_1')
 """Links of a leg, without l_ or r_, whose inertia the right leg lacks."""
 
-_FILE = Path('cmeel.prefix/share/example-robot-data/robots/icub_description/robots/icub.urdf')
+_FILE = Path('share/example-robot-data/robots/icub_description/robots/icub.urdf')
 
 
 def icub_urdf() -> Urdf:
@@ -62,10 +63,19 @@ def mend_right_leg(root: etree._Element, model: RobotModel) -> None:
 
 
 def _original() -> Path:
-    for folder in map(Path, sys.path):
-        if (folder / _FILE).is_file():
-            return folder / _FILE
+    for prefix in _prefixes():
+        if (prefix / _FILE).is_file():
+            return prefix / _FILE
     raise MissingDependencyError('example-robot-data', 'iCub', 'pip install example-robot-data')
+
+
+def _prefixes() -> Iterator[Path]:
+    """Where example-robot-data may be installed: by pip, in a ROS workspace, by the system."""
+    for folder in sys.path:
+        yield Path(folder, 'cmeel.prefix')
+    for variable in ('AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH'):
+        yield from map(Path, filter(None, os.environ.get(variable, '').split(os.pathsep)))
+    yield Path(sys.prefix)
 
 
 def _remove_shapes(root: etree._Element) -> None:

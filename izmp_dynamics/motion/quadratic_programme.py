@@ -63,5 +63,7 @@ def _solver() -> Callable[..., Any]:
 
 def _missing(library: str) -> MissingDependencyError:
     return MissingDependencyError(
-        library, 'Quadratic programming', 'pip install qpsolvers quadprog'
+        library,
+        'Quadratic programming',
+        'pip install qpsolvers quadprog (or proxsuite in place of quadprog)',
     )
