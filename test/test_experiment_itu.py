@@ -16,9 +16,10 @@ from izmp_dynamics.cli.main import main
 from izmp_dynamics.experiments.itu_biped import LARGE, METHODS, SHOWN, SMALL, Grid, Setting, Study
 from izmp_dynamics.experiments.itu_figures import falls, open_parameters
 from izmp_dynamics.experiments.itu_figures.styles import LABELS
-from izmp_dynamics.experiments.itu_page import FIGURES, make_itu_biped
+from izmp_dynamics.experiments.itu_page import FIGURES, page
 from izmp_dynamics.experiments.itu_walks import Score
 from izmp_dynamics.experiments.look import FILES, WIDE
+from izmp_dynamics.experiments.publish import publish
 from izmp_dynamics.experiments.runs import perform
 from izmp_dynamics.experiments.store import Store
 from izmp_dynamics.report.drawing import NARROW, PLACEHOLDERS
@@ -38,7 +39,7 @@ def study():
 @pytest.fixture(scope='module')
 def results(study, folder):
     """All pictures, made quickly."""
-    return make_itu_biped(study, folder)
+    return publish(page(study), study, folder)
 
 
 @pytest.fixture(scope='module')

@@ -7,9 +7,10 @@ pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of th
 
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.experiments.momentum_figures import grid
-from izmp_dynamics.experiments.momentum_page import FIGURES, make_angular_momentum
+from izmp_dynamics.experiments.momentum_page import FIGURES, page
 from izmp_dynamics.experiments.momentum_study import Study, Trial
 from izmp_dynamics.experiments.momentum_walks import Execution, Score
+from izmp_dynamics.experiments.publish import publish
 from izmp_dynamics.experiments.runs import perform
 from izmp_dynamics.experiments.store import Store
 from izmp_dynamics.experiments.talos import write_robot_file
@@ -28,7 +29,7 @@ def study(folder):
 @pytest.fixture(scope='module')
 def results(study, folder):
     """All pictures, made quickly."""
-    return make_angular_momentum(study, folder)
+    return publish(page(study), study, folder)
 
 
 @pytest.fixture(scope='module')

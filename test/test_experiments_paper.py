@@ -16,24 +16,31 @@ pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo
 
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.experiments.campaign import Campaign
 from izmp_dynamics.experiments.compare import compare_bag
 from izmp_dynamics.experiments.experiment import Experiment
 from izmp_dynamics.experiments.fig07 import PowerLaw
 from izmp_dynamics.experiments.look import DARK, FILES, LIGHT, PAGE, WIDE
 from izmp_dynamics.experiments.metrics import MetricsError
-from izmp_dynamics.experiments.paper import FIGURES, chosen, make_paper
+from izmp_dynamics.experiments.paper import FIGURES, page
 from izmp_dynamics.experiments.picture import Fact, number
+from izmp_dynamics.experiments.publish import publish, selected
 from izmp_dynamics.report.drawing import NARROW, PLACEHOLDERS
 
 NO_UNIT = {''}
 """Labels without a unit that are right: the axes of names of setups."""
 
 
+def make(folder, **options):
+    experiment = Experiment().quick()
+    return publish(page(experiment), Campaign.of(experiment), folder, **options)
+
+
 @pytest.fixture(scope='module')
 def paper(tmp_path_factory):
     """All pictures, made quickly."""
     folder = tmp_path_factory.mktemp('paper')
-    return make_paper(Experiment().quick(), folder), folder
+    return make(folder), folder
 
 
 def test_every_figure_is_made(paper):
@@ -111,7 +118,7 @@ def test_looks_have_a_colour_for_every_name():
 
 
 def test_a_picture_can_be_made_alone(paper, tmp_path):
-    results = make_paper(Experiment().quick(), tmp_path, only=['fig6'])
+    results = make(tmp_path, only=['fig6'])
     assert [picture.name for picture in results.pictures] == ['fig6']
     same = next(p for p in paper[0].pictures if p.name == 'fig6')
     assert [str(f) for f in results.pictures[0].facts] == [str(f) for f in same.facts]
@@ -119,7 +126,7 @@ def test_a_picture_can_be_made_alone(paper, tmp_path):
 
 def test_an_unknown_figure_names_those_that_exist():
     with pytest.raises(UnknownNameError, match="no figure 'fig5'; valid: fig6, fig7"):
-        chosen(['fig5'])
+        selected(FIGURES, ['fig5'])
 
 
 def test_a_power_law_is_found():

@@ -7,13 +7,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from izmp_dynamics.experiments import itu_page, momentum_page, paper, seesaw_page
+from izmp_dynamics.experiments.campaign import Campaign
 from izmp_dynamics.experiments.experiment import Experiment
 from izmp_dynamics.experiments.itu_biped import Study
-from izmp_dynamics.experiments.itu_page import make_itu_biped
-from izmp_dynamics.experiments.momentum_page import make_angular_momentum
 from izmp_dynamics.experiments.momentum_study import Study as MomentumStudy
-from izmp_dynamics.experiments.paper import make_paper
-from izmp_dynamics.experiments.seesaw_page import make_seesaw
+from izmp_dynamics.experiments.publish import publish
 from izmp_dynamics.experiments.seesaw_study import Study as SeesawStudy
 
 PICTURES = ('fig9', 'zero_crossing', 'prediction')
@@ -23,17 +22,20 @@ def main() -> None:
     """Run the experiments with their defaults and keep the pictures."""
     here = Path(__file__).parent
     with tempfile.TemporaryDirectory() as folder:
-        make_paper(Experiment(), Path(folder), only=PICTURES, jobs=2)
+        experiment, out = Experiment(), Path(folder)
+        publish(paper.page(experiment), Campaign.of(experiment), out, only=PICTURES, jobs=2)
         for name in PICTURES:
-            print(shutil.copy(Path(folder) / f'{name}.png', here / f'experiments_{name}.png'))
-        make_itu_biped(Study.full(), Path(folder), only=['falls'], jobs=2)
-        print(shutil.copy(Path(folder) / 'falls.png', here / 'experiments_itu_falls.png'))
-        study = MomentumStudy.full(Path(folder))
-        make_angular_momentum(study, Path(folder), only=['grid'], jobs=2)
-        print(shutil.copy(Path(folder) / 'grid.png', here / 'experiments_momentum_grid.png'))
-        make_seesaw(SeesawStudy(), Path(folder), only=['fig4', 'fig5'], jobs=2)
+            print(shutil.copy(out / f'{name}.png', here / f'experiments_{name}.png'))
+        itu = Study.full()
+        publish(itu_page.page(itu), itu, out, only=['falls'], jobs=2)
+        print(shutil.copy(out / 'falls.png', here / 'experiments_itu_falls.png'))
+        momentum = MomentumStudy.full(out)
+        publish(momentum_page.page(momentum), momentum, out, only=['grid'], jobs=2)
+        print(shutil.copy(out / 'grid.png', here / 'experiments_momentum_grid.png'))
+        seesaw = SeesawStudy()
+        publish(seesaw_page.page(seesaw), seesaw, out, only=['fig4', 'fig5'], jobs=2)
         for name in ('fig4', 'fig5'):
-            print(shutil.copy(Path(folder) / f'{name}.png', here / f'seesaw_{name}.png'))
+            print(shutil.copy(out / f'{name}.png', here / f'seesaw_{name}.png'))
 
 
 if __name__ == '__main__':

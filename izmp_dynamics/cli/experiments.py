@@ -133,69 +133,50 @@ def run_list(options: argparse.Namespace) -> int:
 
 
 def run_paper(options: argparse.Namespace) -> int:
-    """Make figures and page; say which claims hold."""
-    from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.experiments.paper import make_paper
+    """Make figures and page of the paper."""
+    from izmp_dynamics.experiments.campaign import Campaign
+    from izmp_dynamics.experiments.paper import page
 
-    with progress_bar('Experiments', options.quiet) as progress:
-        results = make_paper(
-            _experiment(options),
-            options.output,
-            only=options.only,
-            jobs=options.jobs,
-            progress=progress,
-        )
-    _report(options, results)
-    return 0
+    experiment = _experiment(options)
+    return _make(options, page(experiment), Campaign.of(experiment))
 
 
 def run_itu_biped(options: argparse.Namespace) -> int:
-    """Make figures and page; say which claims hold."""
-    from izmp_dynamics.cli.progress import progress_bar
+    """Make figures and page of the paper on the ITU Biped."""
     from izmp_dynamics.experiments.itu_biped import Study
-    from izmp_dynamics.experiments.itu_page import make_itu_biped
+    from izmp_dynamics.experiments.itu_page import page
 
-    with progress_bar('Experiments', options.quiet) as progress:
-        results = make_itu_biped(
-            Study.quick() if options.quick else Study.full(),
-            options.output,
-            only=options.only,
-            jobs=options.jobs,
-            progress=progress,
-        )
-    _report(options, results)
-    return 0
+    study = Study.quick() if options.quick else Study.full()
+    return _make(options, page(study), study)
 
 
 def run_angular_momentum(options: argparse.Namespace) -> int:
-    """Make figures and page; say which claims hold."""
-    from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.experiments.momentum_page import make_angular_momentum
+    """Make figures and page of the walks with estimated angular momentum."""
+    from izmp_dynamics.experiments.momentum_page import page
     from izmp_dynamics.experiments.momentum_study import Study
 
     prepare = Study.quick if options.quick else Study.full
-    with progress_bar('Experiments', options.quiet) as progress:
-        results = make_angular_momentum(
-            prepare(options.output),
-            options.output,
-            only=options.only,
-            jobs=options.jobs,
-            progress=progress,
-        )
-    _report(options, results)
-    return 0
+    study = prepare(options.output)
+    return _make(options, page(study), study)
 
 
 def run_seesaw(options: argparse.Namespace) -> int:
-    """Make figures and page; say which claims hold."""
-    from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.experiments.seesaw_page import make_seesaw
+    """Make figures and page of the seesaw."""
+    from izmp_dynamics.experiments.seesaw_page import page
     from izmp_dynamics.experiments.seesaw_study import Study
 
     study = Study.quick(options.robot) if options.quick else Study(options.robot)
+    return _make(options, page(study), study)
+
+
+def _make(options: argparse.Namespace, page: Any, subject: Any) -> int:
+    """Make figures and page; say which claims hold."""
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.experiments.publish import publish
+
     with progress_bar('Experiments', options.quiet) as progress:
-        results = make_seesaw(
-            study, options.output, only=options.only, jobs=options.jobs, progress=progress
+        results = publish(
+            page, subject, options.output, only=options.only, jobs=options.jobs, progress=progress
         )
     _report(options, results)
     return 0

@@ -1,7 +1,5 @@
 """All pictures of `izmp experiments itu_biped`, and the words of their page."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import ModuleType
 
 from izmp_dynamics.experiments.itu_biped import Study
@@ -18,7 +16,7 @@ from izmp_dynamics.experiments.itu_figures import (
     zmp_gap,
 )
 from izmp_dynamics.experiments.itu_figures.styles import foot_text
-from izmp_dynamics.experiments.publish import Results, publish, selected
+from izmp_dynamics.experiments.publish import Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'fig7': (fig07, 'poses with and without CCG'),
@@ -51,41 +49,15 @@ _METHOD = (
 )
 
 
-def make_itu_biped(
-    study: Study,
-    folder: Path,
-    *,
-    only: Sequence[str] = (),
-    jobs: int = 1,
-    progress: Callable[[float], None] = lambda fraction: None,
-) -> Results:
-    """Make figures and tables.
-
-    Args:
-        study: what is wanted.
-        folder: where everything goes; finished runs in it are used again.
-        only: names of `FIGURES`; all of them if empty.
-        jobs: number of processes.
-        progress: called with the fraction that is done.
-
-    Raises:
-        IzmpError: a sentence that says what is wrong; finished runs are kept.
-    """
-    from izmp_dynamics.experiments.page import Words, render
-
-    words = Words(
+def page(study: Study) -> Page:
+    """Return what `study` shows and says."""
+    return Page(
+        figures=FIGURES,
         title='The ITU Biped, measured',
         heading='Converging centre of gravity on the ITU Biped, measured',
         lead=_LEAD,
         method=_METHOD,
-    )
-    return publish(
-        selected(FIGURES, only),
-        study,
-        lambda pictures: render(words, settings(study), pictures),
-        folder,
-        jobs=jobs,
-        progress=progress,
+        settings=settings(study),
     )
 
 

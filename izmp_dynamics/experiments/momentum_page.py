@@ -1,7 +1,5 @@
 """All pictures of `izmp experiments angular_momentum`, and the words of their page."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import ModuleType
 
 from izmp_dynamics.experiments.momentum_figures import (
@@ -14,7 +12,7 @@ from izmp_dynamics.experiments.momentum_figures import (
     zmp,
 )
 from izmp_dynamics.experiments.momentum_study import DOUBLE_SUPPORT, Study
-from izmp_dynamics.experiments.publish import Results, publish, selected
+from izmp_dynamics.experiments.publish import Page
 from izmp_dynamics.motion.momentum_parameters import SCHEMES
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
@@ -49,41 +47,15 @@ _METHOD = (
 )
 
 
-def make_angular_momentum(
-    study: Study,
-    folder: Path,
-    *,
-    only: Sequence[str] = (),
-    jobs: int = 1,
-    progress: Callable[[float], None] = lambda fraction: None,
-) -> Results:
-    """Make figures and tables.
-
-    Args:
-        study: what is wanted.
-        folder: where everything goes; finished runs in it are used again.
-        only: names of `FIGURES`; all of them if empty.
-        jobs: number of processes.
-        progress: called with the fraction that is done.
-
-    Raises:
-        IzmpError: a sentence that says what is wrong; finished runs are kept.
-    """
-    from izmp_dynamics.experiments.page import Words, render
-
-    words = Words(
+def page(study: Study) -> Page:
+    """Return what `study` shows and says."""
+    return Page(
+        figures=FIGURES,
         title='Angular-momentum estimation, measured',
         heading='Walking patterns with angular-momentum estimation, measured',
         lead=_LEAD,
         method=_METHOD,
-    )
-    return publish(
-        selected(FIGURES, only),
-        study,
-        lambda pictures: render(words, settings(study), pictures),
-        folder,
-        jobs=jobs,
-        progress=progress,
+        settings=settings(study),
     )
 
 

@@ -2,8 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
@@ -11,6 +10,7 @@ import izmp_dynamics
 from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.experiments.look import DARK, FILES, LIGHT, PAGE, WIDE
 from izmp_dynamics.experiments.picture import Picture
+from izmp_dynamics.experiments.publish import Page
 from izmp_dynamics.report import drawing
 
 try:
@@ -24,24 +24,7 @@ _DOTS_PER_INCH = 160
 _NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
 
 
-@dataclass(frozen=True)
-class Words:
-    """What a page says besides its pictures.
-
-    Attributes:
-        title: short, for the window.
-        heading: at the top.
-        lead: what it is about.
-        method: how it was made.
-    """
-
-    title: str
-    heading: str
-    lead: str
-    method: str
-
-
-def render(words: Words, settings: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
+def render(page: Page, pictures: Sequence[Picture]) -> str:
     """Build the page; it needs no network, no script and no other file."""
     environment = jinja2.Environment(
         autoescape=True,
@@ -58,8 +41,7 @@ def render(words: Words, settings: Mapping[str, Any], pictures: Sequence[Picture
         pictures=[(picture, *inline_svgs(picture)) for picture in pictures],
         claims=claims,
         kept=sum(bool(fact.holds) for _, fact in claims),
-        words=words,
-        settings=settings,
+        page=page,
         light=LIGHT,
         dark=DARK,
     )

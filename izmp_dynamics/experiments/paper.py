@@ -1,7 +1,5 @@
 """All pictures of `izmp experiments paper`, and the words of their page."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import ModuleType
 
 from izmp_dynamics.experiments import (
@@ -16,9 +14,8 @@ from izmp_dynamics.experiments import (
     sensitivity,
     zero_crossing,
 )
-from izmp_dynamics.experiments.campaign import Campaign
 from izmp_dynamics.experiments.experiment import Experiment
-from izmp_dynamics.experiments.publish import Results, publish, selected
+from izmp_dynamics.experiments.publish import Page
 from izmp_dynamics.model.settings import flatten
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
@@ -53,48 +50,13 @@ _METHOD = (
 )
 
 
-def make_paper(
-    experiment: Experiment,
-    folder: Path,
-    *,
-    only: Sequence[str] = (),
-    jobs: int = 1,
-    progress: Callable[[float], None] = lambda fraction: None,
-) -> Results:
-    """Make figures and tables.
-
-    Args:
-        experiment: what is wanted.
-        folder: where everything goes; finished runs in it are used again.
-        only: names of `FIGURES`; all of them if empty.
-        jobs: number of processes.
-        progress: called with the fraction that is done.
-
-    Raises:
-        IzmpError: a sentence that says what is wrong; finished runs are kept.
-    """
-    from izmp_dynamics.experiments.page import Words, render
-
-    words = Words(
+def page(experiment: Experiment) -> Page:
+    """Return what `experiment` shows and says."""
+    return Page(
+        figures=FIGURES,
         title='The paper’s figures, measured',
         heading='The paper’s figures and tables, measured',
         lead=_LEAD.format(robot=experiment.robot or 'biped31, a stand-in for their robot Sweaty'),
         method=_METHOD,
+        settings=flatten(experiment),
     )
-    return publish(
-        chosen(only),
-        Campaign.of(experiment),
-        lambda pictures: render(words, flatten(experiment), pictures),
-        folder,
-        jobs=jobs,
-        progress=progress,
-    )
-
-
-def chosen(only: Sequence[str]) -> list[ModuleType]:
-    """Return the figures that are wanted, in the order of the page.
-
-    Raises:
-        UnknownNameError: if one does not exist.
-    """
-    return selected(FIGURES, only)

@@ -24,6 +24,27 @@ Figures = Mapping[str, tuple[ModuleType, str]]
 
 
 @dataclass(frozen=True)
+class Page:
+    """What an experiment shows and says.
+
+    Attributes:
+        figures: all of them, in the order of the page.
+        title: short, for the window.
+        heading: at the top.
+        lead: what it is about.
+        method: how it was made.
+        settings: name → value of what was taken.
+    """
+
+    figures: Figures
+    title: str
+    heading: str
+    lead: str
+    method: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Results:
     """What came out.
 
@@ -42,27 +63,30 @@ class Results:
 
 
 def publish(
-    modules: Sequence[ModuleType],
+    page: Page,
     subject: Any,
-    render: Callable[[Sequence[Picture]], str],
     folder: Path,
     *,
+    only: Sequence[str] = (),
     jobs: int = 1,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> Results:
     """Make figures, tables and page.
 
     Args:
-        modules: the figures, as in `Figures`.
-        subject: what their functions are called with: it knows the runs.
-        render: makes the page.
+        page: what is shown.
+        subject: what the figures' functions are called with: it knows the runs.
         folder: where everything goes; finished runs in it are used again.
+        only: names of figures; all of them if empty.
         jobs: number of processes.
         progress: called with the fraction that is done.
 
     Raises:
         IzmpError: a sentence that says what is wrong; finished runs are kept.
     """
+    from izmp_dynamics.experiments.page import render
+
+    modules = selected(page.figures, only)
     store = Store(folder / 'runs')
     runs = [run for module in modules for run in module.runs(subject)]
     perform_all(runs, store, jobs, lambda fraction: progress(0.9 * fraction))
@@ -73,8 +97,8 @@ def publish(
         pictures.append(picture)
         progress(0.9 + 0.1 * (index + 1) / len(modules))
     numbers = numbers_table(pictures)
-    page = {'numbers.csv': to_csv(numbers), 'index.html': render(pictures).encode()}
-    write_files(page, folder)
+    text = render(page, pictures)
+    write_files({'numbers.csv': to_csv(numbers), 'index.html': text.encode()}, folder)
     return Results(folder / 'index.html', tuple(pictures))
 
 

@@ -1,10 +1,8 @@
 """All pictures of `izmp experiments seesaw`, and the words of their page."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import ModuleType
 
-from izmp_dynamics.experiments.publish import Results, publish, selected
+from izmp_dynamics.experiments.publish import Page
 from izmp_dynamics.experiments.seesaw_figures import (
     damping,
     fig02,
@@ -50,45 +48,18 @@ _METHOD = (
 )
 
 
-def make_seesaw(
-    study: Study,
-    folder: Path,
-    *,
-    only: Sequence[str] = (),
-    jobs: int = 1,
-    progress: Callable[[float], None] = lambda fraction: None,
-) -> Results:
-    """Make figures and tables.
-
-    Args:
-        study: what is wanted.
-        folder: where everything goes; finished runs in it are used again.
-        only: names of `FIGURES`; all of them if empty.
-        jobs: number of processes.
-        progress: called with the fraction that is done.
-
-    Raises:
-        IzmpError: a sentence that says what is wrong; finished runs are kept.
-    """
-    from izmp_dynamics.experiments.page import Words, render
-
-    words = Words(
+def page(study: Study) -> Page:
+    """Return what `study` shows and says."""
+    return Page(
+        figures=FIGURES,
         title='iCub on a seesaw, measured',
         heading='Momentum control on a seesaw, measured',
         lead=_LEAD,
         method=_METHOD,
-    )
-    settings = {
-        'robot': study.robot,
-        'runs of the paper': f'{study.duration:g} s',
-        'push': f'100 N for 10 ms at {study.push_time:g} s',
-        'reference': '2.5 cm at 0.25 Hz to the sides',
-    }
-    return publish(
-        selected(FIGURES, only),
-        study,
-        lambda pictures: render(words, settings, pictures),
-        folder,
-        jobs=jobs,
-        progress=progress,
+        settings={
+            'robot': study.robot,
+            'runs of the paper': f'{study.duration:g} s',
+            'push': f'100 N for 10 ms at {study.push_time:g} s',
+            'reference': '2.5 cm at 0.25 Hz to the sides',
+        },
     )
