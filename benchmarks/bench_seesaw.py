@@ -7,15 +7,15 @@ from time import perf_counter
 
 import numpy as np
 
-from izmp_dynamics.balance.balancing_robot import ROBOTS, load_balancing_robot
-from izmp_dynamics.balance.controller import MomentumController
-from izmp_dynamics.balance.gains import CONTROLLERS, gains
-from izmp_dynamics.balance.kkt_plant import KktPlant
-from izmp_dynamics.balance.loop_check import check_loop
-from izmp_dynamics.balance.reference import ComReference
-from izmp_dynamics.balance.seesaw import Seesaw
-from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
-from izmp_dynamics.simulation.seesaw_run import TICK, balance_on_seesaw
+from izmp_dynamics.seesaw.balancing_robot import ROBOTS, load_balancing_robot
+from izmp_dynamics.seesaw.board import Seesaw
+from izmp_dynamics.seesaw.closed_loop import TICK, balance_on_seesaw
+from izmp_dynamics.seesaw.controller import MomentumController
+from izmp_dynamics.seesaw.gains import CONTROLLERS, gains
+from izmp_dynamics.seesaw.kkt_plant import KktPlant
+from izmp_dynamics.seesaw.loop_check import check_loop
+from izmp_dynamics.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_dynamics.seesaw.reference import ComReference
 
 DURATION = 4.0  # [s]
 LARGEST_MEDIAN = 1.0

@@ -9,21 +9,21 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from izmp_dynamics.balance.balancing_robot import load_balancing_robot
-from izmp_dynamics.balance.controller import MomentumController
-from izmp_dynamics.balance.gains import gains
-from izmp_dynamics.balance.kkt_plant import KktPlant
-from izmp_dynamics.balance.plant import SeesawPlant
-from izmp_dynamics.balance.reference import ComReference
-from izmp_dynamics.balance.seesaw import Seesaw
-from izmp_dynamics.experiments import seesaw_izmp
-from izmp_dynamics.experiments.runs import perform
-from izmp_dynamics.experiments.seesaw_study import foot_slip
-from izmp_dynamics.experiments.store import Store
-from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
-from izmp_dynamics.simulation.seesaw_run import SeesawRun, balance_on_seesaw
-from izmp_dynamics.simulation.seesaw_spec import seesaw_physics
+from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
+from izmp_dynamics.seesaw.board import Seesaw
+from izmp_dynamics.seesaw.closed_loop import SeesawRun, balance_on_seesaw
+from izmp_dynamics.seesaw.controller import MomentumController
+from izmp_dynamics.seesaw.gains import gains
+from izmp_dynamics.seesaw.kkt_plant import KktPlant
+from izmp_dynamics.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_dynamics.seesaw.mujoco_spec import seesaw_physics
+from izmp_dynamics.seesaw.plant import SeesawPlant
+from izmp_dynamics.seesaw.reference import ComReference
+from izmp_dynamics.seesaw.study import izmp
+from izmp_dynamics.seesaw.study.tasks import foot_slip
 from izmp_dynamics.simulation.shove import Shove
+from izmp_dynamics.studies.runs import perform
+from izmp_dynamics.studies.store import Store
 
 PUSH, SINE = 'push', 'sine'
 DURATION = 22.0
@@ -98,11 +98,11 @@ def print_izmp() -> None:
         store = Store(Path(folder))
         for robot in ('icub', 'biped31'):
             for controller in ('mixed', 'robot'):
-                for case in seesaw_izmp.CASES:
-                    points = perform(seesaw_izmp.run_of(robot, case, controller), store)
+                for case in izmp.CASES:
+                    points = perform(izmp.run_of(robot, case, controller), store)
                     print(f'{robot} {controller} {case}')
-                    for name, text in seesaw_izmp.NAMES.items():
-                        apart = seesaw_izmp.distances(points, name)
+                    for name, text in izmp.NAMES.items():
+                        apart = izmp.distances(points, name)
                         print(f'    {text:34} {apart.mean():12.6f} {apart.max():12.6f}')
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.sway import plan_sway
-from izmp_dynamics.simulation.feed_forward import with_feed_forward
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
-from izmp_dynamics.simulation.plant import simulate
+from izmp_dynamics.simulation.mujoco.feed_forward import with_feed_forward
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import simulate
 from izmp_dynamics.simulation.recording import record
+from izmp_dynamics.walking.sway import plan_sway
 
 ROBOT = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.biped import Biped
-from izmp_dynamics.motion.converging_cog import Convergence, converge_cog
-from izmp_dynamics.motion.walk import PlannedWalk, plan_walk
-from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.walking.biped import Biped
+from izmp_dynamics.walking.converging_cog import Convergence, converge_cog
+from izmp_dynamics.walking.walk import PlannedWalk, plan_walk
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 ROBOTS = Path(__file__).parents[1] / 'robots'
 

@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from izmp_dynamics.errors import MissingDependencyError  # noqa: E402
+from izmp_dynamics.simulation.webots.driver import WebotsDriver  # noqa: E402
 from izmp_dynamics.simulation.webots.world import World, make_world  # noqa: E402
-from izmp_dynamics.simulation.webots_driver import WebotsDriver  # noqa: E402
 from test.webots_recorder import Recorder  # noqa: E402
 from test.webots_stand_in import StandIn  # noqa: E402
 

@@ -59,9 +59,9 @@ def generate_launch_description() -> LaunchDescription:
 
 def _graph(context: LaunchContext) -> list[IncludeLaunchDescription]:
     """The graph, with a robot file that names the board as ground."""
-    from izmp_dynamics.balance.balancing_robot import load_balancing_robot
-    from izmp_dynamics.balance.seesaw import Seesaw
-    from izmp_dynamics.simulation.seesaw_robot import ROBOT_YAML, sensed_robot
+    from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
+    from izmp_dynamics.seesaw.board import Seesaw
+    from izmp_dynamics.seesaw.sensed_robot import ROBOT_YAML, sensed_robot
 
     folder = Path(tempfile.mkdtemp(prefix='izmp_seesaw_'))
     robot = load_balancing_robot(LaunchConfiguration('robot').perform(context))

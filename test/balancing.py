@@ -4,11 +4,11 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.balance.balancing_robot import load_balancing_robot
-from izmp_dynamics.balance.coupled import CoupledTerms
-from izmp_dynamics.balance.kkt_plant import KktPlant
-from izmp_dynamics.balance.seesaw import Seesaw
-from izmp_dynamics.balance.state import BalanceState, RigidState
+from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
+from izmp_dynamics.seesaw.board import Seesaw
+from izmp_dynamics.seesaw.coupled import CoupledTerms
+from izmp_dynamics.seesaw.kkt_plant import KktPlant
+from izmp_dynamics.seesaw.state import BalanceState, RigidState
 
 
 def plant_of(robot='icub', **changes):

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.balance.balancing_robot import load_balancing_robot
-from izmp_dynamics.balance.seesaw import Seesaw
 from izmp_dynamics.conventions import seconds
-from izmp_dynamics.simulation.seesaw_bag import SeesawRecorder
-from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
+from izmp_dynamics.seesaw.bag import SeesawRecorder
+from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
+from izmp_dynamics.seesaw.board import Seesaw
+from izmp_dynamics.seesaw.mujoco_plant import MujocoSeesaw
 
 TICK = 0.001
 PUSH = (0.5, 0.51)  # [s]

@@ -3,9 +3,9 @@
 import pytest
 
 from izmp_dynamics.errors import IzmpError
-from izmp_dynamics.experiments.talos import POSTURE, write_robot_file
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.biped import Biped
+from izmp_dynamics.studies.angular_momentum.talos import POSTURE, write_robot_file
+from izmp_dynamics.walking.biped import Biped
 
 HEIGHT = 0.86
 

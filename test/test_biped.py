@@ -7,7 +7,7 @@ import pytest
 
 from izmp_dynamics.errors import MotionError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.biped import LEFT, RIGHT, Biped
+from izmp_dynamics.walking.biped import LEFT, RIGHT, Biped
 
 from .walking import ROBOT_FILE, biped31
 

@@ -9,7 +9,7 @@ import pytest
 
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.motion.sway import BIPED31_GESTURES, BIPED31_POSTURE
+from izmp_dynamics.walking.sway import BIPED31_GESTURES, BIPED31_POSTURE
 
 FOLDER = Path(__file__).parents[1] / 'robots/biped31'
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.dynamics import kernels
-from izmp_dynamics.motion.body_states import BodyMotion
-from izmp_dynamics.motion.course import Course
-from izmp_dynamics.motion.footsteps import Gait, plan_footsteps
-from izmp_dynamics.motion.ramp import Ramp
-from izmp_dynamics.motion.step_timing import StepTiming
+from izmp_dynamics.walking.body_states import BodyMotion
+from izmp_dynamics.walking.course import Course
+from izmp_dynamics.walking.footsteps import Gait, plan_footsteps
+from izmp_dynamics.walking.ramp import Ramp
+from izmp_dynamics.walking.step_timing import StepTiming
 
 from .walking import biped31
 

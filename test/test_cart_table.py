@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import ShapeError
-from izmp_dynamics.motion.cart_table import com_over_zmp, zmp_under_com
+from izmp_dynamics.walking.cart_table import com_over_zmp, zmp_under_com
 
 DT = 0.002
 

@@ -5,13 +5,13 @@ import pytest
 
 pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
 
-from izmp_dynamics.motion.com_programme import Body, ComProgramme, InfeasibleError
-from izmp_dynamics.motion.course import Course
-from izmp_dynamics.motion.footsteps import Gait, plan_footsteps
-from izmp_dynamics.motion.momentum_parameters import MomentumParameters
-from izmp_dynamics.motion.ramp import Ramp
-from izmp_dynamics.motion.receding_planner import fit_polygon
-from izmp_dynamics.motion.step_timing import StepTiming
+from izmp_dynamics.walking.com_programme import Body, ComProgramme, InfeasibleError
+from izmp_dynamics.walking.course import Course
+from izmp_dynamics.walking.footsteps import Gait, plan_footsteps
+from izmp_dynamics.walking.momentum_parameters import MomentumParameters
+from izmp_dynamics.walking.ramp import Ramp
+from izmp_dynamics.walking.receding_planner import fit_polygon
+from izmp_dynamics.walking.step_timing import StepTiming
 
 from .walking import biped31
 

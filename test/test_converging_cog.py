@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.errors import MotionError, ShapeError
-from izmp_dynamics.motion.biped import LEFT, RIGHT
-from izmp_dynamics.motion.converging_cog import Convergence, converge_cog
-from izmp_dynamics.motion.leg_kernel import packed_leg, solve_leg
-from izmp_dynamics.motion.plan import PlannedFoot
+from izmp_dynamics.walking.biped import LEFT, RIGHT
+from izmp_dynamics.walking.converging_cog import Convergence, converge_cog
+from izmp_dynamics.walking.leg_kernel import packed_leg, solve_leg
+from izmp_dynamics.walking.plan import PlannedFoot
 
 from .walking import SLOPE_10_DEG, biped31, planned, sole_poses
 

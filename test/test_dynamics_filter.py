@@ -6,7 +6,7 @@ import pytest
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.motion.dynamics_filter import Task, filter_dynamics
+from izmp_dynamics.walking.dynamics_filter import Task, filter_dynamics
 
 from .pinocchio_twin import PinocchioTwin, robot_path
 from .walking import SLOPE_10_DEG, biped31, planned

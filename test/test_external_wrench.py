@@ -16,12 +16,12 @@ from izmp_dynamics.dynamics.external_wrench import (
     find_forces,
 )
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.replay.run import replay
 from izmp_dynamics.report.pushes import PushStatistics, push_remarks
 from izmp_dynamics.simulation.noisy_signals import sensor_noise
 from izmp_dynamics.simulation.scenarios import simulate_walk
 from izmp_dynamics.simulation.shove import Shove
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 from .bag_columns import points, wrenches
 from .walking import ROBOT_FILE

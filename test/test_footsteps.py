@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.motion.biped import LEFT, RIGHT
-from izmp_dynamics.motion.footsteps import EDGE_CLEARANCE, Gait, plan_footsteps
-from izmp_dynamics.motion.ramp import Ramp
+from izmp_dynamics.walking.biped import LEFT, RIGHT
+from izmp_dynamics.walking.footsteps import EDGE_CLEARANCE, Gait, plan_footsteps
+from izmp_dynamics.walking.ramp import Ramp
 
 from .walking import SLOPE_10_DEG, biped31
 

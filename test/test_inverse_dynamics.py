@@ -9,7 +9,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.motion.inverse_dynamics import (
+from izmp_dynamics.walking.inverse_dynamics import (
     AppliedWrench,
     Drive,
     joint_torques,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion import itu_biped as itu
-from izmp_dynamics.motion.biped import Biped
-from izmp_dynamics.motion.converging_cog import Convergence, converge_cog
-from izmp_dynamics.motion.walk import plan_walk
-from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.walking import itu_biped as itu
+from izmp_dynamics.walking.biped import Biped
+from izmp_dynamics.walking.converging_cog import Convergence, converge_cog
+from izmp_dynamics.walking.walk import plan_walk
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 FOLDER = Path(__file__).parents[1] / 'robots/itu_biped'
 UPRIGHT = ([-0.7, -0.5, -1.0, 0.05, -1.0, -0.5], [0.7, 0.5, 0.5, 2.0, 0.5, 0.5])

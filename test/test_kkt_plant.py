@@ -6,10 +6,10 @@ from scipy.linalg import null_space
 
 pytest.importorskip('pinocchio', reason='the terms of the robot are from Pinocchio')
 
-from izmp_dynamics.balance.seesaw import Seesaw
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import SimulationError
+from izmp_dynamics.seesaw.board import Seesaw
 
 from .balancing import moving_state, plant_of, rate, terms_of
 
@@ -240,7 +240,7 @@ def holding_torques(plant, rest):
 
 
 def test_a_board_that_tips_over_is_told(plant):
-    from izmp_dynamics.balance.state import BalanceState
+    from izmp_dynamics.seesaw.state import BalanceState
 
     rest = plant.robot.initial_state(plant.seesaw)
     tipped = BalanceState(0.0, rest.root, rest.q, rest.qd, Seesaw().rolled(0.8))

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.errors import MotionError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.motion.leg_ik import Leg
+from izmp_dynamics.walking.leg_ik import Leg
 
 URDF = Path(__file__).parents[1] / 'robots/biped31/biped31.urdf'
 SOLES = ('l_sole', 'r_sole')

@@ -5,11 +5,11 @@ import pytest
 
 pytest.importorskip('mujoco', reason='the robot is simulated with MuJoCo')
 
-from izmp_dynamics.motion.sway import SwayParameters, plan_sway
-from izmp_dynamics.simulation.feed_forward import with_feed_forward
-from izmp_dynamics.simulation.lockstep import Lockstep
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
-from izmp_dynamics.simulation.plant import simulate
+from izmp_dynamics.simulation.mujoco.feed_forward import with_feed_forward
+from izmp_dynamics.simulation.mujoco.lockstep import Lockstep
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import simulate
+from izmp_dynamics.walking.sway import SwayParameters, plan_sway
 
 
 def test_the_pieces_are_the_whole(biped31):

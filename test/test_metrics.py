@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from izmp_dynamics.errors import ShapeError
-from izmp_dynamics.experiments.metrics import MetricsError, deviation, estimate, paper_delta
+from izmp_dynamics.studies.metrics import MetricsError, deviation, estimate, paper_delta
 
 numbers = st.floats(-1.0, 1.0, allow_nan=False).map(lambda x: round(x, 6))
 signals = st.integers(2, 30).flatmap(

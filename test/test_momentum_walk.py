@@ -8,11 +8,11 @@ import pytest
 from izmp_dynamics.cli import walk_options
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.experiments.momentum_figures.grid import FINE
-from izmp_dynamics.motion.knot_alignment import off_knots
-from izmp_dynamics.motion.momentum_parameters import SCHEMES, MomentumParameters
-from izmp_dynamics.motion.walk import plan_walk
-from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.studies.angular_momentum.grid import FINE
+from izmp_dynamics.walking.knot_alignment import off_knots
+from izmp_dynamics.walking.momentum_parameters import SCHEMES, MomentumParameters
+from izmp_dynamics.walking.walk import plan_walk
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 from .talos import HEIGHT, talos
 from .walking import biped31

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import Imu, RobotFile, load_robot_file
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
 from izmp_dynamics.simulation.physics import Physics, Servo
 
 BIPED31 = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
@@ -318,7 +318,7 @@ def test_without_mujoco_a_sentence_says_how_to_get_it():
         'import sys; sys.modules["mujoco"] = None\n'
         'from izmp_dynamics.errors import MissingDependencyError\n'
         'try:\n'
-        '    import izmp_dynamics.simulation.plant\n'
+        '    import izmp_dynamics.simulation.mujoco.plant\n'
         'except MissingDependencyError as error:\n'
         '    print(error)\n'
     )

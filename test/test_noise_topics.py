@@ -10,9 +10,9 @@ from izmp_dynamics.errors import SensingError, SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.run import replay
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER, XSENS_GYROSCOPE
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import Sampling, simulate
 from izmp_dynamics.simulation.noisy_signals import add_noise, sensor_noise
-from izmp_dynamics.simulation.plant import Sampling, simulate
 from izmp_dynamics.simulation.recording import record
 
 from .bag_columns import messages, points, xyz

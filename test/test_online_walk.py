@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
 
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.motion.com_programme import InfeasibleError
-from izmp_dynamics.motion.momentum_parameters import SCHEMES, MomentumParameters
-from izmp_dynamics.motion.online_walk import LEAD, OnlineWalk
-from izmp_dynamics.motion.walk_command import WalkCommand
-from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.stability.support_polygon import margins
+from izmp_dynamics.walking.com_programme import InfeasibleError
+from izmp_dynamics.walking.momentum_parameters import SCHEMES, MomentumParameters
+from izmp_dynamics.walking.online_walk import LEAD, OnlineWalk
+from izmp_dynamics.walking.walk_command import WalkCommand
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 from .walking import biped31, corners
 

@@ -7,18 +7,18 @@ from PIL import Image
 
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.simulation import pictures
-from izmp_dynamics.simulation.engine import mujoco
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
-from izmp_dynamics.simulation.pictures import (
+from izmp_dynamics.simulation.mujoco import pictures
+from izmp_dynamics.simulation.mujoco.engine import mujoco
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.pictures import (
     body_origins,
     check_clip,
     save_clip,
     save_strip,
     stick_figures,
 )
-from izmp_dynamics.simulation.plant import Sampling, simulate
-from izmp_dynamics.simulation.renderer import open_renderer
+from izmp_dynamics.simulation.mujoco.plant import Sampling, simulate
+from izmp_dynamics.simulation.mujoco.renderer import open_renderer
 from izmp_dynamics.simulation.shove import Shove
 
 from .walking import ROBOT_FILE, planned

@@ -11,13 +11,13 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import ShapeError, SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.sway import SwayParameters, plan_sway
-from izmp_dynamics.simulation.feed_forward import with_feed_forward
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.mujoco.feed_forward import with_feed_forward
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import Sampling, simulate
 from izmp_dynamics.simulation.physics import Physics, Push
-from izmp_dynamics.simulation.plant import Sampling, simulate
 from izmp_dynamics.stability.support_polygon import margin, support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_dynamics.walking.sway import SwayParameters, plan_sway
 
 from .pinocchio_twin import PinocchioTwin, pin
 

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
 
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.motion import quadratic_programme
-from izmp_dynamics.motion.quadratic_programme import SOLVERS, solve_qp
+from izmp_dynamics.walking import quadratic_programme
+from izmp_dynamics.walking.quadratic_programme import SOLVERS, solve_qp
 
 
 @pytest.fixture(params=SOLVERS)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.motion.ramp import Ramp
+from izmp_dynamics.walking.ramp import Ramp
 
 
 def test_level_before_the_edge_and_rising_after():

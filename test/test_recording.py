@@ -12,11 +12,11 @@ from rosbags.typesys import Stores, get_typestore
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import BagError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.sway import SwayParameters
+from izmp_dynamics.simulation.mujoco.plant import Sampling
 from izmp_dynamics.simulation.physics import Push
-from izmp_dynamics.simulation.plant import Sampling
 from izmp_dynamics.simulation.scenarios import simulate_sway
 from izmp_dynamics.simulation.support import support_polygons
+from izmp_dynamics.walking.sway import SwayParameters
 
 FILE = load_robot_file(Path(__file__).parents[1] / 'robots/biped31/robot.yaml')
 SHORT = SwayParameters(stand=0.1, period=0.9, squat_time=0.8, lateral=0.02, fore_aft=0.005)

@@ -6,9 +6,9 @@ import importlib
 import numpy as np
 import pytest
 
-from izmp_dynamics.experiments.publish import files_of
-from izmp_dynamics.experiments.seesaw_page import FIGURES
-from izmp_dynamics.experiments.seesaw_study import CONTROLLERS, Study
+from izmp_dynamics.seesaw.study.page import FIGURES
+from izmp_dynamics.seesaw.study.tasks import CONTROLLERS, Study
+from izmp_dynamics.studies.publish import files_of
 
 STUDY = Study(
     duration=30.0,

@@ -7,8 +7,7 @@ pytest.importorskip('mujoco', reason='the runs are simulated with MuJoCo')
 pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
 pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
 
-from izmp_dynamics.experiments.publish import files_of
-from izmp_dynamics.experiments.seesaw_izmp import (
+from izmp_dynamics.seesaw.study.izmp import (
     CASES,
     LARGEST_EXACT,
     LARGEST_REPLAYED,
@@ -21,6 +20,7 @@ from izmp_dynamics.experiments.seesaw_izmp import (
     runs,
     share,
 )
+from izmp_dynamics.studies.publish import files_of
 
 
 @pytest.fixture(scope='module')

@@ -9,14 +9,14 @@ pytest.importorskip('mujoco', reason='the plant is MuJoCo')
 
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.balance.balancing_robot import load_balancing_robot
-from izmp_dynamics.balance.plant import SeesawPlant
-from izmp_dynamics.balance.seesaw import Seesaw
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import BagError, MissingDependencyError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.simulation.seesaw_bag import record_seesaw
-from izmp_dynamics.simulation.seesaw_mujoco import MujocoSeesaw
+from izmp_dynamics.seesaw.bag import record_seesaw
+from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
+from izmp_dynamics.seesaw.board import Seesaw
+from izmp_dynamics.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_dynamics.seesaw.plant import SeesawPlant
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
 

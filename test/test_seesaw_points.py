@@ -10,8 +10,8 @@ pytest.importorskip('mujoco', reason='the runs are simulated with MuJoCo')
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.errors import SimulationError
-from izmp_dynamics.experiments.seesaw_points import ASSUMPTIONS, points_on_board, seen_from
-from izmp_dynamics.motion.root_motion import RootMotion
+from izmp_dynamics.seesaw.study.points import ASSUMPTIONS, points_on_board, seen_from
+from izmp_dynamics.walking.root_motion import RootMotion
 
 from .seesaw_shake import pushed, shake
 

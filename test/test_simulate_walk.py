@@ -9,16 +9,16 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import BagError, MotionError, SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.replay.run import replay
-from izmp_dynamics.simulation.ankle_feedback import AnkleFeedback
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.mujoco.ankle_feedback import AnkleFeedback
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import Sampling, simulate
 from izmp_dynamics.simulation.noisy_signals import sensor_noise
 from izmp_dynamics.simulation.physics import Physics
-from izmp_dynamics.simulation.plant import Sampling, simulate
 from izmp_dynamics.simulation.scenarios import simulate_walk
 from izmp_dynamics.simulation.shove import Shove
 from izmp_dynamics.simulation.terrain import Flat, Slope, Uneven
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 from .bag_columns import points
 from .walking import ROBOT_FILE, SLOPE_10_DEG, planned

@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.errors import MotionError, ShapeError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.motion.plan import MotionPlan
-from izmp_dynamics.motion.root_motion import RootMotion
-from izmp_dynamics.motion.sway import Stance, SwayParameters, plan_sway
-from izmp_dynamics.motion.trajectories import derivatives, smooth_step, window
+from izmp_dynamics.walking.plan import MotionPlan
+from izmp_dynamics.walking.root_motion import RootMotion
+from izmp_dynamics.walking.sway import Stance, SwayParameters, plan_sway
+from izmp_dynamics.walking.trajectories import derivatives, smooth_step, window
 
 URDF = Path(__file__).parents[1] / 'robots/biped31/biped31.urdf'
 
@@ -185,7 +185,7 @@ def test_smooth_step_and_window():
 
 def test_planning_needs_no_simulator():
     code = (
-        'import sys, izmp_dynamics.motion.sway\n'
+        'import sys, izmp_dynamics.walking.sway\n'
         "heavy = {'mujoco', 'rosbags', 'rclpy', 'matplotlib'} & set(sys.modules)\n"
         'sys.exit(str(heavy) if heavy else 0)'
     )

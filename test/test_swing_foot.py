@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.motion.biped import LEFT, RIGHT
-from izmp_dynamics.motion.footsteps import Gait, plan_footsteps
-from izmp_dynamics.motion.ramp import Ramp
-from izmp_dynamics.motion.step_timing import StepTiming
-from izmp_dynamics.motion.swing_foot import minimum_jerk, plan_sole, swing_pose
+from izmp_dynamics.walking.biped import LEFT, RIGHT
+from izmp_dynamics.walking.footsteps import Gait, plan_footsteps
+from izmp_dynamics.walking.ramp import Ramp
+from izmp_dynamics.walking.step_timing import StepTiming
+from izmp_dynamics.walking.swing_foot import minimum_jerk, plan_sole, swing_pose
 
 from .walking import SLOPE_10_DEG, biped31, corners
 

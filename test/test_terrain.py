@@ -12,14 +12,14 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.ramp import Ramp
-from izmp_dynamics.simulation.engine import mujoco
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
-from izmp_dynamics.simulation.plant import simulate
+from izmp_dynamics.simulation.mujoco.engine import mujoco
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import simulate
 from izmp_dynamics.simulation.support import support_polygons
 from izmp_dynamics.simulation.terrain import Flat, Slope, Uneven, plane_under
 from izmp_dynamics.stability.support_polygon import margin, support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_dynamics.walking.ramp import Ramp
 
 from .walking import ROBOT_FILE, SLOPE_10_DEG, planned
 

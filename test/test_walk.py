@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.motion.biped import LEFT, RIGHT
-from izmp_dynamics.motion.walk import plan_walk
-from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.stability.support_polygon import margins
+from izmp_dynamics.walking.biped import LEFT, RIGHT
+from izmp_dynamics.walking.walk import plan_walk
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 from .walking import SLOPE_10_DEG, biped31, corners, planned, sole_poses
 

@@ -7,9 +7,9 @@ pytest.importorskip('mujoco')
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import simulate
 from izmp_dynamics.simulation.physics import Physics, Servo
-from izmp_dynamics.simulation.plant import simulate
 from izmp_dynamics.simulation.terrain import Slope
 from izmp_dynamics.stability.zmp import zero_moment_point
 

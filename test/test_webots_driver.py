@@ -15,15 +15,15 @@ from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import MotionError, SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.motion.gaits import make_plan
-from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.simulation.scenarios import simulate_walk
+from izmp_dynamics.simulation.webots.driver import WebotsDriver
 from izmp_dynamics.simulation.webots.mover import Mover
 from izmp_dynamics.simulation.webots.options import Options
 from izmp_dynamics.simulation.webots.robot_loop import RobotLoop
 from izmp_dynamics.simulation.webots.trajectory import Trajectory
 from izmp_dynamics.simulation.webots.world import make_world
-from izmp_dynamics.simulation.webots_driver import WebotsDriver
+from izmp_dynamics.walking.gaits import make_plan
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 from .command_line import izmp
 from .webots_recorder import Recorder, drive, start

@@ -17,7 +17,6 @@ pytest.importorskip('urdf2webots', reason='urdf2webots makes the PROTO (pip inst
 from izmp_dynamics.errors import IzmpError, MissingDependencyError, MotionError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.motion.ramp import Ramp
 from izmp_dynamics.simulation.terrain import Slope
 from izmp_dynamics.simulation.webots.def_names import def_names
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
@@ -26,6 +25,7 @@ from izmp_dynamics.simulation.webots.proto import _range
 from izmp_dynamics.simulation.webots.solid_mass import SolidMass, ball
 from izmp_dynamics.simulation.webots.vrml import parse
 from izmp_dynamics.simulation.webots.world import PLUGIN, World, make_world
+from izmp_dynamics.walking.ramp import Ramp
 
 from .command_line import izmp
 from .webots_nodes import NODES, check

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.motion.footsteps import Gait, plan_footsteps
-from izmp_dynamics.motion.ramp import Ramp
-from izmp_dynamics.motion.step_timing import StepTiming
-from izmp_dynamics.motion.zmp_reference import plan_zmp
+from izmp_dynamics.walking.footsteps import Gait, plan_footsteps
+from izmp_dynamics.walking.ramp import Ramp
+from izmp_dynamics.walking.step_timing import StepTiming
+from izmp_dynamics.walking.zmp_reference import plan_zmp
 
 from .walking import SLOPE_10_DEG, biped31
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.biped import Biped
-from izmp_dynamics.motion.walk import plan_walk
-from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.walking.biped import Biped
+from izmp_dynamics.walking.walk import plan_walk
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 ROBOT_FILE = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from izmp_dynamics.simulation.recording import record_sensors
 from izmp_dynamics.simulation.sensor_signals import joined
-from izmp_dynamics.simulation.webots_driver import WebotsDriver
+from izmp_dynamics.simulation.webots.driver import WebotsDriver
 
 
 class Recorder:

@@ -33,14 +33,14 @@ from izmp_dynamics.conventions import NANOSECONDS, cross
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.motion.ramp import Ramp
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
-from izmp_dynamics.simulation.mujoco_spec import SpecBuilder, sphere_name
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.samples import Samples, take_contacts
+from izmp_dynamics.simulation.mujoco.signals import simulated_run
+from izmp_dynamics.simulation.mujoco.spec import SpecBuilder, sphere_name
 from izmp_dynamics.simulation.physics import Physics, Servo
-from izmp_dynamics.simulation.samples import Samples, take_contacts
-from izmp_dynamics.simulation.signals import simulated_run
 from izmp_dynamics.simulation.terrain import Flat, Slope
 from izmp_dynamics.simulation.webots.vrml import parse
+from izmp_dynamics.walking.ramp import Ramp
 
 LIMP = Servo(kp=0.0, kv=0.0, armature=0.0, damping=0.0)
 GARBAGE = (6.9e-310, math.nan, 0.0, 1.5e300)

@@ -7,13 +7,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from izmp_dynamics.experiments import itu_page, momentum_page, paper, seesaw_page
-from izmp_dynamics.experiments.campaign import Campaign
-from izmp_dynamics.experiments.experiment import Experiment
-from izmp_dynamics.experiments.itu_biped import Study
-from izmp_dynamics.experiments.momentum_study import Study as MomentumStudy
-from izmp_dynamics.experiments.publish import publish
-from izmp_dynamics.experiments.seesaw_study import Study as SeesawStudy
+from izmp_dynamics.seesaw.study import page as seesaw_page
+from izmp_dynamics.seesaw.study.tasks import Study as SeesawStudy
+from izmp_dynamics.studies.angular_momentum import page as momentum_page
+from izmp_dynamics.studies.angular_momentum.study import Study as MomentumStudy
+from izmp_dynamics.studies.itu_biped import page as itu_page
+from izmp_dynamics.studies.itu_biped.study import Study
+from izmp_dynamics.studies.paper import page as paper_page
+from izmp_dynamics.studies.paper.campaign import Campaign
+from izmp_dynamics.studies.paper.experiment import Experiment
+from izmp_dynamics.studies.publish import publish
 
 PICTURES = ('fig9', 'zero_crossing', 'prediction')
 
@@ -23,7 +26,7 @@ def main() -> None:
     here = Path(__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         experiment, out = Experiment(), Path(folder)
-        publish(paper.page(experiment), Campaign.of(experiment), out, only=PICTURES, jobs=2)
+        publish(paper_page.page(experiment), Campaign.of(experiment), out, only=PICTURES, jobs=2)
         for name in PICTURES:
             print(shutil.copy(out / f'{name}.png', here / f'experiments_{name}.png'))
         itu = Study.full()

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 _PAGES = {
-    'paper': 'paper',
-    'itu_biped': 'itu_page',
-    'angular_momentum': 'momentum_page',
-    'seesaw': 'seesaw_page',
+    'paper': 'studies.paper.page',
+    'itu_biped': 'studies.itu_biped.page',
+    'angular_momentum': 'studies.angular_momentum.page',
+    'seesaw': 'seesaw.study.page',
 }
 """Experiment → module with its figures."""
 
@@ -123,7 +123,7 @@ def _at_least(least: int) -> Any:
 def run_list(options: argparse.Namespace) -> int:
     """Print names and what they show."""
     for experiment in [options.experiment] if options.experiment else _PAGES:
-        page = importlib.import_module(f'izmp_dynamics.experiments.{_PAGES[experiment]}')
+        page = importlib.import_module(f'izmp_dynamics.{_PAGES[experiment]}')
         if not options.experiment:
             print(f'izmp experiments {experiment}')
         width = max(map(len, page.FIGURES))
@@ -134,8 +134,8 @@ def run_list(options: argparse.Namespace) -> int:
 
 def run_paper(options: argparse.Namespace) -> int:
     """Make figures and page of the paper."""
-    from izmp_dynamics.experiments.campaign import Campaign
-    from izmp_dynamics.experiments.paper import page
+    from izmp_dynamics.studies.paper.campaign import Campaign
+    from izmp_dynamics.studies.paper.page import page
 
     experiment = _experiment(options)
     return _make(options, page(experiment), Campaign.of(experiment))
@@ -143,8 +143,8 @@ def run_paper(options: argparse.Namespace) -> int:
 
 def run_itu_biped(options: argparse.Namespace) -> int:
     """Make figures and page of the paper on the ITU Biped."""
-    from izmp_dynamics.experiments.itu_biped import Study
-    from izmp_dynamics.experiments.itu_page import page
+    from izmp_dynamics.studies.itu_biped.page import page
+    from izmp_dynamics.studies.itu_biped.study import Study
 
     study = Study.quick() if options.quick else Study.full()
     return _make(options, page(study), study)
@@ -152,8 +152,8 @@ def run_itu_biped(options: argparse.Namespace) -> int:
 
 def run_angular_momentum(options: argparse.Namespace) -> int:
     """Make figures and page of the walks with estimated angular momentum."""
-    from izmp_dynamics.experiments.momentum_page import page
-    from izmp_dynamics.experiments.momentum_study import Study
+    from izmp_dynamics.studies.angular_momentum.page import page
+    from izmp_dynamics.studies.angular_momentum.study import Study
 
     prepare = Study.quick if options.quick else Study.full
     study = prepare(options.output)
@@ -162,8 +162,8 @@ def run_angular_momentum(options: argparse.Namespace) -> int:
 
 def run_seesaw(options: argparse.Namespace) -> int:
     """Make figures and page of the seesaw."""
-    from izmp_dynamics.experiments.seesaw_page import page
-    from izmp_dynamics.experiments.seesaw_study import Study
+    from izmp_dynamics.seesaw.study.page import page
+    from izmp_dynamics.seesaw.study.tasks import Study
 
     study = Study.quick(options.robot) if options.quick else Study(options.robot)
     return _make(options, page(study), study)
@@ -172,7 +172,7 @@ def run_seesaw(options: argparse.Namespace) -> int:
 def _make(options: argparse.Namespace, page: Any, subject: Any) -> int:
     """Make figures and page; say which claims hold."""
     from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.experiments.publish import publish
+    from izmp_dynamics.studies.publish import publish
 
     with progress_bar('Experiments', options.quiet) as progress:
         results = publish(
@@ -194,7 +194,7 @@ def _report(options: argparse.Namespace, results: Any) -> None:
 
 def _experiment(options: argparse.Namespace) -> Any:
     from izmp_dynamics.errors import RobotFileError
-    from izmp_dynamics.experiments.experiment import load_experiment
+    from izmp_dynamics.studies.paper.experiment import load_experiment
 
     experiment = load_experiment(options.file)
     if options.quick:

@@ -9,8 +9,8 @@ from izmp_dynamics.cli.walk_options import add_walk_options, notes, walk_paramet
 from izmp_dynamics.resources import find_resource
 
 if TYPE_CHECKING:
-    from izmp_dynamics.motion.biped import Biped
-    from izmp_dynamics.motion.walk import PlannedWalk
+    from izmp_dynamics.walking.biped import Biped
+    from izmp_dynamics.walking.walk import PlannedWalk
 
 
 def add_parser(subparsers: Any) -> None:
@@ -37,8 +37,8 @@ def add_parser(subparsers: Any) -> None:
 def run_walk(options: argparse.Namespace) -> int:
     """Plan a walk, say what it takes, and draw it."""
     from izmp_dynamics.model.robot_file import load_robot_file
-    from izmp_dynamics.motion.gaits import load_biped
-    from izmp_dynamics.motion.walk import plan_walk
+    from izmp_dynamics.walking.gaits import load_biped
+    from izmp_dynamics.walking.walk import plan_walk
 
     robot = load_robot_file(options.robot or find_resource('robots/biped31/robot.yaml'))
     biped = load_biped(robot)

@@ -61,7 +61,7 @@ def add_seesaw(motions: Any) -> None:
 
 def run_seesaw(options: argparse.Namespace) -> int:
     """Check the loop, simulate, record and sum up."""
-    from izmp_dynamics.simulation.seesaw_scenario import simulate_seesaw
+    from izmp_dynamics.seesaw.scenario import simulate_seesaw
 
     robot, controller = _controller(options)
     with progress_bar('Simulating', options.quiet) as progress:
@@ -95,11 +95,11 @@ def run_seesaw(options: argparse.Namespace) -> int:
 def _controller(options: argparse.Namespace) -> Any:
     import numpy as np
 
-    from izmp_dynamics.balance.balancing_robot import load_balancing_robot
-    from izmp_dynamics.balance.controller import MomentumController
-    from izmp_dynamics.balance.gains import gains
-    from izmp_dynamics.balance.reference import ComReference
-    from izmp_dynamics.balance.seesaw import Seesaw
+    from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
+    from izmp_dynamics.seesaw.board import Seesaw
+    from izmp_dynamics.seesaw.controller import MomentumController
+    from izmp_dynamics.seesaw.gains import gains
+    from izmp_dynamics.seesaw.reference import ComReference
 
     reference = ComReference.parse(options.reference)
     robot = load_balancing_robot(options.robot)

@@ -134,16 +134,16 @@ def run_sway(options: argparse.Namespace) -> int:
 def run_walk(options: argparse.Namespace) -> int:
     """Plan and simulate a walk, record and draw it."""
     from izmp_dynamics.model.robot_file import load_robot_file
-    from izmp_dynamics.motion.gaits import load_biped
-    from izmp_dynamics.simulation.ankle_feedback import AnkleFeedback
-    from izmp_dynamics.simulation.mujoco_model import build_mujoco
+    from izmp_dynamics.simulation.mujoco.ankle_feedback import AnkleFeedback
+    from izmp_dynamics.simulation.mujoco.model import build_mujoco
+    from izmp_dynamics.simulation.mujoco.pictures import check_clip, save_clip, save_strip
+    from izmp_dynamics.simulation.mujoco.plant import Sampling
     from izmp_dynamics.simulation.noisy_signals import sensor_noise
     from izmp_dynamics.simulation.physics import Physics
-    from izmp_dynamics.simulation.pictures import check_clip, save_clip, save_strip
-    from izmp_dynamics.simulation.plant import Sampling
     from izmp_dynamics.simulation.scenarios import simulate_walk
     from izmp_dynamics.simulation.shove import Shove
     from izmp_dynamics.simulation.terrain import Uneven
+    from izmp_dynamics.walking.gaits import load_biped
 
     if options.uneven is not None and options.slope_deg:
         raise SimulationError('--uneven is level on the whole; it cannot have a --slope-deg.')

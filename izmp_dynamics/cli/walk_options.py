@@ -5,7 +5,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from izmp_dynamics.motion.walk_parameters import WalkParameters
+    from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 GENERATORS = ('cart_table', 'angular_momentum')
 SCHEMES = ('E1', 'E2', 'E3', 'E4')
@@ -50,7 +50,7 @@ def add_walk_options(parser: argparse.ArgumentParser) -> None:
 
 def notes(parameters: 'WalkParameters') -> list[str]:
     """Return what a user should know of a walk although it can be planned, line by line."""
-    from izmp_dynamics.motion.knot_alignment import off_knots
+    from izmp_dynamics.walking.knot_alignment import off_knots
 
     note = off_knots(parameters)
     return [f'Note:    {note}'] if note else []
@@ -63,8 +63,8 @@ def walk_parameters(options: argparse.Namespace) -> 'WalkParameters':
         MotionError: if a number is out of range, or a scheme does not belong to the generator.
     """
     from izmp_dynamics.errors import MotionError
-    from izmp_dynamics.motion.momentum_parameters import MomentumParameters
-    from izmp_dynamics.motion.walk_parameters import WalkParameters
+    from izmp_dynamics.walking.momentum_parameters import MomentumParameters
+    from izmp_dynamics.walking.walk_parameters import WalkParameters
 
     names = ('steps', *(name for _, name, _, _ in _NUMBERS))
     given = {name: getattr(options, name) for name in names}

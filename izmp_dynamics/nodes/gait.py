@@ -6,8 +6,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.motion.gaits import GAITS, make_plan
-from izmp_dynamics.motion.plan import MotionPlan
+from izmp_dynamics.walking.gaits import GAITS, make_plan
+from izmp_dynamics.walking.plan import MotionPlan
 
 
 def plan_gait(node: Node, robot: RobotFile, time_step: float) -> MotionPlan:

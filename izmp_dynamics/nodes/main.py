@@ -12,20 +12,20 @@ from izmp_dynamics.errors import (
 )
 
 NODES = {
-    'acd': 'Acd',
-    'angular_acceleration': 'AngularAcceleration',
-    'mr_ad': 'MrAd',
-    'ir_md': 'IrMd',
-    'localizer': 'Localizer',
-    'izmp': 'Izmp',
-    'recorder': 'Recorder',
-    'player': 'Player',
-    'motion': 'Motion',
-    'simulation': 'Simulation',
-    'seesaw': 'Seesaw',
-    'balance': 'Balance',
+    'acd': 'nodes.acd:Acd',
+    'angular_acceleration': 'nodes.angular_acceleration:AngularAcceleration',
+    'mr_ad': 'nodes.mr_ad:MrAd',
+    'ir_md': 'nodes.ir_md:IrMd',
+    'localizer': 'nodes.localizer:Localizer',
+    'izmp': 'nodes.izmp:Izmp',
+    'recorder': 'nodes.recorder:Recorder',
+    'player': 'nodes.player:Player',
+    'motion': 'nodes.motion:Motion',
+    'simulation': 'nodes.simulation:Simulation',
+    'seesaw': 'seesaw.nodes.plant:Seesaw',
+    'balance': 'seesaw.nodes.balance:Balance',
 }
-"""Module → class."""
+"""Node → module in the package and class."""
 
 GRAPH = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
 """The nodes that evaluate, in the order in which an instant goes through them."""
@@ -70,8 +70,8 @@ def node_class(name: str) -> type:
     """Import the class of a node."""
     if name not in NODES:
         raise UnknownNameError('node', name, NODES)
-    module = importlib.import_module(f'izmp_dynamics.nodes.{name}')
-    found: type = getattr(module, NODES[name])
+    module, _, class_name = NODES[name].partition(':')
+    found: type = getattr(importlib.import_module(f'izmp_dynamics.{module}'), class_name)
     return found
 
 

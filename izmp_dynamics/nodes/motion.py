@@ -11,7 +11,6 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.nodes.gait import plan_gait
 from izmp_dynamics.nodes.messages import header, point
 from izmp_dynamics.nodes.online_motion import OnlineMotion
@@ -19,6 +18,7 @@ from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.trajectories import planned_trajectory
 from izmp_dynamics.nodes.transforms import WORLD
+from izmp_dynamics.walking.plan import MotionPlan
 
 PATH_STEP = 0.02
 """Time between two points of the paths [s]."""

@@ -9,13 +9,13 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import MotionError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.motion.gaits import load_biped
-from izmp_dynamics.motion.momentum_parameters import SCHEMES, MomentumParameters
-from izmp_dynamics.motion.online_walk import OnlineWalk
-from izmp_dynamics.motion.walk_command import WalkCommand
-from izmp_dynamics.motion.walk_parameters import WalkParameters, valid_range
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.trajectories import planned_trajectory
+from izmp_dynamics.walking.gaits import load_biped
+from izmp_dynamics.walking.momentum_parameters import SCHEMES, MomentumParameters
+from izmp_dynamics.walking.online_walk import OnlineWalk
+from izmp_dynamics.walking.walk_command import WalkCommand
+from izmp_dynamics.walking.walk_parameters import WalkParameters, valid_range
 
 _LEAD = 2.5
 """Intervals before which a trajectory begins, it is published; half of one is for the timer."""

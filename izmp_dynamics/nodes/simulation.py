@@ -18,9 +18,9 @@ from izmp_dynamics.nodes.gait import plan_gait
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
-from izmp_dynamics.simulation.feed_forward import with_feed_forward
-from izmp_dynamics.simulation.lockstep import Lockstep
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.mujoco.feed_forward import with_feed_forward
+from izmp_dynamics.simulation.mujoco.lockstep import Lockstep
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
 
 CHUNK = 4
 """Steps of the physics that are computed at a time: one tick of the bus."""

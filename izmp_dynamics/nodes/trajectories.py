@@ -4,8 +4,8 @@ from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.nodes.messages import header
+from izmp_dynamics.walking.plan import MotionPlan
 
 
 def planned_trajectory(plan: MotionPlan, stamp: int = 0) -> JointTrajectory:

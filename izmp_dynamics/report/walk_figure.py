@@ -8,9 +8,9 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MissingDependencyError, MotionError
-from izmp_dynamics.motion.biped import SIDES, Biped
-from izmp_dynamics.motion.footsteps import Foothold
-from izmp_dynamics.motion.walk import PlannedWalk
+from izmp_dynamics.walking.biped import SIDES, Biped
+from izmp_dynamics.walking.footsteps import Foothold
+from izmp_dynamics.walking.walk import PlannedWalk
 
 try:
     from matplotlib.figure import Figure

@@ -21,13 +21,13 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.motion.biped import Biped
-from izmp_dynamics.motion.walk import PlannedWalk, plan_walk
-from izmp_dynamics.motion.walk_parameters import WalkParameters
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import simulate
 from izmp_dynamics.simulation.physics import Physics
-from izmp_dynamics.simulation.plant import simulate
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
+from izmp_dynamics.walking.biped import Biped
+from izmp_dynamics.walking.walk import PlannedWalk, plan_walk
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 STEPS = 6
 STEP_LENGTH, SWING_HEIGHT, COG_HEIGHT = 0.3, 0.075, 0.45

@@ -20,11 +20,11 @@ from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.urdf import Urdf, read_urdf
-from izmp_dynamics.motion.root_motion import RootMotion
 from izmp_dynamics.simulation.noisy_signals import NoisySignals
 from izmp_dynamics.simulation.sensor_signals import SensorSignals
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
 from izmp_dynamics.simulation.support import support_polygons
+from izmp_dynamics.walking.root_motion import RootMotion
 
 WORLD = 'world'
 TRUTH = 'ground_truth'

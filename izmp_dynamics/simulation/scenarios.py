@@ -9,20 +9,20 @@ import numpy as np
 from izmp_dynamics.conventions import Array, Indices, seconds
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.motion.biped import Biped
-from izmp_dynamics.motion.sway import SwayParameters, plan_sway
-from izmp_dynamics.motion.walk import PlannedWalk, plan_walk
-from izmp_dynamics.motion.walk_parameters import WalkParameters
-from izmp_dynamics.simulation.ankle_feedback import AnkleFeedback
-from izmp_dynamics.simulation.feed_forward import with_feed_forward
-from izmp_dynamics.simulation.mujoco_model import build_mujoco
+from izmp_dynamics.simulation.mujoco.ankle_feedback import AnkleFeedback
+from izmp_dynamics.simulation.mujoco.feed_forward import with_feed_forward
+from izmp_dynamics.simulation.mujoco.model import build_mujoco
+from izmp_dynamics.simulation.mujoco.plant import Sampling, simulate
 from izmp_dynamics.simulation.noisy_signals import SensorNoise, add_noise
 from izmp_dynamics.simulation.physics import Physics, Push
-from izmp_dynamics.simulation.plant import Sampling, simulate
 from izmp_dynamics.simulation.recording import check_recordable, record
 from izmp_dynamics.simulation.shove import Shove
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
 from izmp_dynamics.simulation.terrain import Flat, Slope, Terrain, Uneven
+from izmp_dynamics.walking.biped import Biped
+from izmp_dynamics.walking.sway import SwayParameters, plan_sway
+from izmp_dynamics.walking.walk import PlannedWalk, plan_walk
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 
 def simulate_sway(

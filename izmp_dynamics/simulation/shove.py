@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.errors import SimulationError, UnknownNameError
-from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.simulation.physics import Push
+from izmp_dynamics.walking.plan import MotionPlan
 
 DIRECTIONS: Mapping[str, tuple[float, float, float]] = {
     'forward': (1.0, 0.0, 0.0),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.errors import SimulationError
-from izmp_dynamics.motion.root_motion import RootMotion
+from izmp_dynamics.walking.root_motion import RootMotion
 
 
 class _ReadOnly:

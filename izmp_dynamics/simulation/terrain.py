@@ -8,8 +8,8 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.errors import SimulationError
-from izmp_dynamics.motion.ramp import Ramp
-from izmp_dynamics.motion.trajectories import smooth_step
+from izmp_dynamics.walking.ramp import Ramp
+from izmp_dynamics.walking.trajectories import smooth_step
 
 _WAVES = 60
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.motion.trajectories import smooth_step
+from izmp_dynamics.walking.trajectories import smooth_step
 
 
 class Mover:

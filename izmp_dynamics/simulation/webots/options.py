@@ -8,9 +8,9 @@ from typing import Any
 
 from izmp_dynamics.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_dynamics.motion.gaits import GAITS
 from izmp_dynamics.simulation.shove import Shove
 from izmp_dynamics.simulation.webots.device_names import DeviceNames, name_properties
+from izmp_dynamics.walking.gaits import GAITS
 
 NO_GAIT = 'none'
 

@@ -13,8 +13,6 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.motion.gaits import make_plan
-from izmp_dynamics.motion.plan import MotionPlan
 from izmp_dynamics.simulation.sensor_signals import SensorSignals
 from izmp_dynamics.simulation.webots.devices import Devices, Reading
 from izmp_dynamics.simulation.webots.mover import Mover
@@ -22,6 +20,8 @@ from izmp_dynamics.simulation.webots.options import NO_GAIT, Options
 from izmp_dynamics.simulation.webots.pusher import Pusher
 from izmp_dynamics.simulation.webots.sampler import Sampler, with_possible_wrenches
 from izmp_dynamics.simulation.webots.trajectory import Trajectory
+from izmp_dynamics.walking.gaits import make_plan
+from izmp_dynamics.walking.plan import MotionPlan
 
 AFTERWARDS = 1.0
 """Time for which the simulation goes on after a motion, if it is to end then [s]."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.motion.ramp import Ramp
 from izmp_dynamics.simulation.webots.proto import GROUND, SOLE, axis_angle
 from izmp_dynamics.simulation.webots.start_pose import StartPose
 from izmp_dynamics.simulation.webots.vrml import Document, Node
+from izmp_dynamics.walking.ramp import Ramp
 
 _FRICTION = 1.0
 _SOFT_CFM = 1e-4

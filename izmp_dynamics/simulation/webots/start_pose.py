@@ -9,9 +9,9 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MotionError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
-from izmp_dynamics.motion.gaits import load_biped
-from izmp_dynamics.motion.walk import plan_walk
-from izmp_dynamics.motion.walk_parameters import WalkParameters
+from izmp_dynamics.walking.gaits import load_biped
+from izmp_dynamics.walking.walk import plan_walk
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 _DIGITS = 9
 """Decimals of a start pose: no computer's last bits show in the files of a world."""

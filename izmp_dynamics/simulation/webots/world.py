@@ -25,8 +25,6 @@ from izmp_dynamics.model.robot_file import (
 )
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import Urdf, read_urdf
-from izmp_dynamics.motion.ramp import Ramp
-from izmp_dynamics.motion.walk_parameters import WalkParameters
 from izmp_dynamics.simulation.webots.converter import convert
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
 from izmp_dynamics.simulation.webots.options import Options
@@ -34,8 +32,10 @@ from izmp_dynamics.simulation.webots.proto import ProtoBuilder
 from izmp_dynamics.simulation.webots.scene import make_scene
 from izmp_dynamics.simulation.webots.start_pose import start_pose
 from izmp_dynamics.simulation.webots.vrml import write
+from izmp_dynamics.walking.ramp import Ramp
+from izmp_dynamics.walking.walk_parameters import WalkParameters
 
-PLUGIN = 'izmp_dynamics.simulation.webots_driver.WebotsDriver'
+PLUGIN = 'izmp_dynamics.simulation.webots.driver.WebotsDriver'
 """Type of the plugin for webots_ros2_driver."""
 
 TIME_STEPS = (2, 8)

@@ -1,1 +1,0 @@
-"""Motions as values: arrays with units that a plant or a robot executes."""

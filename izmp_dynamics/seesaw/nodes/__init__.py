@@ -1,0 +1,1 @@
+"""Plant and controller of the seesaw as ROS 2 nodes."""

@@ -1,0 +1,1 @@
+"""MuJoCo: the robot as a model, and walks that it executes."""

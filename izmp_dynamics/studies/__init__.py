@@ -1,0 +1,1 @@
+"""Figures and tables of papers, made again from simulated walks; metrics for recordings."""

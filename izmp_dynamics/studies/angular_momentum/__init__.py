@@ -1,0 +1,1 @@
+"""Walks with estimated angular momentum (Mayr et al.): runs, one file per figure, page."""

@@ -1,0 +1,81 @@
+"""All pictures of `izmp experiments angular_momentum`, and the words of their page."""
+
+from types import ModuleType
+
+from izmp_dynamics.studies.angular_momentum import (
+    choices,
+    execution,
+    grid,
+    schemes,
+    timings,
+    weights,
+    zmp,
+)
+from izmp_dynamics.studies.angular_momentum.study import DOUBLE_SUPPORT, Study
+from izmp_dynamics.studies.publish import Page
+from izmp_dynamics.walking.momentum_parameters import SCHEMES
+
+FIGURES: dict[str, tuple[ModuleType, str]] = {
+    'schemes': (schemes, 'E1 to E4: the ZMP of all bodies against the wanted one'),
+    'zmp': (zmp, 'the same over time'),
+    'grid': (grid, 'step time and step length: where it works, and why it stops'),
+    'execution': (execution, 'the walks in MuJoCo, on shorter and shorter soles'),
+    'weights': (weights, 'what the weights decide'),
+    'choices': (choices, 'nodes, the end of the window, straight knees'),
+    'timings': (timings, 'how long planning takes'),
+}
+"""Name → module with `runs` and `picture`, and what it shows."""
+
+_LEAD = (
+    'Mayr, Gattringer and Bremer plan the motion of the centre of mass anew every 0.1 s, as a '
+    'quadratic programme over the contact forces and torques of the next 1.6 s. What legs and '
+    'arms do to the angular momentum is estimated at a few nodes of the plan before, and is part '
+    'of the contact constraint. E4 of the poster has 8 nodes “concentrated at the beginning”; '
+    'here 4 of them are in the first 0.3 s, the others far ahead. Here their experiments E1 to '
+    'E4 are made with biped31 and, where example-robot-data is installed, with TALOS; and every '
+    'plan is judged by the ZMP of all bodies, not by its own.'
+)
+
+_METHOD = (
+    'A walk is planned interval by interval as a robot would do it online; then inverse dynamics '
+    'of the executed motion, every 2 ms, gives the ZMP of all bodies. Errors count from the '
+    'beginning of the first step to the end of the last one. Lift-offs and landings are at knots '
+    'of the splines unless told: between them the errors are larger, see “Step time and step '
+    'length”. The poster states window, splines, interval and number of nodes; the robot, the '
+    'gait, the weights, the terminal condition and the places of the nodes are open, and listed '
+    'below. Nothing is random.'
+)
+
+
+def page(study: Study) -> Page:
+    """Return what `study` shows and says."""
+    return Page(
+        figures=FIGURES,
+        title='Angular-momentum estimation, measured',
+        heading='Walking patterns with angular-momentum estimation, measured',
+        lead=_LEAD,
+        method=_METHOD,
+        settings=settings(study),
+    )
+
+
+def settings(study: Study) -> dict[str, str]:
+    """List what is taken, for the page."""
+    early = SCHEMES['E4']
+    nodes = ', '.join(f'{node:g}' for node in early.nodes[0])
+    return {
+        'robots': ', '.join(
+            f'{robot.name}, centre of mass at {robot.height:.2f} m' for robot in study.robots
+        ),
+        'time on both feet': f'{DOUBLE_SUPPORT:.1f} s of every step',
+        'window': f'{early.window:.1f} s, cubic B-spline of {early.pieces + 3} control points',
+        'angular momentum': f'polygon of {early.pieces + 1} points, fitted to samples every '
+        f'{early.interval / 2:g} s',
+        'nodes of E4': f'{nodes} s',
+        'nodes of E3': '0.1 to 1.6 s at knots, and between them in every other cycle',
+        'weights': f'α = γ = {early.alpha:g}, β = 1/m² of the ZMP',
+        'terminal condition': 'capture point that the wanted ZMP afterwards can hold',
+        'contact': f'ZMP {1e3 * early.margin:g} mm inside the soles, friction {early.friction:g}',
+        'wanted ZMP': 'from below the ankle to 0.04 m ahead of it while a foot carries alone',
+        'swing': 'minimum jerk, 0.04 m high',
+    }

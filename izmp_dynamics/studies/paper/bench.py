@@ -1,0 +1,346 @@
+"""The test bench: derives noisy samples from a trial and evaluates them as a setup says.
+
+The stages are those of the package (difference quotients, accelerometer array, MR-AD, IR-MD, ZMP);
+the bench only decides which samples they see. The ground plane is that of the sole which carries
+most, and points are given in nif, the non-inertial frame of sect. 4.2, as in the paper.
+"""
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.ir_md import IrMd
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.replay.rig import Rig, make_rig
+from izmp_dynamics.sensing.differences import backward_quotient, central_quotient
+from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles
+from izmp_dynamics.stability.support_polygon import plane_axes
+from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_dynamics.studies.noise_propagation import (
+    array_covariance,
+    gyro_covariance,
+    ir_md_covariance,
+    mr_ad_covariance,
+    zmp_covariance,
+)
+from izmp_dynamics.studies.paper.root_sensors import Densities, RootSensors
+from izmp_dynamics.studies.paper.setups import Setup
+from izmp_dynamics.studies.paper.trial import Trial
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The ground under a trial at all its instants.
+
+    Attributes:
+        plane: n·(x − p0) = 0 in the root frame.
+        nif_R_root: (T, 3, 3) root axes to nif axes.
+        soles: of the feet, in the root frame.
+    """
+
+    plane: GroundPlane
+    nif_R_root: Array
+    soles: tuple[Sole, ...]
+
+    @classmethod
+    def on(cls, plane: GroundPlane, soles: tuple[Sole, ...]) -> 'Ground':
+        """Take a plane as the ground."""
+        axes = plane_axes(plane.normal)
+        nif_R_root = np.concatenate([axes, plane.normal[:, None]], axis=1)
+        return cls(plane, nif_R_root, soles)
+
+    def in_nif(self, points: Array, rows: Rows | slice = slice(None)) -> Array:
+        """Express points (K, 3) of the root frame at the instants `rows` in nif [m]."""
+        rotated: Array = np.einsum('tij,tj->ti', self.nif_R_root[rows], points)
+        return rotated
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Which samples of a trial a setup sees.
+
+    Attributes:
+        actuator: (N,) rows of the trial at the actuator rate.
+        bus: (K,) indices into `actuator`: the samples that reach the bus.
+    """
+
+    actuator: Rows
+    bus: Rows
+
+    @classmethod
+    def of(cls, trial: Trial, setup: Setup, phase: int = 0) -> 'Samples':
+        """Sample a trial.
+
+        Args:
+            trial: the trial.
+            setup: its rates must divide the trial's.
+            phase: index of a row that reaches the bus.
+        """
+        stride = trial.stride(setup.actuator)
+        first = phase % stride
+        actuator = np.arange(first, len(trial), stride)
+        bus = np.arange((phase - first) // stride % setup.stride, len(actuator), setup.stride)
+        return cls(actuator, bus)
+
+    @property
+    def rows(self) -> Rows:
+        """(K,) rows of the trial that reach the bus."""
+        return self.actuator[self.bus]
+
+
+@dataclass(frozen=True)
+class JointState:
+    """Joints on the bus: (K, n) each; NaN where a quotient lacks a neighbour."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+class Bench:
+    """Evaluates trials of one robot.
+
+    Args:
+        file: the robot file.
+
+    Raises:
+        IzmpError: if the robot cannot be used.
+    """
+
+    def __init__(self, file: RobotFile) -> None:
+        self.file = file
+        self.rig: Rig = make_rig(file)
+        self.model = self.rig.model
+        self.mr_ad = MrAd(self.model)
+        self.sensors = RootSensors.of(self.rig)
+
+    def with_arms(self, distance: float) -> 'Bench':
+        """Return the same bench with the accelerometers at `distance` [m] from the IMU."""
+        moved = copy.copy(self)
+        moved.sensors = self.sensors.at_distance(distance)
+        return moved
+
+    def soles(self, trial: Trial) -> tuple[Sole, ...]:
+        """Place the soles; the load on them is the true one."""
+        poses = [self.model.frame_pose(foot.sole, trial.q) for foot in self.rig.feet]
+        return tuple(
+            Sole.from_polygon(R, p, foot.polygon, trial.normal_forces[:, k])
+            for k, (foot, (R, p)) in enumerate(zip(self.rig.feet, poses, strict=True))
+        )
+
+    def ground(self, trial: Trial) -> Ground:
+        """Take the plane of the sole that carries most, as the package does by default."""
+        soles = self.soles(trial)
+        return Ground.on(plane_of_soles(soles, trial.rotation[:, 2, :]), soles)
+
+    def exact_wrench(self, trial: Trial) -> ContactWrench:
+        """MR-AD at every instant from the true q̇, q̈, ω, ω̇ and φ."""
+        wrench, _ = self.mr_ad.batch(
+            self.sensors.proper_acceleration(trial),
+            trial.angular_velocity,
+            trial.angular_acceleration,
+            trial.q,
+            trial.qd,
+            trial.qdd,
+        )
+        return wrench
+
+    def point(self, wrench: ContactWrench, ground: Ground, rows: Rows | slice) -> Array:
+        """(K, 3) IZMP in nif [m]."""
+        plane = ground.plane
+        point = zero_moment_point(
+            wrench, plane.normal[rows], plane.point[rows], self.rig.minimum_force
+        )
+        return ground.in_nif(point, rows)
+
+    def izmp(
+        self,
+        trial: Trial,
+        ground: Ground,
+        setup: Setup,
+        noise: Densities | None = None,
+        seed: int = 0,
+        phase: int = 0,
+    ) -> tuple[Rows, Array]:
+        """Evaluate a trial.
+
+        Args:
+            trial: the trial.
+            ground: under it.
+            setup: rates, method, conventions.
+            noise: of the sensors; ideal sensors if None.
+            seed: of the noise.
+            phase: index of a row of the trial that reaches the bus.
+
+        Returns:
+            (K,) rows of the trial, (K, 3) IZMP in nif [m]; NaN where there is none.
+        """
+        samples = Samples.of(trial, setup, phase)
+        if setup.method == 'ir_md':
+            wrench = self.ir_md_wrench(trial, setup, samples, noise, seed)
+        else:
+            root = self.root_state(trial, setup, samples, noise, seed)
+            wrench = self.mr_ad_wrench(root, self.joints(trial, setup, samples))
+        return samples.rows, self.point(wrench, ground, samples.rows)
+
+    def izmp_covariance(
+        self, trial: Trial, ground: Ground, setup: Setup, noise: Densities, phase: int = 0
+    ) -> Array:
+        """Predict the covariance (K, 3, 3) of the IZMP in nif [m²] from the noise densities."""
+        samples = Samples.of(trial, setup, phase)
+        rows = samples.rows
+        if setup.method == 'ir_md':
+            wrench = self.ir_md_wrench(trial, setup, samples, None, 0)
+            spread = self._ir_md_covariance(trial, setup, samples, noise)
+        else:
+            root = self.root_state(trial, setup, samples, None, 0)
+            joints = self.joints(trial, setup, samples)
+            wrench = self.mr_ad_wrench(root, joints)
+            spread = self._mr_ad_covariance(root, joints, setup, noise)
+        plane = ground.plane
+        in_root = zmp_covariance(wrench, spread, plane.normal[rows], plane.point[rows])
+        R = ground.nif_R_root[rows]
+        in_nif: Array = R @ in_root @ np.swapaxes(R, 1, 2)
+        return in_nif
+
+    def _mr_ad_covariance(
+        self, root: RootState, joints: JointState, setup: Setup, noise: Densities
+    ) -> Array:
+        force = noise.accelerometer_sigma(setup.actuator)
+        gyro = noise.gyroscope_sigma(setup.actuator)
+        omega = root.angular_velocity
+        if setup.angular_acceleration == 'accelerometers':
+            spread = array_covariance(self.sensors.array, omega, force, gyro)
+        else:
+            h = setup.differenced_over
+            aligned = setup.convention == 'aligned'
+            weights = (-1.0 / h, 0.0, 1.0 / h) if aligned else (-1.0 / h, 1.0 / h, 0.0)
+            arm = self.sensors.imu.p_sensor_in_root
+            spread = gyro_covariance(arm, omega, weights, force, gyro)
+        return mr_ad_covariance(
+            self.mr_ad,
+            root.proper_acceleration,
+            omega,
+            root.angular_acceleration,
+            joints.q,
+            joints.qd,
+            joints.qdd,
+            spread,
+        )
+
+    def _ir_md_covariance(
+        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities
+    ) -> Array:
+        rows = samples.rows
+        stride = trial.stride(1.0 / setup.sample_step)
+        aligned = setup.convention == 'aligned'
+        before = np.maximum(rows - stride, 0)
+        after = np.minimum(rows + stride, len(trial) - 1) if aligned else rows
+        com = [
+            trial.position[r]
+            + np.einsum('tij,tj->ti', trial.rotation[r], self.model.com(trial.q[r]))
+            for r in (before, after)
+        ]
+        return ir_md_covariance(
+            self.model.total_mass,
+            (com[0], com[1]),
+            trial.rotation[rows],
+            trial.position[rows],
+            setup.differenced_over,
+            noise.accelerometer_sigma(setup.actuator),
+        )
+
+    def joints(self, trial: Trial, setup: Setup, samples: Samples) -> JointState:
+        """ACD at the actuator rate; the bus sees every n-th result."""
+        stamps, q = trial.stamps[samples.actuator], trial.q[samples.actuator]
+        if setup.convention == 'aligned':
+            _, qd, qdd, _ = central_quotient(stamps, q)
+        else:
+            qd, _ = backward_quotient(stamps, q)
+            qdd, _ = backward_quotient(stamps, qd)
+        return JointState(q[samples.bus], qd[samples.bus], qdd[samples.bus])
+
+    def root_state(
+        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities | None, seed: int
+    ) -> RootState:
+        """ω, ω̇ and φ on the bus, from the array or from the gyroscope."""
+        sensors, bus = self.sensors, samples.bus
+        rate = setup.actuator
+        omega = trial.angular_velocity[samples.actuator]
+        omega = omega + sensors.gyro_noise(noise, seed, rate, len(omega))
+        averaged = setup.convention == 'paper'
+        readings = {
+            sensor.name: (
+                sensors.readings(trial, sensor, samples.actuator, averaged)
+                + sensors.accelerometer_noise(sensor, noise, seed, rate, len(omega))
+            )[bus]
+            for sensor in sensors.used(setup)
+        }
+        stamps = trial.stamps[samples.actuator]
+        if setup.angular_acceleration == 'accelerometers':
+            return sensors.array.batch(stamps[bus], omega[bus], readings)
+        alpha = _gyro_quotient(setup, stamps, omega, bus)
+        arm, force = sensors.imu.p_sensor_in_root, next(iter(readings.values()))
+        force = force @ sensors.imu.root_R_sensor.T
+        w = omega[bus]
+        phi = force - np.cross(alpha, arm) - np.cross(w, np.cross(w, arm))
+        return root_state(stamps[bus], w, alpha, phi)
+
+    def mr_ad_wrench(self, root: RootState, joints: JointState) -> ContactWrench:
+        """MR-AD on the bus."""
+        wrench, _ = self.mr_ad.batch(
+            root.proper_acceleration,
+            root.angular_velocity,
+            root.angular_acceleration,
+            joints.q,
+            joints.qd,
+            joints.qdd,
+        )
+        return wrench
+
+    def ir_md_wrench(
+        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities | None, seed: int
+    ) -> ContactWrench:
+        """IR-MD on the bus, about the root origin in root axes.
+
+        The linear velocity is the quotient of the position at the actuator rate, as the paper's
+        Localizer takes it, and bears the noise; position, orientation and gyroscope are ideal.
+        """
+        rows, stamps = samples.actuator, trial.stamps[samples.actuator]
+        q, position = trial.q[rows], trial.position[rows]
+        if setup.convention == 'aligned':
+            qd, velocity = central_quotient(stamps, q).first, central_quotient(stamps, position)[1]
+        else:
+            qd, velocity = (backward_quotient(stamps, x)[0] for x in (q, position))
+        velocity = velocity + self.sensors.velocity_noise(noise, seed, setup.actuator, len(rows))
+        used = samples.bus if setup.step == 'bus' else np.arange(len(rows))
+        R, p = trial.rotation[rows[used]], position[used]
+        method = IrMd(
+            self.model, self.file.gravity, 'central' if setup.convention == 'aligned' else 'paper'
+        )
+        momentum = method.momentum(
+            R, p, velocity[used], trial.angular_velocity[rows[used]], q[used], qd[used]
+        )
+        in_world = method.batch(stamps[used], momentum, max_gap=1.0)
+        root_R_world = np.swapaxes(R, 1, 2)
+        in_root = in_world.transformed(root_R_world, -np.einsum('tij,tj->ti', root_R_world, p))
+        on_bus = slice(None) if setup.step == 'bus' else samples.bus
+        return ContactWrench(in_root.force[on_bus], in_root.moment[on_bus])
+
+
+def _gyro_quotient(setup: Setup, stamps: npt.NDArray[np.int64], omega: Array, bus: Rows) -> Array:
+    """(K, 3) ω̇ on the bus, differenced over the step of the setup."""
+    used = bus if setup.step == 'bus' else np.arange(len(omega))
+    if setup.convention == 'aligned':
+        alpha = central_quotient(stamps[used], omega[used]).first
+    else:
+        alpha, _ = backward_quotient(stamps[used], omega[used])
+    return alpha if setup.step == 'bus' else frozen(alpha[bus])

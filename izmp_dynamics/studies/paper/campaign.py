@@ -1,0 +1,161 @@
+"""The runs of an experiment, by what they are about; figures ask for them by name."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from izmp_dynamics.studies.metrics import MEASURES, Estimate, estimate
+from izmp_dynamics.studies.paper.experiment import Experiment
+from izmp_dynamics.studies.paper.setups import PAPER_SETUPS, REFERENCE_RATE, VARIANTS, Setup
+from izmp_dynamics.studies.paper.tasks import as_parameters, task, walk_run
+from izmp_dynamics.studies.paper.trial import WalkCase
+from izmp_dynamics.studies.robot_key import RobotKey
+from izmp_dynamics.studies.runs import Load, Run
+
+BLOCK = 10
+"""Repetitions in one run."""
+
+RATES = (500.0, 250.0, 200.0, 125.0, 62.5)
+"""Rates of the convergence study [Hz]: the paper's, and that of its reference."""
+
+FINE_RATE, FINEST_RATE = 1000.0, 2000.0
+"""Rates of the physics that the convergence study decimates [Hz]; all of `RATES` divide them."""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Makes the runs of one experiment.
+
+    Attributes:
+        experiment: what is wanted.
+        robot: which robot.
+    """
+
+    experiment: Experiment
+    robot: RobotKey
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> 'Campaign':
+        """Prepare an experiment.
+
+        Raises:
+            RobotFileError: if its robot cannot be read.
+        """
+        return cls(experiment, RobotKey.of(experiment.robot_path))
+
+    @property
+    def setups(self) -> tuple[Setup, ...]:
+        """The paper's setups, their variants, all with aligned quotients, the user's own."""
+        aligned = tuple(setup.aligned() for setup in PAPER_SETUPS)
+        return (*PAPER_SETUPS, *VARIANTS, *aligned, *self.experiment.setups)
+
+    @property
+    def fine_walk(self) -> WalkCase:
+        """The walk on level ground at the fine rate of the physics."""
+        return replace(self.experiment.walk, physics_rate=FINE_RATE)
+
+    def _task(self, function: str, case: WalkCase, effort: float = 1.0, **given: object) -> Run:
+        robot, walk = as_parameters(self.robot), case.as_dict()
+        needs = (walk_run(robot, walk),)
+        return task(function, needs, effort, robot=robot, case=walk, **given)
+
+    @property
+    def _noise(self) -> dict[str, float]:
+        return as_parameters(self.experiment.densities)
+
+    def truth(self) -> Run:
+        """IZMP of the exact motion and CoP of the level walk."""
+        return self._task('truth', self.experiment.walk)
+
+    def izmp(self, setup: Setup, noisy: bool = False) -> Run:
+        """One evaluation of the level walk."""
+        return self._task(
+            'izmp', self.experiment.walk, setup=as_parameters(setup),
+            noise=self._noise if noisy else None, seed=0,
+        )  # fmt: skip
+
+    def phases(self, setup: Setup) -> Run:
+        """Ideal comparisons with the reference, one per phase of the sampling."""
+        count = round(REFERENCE_RATE / setup.bus)
+        return self._task(
+            'repetitions', self.experiment.walk, setup=as_parameters(setup), noise=None, first=0,
+            count=count,
+        )  # fmt: skip
+
+    def repetitions(
+        self,
+        setup: Setup,
+        *,
+        distance: float | None = None,
+        density: float | None = None,
+        case: WalkCase | None = None,
+        reference_rate: float = REFERENCE_RATE,
+    ) -> tuple[Run, ...]:
+        """Noisy comparisons with the reference, in blocks.
+
+        Args:
+            setup: what is compared.
+            distance: of the accelerometers from the IMU [m]; as the robot has them if None.
+            density: of the accelerometers [µg/√Hz]; the experiment's if None.
+            case: the walk; the level one if None.
+            reference_rate: rate of the reference [Hz].
+        """
+        noise = dict(self._noise)
+        if density is not None:
+            noise['accelerometer'] = density
+        seeds = self.experiment.seeds
+        return tuple(
+            self._task(
+                'repetitions', case or self.experiment.walk, 0.1 * BLOCK,
+                setup=as_parameters(setup), noise=noise, first=first,
+                count=min(BLOCK, seeds - first), distance=distance, reference_rate=reference_rate,
+            )
+            for first in range(0, seeds, BLOCK)
+        )  # fmt: skip
+
+    def convergence(self, method: str, convention: str, physics_rate: float = FINEST_RATE) -> Run:
+        """Errors of a method at all `RATES`."""
+        case = replace(self.experiment.walk, physics_rate=physics_rate)
+        return self._task(
+            'convergence', case, 4.0, method=method, convention=convention,
+            rates=list(RATES),
+        )  # fmt: skip
+
+    def spread(self, setup: Setup) -> Run:
+        """Predicted and observed standard deviation."""
+        return self._task(
+            'spread', self.experiment.walk, 4.0, setup=as_parameters(setup), noise=self._noise,
+            count=max(60, self.experiment.seeds),
+        )  # fmt: skip
+
+    def slope(self, setup: Setup) -> Run:
+        """The walk onto the slope."""
+        given = self.experiment
+        case = WalkCase(given.slope_speed, given.slope_steps, given.slope_deg)
+        robot, walk = as_parameters(self.robot), case.as_dict()
+        parameters = {
+            'robot': robot, 'case': walk, 'setup': as_parameters(setup), 'noise': self._noise,
+        }  # fmt: skip
+        function = 'izmp_dynamics.studies.paper.slope:slope'
+        return Run(function, parameters, (walk_run(robot, walk),), 2.0)
+
+    def push(self, setup: Setup) -> Run:
+        """The level walk with a push."""
+        case = replace(self.experiment.walk, push=self.experiment.push)
+        return self._task('push', case, setup=as_parameters(setup))
+
+
+@dataclass(frozen=True)
+class Score:
+    """How far a setup is from its reference, over all repetitions."""
+
+    measures: np.ndarray
+
+    @classmethod
+    def of(cls, runs: tuple[Run, ...], load: Load) -> 'Score':
+        """Join blocks of repetitions."""
+        return cls(np.concatenate([load(run)['measures'] for run in runs]))
+
+    def of_measure(self, measure: str, axis: int = 1) -> Estimate:
+        """Mean and interval of a measure of x (0) or y (1)."""
+        return estimate(self.measures[:, axis, MEASURES.index(measure)])

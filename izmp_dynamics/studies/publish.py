@@ -1,0 +1,171 @@
+"""From figures to files: runs them, draws them, writes pictures, numbers and page.
+
+OUT/index.html is the page; beside it each picture as NAME.png, NAME.svg and NAME.csv; numbers.csv
+holds every number of every caption; runs/ keeps the finished runs.
+"""
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.studies.picture import Fact, Picture, Table
+from izmp_dynamics.studies.runs import perform, perform_all
+from izmp_dynamics.studies.store import Store, StoreError
+
+Figures = Mapping[str, tuple[ModuleType, str]]
+"""Name → module with `runs(subject)` and `picture(subject, load)`, and what it shows."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What an experiment shows and says.
+
+    Attributes:
+        figures: all of them, in the order of the page.
+        title: short, for the window.
+        heading: at the top.
+        lead: what it is about.
+        method: how it was made.
+        settings: name → value of what was taken.
+    """
+
+    figures: Figures
+    title: str
+    heading: str
+    lead: str
+    method: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What came out.
+
+    Attributes:
+        page: the HTML page.
+        pictures: in the order of the page.
+    """
+
+    page: Path
+    pictures: tuple[Picture, ...]
+
+    @property
+    def claims(self) -> tuple[tuple[Picture, Fact], ...]:
+        """The facts that must hold, with their pictures."""
+        return tuple((p, f) for p in self.pictures for f in p.facts if f.holds is not None)
+
+
+def publish(
+    page: Page,
+    subject: Any,
+    folder: Path,
+    *,
+    only: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Callable[[float], None] = lambda fraction: None,
+) -> Results:
+    """Make figures, tables and page.
+
+    Args:
+        page: what is shown.
+        subject: what the figures' functions are called with: it knows the runs.
+        folder: where everything goes; finished runs in it are used again.
+        only: names of figures; all of them if empty.
+        jobs: number of processes.
+        progress: called with the fraction that is done.
+
+    Raises:
+        IzmpError: a sentence that says what is wrong; finished runs are kept.
+    """
+    from izmp_dynamics.studies.page import render
+
+    modules = selected(page.figures, only)
+    store = Store(folder / 'runs')
+    runs = [run for module in modules for run in module.runs(subject)]
+    perform_all(runs, store, jobs, lambda fraction: progress(0.9 * fraction))
+    pictures = []
+    for index, module in enumerate(modules):
+        picture = module.picture(subject, lambda run: perform(run, store))
+        write_files(files_of(picture), folder)
+        pictures.append(picture)
+        progress(0.9 + 0.1 * (index + 1) / len(modules))
+    numbers = numbers_table(pictures)
+    text = render(page, pictures)
+    write_files({'numbers.csv': to_csv(numbers), 'index.html': text.encode()}, folder)
+    return Results(folder / 'index.html', tuple(pictures))
+
+
+def selected(figures: Figures, only: Sequence[str]) -> list[ModuleType]:
+    """Return the modules that are wanted, in the order of the page; all if `only` is empty.
+
+    Raises:
+        UnknownNameError: if one does not exist.
+    """
+    for name in only:
+        if name not in figures:
+            raise UnknownNameError('figure', name, figures)
+    return [module for name, (module, _) in figures.items() if not only or name in only]
+
+
+def files_of(picture: Picture) -> dict[str, bytes]:
+    """Draw a picture for its own files: name → content."""
+    from izmp_dynamics.studies.page import standalone_svg, to_png
+
+    return {
+        f'{picture.name}.png': to_png(picture),
+        f'{picture.name}.svg': standalone_svg(picture).encode(),
+        f'{picture.name}.csv': to_csv(picture.data),
+    }
+
+
+def numbers_table(pictures: Sequence[Picture]) -> Table:
+    """Every number of every caption, as it is written there."""
+    headings = (
+        'figure', 'number', 'value', '95 % ±', 'unit', 'the paper', 'wanted', 'holds', 'key',
+    )  # fmt: skip
+    rows = [
+        [picture.name, fact.label, fact.number, fact.spread, fact.unit, fact.paper, fact.wanted,
+         '' if fact.holds is None else 'yes' if fact.holds else 'no', fact.key]
+        for picture in pictures
+        for fact in picture.facts
+    ]  # fmt: skip
+    return Table(headings, rows)
+
+
+def to_csv(table: Table) -> bytes:
+    """Write a table as CSV (UTF-8, comma)."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator='\n')
+    writer.writerow(table.headings)
+    writer.writerows(table.texts())
+    return text.getvalue().encode()
+
+
+def write_files(files: dict[str, bytes], folder: Path) -> None:
+    """Write files into a folder, each as a whole or not at all.
+
+    Raises:
+        StoreError: if the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            handle, temporary = tempfile.mkstemp(dir=folder, prefix=f'.{name}.')
+            try:
+                with open(handle, 'wb') as file:
+                    file.write(content)
+                os.chmod(temporary, 0o644)
+                os.replace(temporary, folder / name)
+            finally:
+                Path(temporary).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"Results cannot be written to '{folder}': {error.strerror or error}."
+        ) from error

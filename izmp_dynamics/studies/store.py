@@ -1,0 +1,102 @@
+"""Finished runs on disk: one file per run, named by a hash of everything that decides it."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.errors import IzmpError
+
+COMPUTED_BY = (
+    'conventions.py', 'kernel.py', 'model', 'sensing', 'dynamics', 'stability', 'walking',
+    'simulation', 'seesaw', 'studies',
+)  # fmt: skip
+"""Parts of the package whose code decides a result; a change of it makes results anew."""
+
+Arrays = dict[str, np.ndarray]
+
+_save: Any = np.savez
+
+
+class StoreError(IzmpError):
+    """The folder of results cannot be written."""
+
+
+class Store:
+    """A folder of finished runs.
+
+    A run is written beside its place and then moved there, so that what is there is whole.
+
+    Args:
+        folder: made when the first run is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, kind: str, parameters: Mapping[str, Any]) -> Path:
+        """Return where the run with these parameters is kept."""
+        everything = {'kind': kind, 'code': code_digest(), 'parameters': parameters}
+        text = json.dumps(everything, sort_keys=True, allow_nan=False)
+        return self.folder / f'{kind}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.npz'
+
+    def load(self, kind: str, parameters: Mapping[str, Any]) -> Arrays | None:
+        """Return the arrays of a finished run; None if there is none that can be read."""
+        path = self.path(kind, parameters)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return {name: file[name] for name in file.files}
+        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+            return None
+
+    def keep(self, kind: str, parameters: Mapping[str, Any], arrays: Arrays) -> None:
+        """Keep a finished run.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        path = self.path(kind, parameters)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.folder, prefix=f'.{path.name}.')
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
+        try:
+            with open(handle, 'wb') as file:
+                _save(file, **arrays)
+            os.replace(name, path)
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
+
+    def tidy(self) -> None:
+        """Remove what runs that were stopped in the middle of writing left behind."""
+        for path in self.folder.glob('.*.npz.*'):
+            path.unlink(missing_ok=True)
+
+
+def _unwritable(folder: Path, error: OSError) -> StoreError:
+    return StoreError(f"Results cannot be written to '{folder}': {error.strerror or error}.")
+
+
+@cache
+def code_digest() -> str:
+    """Digest of the code that computes results."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for part in COMPUTED_BY:
+        place = package / part
+        for path in sorted(place.rglob('*.py')) if place.is_dir() else [place]:
+            digest.update(path.relative_to(package).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Walks and other motions as values: arrays with units that a plant or a robot executes."""

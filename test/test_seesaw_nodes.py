@@ -1,0 +1,207 @@
+"""Plant and controller of the seesaw as nodes: in lockstep they are the loop without nodes."""
+
+import contextlib
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is missing')
+pytest.importorskip('mujoco', reason='the plant is MuJoCo')
+pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
+pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PointStamped, PoseStamped, Quaternion
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import ModelError, SimulationError, UnknownNameError
+from izmp_dynamics.nodes.messages import stamp_of
+from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
+from izmp_dynamics.seesaw.board import Seesaw
+from izmp_dynamics.seesaw.closed_loop import balance_on_seesaw
+from izmp_dynamics.seesaw.controller import MomentumController
+from izmp_dynamics.seesaw.gains import gains
+from izmp_dynamics.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_dynamics.seesaw.nodes.balance import Balance
+from izmp_dynamics.seesaw.nodes.messages import (
+    STATE_TOPICS,
+    state_messages,
+    state_of,
+    torques_message,
+    torques_of,
+)
+from izmp_dynamics.seesaw.nodes.plant import Seesaw as SeesawNode
+from izmp_dynamics.simulation.shove import Shove
+
+from .node_processes import free_domain
+
+DURATION = 0.3
+PUSH = '100:lateral:0.1:0.01'
+
+
+@pytest.fixture(scope='module')
+def ros():
+    """rclpy in a domain of its own."""
+    rclpy.init(domain_id=free_domain())
+    yield
+    rclpy.try_shutdown()
+
+
+@pytest.fixture(scope='module')
+def loop():
+    """The loop without nodes: what happened, and the state at its end."""
+    robot = load_balancing_robot('biped31')
+    plant = MujocoSeesaw(robot, Seesaw())
+    controller = MomentumController(
+        robot, Seesaw(), 'mixed', gains('mixed', robot.model.joint_names)
+    )
+    run = balance_on_seesaw(plant, controller, DURATION, [Shove.parse(PUSH)])
+    return run, plant.state
+
+
+def parameters(**values):
+    return [Parameter(name, value=value) for name, value in values.items()]
+
+
+class Heard:
+    """What a listener hears."""
+
+    def __init__(self):
+        self.node = rclpy.create_node('listener')
+        self.messages = {}
+        for topic, msgtype in (
+            ('joint_states', JointState),
+            ('board/pose', PoseStamped),
+            ('ground_truth/cop_in_ground', PointStamped),
+            ('/diagnostics', DiagnosticArray),
+        ):
+            heard = self.messages[topic] = []
+            self.node.create_subscription(msgtype, topic, heard.append, 2000)
+
+    @property
+    def told(self):
+        """Node → what it said last on /diagnostics."""
+        messages = self.messages['/diagnostics']
+        return {status.name: status.message for m in messages for status in m.status}
+
+    @property
+    def samples(self):
+        """How many samples of joints and board there are."""
+        return [len(self.messages[topic]) for topic in ('joint_states', 'board/pose')]
+
+
+def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
+    run, last = loop
+    plant = SeesawNode(
+        overrides=parameters(robot='biped31', push=PUSH, duration=DURATION, rate=100.0)
+    )
+    controller = Balance(overrides=parameters(robot='biped31'))
+    heard, samples = Heard(), 5 * len(run.times)
+    executor = SingleThreadedExecutor()
+    nodes = (plant, controller, heard.node)
+    for node in nodes:
+        executor.add_node(node)
+    for _ in range(20_000):
+        executor.spin_once(timeout_sec=0.01)
+        if len(heard.told) == 2 and plant.is_over and heard.samples == [samples, samples]:
+            break
+    final = plant.plant.state
+    with contextlib.suppress(Exception):
+        executor.shutdown()
+    for node in nodes:
+        node.destroy_node()
+    assert plant.is_over
+    assert heard.told.keys() == {'/seesaw', '/balance'}
+    assert plant.fall == ''
+    assert controller.controller.unsolved == 0
+    assert abs(run.angle[-1]) > np.radians(0.1)
+    assert final.angle == pytest.approx(last.angle, abs=1e-9)
+    np.testing.assert_allclose(final.q, last.q, atol=1e-9)
+    stamps = [stamp_of(message) for message in heard.messages['joint_states']]
+    assert stamps == [NANOSECONDS + 2_000_000 * k for k in range(samples)]
+    assert heard.samples == [samples, samples]
+    assert {m.header.frame_id for m in heard.messages['ground_truth/cop_in_ground']} == {'board'}
+
+
+def test_a_state_survives_its_messages(ros, loop):
+    robot = load_balancing_robot('biped31')
+    names = robot.model.joint_names
+    state = loop[1]
+    parts = state_messages(state, 7, names, robot.model.root)
+    again = state_of(list(parts), names, state.time)
+    np.testing.assert_array_equal(again.q, state.q)
+    np.testing.assert_array_equal(again.qd, state.qd)
+    for body in ('root', 'board'):
+        for part in ('position', 'rotation', 'velocity', 'angular_velocity'):
+            one, other = (getattr(getattr(s, body), part) for s in (again, state))
+            np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_joints_may_come_in_another_order_but_none_may_be_missing(ros):
+    names = ('a', 'b', 'c')
+    message = torques_message(np.array([1.0, 2.0, 3.0]), 7, names)
+    np.testing.assert_array_equal(torques_of(message, ('c', 'a', 'b')), [3.0, 1.0, 2.0])
+    assert torques_of(message, ('a', 'd')) == "the message lacks the joint 'd'"
+    message.effort[1] = float('nan')
+    assert torques_of(message, names) == 'effort must hold 3 finite numbers'
+
+
+def test_bodies_that_are_nowhere_or_have_no_rotation_are_told(ros, loop):
+    names, state = load_balancing_robot('biped31').model.joint_names, loop[1]
+    for part, field, told in (
+        (1, 'position', 'velocity of the root must be finite numbers'),
+        (2, 'position', 'velocity of the board must be finite numbers'),
+        (1, 'orientation', 'the root: orientation is no unit quaternion'),
+    ):
+        parts = list(state_messages(state, 7, names, 'base'))
+        getattr(parts[part].pose.pose, field).x = float('nan')
+        assert told in state_of(parts, names, 0.0)
+    parts[1].pose.pose.orientation = Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)
+    assert state_of(parts, names, 0.0) == told
+
+
+def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatch):
+    refuse = Mock(side_effect=ModelError('It is unstable.'))
+    monkeypatch.setattr('izmp_dynamics.seesaw.nodes.balance.require_stable', refuse)
+    node = Balance(overrides=parameters(robot='biped31'))
+    names, state = node.controller.robot.model.joint_names, loop[1]
+    node._torques, node._diagnostics = Mock(), Mock()
+    holding = node.controller.last.torques
+    for stamp, spoilt in ((2, True), (3, False), (4, True), (1, True)):
+        parts = state_messages(state, stamp * NANOSECONDS, names, 'base')
+        if spoilt:
+            parts[1].pose.pose.position.x = float('inf')
+        for topic, message in zip(STATE_TOPICS, parts, strict=True):
+            node._take(topic, message)
+    node._report()
+    node.destroy_node()
+    heard = [call.args[0] for call in node._torques.publish.call_args_list]
+    assert [stamp_of(message) // NANOSECONDS for message in heard] == [2, 3, 4, 1]
+    first, solved, held, anew = (torques_of(message, names) for message in heard)
+    np.testing.assert_array_equal(first, holding)
+    np.testing.assert_array_equal(held, solved)
+    np.testing.assert_array_equal(anew, holding)  # the plant has been started again
+    assert np.abs(solved - holding).max() > 0.0
+    assert sum(node.counts.values()) == 3
+    (status,) = node._diagnostics.publish.call_args.args[0].status
+    assert status.level == DiagnosticStatus.WARN
+    assert status.message == '1 ticks answered, 0 without a solution. It is unstable.'
+
+
+@pytest.mark.parametrize(
+    ('kind', 'given', 'error', 'sentence'),
+    [
+        (SeesawNode, {'robot': 'atlas'}, UnknownNameError, "'atlas'"),
+        (SeesawNode, {'push': '100:lateral'}, SimulationError, 'not of the form'),
+        (Balance, {'controller': 'pid'}, UnknownNameError, "'pid'"),
+        (Balance, {'reference': 'sine'}, SimulationError, 'sine:AMPLITUDE:FREQUENCY'),
+    ],
+)
+def test_impossible_parameters_are_refused(ros, kind, given, error, sentence):
+    with pytest.raises(error, match=sentence):
+        kind(overrides=parameters(**{'robot': 'biped31', **given}))
