@@ -8,6 +8,7 @@ from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
 from izmp_dynamics.seesaw.board import Seesaw
 from izmp_dynamics.seesaw.coupled import CoupledTerms
 from izmp_dynamics.seesaw.kkt_plant import KktPlant
+from izmp_dynamics.seesaw.stance import stance
 from izmp_dynamics.seesaw.state import BalanceState, RigidState
 
 
@@ -24,7 +25,7 @@ def moving_state(plant, seed, shift=0.1, speed=0.5):
     The feet are led back to the board by Newton's method over all coordinates but the board's.
     """
     rng = np.random.default_rng(seed)
-    rest = plant.robot.initial_state(plant.seesaw)
+    rest = stance(plant.robot, plant.seesaw)
     board = plant.seesaw.rolled(rng.uniform(-0.2, 0.2))
     state = BalanceState(
         0.0, rest.root, rest.q + shift * rng.uniform(-1, 1, len(rest.q)), rest.qd, board

@@ -10,6 +10,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.seesaw.board import Seesaw
+from izmp_dynamics.seesaw.stance import stance
 
 from .balancing import moving_state, plant_of, rate, terms_of
 
@@ -225,7 +226,7 @@ def test_constraints_do_not_drift(plant):
 
 
 def test_the_cop_is_amid_the_feet_at_rest(plant):
-    rest = plant.robot.initial_state(plant.seesaw)
+    rest = stance(plant.robot, plant.seesaw)
     plant.reset(rest)
     plant.foot_wrenches = plant.motion(rest, holding_torques(plant, rest)).foot_wrenches
     com = rest.root.position + rest.root.rotation @ plant.robot.model.com(rest.q)
@@ -242,7 +243,7 @@ def holding_torques(plant, rest):
 def test_a_board_that_tips_over_is_told(plant):
     from izmp_dynamics.seesaw.state import BalanceState
 
-    rest = plant.robot.initial_state(plant.seesaw)
+    rest = stance(plant.robot, plant.seesaw)
     tipped = BalanceState(0.0, rest.root, rest.q, rest.qd, Seesaw().rolled(0.8))
     plant.reset(tipped)
     with pytest.raises(SimulationError, match=r'tipped over|diverged'):

@@ -1,6 +1,6 @@
 """The package as a whole: layers, versions, what is installed, links of the documentation."""
 
-import ast
+import graphlib
 import importlib
 import re
 import runpy
@@ -14,6 +14,7 @@ import pytest
 import izmp_dynamics
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.resources import find_resource, resource_folders
+from izmp_dynamics.studies.source_closure import Sources
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'izmp_dynamics'
@@ -39,6 +40,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 CORE = ('errors', 'conventions', 'kernel', 'model', 'dynamics', 'sensing', 'stability', 'walking')
 FORBIDDEN_IN_CORE = {'rclpy', 'rosbags', 'mcap', 'mujoco', 'matplotlib'}
 CODE = sorted(PACKAGE.rglob('*.py'))
+SOURCES = Sources(PACKAGE)
 DOCUMENTS = [ROOT / 'README.md', *sorted((ROOT / 'docs').rglob('*.md'))]
 
 
@@ -52,19 +54,15 @@ def layer(parts: tuple[str, ...]) -> str:
     return inner if inner in RANK else parts[0]
 
 
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix('').parts
+    return '.'.join(parts).removesuffix('.__init__')
+
+
 def layers_imported_by(path: Path) -> set[str]:
     """Return the layers that a file imports from, also inside functions."""
-    package = ('izmp_dynamics', *path.relative_to(PACKAGE).parts[:-1])
-    modules = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
-        if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            outer = package[: len(package) - node.level + 1] if node.level else ()
-            base = '.'.join((*outer, node.module or '')).strip('.')
-            modules |= {f'{base}.{alias.name}' for alias in node.names}
-    inside = (module.split('.')[1:] for module in modules if module.startswith('izmp_dynamics.'))
-    return {layer(tuple(parts)) for parts in inside if parts[0] in RANK}
+    modules = (module.split('.')[1:] for module in SOURCES.imports[module_of(path)])
+    return {layer(tuple(parts)) for parts in modules if parts and parts[0] in RANK}
 
 
 @pytest.fixture
@@ -92,12 +90,15 @@ def test_imports_point_downwards(path):
     assert not upward, f'{own} must not import {upward}'
 
 
+def test_no_modules_import_each_other_in_a_circle():
+    try:
+        graphlib.TopologicalSorter(SOURCES.imports).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f'each of these imports the next: {", ".join(reversed(error.args[1]))}')
+
+
 def test_importing_the_core_needs_no_ros_bag_simulation_or_plot():
-    modules = [
-        '.'.join(path.relative_to(ROOT).with_suffix('').parts).removesuffix('.__init__')
-        for path in CODE
-        if layer_of(path) in CORE
-    ]
+    modules = [module_of(path) for path in CODE if layer_of(path) in CORE]
     program = f'import sys, {", ".join(modules)}; print(*sys.modules)'
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import MotionError, ShapeError, SimulationError
 from izmp_dynamics.seesaw.board import Seesaw
 from izmp_dynamics.seesaw.board_terms import board_terms
+from izmp_dynamics.seesaw.stance import stance
 
 ANGLES = st.floats(-0.7, 0.7)
 RATES = st.floats(-3.0, 3.0)
@@ -127,7 +128,7 @@ def robot(request):
 
 def test_both_soles_lie_in_their_places(robot):
     seesaw = Seesaw()
-    state = robot.initial_state(seesaw)
+    state = stance(robot, seesaw)
     for side, sole in zip((1, -1), robot.soles, strict=True):
         R, p = robot.model.frame_pose(sole, state.q)
         place = state.board.position + seesaw.sole_in_board(side)
@@ -139,7 +140,7 @@ def test_both_soles_lie_in_their_places(robot):
 
 def test_the_centre_of_mass_is_above_the_contact_and_amid_the_feet(robot):
     seesaw = Seesaw()
-    state = robot.initial_state(seesaw)
+    state = stance(robot, seesaw)
     com = state.root.position + state.root.rotation @ robot.model.com(state.q)
     assert com[1] == pytest.approx(0.0, abs=1e-10)
     assert com[0] == pytest.approx(seesaw.feet_x + robot.foot_box[0].mean(), abs=1e-10)
@@ -147,7 +148,7 @@ def test_the_centre_of_mass_is_above_the_contact_and_amid_the_feet(robot):
 
 def test_feet_out_of_reach_are_refused(robot):
     with pytest.raises(MotionError):
-        robot.initial_state(dataclasses.replace(Seesaw(), feet_y=0.9))
+        stance(robot, dataclasses.replace(Seesaw(), feet_y=0.9))
 
 
 def test_the_box_of_the_right_foot_mirrors_that_of_the_left_one(robot):

@@ -18,6 +18,7 @@ from izmp_dynamics.seesaw.gains import CONTROLLERS, gains
 from izmp_dynamics.seesaw.kkt_plant import KktPlant
 from izmp_dynamics.seesaw.mujoco_plant import MujocoSeesaw
 from izmp_dynamics.seesaw.scenario import simulate_seesaw
+from izmp_dynamics.seesaw.stance import stance
 from izmp_dynamics.simulation.shove import Shove
 
 from .command_line import izmp
@@ -71,7 +72,7 @@ def test_parts_of_ticks_keep_the_impulse():
             return self.state
 
     controller = controller_of('mixed')
-    plant = Weighed(controller.robot.initial_state(controller.seesaw))
+    plant = Weighed(stance(controller.robot, controller.seesaw))
     shove = Shove(50.0, 'forward', 0.013, 0.024)
     balance_on_seesaw(plant, controller, 0.1, [shove, Shove(10.0, 'right', 0.002, 0.004)])
     np.testing.assert_allclose(plant.impulse, [50.0 * 0.024, -10.0 * 0.004, 0.0], atol=1e-12)

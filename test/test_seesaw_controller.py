@@ -17,6 +17,7 @@ from izmp_dynamics.seesaw.gains import CONTROLLERS, GAIN_SETS, gains
 from izmp_dynamics.seesaw.kkt_plant import KktPlant
 from izmp_dynamics.seesaw.loop_check import check_loop, require_stable
 from izmp_dynamics.seesaw.reference import ComReference
+from izmp_dynamics.seesaw.stance import stance
 
 from .balancing import moving_state, plant_of, rate, shifted, terms_of
 
@@ -132,20 +133,20 @@ def test_at_rest_nothing_moves(kind):
 
 def test_a_tick_without_a_solution_holds_the_last_torques_and_is_counted(plant, kind):
     controller = controller_of(kind)
-    first = controller.command(plant.robot.initial_state(plant.seesaw))
+    first = controller.command(stance(plant.robot, plant.seesaw))
     leaning = moving_state(plant, 1, shift=0.02, speed=8.0)
     command = controller.command(leaning)
     assert first.solved
     assert not command.solved
     assert controller.unsolved == 1
     np.testing.assert_array_equal(command.torques, first.torques)
-    controller.reset(plant.robot.initial_state(plant.seesaw))
+    controller.reset(stance(plant.robot, plant.seesaw))
     assert controller.unsolved == 0
 
 
 def test_torques_keep_to_the_limits(plant, kind):
     controller = controller_of(kind)
-    rest = plant.robot.initial_state(plant.seesaw)
+    rest = stance(plant.robot, plant.seesaw)
     bent = shifted(rest, np.concatenate([np.zeros(6), np.full(31, 0.02)]))
     controller.robot = dataclasses.replace(plant.robot, torque_limit=np.full(31, 3.0))
     command = controller.command(bent)
@@ -241,7 +242,7 @@ class TestFeet:
 def test_without_a_solution_the_last_torques_are_held(spoilt):
     """In the first tick those that hold the stance."""
     controller = controller_of('mixed')
-    rest = controller.robot.initial_state(controller.seesaw)
+    rest = stance(controller.robot, controller.seesaw)
     plant = KktPlant(controller.robot, controller.seesaw)
     command = controller.command(spoilt(rest))
     assert not command.solved
@@ -289,7 +290,7 @@ def test_deviations_grow_as_the_check_says():
     check = check_loop(controller, TICK)
     plant = KktPlant(controller.robot, controller.seesaw, 0.002)
     state = moving_state(plant, 0, shift=0.0, speed=1e-9)
-    rest = plant.robot.initial_state(plant.seesaw)
+    rest = stance(plant.robot, plant.seesaw)
     plant.reset(dataclasses.replace(rest, qd=state.qd, root=rest.root))
     size = []
     for _ in range(60):

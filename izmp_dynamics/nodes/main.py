@@ -1,31 +1,9 @@
 """Entry points: `ros2 run izmp_dynamics NODE`, or `python -m izmp_dynamics.nodes NODE`."""
 
-import importlib
 import sys
 from collections.abc import Sequence
 
-from izmp_dynamics.errors import (
-    IzmpError,
-    MissingDependencyError,
-    RobotFileError,
-    UnknownNameError,
-)
-
-NODES = {
-    'acd': 'nodes.acd:Acd',
-    'angular_acceleration': 'nodes.angular_acceleration:AngularAcceleration',
-    'mr_ad': 'nodes.mr_ad:MrAd',
-    'ir_md': 'nodes.ir_md:IrMd',
-    'localizer': 'nodes.localizer:Localizer',
-    'izmp': 'nodes.izmp:Izmp',
-    'recorder': 'nodes.recorder:Recorder',
-    'player': 'nodes.player:Player',
-    'motion': 'nodes.motion:Motion',
-    'simulation': 'nodes.simulation:Simulation',
-    'seesaw': 'seesaw.nodes.plant:Seesaw',
-    'balance': 'seesaw.nodes.balance:Balance',
-}
-"""Node → module in the package and class."""
+from izmp_dynamics.errors import IzmpError, MissingDependencyError, RobotFileError
 
 GRAPH = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
 """The nodes that evaluate, in the order in which an instant goes through them."""
@@ -64,15 +42,6 @@ def run(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
     except IzmpError as error:
         print(f'{"+".join(names)}: error: {error}', file=sys.stderr)
         return 1
-
-
-def node_class(name: str) -> type:
-    """Import the class of a node."""
-    if name not in NODES:
-        raise UnknownNameError('node', name, NODES)
-    module, _, class_name = NODES[name].partition(':')
-    found: type = getattr(importlib.import_module(f'izmp_dynamics.{module}'), class_name)
-    return found
 
 
 def acd() -> int:

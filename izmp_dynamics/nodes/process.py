@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 
 from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.hub import Hub
-from izmp_dynamics.nodes.main import node_class
+from izmp_dynamics.nodes.registry import node_class
 
 SWITCH_INTERVAL = 5e-4
 """Time after which a thread that reports makes way for the one that receives [s]."""

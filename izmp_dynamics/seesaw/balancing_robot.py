@@ -10,10 +10,7 @@ from izmp_dynamics.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, read_urdf
 from izmp_dynamics.resources import find_resource
-from izmp_dynamics.seesaw.board import Seesaw
 from izmp_dynamics.seesaw.icub import icub_urdf
-from izmp_dynamics.seesaw.stance import stance
-from izmp_dynamics.seesaw.state import BalanceState
 
 
 @dataclass(frozen=True)
@@ -60,14 +57,6 @@ class BalancingRobot:
         """The boxes of the left and of the right sole, each in its own frame."""
         right = np.stack([self.foot_box[0], -self.foot_box[1, ::-1]])
         return self.foot_box, frozen(right)
-
-    def initial_state(self, seesaw: Seesaw) -> BalanceState:
-        """Return the robot at rest on the level board, its CoM amid the feet.
-
-        Raises:
-            MotionError: if the legs do not reach the places of the feet.
-        """
-        return stance(self, seesaw)
 
 
 def load_balancing_robot(name: str = 'icub') -> BalancingRobot:

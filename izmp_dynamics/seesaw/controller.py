@@ -17,6 +17,7 @@ from izmp_dynamics.seesaw.foot_constraints import FootConstraints
 from izmp_dynamics.seesaw.gains import MIXED, Gains
 from izmp_dynamics.seesaw.reference import ComReference
 from izmp_dynamics.seesaw.rigid_body import BodyTerms, RigidBody
+from izmp_dynamics.seesaw.stance import stance
 from izmp_dynamics.seesaw.state import BalanceState
 from izmp_dynamics.walking.quadratic_programme import solve_qp
 
@@ -69,7 +70,7 @@ class MomentumController:
             for box in robot.foot_boxes
         ]
         self.unsolved = 0
-        self.reset(robot.initial_state(seesaw))
+        self.reset(stance(robot, seesaw))
 
     def reset(self, state: BalanceState) -> None:
         """Take the posture and the CoM of a state for those to hold."""

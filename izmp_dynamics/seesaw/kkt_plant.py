@@ -21,6 +21,7 @@ from izmp_dynamics.seesaw.balancing_robot import BalancingRobot
 from izmp_dynamics.seesaw.board import Seesaw
 from izmp_dynamics.seesaw.coupled import CoupledTerms
 from izmp_dynamics.seesaw.rigid_body import RigidBody
+from izmp_dynamics.seesaw.stance import stance
 from izmp_dynamics.seesaw.state import BalanceState, RigidState
 from izmp_dynamics.stability.zmp import zero_moment_point
 
@@ -62,7 +63,7 @@ class KktPlant:
     ) -> None:
         self.robot, self.seesaw, self.time_step, self.gravity = robot, seesaw, time_step, gravity
         self.rigid = RigidBody(robot, gravity)
-        self.reset(robot.initial_state(seesaw))
+        self.reset(stance(robot, seesaw))
 
     def reset(self, state: BalanceState) -> None:
         """Begin from a state that meets the constraints."""

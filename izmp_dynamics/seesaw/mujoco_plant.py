@@ -14,6 +14,7 @@ from izmp_dynamics.seesaw.balancing_robot import BalancingRobot
 from izmp_dynamics.seesaw.board import Seesaw
 from izmp_dynamics.seesaw.mujoco_spec import board_of, build_seesaw, seesaw_physics
 from izmp_dynamics.seesaw.sensed_robot import SensedRobot, sensed_robot
+from izmp_dynamics.seesaw.stance import stance
 from izmp_dynamics.seesaw.state import BalanceState, RigidState
 from izmp_dynamics.simulation.mujoco.engine import diverged, mujoco
 from izmp_dynamics.simulation.mujoco.model import MujocoRobot
@@ -60,7 +61,7 @@ class MujocoSeesaw:
         self.data: Any = mujoco.MjData(plant.model)
         self._observer = observer
         self._torso = self.plant.body_of(robot.torso)
-        self.reset(robot.initial_state(seesaw))
+        self.reset(stance(robot, seesaw))
 
     @property
     def time_step(self) -> float:

@@ -1,29 +1,25 @@
 """The robot at rest on the level board: feet in place, root upright, CoM amid the feet."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MotionError
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.rotations import from_matrices
+from izmp_dynamics.seesaw.balancing_robot import BalancingRobot
 from izmp_dynamics.seesaw.board import Seesaw
 from izmp_dynamics.seesaw.state import BalanceState, RigidState
-
-if TYPE_CHECKING:
-    from izmp_dynamics.seesaw.balancing_robot import BalancingRobot
 
 _ITERATIONS = 60
 _STEP = 1e-6
 _REACHED = 1e-12
 
 
-def stance(robot: 'BalancingRobot', seesaw: Seesaw) -> BalanceState:
-    """Find the stance: Newton's method over the joints of the legs and the place of the root.
+def stance(robot: BalancingRobot, seesaw: Seesaw) -> BalanceState:
+    """Return a robot at rest on the level board, its CoM amid the feet.
 
-    Fifteen conditions, the twelve coordinates of the soles, x and y of the CoM and the mean knee
-    angle, are met by the twelve joints of the legs and x, y, z of the root.
+    Newton's method: fifteen conditions, the twelve coordinates of the soles, x and y of the CoM
+    and the mean knee angle, are met by the twelve joints of the legs and x, y, z of the root.
 
     Raises:
         MotionError: if the legs do not reach the places of the feet.
@@ -46,7 +42,7 @@ def stance(robot: 'BalancingRobot', seesaw: Seesaw) -> BalanceState:
 class _Stance:
     """Unknowns: positions of the leg joints (12), then x, y, z of the root in the world."""
 
-    def __init__(self, robot: 'BalancingRobot', seesaw: Seesaw) -> None:
+    def __init__(self, robot: BalancingRobot, seesaw: Seesaw) -> None:
         self.robot, self.model, self.seesaw = robot, robot.model, seesaw
         self.legs = [leg_columns(robot.model, sole) for sole in robot.soles]
         self.columns = np.concatenate(self.legs)

@@ -6,42 +6,18 @@ holds every number of every caption; runs/ keeps the finished runs.
 
 import csv
 import io
-import os
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.studies.files import write_files
+from izmp_dynamics.studies.page import Figures, Page
 from izmp_dynamics.studies.picture import Fact, Picture, Table
 from izmp_dynamics.studies.runs import perform, perform_all
-from izmp_dynamics.studies.store import Store, StoreError
-
-Figures = Mapping[str, tuple[ModuleType, str]]
-"""Name → module with `runs(subject)` and `picture(subject, load)`, and what it shows."""
-
-
-@dataclass(frozen=True)
-class Page:
-    """What an experiment shows and says.
-
-    Attributes:
-        figures: all of them, in the order of the page.
-        title: short, for the window.
-        heading: at the top.
-        lead: what it is about.
-        method: how it was made.
-        settings: name → value of what was taken.
-    """
-
-    figures: Figures
-    title: str
-    heading: str
-    lead: str
-    method: str
-    settings: Mapping[str, Any]
+from izmp_dynamics.studies.store import Store
 
 
 @dataclass(frozen=True)
@@ -84,7 +60,7 @@ def publish(
     Raises:
         IzmpError: a sentence that says what is wrong; finished runs are kept.
     """
-    from izmp_dynamics.studies.page import render
+    from izmp_dynamics.studies.rendering import render
 
     modules = selected(page.figures, only)
     store = Store(folder / 'runs')
@@ -116,7 +92,7 @@ def selected(figures: Figures, only: Sequence[str]) -> list[ModuleType]:
 
 def files_of(picture: Picture) -> dict[str, bytes]:
     """Draw a picture for its own files: name → content."""
-    from izmp_dynamics.studies.page import standalone_svg, to_png
+    from izmp_dynamics.studies.rendering import standalone_svg, to_png
 
     return {
         f'{picture.name}.png': to_png(picture),
@@ -146,26 +122,3 @@ def to_csv(table: Table) -> bytes:
     writer.writerow(table.headings)
     writer.writerows(table.texts())
     return text.getvalue().encode()
-
-
-def write_files(files: dict[str, bytes], folder: Path) -> None:
-    """Write files into a folder, each as a whole or not at all.
-
-    Raises:
-        StoreError: if the folder cannot be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            handle, temporary = tempfile.mkstemp(dir=folder, prefix=f'.{name}.')
-            try:
-                with open(handle, 'wb') as file:
-                    file.write(content)
-                os.chmod(temporary, 0o644)
-                os.replace(temporary, folder / name)
-            finally:
-                Path(temporary).unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"Results cannot be written to '{folder}': {error.strerror or error}."
-        ) from error

@@ -14,7 +14,7 @@ from izmp_dynamics.seesaw.study.figures import (
     push_limit,
 )
 from izmp_dynamics.seesaw.study.tasks import Study
-from izmp_dynamics.studies.publish import Page
+from izmp_dynamics.studies.page import Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'fig2': (fig02, 'error of the linear momentum after a push'),

@@ -12,7 +12,7 @@ from izmp_dynamics.studies.angular_momentum import (
     zmp,
 )
 from izmp_dynamics.studies.angular_momentum.study import DOUBLE_SUPPORT, Study
-from izmp_dynamics.studies.publish import Page
+from izmp_dynamics.studies.page import Page
 from izmp_dynamics.walking.momentum_parameters import SCHEMES
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {

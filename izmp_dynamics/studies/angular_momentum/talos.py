@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.studies.publish import write_files
+from izmp_dynamics.studies.files import write_files
 
 POSTURE = {
     'arm_left_2_joint': 0.3, 'arm_left_4_joint': -1.2,

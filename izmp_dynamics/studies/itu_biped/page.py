@@ -16,7 +16,7 @@ from izmp_dynamics.studies.itu_biped import (
 )
 from izmp_dynamics.studies.itu_biped.study import Study
 from izmp_dynamics.studies.itu_biped.styles import foot_text
-from izmp_dynamics.studies.publish import Page
+from izmp_dynamics.studies.page import Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'fig7': (fig07, 'poses with and without CCG'),

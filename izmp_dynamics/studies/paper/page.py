@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from izmp_dynamics.model.settings import flatten
+from izmp_dynamics.studies.page import Page
 from izmp_dynamics.studies.paper import (
     fig06,
     fig07,
@@ -16,7 +17,6 @@ from izmp_dynamics.studies.paper import (
     zero_crossing,
 )
 from izmp_dynamics.studies.paper.experiment import Experiment
-from izmp_dynamics.studies.publish import Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'fig6': (fig06, 'MR-AD and IR-MD with ideal sensors over one full step'),

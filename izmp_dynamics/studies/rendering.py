@@ -1,0 +1,90 @@
+"""From pictures to texts and bytes: the HTML page with all of them, SVG, PNG."""
+
+import io
+import re
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import izmp_dynamics
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.report import drawing
+from izmp_dynamics.studies.look import DARK, FILES, LIGHT, PAGE, WIDE
+from izmp_dynamics.studies.page import Page
+from izmp_dynamics.studies.picture import Picture
+
+try:
+    import jinja2
+    from markupsafe import Markup
+except ImportError as error:
+    raise MissingDependencyError('jinja2', 'Writing the page', 'pip install jinja2') from error
+
+TEMPLATE = 'page.html.j2'
+_DOTS_PER_INCH = 160
+_NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
+
+
+def render(page: Page, pictures: Sequence[Picture]) -> str:
+    """Build the page; it needs no network, no script and no other file."""
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_unbroken,
+    )
+    environment.filters['trusted'] = Markup
+    source = resources.files(__package__).joinpath(TEMPLATE).read_text(encoding='utf-8')
+    claims = [(p, fact) for p in pictures for fact in p.facts if fact.holds is not None]
+    html: str = environment.from_string(source).render(
+        version=izmp_dynamics.__version__,
+        pictures=[(picture, *inline_svgs(picture)) for picture in pictures],
+        claims=claims,
+        kept=sum(bool(fact.holds) for _, fact in claims),
+        page=page,
+        light=LIGHT,
+        dark=DARK,
+    )
+    return html
+
+
+def inline_svgs(picture: Picture) -> tuple[str, str]:
+    """Draw a picture for wide and for narrow windows, with colours as CSS variables."""
+    drawn = []
+    for width, suffix in ((WIDE, 'wide'), (drawing.NARROW, 'narrow')):
+        with PAGE.applied():
+            name = f'{picture.name}-{suffix}'
+            drawn.append(drawing.to_svg(picture.draw(PAGE, width), name, picture.title))
+    return drawn[0], drawn[1]
+
+
+def standalone_svg(picture: Picture) -> str:
+    """Draw a picture as an SVG file on its own."""
+    with PAGE.applied():
+        canvas = picture.draw(PAGE, WIDE)
+        text = drawing.to_svg(canvas, picture.name, picture.title)
+    for name, colour in LIGHT.items():
+        text = text.replace(f'var(--{name})', colour)
+    width, height = (72.0 * size for size in canvas.get_size_inches())
+    spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    opening = f'<svg {spaces} width="{width:.0f}pt" height="{height:.0f}pt" '
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text.replace("<svg ", opening, 1)}\n'
+
+
+def to_png(picture: Picture) -> bytes:
+    """Draw a picture as PNG, on white."""
+    buffer = io.BytesIO()
+    with FILES.applied():
+        canvas: Any = picture.draw(FILES, WIDE)
+        canvas.savefig(
+            buffer, format='png', dpi=_DOTS_PER_INCH, facecolor='white',
+            metadata={'Software': None},
+        )  # fmt: skip
+    return buffer.getvalue()
+
+
+def _unbroken(value: Any) -> Any:
+    """Keep a number and its unit on one line."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _NUMBER_AND_UNIT.sub('\\1\u00a0\\2', value)
+    return value

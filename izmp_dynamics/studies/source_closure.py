@@ -1,0 +1,98 @@
+"""Which modules of the package a module imports, directly or through others, and their digest.
+
+Sources are read, not imported. An import counts wherever it is: at the top, inside a function, for
+type checking only. A module that is loaded by name, with importlib, does not count.
+"""
+
+import ast
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources of a package, as they are when they are first asked for.
+
+    Attributes:
+        package: its folder, which bears its name.
+    """
+
+    package: Path
+
+    @cached_property
+    def files(self) -> Mapping[str, Path]:
+        """Dotted name of each module → its file; a package has that of its `__init__.py`."""
+        found = {}
+        for path in sorted(self.package.rglob('*.py')):
+            parts = path.relative_to(self.package.parent).with_suffix('').parts
+            found['.'.join(parts[:-1] if parts[-1] == '__init__' else parts)] = path
+        return found
+
+    @cached_property
+    def imports(self) -> Mapping[str, frozenset[str]]:
+        """Each module → the modules of the package that it imports itself."""
+        return {module: self._imports_of(module) for module in self.files}
+
+    def closure(self, module: str) -> frozenset[str]:
+        """Return the modules that importing and running a module may execute, itself among them.
+
+        Importing a.b.c executes a and a.b as well. A module outside the package has no closure.
+        """
+        found: set[str] = set()
+        waiting = [module] if module in self.files else []
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self.imports[name] | self._packages_of(name)
+        return frozenset(found)
+
+    def digest(self, module: str) -> str:
+        """Digest of the names and contents of all files in the closure of a module."""
+        digest = hashlib.sha256()
+        for name in sorted(self.closure(module)):
+            digest.update(f'{name}\0'.encode())
+            digest.update(hashlib.sha256(self.files[name].read_bytes()).digest())
+        return digest.hexdigest()[:16]
+
+    def _packages_of(self, name: str) -> set[str]:
+        parts = name.split('.')
+        return {'.'.join(parts[:count]) for count in range(1, len(parts))} & self.files.keys()
+
+    def _imports_of(self, module: str) -> frozenset[str]:
+        found: set[str] = set()
+        for node in ast.walk(ast.parse(self.files[module].read_bytes())):
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = self._base(module, node)
+                members = {f'{base}.{alias.name}' for alias in node.names} & self.files.keys()
+                found |= members
+                if len(members) < len(node.names):
+                    found.add(base)
+        return frozenset((found & self.files.keys()) - {module})
+
+    def _base(self, module: str, node: ast.ImportFrom) -> str:
+        """Dotted name of what stands between `from` and `import`, dots resolved."""
+        if not node.level:
+            return node.module or ''
+        parts = module.split('.')
+        outer = node.level - (self.files[module].name == '__init__.py')
+        base = parts[: len(parts) - outer]
+        return '.'.join([*base, node.module] if node.module else base)
+
+
+@cache
+def code_digest(module: str) -> str:
+    """Digest of this package's code that a module relies on; computed once per process."""
+    return _own_sources().digest(module)
+
+
+@cache
+def _own_sources() -> Sources:
+    return Sources(PACKAGE)
