@@ -12,7 +12,22 @@ _TOLD = 20
 
 
 class IzmpError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    Args:
+        message: a sentence for a person; its wording may change.
+        kind: identifies what is wrong, e.g. 'cutoff_above_nyquist'; programs may rely on it.
+        data: the numbers and names that the sentence is about, by name.
+
+    Attributes:
+        kind: as above; empty if the class says it all.
+        data: as above.
+    """
+
+    def __init__(self, message: str = '', *, kind: str = '', **data: object) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.data = data
 
 
 class ModelError(IzmpError):
@@ -23,17 +38,18 @@ class UnknownNameError(IzmpError):
     """A name was asked for that does not exist.
 
     Attributes:
-        kind: what the name denotes, e.g. 'link'.
+        denotes: what the name stands for, e.g. 'link'.
         name: the name that was asked for.
         valid: the names that exist.
     """
 
     def __init__(self, kind: str, name: str, valid: Iterable[str], where: str = '') -> None:
-        self.kind = kind
         self.name = name
         self.valid = tuple(valid)
         place = f' {where}' if where else ''
-        super().__init__(f"There is no {kind} '{name}'{place}; {_choices(name, self.valid)}.")
+        message = f"There is no {kind} '{name}'{place}; {_choices(name, self.valid)}."
+        super().__init__(message, kind='unknown_name')
+        self.denotes = kind
 
 
 def _choices(name: str, valid: tuple[str, ...]) -> str:
@@ -63,7 +79,7 @@ class ShapeError(IzmpError):
         self.name = name
         self.expected = expected
         self.got = got
-        super().__init__(f'Expected {name} to have shape {expected} but got {got}.')
+        super().__init__(f'Expected {name} to have shape {expected} but got {got}.', kind='shape')
 
 
 class SensingError(IzmpError):
@@ -97,4 +113,5 @@ class MissingDependencyError(IzmpError):
     def __init__(self, library: str, purpose: str, remedy: str) -> None:
         self.library = library
         self.remedy = remedy
-        super().__init__(f"{purpose} needs the library '{library}'; install it with: {remedy}")
+        message = f"{purpose} needs the library '{library}'; install it with: {remedy}"
+        super().__init__(message, kind='missing_dependency')
