@@ -10,7 +10,8 @@ Each result bears the stamp of the instant it belongs to:
 * 'savitzky_golay': least-squares polynomial through a window, at its middle sample.
 
 Before differentiating, `stamps` leaves out samples whose stamps cannot be used and `outlier_gate`
-deals with wild values. After differentiating, the instants are thinned out to the bus rate.
+deals with wild values; a low-pass, if there is one, comes after both. After differentiating, the
+instants are decimated to the bus rate.
 """
 
 from collections import Counter
@@ -34,12 +35,14 @@ from izmp_dynamics.sensing.differences import (
     contiguous,
     local_polynomial,
 )
+from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
 from izmp_dynamics.sensing.outlier_gate import (
     ACCELERATION_LIMIT,
     REACH,
     REPAIR_REACH,
     RESOLUTION,
+    GatedPositions,
     faulty_instants,
     gate_positions,
     per_joint,
@@ -48,7 +51,7 @@ from izmp_dynamics.sensing.sample_window import SampleWindow
 from izmp_dynamics.sensing.stamps import StampVerdict, nanoseconds, screen_stamps
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
-    from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
+    from izmp_dynamics.sensing.low_pass import StreamFilter, ZeroPhaseLowPass
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,6 @@ class _Instants:
 
     kinematics: JointKinematics
     exists: Mask
-    outliers: Mask
     repaired: Mask
     faulty: Mask
 
@@ -80,7 +82,8 @@ class ActuatorDifferentiator:
         recovery: instants that a joint stays invalid after it broke its acceleration limit. A
             wrong value that lasts for up to so many samples passes through here and not into the
             wrench.
-        bus_rate: instants are thinned out to this rate [Hz]; None: all of them.
+        bus_rate: instants are decimated to this rate [Hz]; None: all of them.
+        low_pass: filter of the stream that `extend` takes, after the gates; None: unfiltered.
 
     Raises:
         SensingError: a parameter that makes no sense.
@@ -100,6 +103,7 @@ class ActuatorDifferentiator:
         resolution: float | npt.ArrayLike = RESOLUTION,
         recovery: int = 5,
         bus_rate: float | None = None,
+        low_pass: 'StreamFilter | None' = None,
     ) -> None:
         _check(method, window, degree, period, max_gap, min_spacing)
         self.joint_names = tuple(joint_names)
@@ -116,6 +120,7 @@ class ActuatorDifferentiator:
         self._resolution = per_joint('resolution', resolution, len(self.joint_names))
         _check_limits(self._limit, self._resolution)
         self._reach = 0 if acceleration_limit is None else REACH
+        self._low_pass = low_pass
         self._half = self.window // 2
         self._behind = self._half + self.recovery + REPAIR_REACH + 2
         self.reset()
@@ -170,7 +175,16 @@ class ActuatorDifferentiator:
             stamp: [ns].
             positions: (n,) encoder values [rad] or [m].
         """
-        self._window.push(stamp, self._checked(np.reshape(positions, (1, -1)), 1))
+        return self.extend(np.array([stamp]), np.reshape(positions, (1, -1)))
+
+    def extend(self, stamps: Stamps, positions: Array) -> JointKinematics:
+        """Take the next samples of a stream; return the instants that they complete.
+
+        Args:
+            stamps: (T,) in the order of arrival [ns].
+            positions: (T, n) encoder values [rad] or [m].
+        """
+        self._window.extend(stamps, self._checked(positions, len(stamps)))
         return self._completed(final=False)
 
     def flush(self) -> JointKinematics:
@@ -181,11 +195,14 @@ class ActuatorDifferentiator:
         return left
 
     def reset(self) -> None:
-        """Forget all samples and counts of `update`."""
+        """Forget all samples and faults of the stream."""
         self._window = SampleWindow(len(self.joint_names), self._behind, self.min_spacing)
+        self._filtered: Array = np.empty((0, len(self.joint_names)))
+        self._filtered_from = self._filtered_to = 0
         self._last_instant: int | None = None
-        self._counts: Counter[str] = Counter()
-        self._gated: Counter[str] = Counter()
+        self._faults: Faults = Counter()
+        if self._low_pass is not None:
+            self._low_pass.reset()
 
     def warm_up(self) -> None:
         """Compile the kernels (once per installation), so that no first sample waits for it."""
@@ -193,31 +210,40 @@ class ActuatorDifferentiator:
         self.batch(stamps, np.zeros((len(stamps), len(self.joint_names))))
 
     @property
-    def gated(self) -> dict[str, int]:
-        """Joint → number of values of `update` that were repaired or not trusted."""
-        return dict(self._gated)
-
-    @property
-    def counts(self) -> Counter[str]:
-        """Faults of `update` by reason, as `JointFaults.counts`."""
-        return self._counts + self._window.stamp_gate.gated
+    def faults(self) -> Faults:
+        """Faults of the stream, as `JointFaults.counts`."""
+        return self._faults + self._window.stamp_gate.faults
 
     def _differentiate(
         self, stamps: Stamps, positions: Array, low_pass: 'ZeroPhaseLowPass | None' = None
     ) -> _Instants:
-        gap = nanoseconds(self.max_gap)
-        gated = gate_positions(stamps, positions, self._limit, self._resolution, gap)
+        gated = self._gate(stamps, positions)
         used = low_pass.batch(stamps, gated.positions) if low_pass else gated.positions
-        values, first, second, exists = self._quotients(stamps, used)
+        return self._evaluate(stamps, used, gated)
+
+    def _gate(self, stamps: Stamps, positions: Array) -> GatedPositions:
+        gap = nanoseconds(self.max_gap)
+        return gate_positions(stamps, positions, self._limit, self._resolution, gap)
+
+    def _evaluate(self, stamps: Stamps, positions: Array, gated: GatedPositions) -> _Instants:
+        """Difference quotients of positions that went through the gates (and the filter)."""
+        values, first, second, exists = self._quotients(stamps, positions)
         faulty = faulty_instants(
-            stamps, first, second, exists, gated.kinks, gap, self._half, self.recovery
+            stamps,
+            first,
+            second,
+            exists,
+            gated.kinks,
+            nanoseconds(self.max_gap),
+            self._half,
+            self.recovery,
         )
         for array in (values, first, second):
             array[faulty] = np.nan
         valid = exists & ~faulty.any(axis=1)
         repaired = gated.outliers & ~faulty & exists[:, None]
         kinematics = JointKinematics(stamps, values, first, second, valid)
-        return _Instants(kinematics, exists, gated.outliers, repaired, faulty)
+        return _Instants(kinematics, exists, repaired, faulty)
 
     def _quotients(self, stamps: Stamps, positions: Array) -> Derivatives:
         if self.method == 'savitzky_golay':
@@ -229,38 +255,63 @@ class ActuatorDifferentiator:
         return central._replace(first=np.where(central.valid[:, None], velocities, np.nan))
 
     def _completed(self, final: bool) -> JointKinematics:
+        """Evaluate the window; hand out the instants that no further sample can change."""
         window = self._window
-        instants = self._differentiate(window.stamps, window.values)
-        end = window.next_row
-        while end < len(window.stamps) and (final or self._settled(instants, end)):
+        gated = self._gate(window.stamps, window.values)
+        used = self._usable(gated, final)
+        rows = len(used)
+        part = GatedPositions(gated.positions[:rows], gated.outliers[:rows], gated.kinks[:rows])
+        instants = self._evaluate(window.stamps[:rows], used, part)
+        end = rows if final else max(window.next_row, rows - self._half)
+        while end < rows and self._closed(end, end + self._half):
             end += 1
-        rows = window.hand_out(end)
-        self._count(instants, rows)
-        kinematics = instants.kinematics.select(rows.start + np.flatnonzero(instants.exists[rows]))
+        new = window.hand_out(end)
+        self._count(instants, new)
+        kinematics = instants.kinematics.select(new.start + np.flatnonzero(instants.exists[new]))
         selected = self._bus.select(kinematics.stamps, window.origin, self._last_instant)
         if len(kinematics):
             self._last_instant = int(kinematics.stamps[-1])
         return kinematics.select(selected)
 
+    def _usable(self, gated: GatedPositions, final: bool) -> Array:
+        """Positions of the rows whose gates (and filter) no further sample can change."""
+        window = self._window
+        end = len(window.stamps) if final else self._settled_rows(gated.outliers)
+        if self._low_pass is None:
+            return gated.positions[:end]
+        new = slice(self._filtered_to - window.dropped, end)
+        smooth = [
+            self._filtered[window.dropped - self._filtered_from :],
+            self._low_pass.extend(window.stamps[new], gated.positions[new]),
+            *([self._low_pass.flush()] if final else []),
+        ]
+        self._filtered = np.concatenate(smooth)
+        self._filtered_from, self._filtered_to = window.dropped, window.dropped + end
+        return self._filtered
+
+    def _settled_rows(self, outliers: Mask) -> int:
+        """Rows whose position, repaired or not, no further sample can change."""
+        stamps = self._window.stamps
+        newest = len(stamps) - 1
+        row = max(newest + 1 - REPAIR_REACH, 0)
+        while row <= newest and (
+            self._closed(row, row + REPAIR_REACH)
+            or (newest >= row + self._reach and not outliers[max(row - 1, 0) : row + 1].any())
+        ):
+            row += 1
+        return row
+
+    def _closed(self, row: int, last: int) -> bool:
+        """Whether a gap lies between `row` and `last`, as far as there are samples."""
+        stamps = self._window.stamps
+        newest = min(last, len(stamps) - 1)
+        return not contiguous(stamps, row, newest, nanoseconds(self.max_gap))
+
     def _count(self, instants: _Instants, rows: slice) -> None:
         repaired, faulty = instants.repaired[rows], instants.faulty[rows]
         if repaired.any() or faulty.any():
             used = np.zeros(len(repaired), dtype=np.int8)
-            faults = JointFaults(self.joint_names, used, repaired, faulty)
-            self._counts += faults.counts()
-            self._gated += Counter(faults.gated())
-
-    def _settled(self, instants: _Instants, row: int) -> bool:
-        """Whether no further sample can change the instant `row`."""
-        stamps = instants.kinematics.stamps
-        newest = len(stamps) - 1
-        gap = nanoseconds(self.max_gap)
-        if not contiguous(stamps, row, min(row + self._half + REPAIR_REACH, newest), gap):
-            return True
-        if newest >= row + self._half + REPAIR_REACH:
-            return True
-        edge = slice(max(row + self._half - 1, 0), row + self._half + 1)
-        return bool(newest >= row + self._half + self._reach and not instants.outliers[edge].any())
+            self._faults += JointFaults(self.joint_names, used, repaired, faulty).counts()
 
     def _checked(self, positions: Array, rows: int) -> Array:
         positions = np.ascontiguousarray(positions, dtype=np.float64)

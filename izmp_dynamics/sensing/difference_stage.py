@@ -1,7 +1,6 @@
 """What the stages that difference one signal have in common: stencils, streams, windows."""
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from izmp_dynamics.sensing.differences import (
     contiguous,
     local_polynomial,
 )
+from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.sample_window import SampleWindow
 from izmp_dynamics.sensing.stamps import StampVerdict, Verdicts, nanoseconds, screen_stamps
 
@@ -86,9 +86,9 @@ class DifferenceStage(ABC, Generic[State]):
         return self._after + 1
 
     @property
-    def counts(self) -> Counter[str]:
-        """Samples of `update` that were left out, by reason."""
-        return self._samples.stamp_gate.gated
+    def faults(self) -> Faults:
+        """Samples of the stream that were left out, by reason."""
+        return self._samples.stamp_gate.faults
 
     def flush(self) -> State:
         """Return the instants that are left at the end of the stream."""
@@ -98,7 +98,7 @@ class DifferenceStage(ABC, Generic[State]):
         return left
 
     def reset(self) -> None:
-        """Forget all samples and counts of `update`."""
+        """Forget all samples and faults of the stream."""
         self._samples = SampleWindow(self._width, self._before, self.min_spacing)
 
     def warm_up(self) -> None:
@@ -127,14 +127,14 @@ class DifferenceStage(ABC, Generic[State]):
         state, exists = self._evaluate(stamps[used], samples[used])
         return state.select(exists), verdicts
 
-    def _update(self, stamp: int, sample: Array) -> State:
-        self._samples.push(stamp, sample)
+    def _extend(self, stamps: Stamps, samples: Array) -> State:
+        self._samples.extend(stamps, samples)
         return self._completed(final=False)
 
     def _completed(self, final: bool) -> State:
         samples = self._samples
         state, exists = self._evaluate(samples.stamps, samples.values)
-        end = samples.next_row
+        end = max(samples.next_row, len(samples.stamps) - max(self._after, 1))
         while end < len(samples.stamps) and (final or self._settled(samples.stamps, end)):
             end += 1
         rows = samples.hand_out(end)

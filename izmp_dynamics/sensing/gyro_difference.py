@@ -51,7 +51,12 @@ class GyroDifference(DifferenceStage[RootState]):
     def update(self, stamp: int, angular_velocity: Array, specific_force: Array) -> RootState:
         """Take one sample, (3,) each; return the instants that it completes."""
         omega, force = np.reshape(angular_velocity, (1, -1)), np.reshape(specific_force, (1, -1))
-        return self._update(stamp, _samples(omega, force, 1))
+        return self.extend(np.array([stamp]), omega, force)
+
+    def extend(self, stamps: Stamps, angular_velocity: Array, specific_force: Array) -> RootState:
+        """Take the next samples of a stream, as `batch`; return the instants they complete."""
+        samples = _samples(angular_velocity, specific_force, len(stamps))
+        return self._extend(stamps, samples)
 
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[RootState, Mask]:
         omega, force = samples[:, :3], samples[:, 3:]

@@ -59,27 +59,19 @@ class JointFaults:
     repaired: Mask
     faulty: Mask
 
-    def counts(self, rows: slice | Mask = slice(None)) -> Counter[str]:
-        """Count the faults in `rows` by reason, for reports."""
-        counts: Counter[str] = Counter()
-        for verdict, number in zip(
-            *np.unique(self.verdicts[rows], return_counts=True), strict=True
+    def counts(self, rows: slice | Mask = slice(None)) -> Faults:
+        """Count the faults in `rows`, for reports."""
+        counts = count_verdicts(self.verdicts[rows])
+        for reason, mask in (
+            (Reason.JOINT_REPAIRED, self.repaired),
+            (Reason.JOINT_FAULTY, self.faulty),
         ):
-            if verdict != StampVerdict.ADMITTED:
-                counts[StampVerdict(verdict).reason] = int(number)
-        for reason, mask in (('repaired', self.repaired), ('faulty', self.faulty)):
             totals = mask[rows].sum(axis=0)
             for joint in np.flatnonzero(totals):
-                counts[_reason(self.joint_names[joint], reason)] = int(totals[joint])
+                counts[Fault(reason, self.joint_names[joint])] = int(totals[joint])
         return counts
 
     def gated(self, rows: slice = slice(None)) -> dict[str, int]:
         """Return joint → number of values that were repaired or not trusted in `rows`."""
         totals = (self.repaired[rows] | self.faulty[rows]).sum(axis=0)
         return {self.joint_names[j]: int(totals[j]) for j in np.flatnonzero(totals)}
-
-
-def _reason(joint: str, kind: str) -> str:
-    if kind == 'repaired':
-        return f'{joint}: outlier, interpolated'
-    return f'{joint}: no trustworthy value at this instant'

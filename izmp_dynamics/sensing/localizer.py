@@ -83,7 +83,11 @@ class Localizer(DifferenceStage[RootPose]):
     def update(self, stamp: int, world_p_gps: Array, world_R_root: Array) -> RootPose:
         """Take one sample, (3,) and (3, 3); return the instants that it completes."""
         position = np.reshape(world_p_gps, (1, -1))
-        return self._update(stamp, _samples(position, np.asarray(world_R_root)[None], 1))
+        return self.extend(np.array([stamp]), position, np.asarray(world_R_root)[None])
+
+    def extend(self, stamps: Stamps, world_p_gps: Array, world_R_root: Array) -> RootPose:
+        """Take the next samples of a stream, as `batch`; return the instants they complete."""
+        return self._extend(stamps, _samples(world_p_gps, world_R_root, len(stamps)))
 
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[RootPose, Mask]:
         R, x = samples[:, 3:].reshape(-1, 3, 3), self.p_gps_in_root

@@ -11,9 +11,13 @@ positions should be filtered before they are differentiated; `acd` does that whe
 filter.
 
 `CausalLowPass` is for running systems: by sample number, started in steady state.
+Both take a stream in pieces with `extend` and `flush`, and give the numbers of their `batch`.
 
 Both passes of the zero-phase filter attenuate: at the cut-off the amplitude is 1/2, not 1/√2.
 """
+
+import copy
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +28,22 @@ from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.differences import check_increasing
 from izmp_dynamics.sensing.stamps import nanoseconds
+
+class StreamFilter(Protocol):
+    """A filter for a stream that arrives in pieces."""
+
+    def extend(self, stamps: Stamps, values: Array) -> Array:
+        """Take the next samples; return those, in order, that no further sample can change."""
+        ...
+
+    def flush(self) -> Array:
+        """Return the samples that are left at the end of the stream."""
+        ...
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        ...
+
 
 _SPLINE_SAMPLES = 25
 """Samples after which a cubic spline has forgotten a change: 0.27^25 < 1e-14."""
@@ -124,11 +144,58 @@ class ZeroPhaseLowPass:
         return read
 
 
+class ZeroPhaseStream:
+    """`ZeroPhaseLowPass` for a stream that arrives in pieces, `context` behind.
+
+    Args:
+        low_pass: the filter.
+        width: numbers per sample.
+    """
+
+    def __init__(self, low_pass: ZeroPhaseLowPass, width: int) -> None:
+        self._low_pass = low_pass
+        self._context = nanoseconds(low_pass.context)
+        self._width = width
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self._stamps: Stamps = np.empty(0, dtype=np.int64)
+        self._values: Array = np.empty((0, self._width))
+        self._next = 0
+
+    def extend(self, stamps: Stamps, values: Array) -> Array:
+        """Take samples; return those (k, width), in order, that no further sample can change."""
+        self._stamps = np.concatenate([self._stamps, stamps])
+        self._values = np.concatenate([self._values, values])
+        if not len(self._stamps):
+            return self._values
+        newest = self._stamps[-1] - self._context
+        return self._hand_out(int(np.searchsorted(self._stamps, newest, 'right')))
+
+    def flush(self) -> Array:
+        """Return the samples that are left at the end of the stream, and forget all."""
+        left = self._hand_out(len(self._stamps))
+        self.reset()
+        return left
+
+    def _hand_out(self, end: int) -> Array:
+        if end <= self._next:
+            return self._values[:0]
+        settled = self._low_pass.batch(self._stamps, self._values)[self._next : end]
+        oldest = self._stamps[end - 1] - self._context
+        old = int(np.searchsorted(self._stamps, oldest))
+        self._stamps, self._values = self._stamps[old:], self._values[old:]
+        self._next = end - old
+        return settled
+
+
 class CausalLowPass:
     """Low-pass for running systems: one sample in, one sample out.
 
     It starts, and starts again after a gap, in the steady state of the first sample, so there is
-    no transient. A sample that is not finite is answered with NaN and does not enter the filter.
+    no transient. A number that is not finite is answered with NaN and does not enter the filter;
+    the other columns go on.
 
     Args:
         cutoff: frequency of -3 dB [Hz].
@@ -153,28 +220,46 @@ class CausalLowPass:
     def reset(self) -> None:
         """Forget all samples."""
         self._state: Array | None = None
-        self._last = 0
+        self._last: Stamps = np.empty(0, dtype=np.int64)
 
     def update(self, stamp: int, values: Array) -> Array:
         """Filter one sample (m,) at `stamp` [ns]."""
         row = np.asarray(values, dtype=np.float64).reshape(1, -1)
-        if not np.isfinite(row).all():
-            return np.full(row.shape[1], np.nan)
-        if self._state is None or stamp - self._last > self._gap:
-            self._state = self._steady * row
-        self._last = stamp
-        filtered, self._state = sosfilt(self._sections, row, axis=0, zi=self._state)
-        sample: Array = filtered[0]
+        sample: Array = self.extend(np.array([stamp]), row)[0]
         return sample
 
     def batch(self, stamps: Stamps, values: Array) -> Array:
         """Filter samples (T, m) from the start of a log; leaves the state of `update` alone."""
         stamps, values = _checked(stamps, values)
+        fresh = copy.copy(self)
+        fresh.reset()
+        return fresh.extend(stamps, values)
+
+    def extend(self, stamps: Stamps, values: Array) -> Array:
+        """Filter the next samples (T, m) of a stream, at stamps (T,) that increase [ns]."""
+        if self._state is None:
+            self._state = np.zeros((*self._steady.shape[:2], values.shape[1]))
+            self._last = np.zeros(values.shape[1], dtype=np.int64)
         filtered = np.full(values.shape, np.nan)
-        rows = np.flatnonzero(np.isfinite(values).all(axis=1))
-        for part in _stretches(stamps, rows, self._gap):
-            state = self._steady * values[part[:1]]
-            filtered[part], _ = sosfilt(self._sections, values[part], axis=0, zi=state)
+        for rows, columns in _alike(values):
+            for part in _stretches(stamps, rows, self._gap):
+                chosen = np.ix_(part, columns)
+                filtered[chosen] = self._run(stamps[part], values[chosen], columns)
+        return filtered
+
+    def flush(self) -> Array:
+        """Return what is left at the end of the stream: nothing, as it answers at once."""
+        return np.empty((0, len(self._last)))
+
+    def _run(self, stamps: Stamps, values: Array, columns: npt.NDArray[np.intp]) -> Array:
+        """Filter a contiguous stretch of finite values of some columns."""
+        assert self._state is not None
+        state = self._state[:, :, columns]
+        starts = (self._last[columns] == 0) | (stamps[0] - self._last[columns] > self._gap)
+        state = np.where(starts, self._steady * values[0], state)
+        filtered: Array
+        filtered, self._state[:, :, columns] = sosfilt(self._sections, values, axis=0, zi=state)
+        self._last[columns] = stamps[-1]
         return filtered
 
 
@@ -190,6 +275,8 @@ def _checked(stamps: Stamps, values: Array) -> tuple[Stamps, Array]:
 def _alike(values: Array) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
     """Group the columns whose finite values are in the same rows: (rows, columns) each."""
     present = np.isfinite(values.T)
+    if present.all():
+        return [(np.arange(len(values)), np.arange(values.shape[1]))]
     groups: dict[bytes, list[int]] = {}
     for column, mask in enumerate(present):
         groups.setdefault(mask.tobytes(), []).append(column)

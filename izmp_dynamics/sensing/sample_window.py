@@ -22,6 +22,7 @@ class SampleWindow:
         values: (B, width).
         next_row: the first row whose result has not been handed out.
         origin: the first usable stamp of the stream [ns]; None before there is one.
+        dropped: samples that were forgotten so far.
         stamp_gate: judges the stamps and counts those that were left out.
     """
 
@@ -30,16 +31,17 @@ class SampleWindow:
         self.values: Array = np.empty((0, width))
         self.next_row = 0
         self.origin: int | None = None
-        self.stamp_gate: StampGate[Array] = StampGate(min_spacing)
+        self.dropped = 0
+        self.stamp_gate = StampGate(width, min_spacing)
         self._behind = behind
 
-    def push(self, stamp: int, values: Array) -> None:
-        """Take a sample; it enters the window when the next one shows that its stamp is good."""
-        self._append(self.stamp_gate.push(stamp, values))
+    def extend(self, stamps: Stamps, values: Array) -> None:
+        """Take samples (T,), (T, width); the last one enters when the next one confirms it."""
+        self._append(*self.stamp_gate.push(stamps, values))
 
     def close(self) -> None:
         """Take the last sample in, as nothing follows."""
-        self._append(self.stamp_gate.flush())
+        self._append(*self.stamp_gate.flush())
 
     def hand_out(self, end: int) -> slice:
         """Mark the results before row `end` as handed out; return the rows that are new."""
@@ -49,15 +51,16 @@ class SampleWindow:
 
     def clear(self) -> None:
         """Forget the samples, but not the counts and the origin."""
+        self.dropped += len(self.stamps)
         self.stamps, self.values, self.next_row = self.stamps[:0], self.values[:0], 0
 
-    def _append(self, admitted: tuple[int, Array] | None) -> None:
-        if admitted is None:
+    def _append(self, stamps: Stamps, values: Array) -> None:
+        if not len(stamps):
             return
-        stamp, values = admitted
         if self.origin is None:
-            self.origin = stamp
+            self.origin = int(stamps[0])
         old = max(0, self.next_row - self._behind)
-        self.stamps = np.append(self.stamps[old:], np.int64(stamp))
-        self.values = np.concatenate([self.values[old:], values.reshape(1, -1)])
+        self.stamps = np.concatenate([self.stamps[old:], stamps])
+        self.values = np.concatenate([self.values[old:], values])
         self.next_row -= old
+        self.dropped += old

@@ -13,16 +13,15 @@ The rule looks at two samples back and one ahead. It is a small state machine, s
 
 from collections import Counter
 from enum import IntEnum
-from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.errors import SensingError
 from izmp_dynamics.kernel import kernel
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 
-Payload = TypeVar('Payload')
 Verdicts = npt.NDArray[np.int8]
 
 _ADMITTED, _ZERO, _DUPLICATE, _BACKWARDS, _AHEAD, _HELD_UP = range(6)
@@ -39,19 +38,33 @@ class StampVerdict(IntEnum):
     HELD_UP = _HELD_UP
 
     @property
-    def reason(self) -> str:
-        """The verdict in words, for reports."""
+    def reason(self) -> Reason:
+        """The verdict as a reason not to use a sample.
+
+        Raises:
+            KeyError: for ADMITTED.
+        """
         return _REASONS[self]
 
 
 _REASONS = {
-    StampVerdict.ADMITTED: 'used',
-    StampVerdict.ZERO: 'stamp is zero or negative',
-    StampVerdict.DUPLICATE: 'stamp occurs twice',
-    StampVerdict.BACKWARDS: 'stamp is older than the sample before',
-    StampVerdict.AHEAD: 'stamp is newer than the sample after',
-    StampVerdict.HELD_UP: 'stamp is late: the next sample follows at once',
+    StampVerdict.ZERO: Reason.STAMP_UNSET,
+    StampVerdict.DUPLICATE: Reason.STAMP_TWICE,
+    StampVerdict.BACKWARDS: Reason.STAMP_BACKWARDS,
+    StampVerdict.AHEAD: Reason.STAMP_AHEAD,
+    StampVerdict.HELD_UP: Reason.STAMP_HELD_UP,
 }
+
+
+def count_verdicts(verdicts: Verdicts) -> Faults:
+    """Count the samples that are not used, by reason."""
+    return Counter(
+        {
+            Fault(StampVerdict(verdict).reason): int(number)
+            for verdict, number in zip(*np.unique(verdicts, return_counts=True), strict=True)
+            if verdict != StampVerdict.ADMITTED
+        }
+    )
 
 
 @kernel
@@ -74,9 +87,10 @@ def _judge(previous: int, pending: int, stamp: int, min_spacing: int) -> int:
 
 
 @kernel
-def _screen(stamps: Stamps, min_spacing: int) -> Verdicts:
+def _screen(stamps: Stamps, min_spacing: int, previous: int) -> tuple[Verdicts, int, int]:
+    """Judge samples after `previous`; return verdicts, the row that is pending, `previous`."""
     verdicts = np.zeros(len(stamps), dtype=np.int8)
-    previous, pending, row_of_pending = 0, 0, -1
+    pending, row_of_pending = 0, -1
     for row in range(len(stamps)):
         stamp = stamps[row]
         verdict = _judge(previous, pending, stamp, min_spacing)
@@ -88,7 +102,7 @@ def _screen(stamps: Stamps, min_spacing: int) -> Verdicts:
             if verdict == _ADMITTED:
                 previous = pending
         pending, row_of_pending = stamp, row
-    return verdicts
+    return verdicts, row_of_pending, previous
 
 
 def screen_stamps(stamps: Stamps, min_spacing: float = 0.0) -> Verdicts:
@@ -102,45 +116,87 @@ def screen_stamps(stamps: Stamps, min_spacing: float = 0.0) -> Verdicts:
         (T,) `StampVerdict` values; 0 means that the sample can be used. The stamps of those
         strictly increase and are at least `min_spacing` apart.
     """
-    return _screen(np.ascontiguousarray(stamps, dtype=np.int64), nanoseconds(min_spacing))
+    stamps = np.ascontiguousarray(stamps, dtype=np.int64)
+    return _screen(stamps, nanoseconds(min_spacing), 0)[0]
 
 
-class StampGate(Generic[Payload]):
-    """`screen_stamps` for one sample at a time, one sample behind.
+class StampGate:
+    """`screen_stamps` for a stream that arrives in pieces, one sample behind.
 
     Args:
+        width: numbers per sample.
         min_spacing: samples that are followed sooner than this are left out [s].
 
     Attributes:
-        gated: how many samples were left out, by reason.
+        faults: how many samples were left out, by reason.
+        pending: stamp of the newest sample, which the next one confirms [ns]; 0 without one.
+        sample: (1, width) that sample.
+        overtaken: stamp → (width,) samples that came before an older one (`AHEAD`); those of the
+            latest `push` only.
     """
 
-    def __init__(self, min_spacing: float = 0.0) -> None:
-        self.gated: Counter[str] = Counter()
+    def __init__(self, width: int, min_spacing: float = 0.0) -> None:
+        self.faults: Faults = Counter()
+        self.overtaken: dict[int, Array] = {}
         self._min_spacing = nanoseconds(min_spacing)
-        self._previous = 0
-        self._pending: tuple[int, Payload] | None = None
+        self._none = (np.empty(0, dtype=np.int64), np.empty((0, width)))
+        self.reset()
 
-    def push(self, stamp: int, payload: Payload) -> tuple[int, Payload] | None:
-        """Take a new sample; return the one before it if that one can be used."""
-        pending = self._pending[0] if self._pending else 0
-        verdict = StampVerdict(_judge(self._previous, pending, stamp, self._min_spacing))
-        if verdict is not StampVerdict.ADMITTED:
-            self.gated[verdict.reason] += 1
-        if verdict in (StampVerdict.ZERO, StampVerdict.DUPLICATE, StampVerdict.BACKWARDS):
-            return None
-        admitted = self._pending if verdict is StampVerdict.ADMITTED else None
-        if admitted:
-            self._previous = admitted[0]
-        self._pending = (stamp, payload)
+    def reset(self) -> None:
+        """Forget the samples; the faults stay."""
+        self._previous = 0
+        self.pending = 0
+        self.sample: Array = self._none[1]
+        self.overtaken = {}
+
+    def push(self, stamps: Stamps, values: Array) -> tuple[Stamps, Array]:
+        """Take samples in the order of arrival; return those that can be used by now.
+
+        Args:
+            stamps: (T,) [ns].
+            values: (T, width).
+        """
+        if len(stamps) == 1:
+            return self._push_one(int(stamps[0]), values)
+        if self.pending:
+            stamps = np.concatenate([[self.pending], stamps])
+            values = np.concatenate([self.sample, values])
+        verdicts, row, self._previous = _screen(stamps, self._min_spacing, self._previous)
+        self.faults += count_verdicts(verdicts)
+        ahead = np.flatnonzero(verdicts == _AHEAD)
+        self.overtaken = {int(stamps[k]): values[k] for k in ahead} if len(ahead) else {}
+        used = verdicts == _ADMITTED
+        if row >= 0:
+            used[row] = False
+            self.pending, self.sample = int(stamps[row]), values[row : row + 1].copy()
+        return stamps[used], values[used]
+
+    def _push_one(self, stamp: int, values: Array) -> tuple[Stamps, Array]:
+        """Do as `push` for one sample, the usual case of a running system."""
+        verdict = _judge(self._previous, self.pending, stamp, self._min_spacing)
+        if self.overtaken:
+            self.overtaken = {}
+        admitted = self._none
+        if verdict != _ADMITTED:
+            self.faults[Fault(StampVerdict(verdict).reason)] += 1
+            if verdict in (_ZERO, _DUPLICATE, _BACKWARDS):
+                return admitted
+            if verdict == _AHEAD:
+                self.overtaken = {self.pending: self.sample[0]}
+        elif self.pending:
+            self._previous = self.pending
+            admitted = np.array([self.pending]), self.sample
+        self.pending, self.sample = stamp, values.copy()
         return admitted
 
-    def flush(self) -> tuple[int, Payload] | None:
+    def flush(self) -> tuple[Stamps, Array]:
         """Return the sample that is still pending at the end of the stream, and forget it."""
-        pending, self._pending = self._pending, None
-        if pending:
-            self._previous = pending[0]
-        return pending
+        if not self.pending:
+            return self._none
+        admitted = np.array([self.pending]), self.sample
+        self._previous, self.pending, self.sample = self.pending, 0, self._none[1]
+        self.overtaken = {}
+        return admitted
 
 
 def nanoseconds(duration: float) -> int:

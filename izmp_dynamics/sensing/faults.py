@@ -1,0 +1,95 @@
+"""Why a sample or an instant was not used: values to count and compare, with their text beside.
+
+A `Fault` is a reason and, where it concerns a part of the message, that part (a joint). Counters
+of faults are kept by signal; their keys are the same in report.json and in /diagnostics. The
+sentence is made where a person reads it.
+"""
+
+from collections import Counter
+from enum import Enum
+from typing import NamedTuple
+
+
+class Reason(Enum):
+    """Why something was not used; the value is its key in files and diagnostics."""
+
+    UNREADABLE = 'unreadable'
+    NO_ORIENTATION = 'no_orientation'
+    STAMP_UNSET = 'stamp_unset'
+    STAMP_FAR = 'stamp_far'
+    STAMP_TWICE = 'stamp_twice'
+    STAMP_BACKWARDS = 'stamp_backwards'
+    STAMP_AHEAD = 'stamp_ahead'
+    STAMP_HELD_UP = 'stamp_held_up'
+    STAMP_TOO_CLOSE = 'stamp_too_close'
+    CLOCK_SET_BACK = 'clock_set_back'
+    TOO_LATE = 'too_late'
+    NOT_FINITE = 'not_finite'
+    TOO_LARGE = 'too_large'
+    NO_ROTATION = 'no_rotation'
+    JOINT_APPEARED = 'joint_appeared'
+    JOINT_REPAIRED = 'joint_repaired'
+    JOINT_FAULTY = 'joint_faulty'
+    NO_SAMPLE = 'no_sample'
+    INTERPOLATED = 'interpolated'
+
+    @property
+    def text(self) -> str:
+        """The reason in words."""
+        return _TEXTS[self]
+
+    @property
+    def per_instant(self) -> bool:
+        """Whether it counts evaluated instants, not messages."""
+        return self in (Reason.NO_SAMPLE, Reason.INTERPOLATED)
+
+
+_TEXTS = {
+    Reason.UNREADABLE: 'message cannot be read',
+    Reason.NO_ORIENTATION: 'no orientation to add gravity back',
+    Reason.STAMP_UNSET: 'stamp is zero or negative',
+    Reason.STAMP_FAR: 'stamp is far from those of its neighbours',
+    Reason.STAMP_TWICE: 'stamp occurs twice',
+    Reason.STAMP_BACKWARDS: 'stamp is older than the sample before',
+    Reason.STAMP_AHEAD: 'stamp is newer than the sample after',
+    Reason.STAMP_HELD_UP: 'stamp is late: the next sample follows at once',
+    Reason.STAMP_TOO_CLOSE: 'stamp is too close to its neighbour',
+    Reason.CLOCK_SET_BACK: 'clock was set back',
+    Reason.TOO_LATE: 'arrived too late to be used',
+    Reason.NOT_FINITE: 'value is not finite',
+    Reason.TOO_LARGE: 'value is larger than any such sensor can read',
+    Reason.NO_ROTATION: 'orientation is no unit quaternion',
+    Reason.JOINT_APPEARED: 'absent at the beginning, taken to be at zero throughout',
+    Reason.JOINT_REPAIRED: 'outlier, interpolated',
+    Reason.JOINT_FAULTY: 'no trustworthy value at this instant',
+    Reason.NO_SAMPLE: 'no sample at this instant',
+    Reason.INTERPOLATED: 'interpolated to this instant',
+}
+
+
+class Fault(NamedTuple):
+    """A reason, and the part of the message that it concerns.
+
+    Attributes:
+        reason: why.
+        part: a joint, or what of the message cannot be read; empty: the whole of it.
+    """
+
+    reason: Reason
+    part: str = ''
+
+    @property
+    def key(self) -> str:
+        """Name in report.json and diagnostics, e.g. 'joint_repaired[l_knee]'."""
+        return f'{self.reason.value}[{self.part}]' if self.part else self.reason.value
+
+    @property
+    def text(self) -> str:
+        """Words for a person, e.g. 'l_knee: outlier, interpolated'."""
+        if self.reason is Reason.UNREADABLE and self.part:
+            return f'{self.reason.text}: {self.part}'
+        return f'{self.part}: {self.reason.text}' if self.part else self.reason.text
+
+
+Faults = Counter[Fault]
+"""Fault → number."""
