@@ -81,7 +81,7 @@ def test_one_by_one_equals_batch_bit_by_bit(seed, method, min_spacing, rows) -> 
     live = joined([*parts, stage.flush()])
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(live, name), getattr(batch, name))
-    assert sum(stage.counts.values()) == np.count_nonzero(verdicts)
+    assert sum(stage.faults.values()) == np.count_nonzero(verdicts)
 
 
 @settings(deadline=None)

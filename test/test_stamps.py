@@ -7,6 +7,7 @@ from izmp_dynamics.errors import SensingError
 from izmp_dynamics.sensing.stamps import (
     StampGate,
     StampVerdict,
+    count_verdicts,
     median_period,
     screen_stamps,
 )
@@ -72,14 +73,25 @@ def test_used_stamps_increase_by_at_least_the_spacing(stamps, min_spacing) -> No
     assert np.all(np.diff(used) >= max(1, min_spacing * 1e9))
 
 
-@given(stamp_lists, st.sampled_from([0.0, 0.001, 0.0025]))
-def test_one_by_one_equals_batch(stamps, min_spacing) -> None:
-    gate: StampGate[int] = StampGate(min_spacing)
-    admitted = [gate.push(int(stamp), row) for row, stamp in enumerate(stamps)]
-    rows = [sample[1] for sample in [*admitted, gate.flush()] if sample]
+@given(stamp_lists, st.sampled_from([0.0, 0.001, 0.0025]), st.integers(1, 20))
+def test_a_stream_in_pieces_equals_batch(stamps, min_spacing, piece) -> None:
+    gate = StampGate(1, min_spacing)
+    rows = np.arange(len(stamps), dtype=np.float64)[:, None]
+    parts = [
+        gate.push(stamps[k : k + piece], rows[k : k + piece]) for k in range(0, len(stamps), piece)
+    ]
+    admitted = np.concatenate([part[1] for part in [*parts, gate.flush()]]).ravel()
     verdicts = screen_stamps(stamps, min_spacing)
-    assert rows == list(np.flatnonzero(verdicts == 0))
-    assert sum(gate.gated.values()) == np.count_nonzero(verdicts)
+    assert list(admitted) == list(np.flatnonzero(verdicts == 0))
+    assert gate.faults == count_verdicts(verdicts)
+
+
+def test_a_sample_that_came_before_an_older_one_is_kept_as_overtaken() -> None:
+    gate = StampGate(1)
+    gate.push(np.array([10, 20, 40]) * MS, np.array([[1.0], [2.0], [4.0]]))
+    gate.push(np.array([30 * MS]), np.array([[3.0]]))
+    assert {stamp: list(row) for stamp, row in gate.overtaken.items()} == {40 * MS: [4.0]}
+    assert gate.pending == 30 * MS
 
 
 def test_median_period_ignores_steps_back() -> None:

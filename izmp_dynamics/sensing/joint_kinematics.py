@@ -1,6 +1,5 @@
 """The state of the joints at a series of instants, and what was wrong with its samples."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,8 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.sensing.differences import Mask
-from izmp_dynamics.sensing.stamps import StampVerdict, Verdicts
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.stamps import Verdicts, count_verdicts
 
 
 @dataclass(frozen=True)

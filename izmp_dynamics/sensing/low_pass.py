@@ -29,6 +29,7 @@ from izmp_dynamics.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.differences import check_increasing
 from izmp_dynamics.sensing.stamps import nanoseconds
 
+
 class StreamFilter(Protocol):
     """A filter for a stream that arrives in pieces."""
 

@@ -1,0 +1,203 @@
+"""Usable samples of one signal, kept until all instants that need them have been paired.
+
+A sample with exactly the wanted stamp is used as it is. Where there is none, its two neighbours
+are interpolated, if they are no further apart than `reach`; otherwise there is no value.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.kernel import kernel
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.stamps import nanoseconds
+
+HORIZON = 10.0
+"""Samples so much older than the newest one are forgotten [s]."""
+
+LONGEST_REACH = 10.0
+"""Two samples an hour apart are not neighbours, however slow the signal [s]."""
+
+_SHORTEST = 64
+_NONE, _EXACT, _BETWEEN = range(3)
+
+
+def reach_of(max_gap: float, period: float) -> float:
+    """Longest time between two samples that is differentiated or interpolated across [s].
+
+    Args:
+        max_gap: as the robot file states it [s].
+        period: of the samples [s]; two and a half of it are no gap.
+    """
+    return max(max_gap, min(2.5 * period, LONGEST_REACH))
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Values of a signal at K wanted instants.
+
+    Attributes:
+        values: (K, m); NaN where there is no value.
+        valid: (K,) whether there is one.
+        interpolated: (K,) whether it was interpolated.
+    """
+
+    values: Array
+    valid: npt.NDArray[np.bool_]
+    interpolated: npt.NDArray[np.bool_]
+
+    def count(self, faults: Faults) -> 'Paired':
+        """Count the instants without a value and those that were interpolated."""
+        missing = len(self.valid) - int(np.count_nonzero(self.valid))
+        if missing:
+            faults[Fault(Reason.NO_SAMPLE)] += missing
+        between = int(np.count_nonzero(self.interpolated))
+        if between:
+            faults[Fault(Reason.INTERPOLATED)] += between
+        return self
+
+
+class SampleBuffer:
+    """Samples whose stamps increase, paired with instants.
+
+    Args:
+        width: numbers per sample.
+        reach: longest time between two samples that is interpolated across [s].
+
+    Attributes:
+        closed: whether the stream has ended, so that no instant needs to wait.
+        unconfirmed: stamp of the newest sample while the next one has not confirmed its order
+            [ns], 0 without one; it answers the instant of exactly its stamp.
+        sample: (1, width) that sample.
+    """
+
+    def __init__(self, width: int, reach: float = 0.0) -> None:
+        self.width = width
+        self.reach = reach
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self._stamps: Stamps = np.empty(_SHORTEST, dtype=np.int64)
+        self._values: Array = np.empty((_SHORTEST, self.width))
+        self._start = self._end = 0
+        self._overtaken: dict[int, Array] = {}
+        self._first_wanted = 0
+        self.newest = 0
+        self.closed = False
+        self.unconfirmed = 0
+        self.sample: Array = np.empty((0, self.width))
+
+    @property
+    def stamps(self) -> Stamps:
+        """(B,) stamps of the samples that are kept [ns]."""
+        return self._stamps[self._start : self._end]
+
+    @property
+    def values(self) -> Array:
+        """(B, width) the samples that are kept."""
+        return self._values[self._start : self._end]
+
+    def append(self, stamps: Stamps, values: Array) -> None:
+        """Take samples (T,), (T, width) that follow those that are there."""
+        count = len(stamps)
+        if not count:
+            return
+        if self._end + count > len(self._stamps):
+            self._make_room(count)
+        self._stamps[self._end : self._end + count] = stamps
+        self._values[self._end : self._end + count] = values
+        self._end += count
+        self.newest = int(stamps[-1])
+
+    def keep_overtaken(self, samples: dict[int, Array]) -> None:
+        """Keep samples that came before an older one; they answer exactly their own instants."""
+        for stamp, values in samples.items():
+            self._overtaken.setdefault(stamp, values)
+
+    def forget(self, before: int) -> None:
+        """Drop what no instant from `before` [ns] on needs, and what is older than `HORIZON`."""
+        before = max(before, self.newest - nanoseconds(max(HORIZON, 2.0 * self.reach)))
+        old = int(np.searchsorted(self.stamps, before, 'right')) - 1
+        self._start += max(old, 0)
+        if self._overtaken:
+            self._overtaken = {k: v for k, v in self._overtaken.items() if k >= before}
+
+    def decided(self, instants: Stamps, newest: int, patience: float) -> int:
+        """How many leading instants can be answered, or never will be.
+
+        Args:
+            instants: (K,) increasing [ns].
+            newest: the newest instant that is known [ns], which is the time.
+            patience: an instant does not wait for a signal that is behind by more [s].
+        """
+        if self.closed or not len(instants):
+            return len(instants)
+        self._first_wanted = self._first_wanted or int(instants[0])
+        heard = max(self.newest, self.unconfirmed, self._first_wanted)
+        if newest - heard > NANOSECONDS * max(patience, 2.0 * self.reach):
+            return len(instants)
+        count = int(np.searchsorted(instants, self.newest, 'right'))
+        if count < len(instants) and instants[count] == self.unconfirmed:
+            count += 1
+        return count
+
+    def at(self, instants: Stamps) -> Paired:
+        """Give the values at instants (K,) [ns]."""
+        values, found = _pair(instants, self.stamps, self.values, nanoseconds(self.reach))
+        if self.unconfirmed or self._overtaken:
+            self._take_unconfirmed(instants, values, found)
+        return Paired(values, found != _NONE, found == _BETWEEN)
+
+    def _take_unconfirmed(
+        self, instants: Stamps, values: Array, found: npt.NDArray[np.int8]
+    ) -> None:
+        """Answer instants that are exactly the stamps of samples outside of the order."""
+        if self.unconfirmed and len(instants) and instants[-1] >= self.unconfirmed:
+            rows = instants == self.unconfirmed
+            values[rows], found[rows] = self.sample, _EXACT
+        for stamp, sample in self._overtaken.items():
+            rows = instants == stamp
+            values[rows], found[rows] = sample, _EXACT
+
+    def _make_room(self, count: int) -> None:
+        """Move the samples to the front; into a larger array if more than half is in use."""
+        kept = self._end - self._start
+        length = len(self._stamps)
+        while length < 2 * (kept + count):
+            length *= 2
+        stamps, values = self.stamps, self.values
+        self._stamps, self._values = np.empty(length, np.int64), np.empty((length, self.width))
+        self._stamps[:kept], self._values[:kept] = stamps, values
+        self._start, self._end = 0, kept
+
+
+@kernel
+def _pair(
+    instants: Stamps, stamps: Stamps, samples: Array, reach: int
+) -> tuple[Array, npt.NDArray[np.int8]]:
+    """Values (K, m) at the instants, NaN where there is none; (K,) how they were found."""
+    width = samples.shape[1]
+    values = np.full((len(instants), width), np.nan)
+    found = np.zeros(len(instants), dtype=np.int8)
+    for k in range(len(instants)):
+        after = np.searchsorted(stamps, instants[k])
+        if after == len(stamps):
+            continue
+        if stamps[after] == instants[k]:
+            values[k] = samples[after]
+            found[k] = _EXACT
+        elif after > 0 and stamps[after] - stamps[after - 1] <= reach:
+            fraction = (instants[k] - stamps[after - 1]) / (stamps[after] - stamps[after - 1])
+            values[k] = samples[after - 1] + fraction * (samples[after] - samples[after - 1])
+            found[k] = _BETWEEN
+        else:
+            continue
+        for j in range(width):
+            if not np.isfinite(values[k, j]):
+                values[k] = np.nan
+                found[k] = _NONE
+                break
+    return values, found

@@ -1,0 +1,326 @@
+"""Joint positions of all publishers → one joint kinematics (ACD), at the actuator's rate."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.pipeline.buffer import SampleBuffer, reach_of
+from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stream import Filtering
+from izmp_dynamics.sensing.acd import ActuatorDifferentiator
+from izmp_dynamics.sensing.bus_grid import BusGrid
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+
+LEARNED_MESSAGES = 25
+"""Messages from which the groups of joints and their rates are learned, at least."""
+
+LEARNED_TIME = 0.5
+"""Time that those messages span, at least [s]."""
+
+_MOST_LEARNED = 10_000
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class JointGroup:
+    """Joints that are published in one message.
+
+    Attributes:
+        columns: their indices into q.
+        period: median time between the messages [s].
+    """
+
+    columns: tuple[int, ...]
+    period: float
+
+
+class JointStage:
+    """ACD for all groups of joints; joints that no message holds are at zero.
+
+    The instants are those of the first group; the kinematics of the others are interpolated to
+    them. Where the groups are not known, the first messages are kept until they show which joints
+    come together and how often; then they are evaluated, so nothing is lost.
+
+    Args:
+        model: the robot.
+        robot: its file.
+        filtering: low-pass of the positions, between the gates and the quotients.
+        groups: the groups, the one that sets the instants first; None: learned.
+        patience: an instant does not wait for a group that is behind by more [s].
+        relearn: whether the groups are learned anew when further joints appear; else those are
+            held at zero and counted.
+
+    Attributes:
+        groups: joints that are published together; empty while that is being learned.
+
+    Raises:
+        SensingError: if the joints are too slow for the low-pass.
+    """
+
+    def __init__(
+        self,
+        model: RobotModel,
+        robot: RobotFile,
+        filtering: Filtering,
+        *,
+        groups: tuple[JointGroup, ...] | None = None,
+        patience: float,
+        relearn: bool = False,
+    ) -> None:
+        self.model = model
+        self.robot = robot
+        self.groups: tuple[JointGroup, ...] = ()
+        self._filtering = filtering
+        self._known_groups = groups
+        self._patience = patience
+        self._relearn = relearn
+        self._faults: Faults = Counter()
+        self._stages: tuple[ActuatorDifferentiator, ...] = ()
+        self.reset()
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Joints that no message holds, once the groups are known."""
+        known = {column for group in self.groups for column in group.columns}
+        return tuple(name for k, name in enumerate(self.model.joint_names) if k not in known)
+
+    @property
+    def faults(self) -> Faults:
+        """Samples and instants that could not be used, by reason."""
+        return sum((stage.faults for stage in self._stages), self._faults)
+
+    def reset(self) -> None:
+        """Forget all samples and what was learned; the faults stay."""
+        self._faults = self.faults
+        self._stages = ()
+        self.groups = ()
+        self._learning = Samples.empty(self.model.dof)
+        if self._known_groups is not None:
+            self._begin(self._known_groups)
+
+    def push(self, samples: Samples) -> JointKinematics:
+        """Take messages; return the instants that no further message can change.
+
+        Args:
+            samples: (T, n) positions in the order of the model [rad] or [m]; NaN where a message
+                lacks a joint, infinity where its value is no number.
+        """
+        if self.groups:
+            return self._evaluate(samples)
+        unset = samples.stamps <= 0
+        if unset.any():
+            self._faults[Fault(Reason.STAMP_UNSET)] += int(np.count_nonzero(unset))
+        self._learning = self._learning.followed_by(samples.rows(~unset))
+        stamps = self._learning.stamps
+        if len(stamps) >= LEARNED_MESSAGES and np.ptp(stamps) >= LEARNED_TIME * NANOSECONDS:
+            return self._learn()
+        self._learning = self._learning.rows(slice(-_MOST_LEARNED, None))
+        return self._nothing()
+
+    def flush(self) -> JointKinematics:
+        """Return the instants that are left at the end of the stream."""
+        parts = [self._learn()] if not self.groups and len(self._learning) > 1 else []
+        for k, stage in enumerate(self._stages):
+            self._take(k, stage.flush())
+        for other in self._others if self.groups else ():
+            other.closed = True
+        return joined([*parts, self._completed()], self.model.dof)
+
+    def _learn(self) -> JointKinematics:
+        groups = group_joints(~np.isnan(self._learning.values), self._learning.stamps)
+        if not groups:
+            return self._nothing()
+        learned, self._learning = self._learning, Samples.empty(self.model.dof)
+        self._begin(groups)
+        return self._evaluate(learned)
+
+    def _begin(self, groups: tuple[JointGroup, ...]) -> None:
+        """Set up what depends on the groups."""
+        acd, max_gap = self.robot.acd, self.robot.pairing.max_gap
+        fastest = min(group.period for group in groups)
+        stages, self._others = [], []
+        for group in groups:
+            longest = max(acd.max_gap, 2.5 * group.period)
+            reach = max(reach_of(max_gap, fastest), longest)
+            width = len(group.columns)
+            self._others.append(SampleBuffer(3 * width, reach))
+            stages.append(
+                ActuatorDifferentiator(
+                    [self.model.joint_names[column] for column in group.columns],
+                    group.period,
+                    method=acd.method,
+                    window=acd.window,
+                    degree=acd.degree,
+                    max_gap=longest,
+                    acceleration_limit=acd.acceleration_limit,
+                    low_pass=self._filtering.make('joints', width, group.period, reach),
+                )
+            )
+        self.groups, self._stages = groups, tuple(stages)
+        del self._others[0]
+        self._columns = [np.array(group.columns) for group in groups]
+        self._unknown = np.ones(self.model.dof, dtype=np.bool_)
+        self._unknown[np.concatenate(self._columns)] = False
+        self._pending = self._nothing()
+
+    def _evaluate(self, samples: Samples) -> JointKinematics:
+        """Sort messages into the groups and differentiate each."""
+        present = ~np.isnan(samples.values)
+        new = np.flatnonzero(self._unknown & present.any(axis=0))
+        if len(new) and self._relearn:
+            for column in new:
+                self._faults[Fault(Reason.JOINT_APPEARED, self.model.joint_names[column])] += 1
+            self.reset()
+            return self.push(samples)
+        for column in new:
+            fault = Fault(Reason.JOINT_APPEARED, self.model.joint_names[column])
+            self._faults[fault] += int(np.count_nonzero(present[:, column]))
+        with np.errstate(invalid='ignore'):
+            credible = np.abs(samples.values) <= LARGEST_JOINT_POSITION
+        positions = np.where(credible, samples.values, np.nan)
+        for k, columns in enumerate(self._columns):
+            rows = enough_of(present[:, columns])
+            if rows.any():
+                group = positions[rows][:, columns]
+                self._take(k, self._stages[k].extend(samples.stamps[rows], group))
+        return self._completed()
+
+    def _take(self, group: int, kinematics: JointKinematics) -> None:
+        """Take what the differentiation of a group completed."""
+        if not len(kinematics):
+            return
+        parts = (kinematics.positions, kinematics.velocities, kinematics.accelerations)
+        if group:
+            self._others[group - 1].append(kinematics.stamps, np.hstack(parts))
+            return
+        if len(self._columns[0]) < self.model.dof:
+            wide = np.zeros((3, len(kinematics), self.model.dof))
+            for target, part in zip(wide, parts, strict=True):
+                target[:, self._columns[0]] = part
+            kinematics = JointKinematics(
+                kinematics.stamps, wide[0], wide[1], wide[2], kinematics.valid
+            )
+        self._pending = joined([self._pending, kinematics], self.model.dof)
+
+    def _completed(self) -> JointKinematics:
+        """Hand out the instants at which the other groups are known, or never will be."""
+        pending = self._pending if self.groups else self._nothing()
+        if not len(pending):
+            return pending
+        if not self._others:
+            self._pending = self._nothing()
+            return pending
+        newest = int(pending.stamps[-1])
+        count = min(
+            other.decided(pending.stamps, newest, self._patience) for other in self._others
+        )
+        self._pending = pending.select(np.arange(count, len(pending)))
+        return self._merged(pending.select(np.arange(count)))
+
+    def _merged(self, first: JointKinematics) -> JointKinematics:
+        """Pair the other groups with instants of the first."""
+        valid = first.valid.copy()
+        for columns, other in zip(self._columns[1:], self._others, strict=True):
+            paired = other.at(first.stamps)
+            lost = int(np.count_nonzero(valid & ~paired.valid))
+            if lost:
+                self._faults[Fault(Reason.NO_SAMPLE)] += lost
+            valid &= paired.valid
+            parts = np.split(paired.values, 3, axis=1)
+            first.positions[:, columns], first.velocities[:, columns] = parts[0], parts[1]
+            first.accelerations[:, columns] = parts[2]
+            if len(first):
+                other.forget(int(first.stamps[-1]))
+        return JointKinematics(
+            first.stamps, first.positions, first.velocities, first.accelerations, valid
+        )
+
+    def _nothing(self) -> JointKinematics:
+        return joined([], self.model.dof)
+
+
+class BusDecimator:
+    """Marks the instants that reach the bus, in a stream that arrives in pieces.
+
+    Args:
+        rate: of the bus [Hz].
+        period: of the joints [s].
+        origin: instant of a tick [ns]; None: the first instant.
+    """
+
+    def __init__(self, rate: float, period: float, origin: int | None = None) -> None:
+        self.grid = BusGrid(rate, period)
+        self._known_origin = origin
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with the next instant."""
+        self._origin = self._known_origin
+        self._last: int | None = None
+
+    def select(self, stamps: Stamps) -> Flags:
+        """(K,) which of the next instants [ns] reach the bus."""
+        if not len(stamps):
+            return np.zeros(0, dtype=np.bool_)
+        if self._origin is None:
+            self._origin = int(stamps[0])
+        selected = self.grid.select(stamps, self._origin, self._last)
+        self._last = int(stamps[-1])
+        return selected
+
+
+def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:
+    """One joint kinematics after the other; none at all for n = `dof` joints."""
+    parts = [part for part in parts if len(part)]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        none = np.empty((0, dof))
+        stamps = np.empty(0, dtype=np.int64)
+        return JointKinematics(stamps, none, none, none, np.zeros(0, dtype=np.bool_))
+    names = ('stamps', 'positions', 'velocities', 'accelerations', 'valid')
+    return JointKinematics(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    )
+
+
+def group_joints(present: Flags, stamps: Stamps) -> tuple[JointGroup, ...]:
+    """Find which joints are published together.
+
+    Args:
+        present: (T, n) which joints each message has.
+        stamps: (T,) [ns].
+
+    Returns:
+        Groups of joints, the largest first; a joint belongs to the largest group that has it.
+    """
+    patterns, which, sizes = np.unique(present, axis=0, return_inverse=True, return_counts=True)
+    which = which.reshape(-1)
+    taken = np.zeros(present.shape[1], dtype=np.bool_)
+    groups = []
+    for index in np.argsort(-patterns.sum(axis=1) * len(stamps) - sizes):
+        columns = np.flatnonzero(patterns[index] & ~taken)
+        steps = np.diff(np.sort(stamps[which == index]))
+        steps = steps[steps > 0]
+        if not len(columns) or not len(steps):
+            continue
+        taken[columns] = True
+        period = float(np.median(steps)) * 1e-9
+        groups.append(JointGroup(tuple(int(column) for column in columns), period))
+    return tuple(groups)
+
+
+def enough_of(present: Flags) -> Flags:
+    """Whether messages (…, joints of a group) have at least half of the group's joints.
+
+    A publisher that repeats a few joints of another one adds nothing.
+    """
+    enough: Flags = 2 * present.sum(axis=-1) >= present.shape[-1]
+    return enough

@@ -1,0 +1,222 @@
+"""IMU and accelerometers → motion of the root (ω, ω̇, φ) at the instants of the joints."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer
+from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stream import Filtering, SampleStream
+from izmp_dynamics.sensing.accelerometer import Accelerometer
+from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.sensing.gyro_difference import GyroDifference
+from izmp_dynamics.sensing.noise import micro_g
+from izmp_dynamics.sensing.root_state import RootState, root_state
+
+
+class RootStage:
+    """Angular acceleration from the accelerometer array, or from the gyroscope's difference.
+
+    Args:
+        rig: the robot.
+        filtering: low-pass of the signals.
+        periods: signal → time between its samples [s]; learned where it is not known.
+        fall_back: with the method 'auto', whether the gyroscope is differenced as long as an
+            accelerometer of the robot file publishes nothing.
+
+    Attributes:
+        method: 'accelerometers' or 'gyro', as it is now.
+        warnings: what is bad about the sensors' layout.
+        imu: (6,) angular velocity [rad/s] and specific force [m/s²] in sensor axes.
+        accelerometers: (3,) specific force of each further accelerometer in its axes [m/s²].
+
+    Raises:
+        SensingError: if the accelerometers do not observe the angular acceleration.
+        ReplayError: if an array is asked for and there is none.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        filtering: Filtering,
+        periods: Mapping[str, float] | None = None,
+        *,
+        fall_back: bool = False,
+    ) -> None:
+        self.rig = rig
+        self.method = self._chosen = chosen_method(rig)
+        self._may_fall_back = fall_back and rig.robot.angular_acceleration.method == 'auto'
+        self.warnings: tuple[str, ...] = ()
+        if self.method == 'accelerometers':
+            self._array = AccelerometerArray(_accelerometers(rig))
+            self.warnings = self._array.warnings
+        known = periods or {}
+        max_gap = rig.robot.pairing.max_gap
+        self.imu = SampleStream(
+            'imu',
+            6,
+            max_gap=max_gap,
+            largest=LARGEST_MOTION,
+            period=known.get('imu'),
+            filtering=filtering,
+        )
+        self.accelerometers = tuple(
+            SampleStream(
+                f'accelerometers[{k}]',
+                3,
+                max_gap=max_gap,
+                largest=LARGEST_ACCELERATION,
+                period=known.get(f'accelerometers[{k}]'),
+                filtering=filtering,
+            )
+            for k in range(len(rig.accelerometers))
+        )
+        self._gyro_faults: Faults = Counter()
+        self._gyro: GyroDifference | None = None
+        self.reset()
+
+    @property
+    def streams(self) -> tuple[SampleStream, ...]:
+        """The IMU, then the accelerometers."""
+        return (self.imu, *self.accelerometers)
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether the gyroscope stands in for accelerometers without messages."""
+        return self.method != self._chosen
+
+    @property
+    def unheard(self) -> tuple[int, ...]:
+        """Indices of the accelerometers from which no message came so far."""
+        return tuple(k for k, stream in enumerate(self.accelerometers) if not stream.received)
+
+    @property
+    def sources(self) -> tuple[SampleBuffer, ...]:
+        """What an instant waits for."""
+        if self.method == 'gyro':
+            return (self._differenced,)
+        return tuple(stream.buffer for stream in self.streams)
+
+    @property
+    def imu_faults(self) -> Faults:
+        """Samples of the IMU and instants that could not be used, by reason."""
+        return self.imu.faults + self._gyro_faults
+
+    def reset(self) -> None:
+        """Forget all samples; the faults stay."""
+        for stream in self.streams:
+            stream.reset()
+        self.method = self._chosen
+        self._forget_gyro()
+
+    def push_imu(self, samples: Samples) -> None:
+        """Take samples (T, 6) of the IMU."""
+        self._differentiate(self.imu.push(samples))
+
+    def push_accelerometer(self, index: int, samples: Samples) -> None:
+        """Take samples (T, 3) of a further accelerometer."""
+        self.accelerometers[index].push(samples)
+        if self.fell_back and not self.unheard:
+            self.method = self._chosen
+            self._forget_gyro()
+
+    def flush(self) -> None:
+        """Take in the last samples, as nothing follows."""
+        self._differentiate(self.imu.flush())
+        for stream in self.accelerometers:
+            stream.flush()
+        if self._gyro is not None:
+            self._put(self._gyro.flush())
+        self._differenced.closed = True
+
+    def decided(self, instants: Stamps, newest: int, patience: float) -> int:
+        """How many leading instants have all they need, or never will; see `SampleBuffer`."""
+        count = min(source.decided(instants, newest, patience) for source in self.sources)
+        if count and self._may_fall_back and self.method == 'accelerometers' and self.unheard:
+            self.method = 'gyro'
+            self._differentiate(self.imu.kept())
+            return self.decided(instants, newest, patience)
+        return count
+
+    def evaluate(self, instants: Stamps) -> RootState:
+        """Give the motion of the root at decided instants (K,) [ns], and forget older samples."""
+        if self.method == 'gyro':
+            paired = self._differenced.at(instants).count(self._gyro_faults)
+            values = np.ascontiguousarray(paired.values)
+            state = root_state(instants, *np.split(values, 3, axis=1))
+        else:
+            state = self._from_array(instants)
+        return state
+
+    def angular_velocity(self, instants: Stamps) -> Array:
+        """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known."""
+        omega: Array = self.imu.buffer.at(instants).values[:, :3] @ self.rig.imu.R.T
+        return omega
+
+    def forget(self, before: int) -> None:
+        """Drop samples that no instant from `before` [ns] on needs."""
+        for buffer in (*(stream.buffer for stream in self.streams), self._differenced):
+            buffer.forget(before)
+
+    def _from_array(self, instants: Stamps) -> RootState:
+        paired: Paired = self.imu.at(instants)
+        sensors = self._array.accelerometers
+        readings = {sensors[0].name: paired.values[:, 3:]}
+        for sensor, stream in zip(sensors[1:], self.accelerometers, strict=True):
+            readings[sensor.name] = sensor.readings(stream.at(instants).values)
+        return self._array.batch(instants, paired.values[:, :3] @ self.rig.imu.R.T, readings)
+
+    def _forget_gyro(self) -> None:
+        if self._gyro is not None:
+            self._gyro_faults += self._gyro.faults
+        self._gyro = None
+        self._differenced = SampleBuffer(9)
+
+    def _differentiate(self, usable: Samples) -> None:
+        """Difference the gyroscope, if that is the method."""
+        if self.method != 'gyro' or not len(usable) or self.imu.period is None:
+            return
+        if self._gyro is None:
+            reach = self.imu.buffer.reach
+            self._gyro = GyroDifference(self.rig.imu.p, self.imu.period, max_gap=reach)
+            self._differenced.reach = reach
+        R, values = self.rig.imu.R, usable.values
+        self._put(self._gyro.extend(usable.stamps, values[:, :3] @ R.T, values[:, 3:] @ R.T))
+
+    def _put(self, state: RootState) -> None:
+        values = np.hstack(
+            [state.angular_velocity, state.angular_acceleration, state.proper_acceleration]
+        )
+        self._differenced.append(state.stamps, values)
+
+
+def chosen_method(rig: Rig) -> str:
+    """Where the angular acceleration comes from: 'accelerometers' or 'gyro'.
+
+    Raises:
+        ReplayError: if an array is asked for and there is none.
+    """
+    method = rig.robot.angular_acceleration.method
+    if method == 'auto':
+        return 'accelerometers' if rig.accelerometers else 'gyro'
+    if method == 'accelerometers' and not rig.accelerometers:
+        raise ReplayError(
+            'angular_acceleration.method is accelerometers, but the robot file lists none under '
+            "'accelerometers'; list at least three, or choose gyro.",
+            kind='no_accelerometers',
+        )
+    return method
+
+
+def _accelerometers(rig: Rig) -> list[Accelerometer]:
+    density = micro_g(rig.robot.noise.accelerometer)
+    return [
+        Accelerometer(mount.name, mount.R, mount.p, np.eye(3)[list(mount.axes)], density)
+        for mount in (rig.imu, *rig.accelerometers)
+    ]

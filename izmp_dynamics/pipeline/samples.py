@@ -1,0 +1,48 @@
+"""Samples of one signal as they arrived: the currency in which the pipeline is fed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array, Stamps
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of one signal in the order of arrival.
+
+    Attributes:
+        stamps: (T,) [ns].
+        values: (T, m); what the m numbers are depends on the signal, see `evaluator.Evaluator`.
+    """
+
+    stamps: Stamps
+    values: Array
+
+    @classmethod
+    def empty(cls, width: int) -> 'Samples':
+        """No samples of m = `width` values."""
+        return cls(np.empty(0, dtype=np.int64), np.empty((0, width)))
+
+    @classmethod
+    def one(cls, stamp: int, values: Array) -> 'Samples':
+        """A single sample (m,) at `stamp` [ns]."""
+        return cls(np.array([stamp]), np.asarray(values, dtype=np.float64).reshape(1, -1))
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    def rows(self, rows: np.ndarray | slice) -> 'Samples':
+        """The samples that a mask, indices or a slice selects."""
+        return Samples(self.stamps[rows], self.values[rows])
+
+    def followed_by(self, later: 'Samples') -> 'Samples':
+        """These samples, then those of `later`."""
+        return Samples(
+            np.concatenate([self.stamps, later.stamps]),
+            np.concatenate([self.values, later.values]),
+        )
+
+
+Signals = dict[str, Samples]
+"""Samples of several signals by name; those that have none may be left out."""

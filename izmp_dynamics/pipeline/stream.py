@@ -1,0 +1,253 @@
+"""One sensor signal on its way in: gates, sign of quaternions, low-pass, buffer to pair from."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.errors import SensingError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer, reach_of
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.imu import NORM_TOLERANCE
+from izmp_dynamics.sensing.stamps import StampGate
+
+if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
+    from izmp_dynamics.sensing.low_pass import StreamFilter
+
+LEARNED_STEPS = 10
+"""Steps between samples from which the period is learned where it is not known."""
+
+
+class Filtering(NamedTuple):
+    """Which low-pass all signals go through.
+
+    Attributes:
+        cutoff: [Hz]; None: unfiltered.
+        order: of the Butterworth filter.
+        causal: as a running system can do it; else forwards and backwards, without delay.
+    """
+
+    cutoff: float | None = None
+    order: int = 2
+    causal: bool = False
+
+    @classmethod
+    def of(cls, robot: RobotFile, causal: bool) -> 'Filtering':
+        """The low-pass that a robot file asks for."""
+        return cls(robot.low_pass.cutoff, robot.low_pass.order, causal)
+
+    def check(self, signal: str, period: float) -> None:
+        """Refuse a cut-off that a signal is too slow for.
+
+        Raises:
+            SensingError: if the cut-off is not below half the rate of the signal.
+        """
+        if self.cutoff is not None and 2.0 * self.cutoff * period >= 1.0:
+            raise SensingError(
+                f'The low-pass at {self.cutoff:g} Hz needs signals of more than '
+                f"{2 * self.cutoff:g} Hz, but '{signal}' has {1.0 / period:.1f} Hz; choose a "
+                'lower cut-off.',
+                kind='cutoff_above_nyquist',
+                signal=signal,
+                cutoff=self.cutoff,
+                rate=1.0 / period,
+            )
+
+    def make(self, signal: str, width: int, period: float, reach: float) -> 'StreamFilter | None':
+        """Make the filter of a signal; None if there is none.
+
+        Args:
+            signal: its name, for messages.
+            width: numbers per sample.
+            period: time between samples [s].
+            reach: stretches further apart are filtered separately [s].
+
+        Raises:
+            SensingError: as `check`.
+        """
+        if self.cutoff is None:
+            return None
+        self.check(signal, period)
+        from izmp_dynamics.sensing.low_pass import (
+            CausalLowPass,
+            ZeroPhaseLowPass,
+            ZeroPhaseStream,
+        )
+
+        if self.causal:
+            return CausalLowPass(self.cutoff, period, self.order, reach)
+        low_pass = ZeroPhaseLowPass(self.cutoff, period, self.order, reach)
+        return ZeroPhaseStream(low_pass, width)
+
+
+class SampleStream:
+    """Takes the samples of one signal in pieces of any length.
+
+    Args:
+        signal: its name, for messages.
+        width: numbers per sample.
+        max_gap: longest time that is interpolated across as the robot file states it [s]; two and
+            a half periods if that is longer.
+        largest: size that no such sensor can read, one number or one per column.
+        period: time between samples [s]; None: learned from the first samples, which wait.
+        filtering: the low-pass.
+        quaternion: first of the four columns that are a unit quaternion; None without one.
+
+    Attributes:
+        buffer: usable samples, to pair instants with.
+        faults: samples and instants that could not be used, by reason.
+        period: as above; None while it is being learned.
+        received: whether any sample came.
+
+    Raises:
+        SensingError: if the signal is too slow for the low-pass.
+    """
+
+    def __init__(
+        self,
+        signal: str,
+        width: int,
+        *,
+        max_gap: float,
+        largest: Array | float = np.inf,
+        period: float | None = None,
+        filtering: Filtering = Filtering(),  # noqa: B008 -- immutable
+        quaternion: int | None = None,
+    ) -> None:
+        self.signal = signal
+        self.buffer = SampleBuffer(width)
+        self._faults: Faults = Counter()
+        self._max_gap = max_gap
+        self._largest = largest
+        self._known_period = period
+        self._filtering = filtering
+        self._quaternion = quaternion
+        self._gate = StampGate(width)
+        self.reset()
+
+    @property
+    def faults(self) -> Faults:
+        """Samples and instants that could not be used, by reason."""
+        return self._faults + self._gate.faults
+
+    def reset(self) -> None:
+        """Forget all samples; the faults stay."""
+        self.buffer.reset()
+        self._gate.reset()
+        self._sign: Array | None = None
+        self._learning = Samples.empty(self.buffer.width)
+        self._smoothing = Samples.empty(self.buffer.width)
+        self.received = False
+        self.period: float | None = None
+        self._low_pass: StreamFilter | None = None
+        if self._known_period is not None:
+            self._begin(self._known_period)
+
+    def push(self, samples: Samples) -> Samples:
+        """Take samples in the order of arrival; return those that became usable."""
+        if not len(samples):
+            return samples
+        self.received = True
+        self.buffer.closed = False
+        samples = self._credible(samples)
+        usable = Samples(*self._gate.push(samples.stamps, samples.values))
+        if self._gate.overtaken and self._filtering.cutoff is None:
+            self.buffer.keep_overtaken(self._gate.overtaken)
+        return self._take(usable)
+
+    def flush(self) -> Samples:
+        """Take in the last sample, as nothing follows; return what became usable."""
+        usable = self._take(Samples(*self._gate.flush()), final=True)
+        if self._low_pass is not None:
+            usable = usable.followed_by(self._smoothed(self._low_pass.flush()))
+        self.buffer.closed = True
+        return usable
+
+    def at(self, instants: Stamps) -> Paired:
+        """Give the values at decided instants (K,) [ns]; count those it lacks."""
+        return self.buffer.at(instants).count(self._faults)
+
+    def kept(self) -> Samples:
+        """The usable samples that are still in the buffer."""
+        return Samples(self.buffer.stamps.copy(), self.buffer.values.copy())
+
+    def count(self, reason: Reason, number: int = 1) -> None:
+        """Count samples that could not be used."""
+        if number:
+            self._faults[Fault(reason)] += number
+
+    def _credible(self, samples: Samples) -> Samples:
+        """Leave out what no sensor of the kind can read; continue the sign of quaternions."""
+        values = samples.values
+        finite = np.isfinite(values).all(axis=1)
+        small = (np.abs(values) <= self._largest).all(axis=1)
+        rotates = finite
+        if self._quaternion is not None:
+            with np.errstate(over='ignore', invalid='ignore'):  # what overflows is none either
+                norms = np.linalg.norm(values[:, self._quaternion : self._quaternion + 4], axis=1)
+            rotates = np.abs(norms - 1.0) <= NORM_TOLERANCE
+        good = finite & small & rotates
+        if good.all():
+            return samples
+        if self._quaternion is not None:
+            self.count(Reason.NO_ROTATION, int(np.count_nonzero(~rotates)))
+            finite |= ~rotates
+        self.count(Reason.NOT_FINITE, int(np.count_nonzero(~finite)))
+        self.count(Reason.TOO_LARGE, int(np.count_nonzero(np.isfinite(values).all(axis=1) & ~small)))
+        return samples.rows(good)
+
+    def _take(self, usable: Samples, final: bool = False) -> Samples:
+        """Put samples that passed the gates into the buffer, filtered if asked to."""
+        if self.period is None:
+            usable = self._learned(self._learning.followed_by(usable), final)
+        if self.period is None:
+            return usable
+        if self._quaternion is not None and len(usable):
+            usable = self._continued(usable, self._quaternion)
+        if self._low_pass is None:
+            self.buffer.append(usable.stamps, usable.values)
+            self.buffer.unconfirmed = self._gate.pending
+            self.buffer.sample = self._gate.sample
+            return usable
+        self._smoothing = self._smoothing.followed_by(usable)
+        return self._smoothed(self._low_pass.extend(usable.stamps, usable.values))
+
+    def _smoothed(self, values: Array) -> Samples:
+        """Take what the filter hands out, in the order of what it took."""
+        stamps = self._smoothing.stamps[: len(values)]
+        self._smoothing = self._smoothing.rows(slice(len(values), None))
+        self.buffer.append(stamps, values)
+        return Samples(stamps, values)
+
+    def _continued(self, samples: Samples, first: int) -> Samples:
+        """Turn the signs of quaternions so that none jumps to the other half of the sphere."""
+        values = samples.values.copy()
+        quaternions = values[:, first : first + 4]
+        before = quaternions[:1] if self._sign is None else self._sign
+        chain = np.concatenate([before, quaternions])
+        flips = np.sum(chain[1:] * chain[:-1], axis=1) < 0
+        quaternions[np.logical_xor.accumulate(flips)] *= -1.0
+        self._sign = quaternions[-1:].copy()
+        return Samples(samples.stamps, values)
+
+    def _learned(self, waiting: Samples, final: bool) -> Samples:
+        """Find the period in the first samples; return them when it is known."""
+        none = waiting.rows(slice(0, 0))
+        self._learning = waiting
+        if len(waiting) <= (1 if final else LEARNED_STEPS):
+            return none
+        steps = np.diff(waiting.stamps[: LEARNED_STEPS + 1])
+        self._begin(float(np.median(steps)) / NANOSECONDS)
+        self._learning = none
+        return waiting
+
+    def _begin(self, period: float) -> None:
+        """Set up what depends on the period [s]."""
+        self.period = period
+        self.buffer.reach = reach_of(self._max_gap, period)
+        self._low_pass = self._filtering.make(
+            self.signal, self.buffer.width, period, self.buffer.reach
+        )
