@@ -4,6 +4,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.kernel import kernel
 
 
 def from_matrices(R: Array) -> Rotation:
@@ -12,3 +13,21 @@ def from_matrices(R: Array) -> Rotation:
     SciPy before 1.15 takes no read-only array.
     """
     return Rotation.from_matrix(np.array(R))
+
+
+@kernel
+def matrices_from_quaternions(quaternions_xyzw: Array) -> Array:
+    """Convert quaternions (T, 4), of any length but zero, to rotation matrices (T, 3, 3)."""
+    matrices = np.empty((len(quaternions_xyzw), 3, 3))
+    for t in range(len(quaternions_xyzw)):
+        x, y, z, w = quaternions_xyzw[t] / np.sqrt(np.sum(quaternions_xyzw[t] ** 2))
+        matrices[t, 0, 0] = 1.0 - 2.0 * (y * y + z * z)
+        matrices[t, 0, 1] = 2.0 * (x * y - w * z)
+        matrices[t, 0, 2] = 2.0 * (x * z + w * y)
+        matrices[t, 1, 0] = 2.0 * (x * y + w * z)
+        matrices[t, 1, 1] = 1.0 - 2.0 * (x * x + z * z)
+        matrices[t, 1, 2] = 2.0 * (y * z - w * x)
+        matrices[t, 2, 0] = 2.0 * (x * z - w * y)
+        matrices[t, 2, 1] = 2.0 * (y * z + w * x)
+        matrices[t, 2, 2] = 1.0 - 2.0 * (x * x + y * y)
+    return matrices

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from izmp_dynamics.bags.batch import Topic
 from izmp_dynamics.replay.check import CheckResult
-from izmp_dynamics.replay.counts import INTERPOLATED
+from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.stability.evaluation import SignalHealth
 
 _STYLES = {'error': 'red', 'odd': 'yellow', 'note': 'dim'}
@@ -46,7 +46,7 @@ def _signals(signals: Sequence[SignalHealth]) -> Table:
             str(signal.count),
             f'{signal.rate:.1f}',
             f'{1e3 * signal.longest_gap:.1f}',
-            str(sum(signal.gated.values()) - signal.gated.get(INTERPOLATED, 0)),
+            str(sum(signal.gated.values()) - signal.gated.get(Fault(Reason.INTERPOLATED), 0)),
         )
     return table
 

@@ -52,9 +52,10 @@ class IrMd:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the momenta of `update`."""
-        self._stamps: list[int] = []
-        self._momenta: list[Momentum] = []
+        """Forget the momenta of the stream."""
+        self._stamps: Stamps = np.empty(0, dtype=np.int64)
+        self._momenta: Array = np.empty((0, 9))
+        self._next = 0
 
     def momentum(
         self,
@@ -106,37 +107,42 @@ class IrMd:
         weight = self.model.total_mass * self.gravity
         return ContactWrench(rates[:, :3] - weight, rates[:, 3:] - cross(momentum.com, weight))
 
-    def update(
-        self, stamp: int, momentum: Momentum | None, max_gap: float
-    ) -> tuple[int, ContactWrench, Array] | None:
-        """Take the momentum at the next instant; return what it completes.
+    def extend(
+        self, stamps: Stamps, momentum: Momentum, max_gap: float
+    ) -> tuple[Stamps, ContactWrench, Array]:
+        """Take the momenta at the next instants of a stream.
 
         Args:
-            stamp: instant [ns]; one that is not later than the one before begins a new series.
-            momentum: (1, 3) each; None where it is not known.
+            stamps: (T,) instants [ns], later than those before.
+            momentum: at those instants; NaN where it is not known.
             max_gap: longest step that is differenced across [s].
 
         Returns:
-            An instant [ns], the contact wrench (3,) there as `batch` gives it, and the centre of
-            mass (3,) in the world [m]; None if nothing is complete or known.
+            The K instants that no further one can change [ns], the contact wrenches there as
+            `batch` gives them, and the centre of mass (K, 3) in the world [m].
         """
-        unknown = np.full((1, 3), np.nan)
-        if self._stamps and stamp <= self._stamps[-1]:
-            self._stamps, self._momenta = [], []
-        self._stamps = [*self._stamps[-2:], stamp]
-        self._momenta = [*self._momenta[-2:], momentum or Momentum(unknown, unknown, unknown)]
-        row = -2 if self.difference == 'central' else -1
-        if len(self._stamps) < 1 - row:
-            return None
-        window = Momentum(
-            *(np.concatenate(parts) for parts in zip(*map(_columns, self._momenta), strict=True))
-        )
-        wrench = self.batch(np.array(self._stamps), window, max_gap)
-        result = ContactWrench(wrench.force[row], wrench.moment[row])
-        if not np.isfinite(result.as_array()).all():
-            return None
-        return self._stamps[row], result, window.com[row]
+        self._stamps = np.concatenate([self._stamps, stamps])
+        self._momenta = np.concatenate([self._momenta, _columns(momentum)])
+        behind = 1 if self.difference == 'central' else 0
+        return self._hand_out(len(self._stamps) - behind, max_gap)
+
+    def flush(self, max_gap: float) -> tuple[Stamps, ContactWrench, Array]:
+        """Return what is left at the end of the stream, as `extend`, and forget all."""
+        left = self._hand_out(len(self._stamps), max_gap)
+        self.reset()
+        return left
+
+    def _hand_out(self, end: int, max_gap: float) -> tuple[Stamps, ContactWrench, Array]:
+        new = slice(self._next, max(end, self._next))
+        window = Momentum(*np.split(self._momenta, 3, axis=1))
+        wrench = self.batch(self._stamps, window, max_gap)
+        done = self._stamps[new], ContactWrench(wrench.force[new], wrench.moment[new])
+        com = window.com[new]
+        old = max(0, new.stop - 1)
+        self._stamps, self._momenta = self._stamps[old:], self._momenta[old:]
+        self._next = new.stop - old
+        return *done, com
 
 
-def _columns(momentum: Momentum) -> tuple[Array, Array, Array]:
-    return momentum.linear, momentum.angular, momentum.com
+def _columns(momentum: Momentum) -> Array:
+    return np.hstack([momentum.linear, momentum.angular, momentum.com])

@@ -32,7 +32,7 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.replay.rig import Rig
+from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 

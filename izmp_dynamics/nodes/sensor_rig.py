@@ -5,7 +5,7 @@ from typing import Any
 
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.replay.rig import Rig, make_rig
+from izmp_dynamics.pipeline.rig import Rig, make_rig
 
 
 class SensorRig:

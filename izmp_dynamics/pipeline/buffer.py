@@ -148,10 +148,10 @@ class SampleBuffer:
         """Give the values at instants (K,) [ns]."""
         values, found = _pair(instants, self.stamps, self.values, nanoseconds(self.reach))
         if self.unconfirmed or self._overtaken:
-            self._take_unconfirmed(instants, values, found)
+            self._answer_exactly(instants, values, found)
         return Paired(values, found != _NONE, found == _BETWEEN)
 
-    def _take_unconfirmed(
+    def _answer_exactly(
         self, instants: Stamps, values: Array, found: npt.NDArray[np.int8]
     ) -> None:
         """Answer instants that are exactly the stamps of samples outside of the order."""
@@ -172,6 +172,19 @@ class SampleBuffer:
         self._stamps, self._values = np.empty(length, np.int64), np.empty((length, self.width))
         self._stamps[:kept], self._values[:kept] = stamps, values
         self._start, self._end = 0, kept
+
+
+def pair(instants: Stamps, stamps: Stamps, values: Array, reach: float) -> Paired:
+    """Give the values of a signal at the wanted instants.
+
+    Args:
+        instants: (K,) wanted [ns].
+        stamps: (T,) of the signal, strictly increasing [ns].
+        values: (T, m) of the signal.
+        reach: longest time between neighbours that is interpolated across [s].
+    """
+    paired, found = _pair(instants, stamps, values, nanoseconds(reach))
+    return Paired(paired, found != _NONE, found == _BETWEEN)
 
 
 @kernel

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.conventions import NANOSECONDS, Stamps
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.buffer import SampleBuffer, reach_of
@@ -83,6 +83,7 @@ class JointStage:
         self._relearn = relearn
         self._faults: Faults = Counter()
         self._stages: tuple[ActuatorDifferentiator, ...] = ()
+        self._last: int | None = None
         self.reset()
 
     @property
@@ -133,6 +134,17 @@ class JointStage:
             other.closed = True
         return joined([*parts, self._completed()], self.model.dof)
 
+    def on_bus(self, stamps: Stamps) -> Flags:
+        """Which of the next instants (K,) [ns] reach the bus; to be asked for each once.
+
+        The ticks count from the first usable message.
+        """
+        origin = self._stages[0].origin if self._stages else None
+        selected = self._bus.select(stamps, origin, self._last)
+        if len(stamps):
+            self._last = int(stamps[-1])
+        return selected
+
     def _learn(self) -> JointKinematics:
         groups = group_joints(~np.isnan(self._learning.values), self._learning.stamps)
         if not groups:
@@ -168,6 +180,8 @@ class JointStage:
         self._columns = [np.array(group.columns) for group in groups]
         self._unknown = np.ones(self.model.dof, dtype=np.bool_)
         self._unknown[np.concatenate(self._columns)] = False
+        self._bus = BusGrid(self.robot.rates.bus, groups[0].period)
+        self._last = None
         self._pending = self._nothing()
 
     def _evaluate(self, samples: Samples) -> JointKinematics:
@@ -244,36 +258,6 @@ class JointStage:
 
     def _nothing(self) -> JointKinematics:
         return joined([], self.model.dof)
-
-
-class BusDecimator:
-    """Marks the instants that reach the bus, in a stream that arrives in pieces.
-
-    Args:
-        rate: of the bus [Hz].
-        period: of the joints [s].
-        origin: instant of a tick [ns]; None: the first instant.
-    """
-
-    def __init__(self, rate: float, period: float, origin: int | None = None) -> None:
-        self.grid = BusGrid(rate, period)
-        self._known_origin = origin
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin with the next instant."""
-        self._origin = self._known_origin
-        self._last: int | None = None
-
-    def select(self, stamps: Stamps) -> Flags:
-        """(K,) which of the next instants [ns] reach the bus."""
-        if not len(stamps):
-            return np.zeros(0, dtype=np.bool_)
-        if self._origin is None:
-            self._origin = int(stamps[0])
-        selected = self.grid.select(stamps, self._origin, self._last)
-        self._last = int(stamps[-1])
-        return selected
 
 
 def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:

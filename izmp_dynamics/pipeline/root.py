@@ -11,6 +11,7 @@ from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage
 from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
@@ -20,13 +21,14 @@ from izmp_dynamics.sensing.noise import micro_g
 from izmp_dynamics.sensing.root_state import RootState, root_state
 
 
-class RootStage:
+class RootStage(Stage):
     """Angular acceleration from the accelerometer array, or from the gyroscope's difference.
 
     Args:
         rig: the robot.
         filtering: low-pass of the signals.
         periods: signal → time between its samples [s]; learned where it is not known.
+        patience: see `Stage` [s].
         fall_back: with the method 'auto', whether the gyroscope is differenced as long as an
             accelerometer of the robot file publishes nothing.
 
@@ -47,6 +49,7 @@ class RootStage:
         filtering: Filtering,
         periods: Mapping[str, float] | None = None,
         *,
+        patience: float = PATIENCE,
         fall_back: bool = False,
     ) -> None:
         self.rig = rig
@@ -54,8 +57,8 @@ class RootStage:
         self._may_fall_back = fall_back and rig.robot.angular_acceleration.method == 'auto'
         self.warnings: tuple[str, ...] = ()
         if self.method == 'accelerometers':
-            self._array = AccelerometerArray(_accelerometers(rig))
-            self.warnings = self._array.warnings
+            self.array = AccelerometerArray(_accelerometers(rig))
+            self.warnings = self.array.warnings
         known = periods or {}
         max_gap = rig.robot.pairing.max_gap
         self.imu = SampleStream(
@@ -77,14 +80,10 @@ class RootStage:
             )
             for k in range(len(rig.accelerometers))
         )
+        super().__init__((self.imu, *self.accelerometers), patience)
         self._gyro_faults: Faults = Counter()
         self._gyro: GyroDifference | None = None
         self.reset()
-
-    @property
-    def streams(self) -> tuple[SampleStream, ...]:
-        """The IMU, then the accelerometers."""
-        return (self.imu, *self.accelerometers)
 
     @property
     def fell_back(self) -> bool:
@@ -101,17 +100,17 @@ class RootStage:
         """What an instant waits for."""
         if self.method == 'gyro':
             return (self._differenced,)
-        return tuple(stream.buffer for stream in self.streams)
+        return super().sources
 
     @property
     def imu_faults(self) -> Faults:
         """Samples of the IMU and instants that could not be used, by reason."""
-        return self.imu.faults + self._gyro_faults
+        differenced = self._gyro.faults if self._gyro is not None else Counter()
+        return self.imu.faults + self._gyro_faults + differenced
 
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
-        for stream in self.streams:
-            stream.reset()
+        super().reset()
         self.method = self._chosen
         self._forget_gyro()
 
@@ -135,24 +134,22 @@ class RootStage:
             self._put(self._gyro.flush())
         self._differenced.closed = True
 
-    def decided(self, instants: Stamps, newest: int, patience: float) -> int:
-        """How many leading instants have all they need, or never will; see `SampleBuffer`."""
-        count = min(source.decided(instants, newest, patience) for source in self.sources)
+    def decided(self, instants: Stamps, newest: int) -> int:
+        """How many leading instants have all that they need, or never will; see `Stage`."""
+        count = super().decided(instants, newest)
         if count and self._may_fall_back and self.method == 'accelerometers' and self.unheard:
             self.method = 'gyro'
             self._differentiate(self.imu.kept())
-            return self.decided(instants, newest, patience)
+            return super().decided(instants, newest)
         return count
 
     def evaluate(self, instants: Stamps) -> RootState:
-        """Give the motion of the root at decided instants (K,) [ns], and forget older samples."""
+        """Give the motion of the root at decided instants (K,) [ns]."""
         if self.method == 'gyro':
             paired = self._differenced.at(instants).count(self._gyro_faults)
             values = np.ascontiguousarray(paired.values)
-            state = root_state(instants, *np.split(values, 3, axis=1))
-        else:
-            state = self._from_array(instants)
-        return state
+            return root_state(instants, *np.split(values, 3, axis=1))
+        return self._from_array(instants)
 
     def angular_velocity(self, instants: Stamps) -> Array:
         """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known."""
@@ -161,16 +158,16 @@ class RootStage:
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
-        for buffer in (*(stream.buffer for stream in self.streams), self._differenced):
-            buffer.forget(before)
+        super().forget(before)
+        self.imu.buffer.forget(before)
 
     def _from_array(self, instants: Stamps) -> RootState:
         paired: Paired = self.imu.at(instants)
-        sensors = self._array.accelerometers
+        sensors = self.array.accelerometers
         readings = {sensors[0].name: paired.values[:, 3:]}
         for sensor, stream in zip(sensors[1:], self.accelerometers, strict=True):
             readings[sensor.name] = sensor.readings(stream.at(instants).values)
-        return self._array.batch(instants, paired.values[:, :3] @ self.rig.imu.R.T, readings)
+        return self.array.batch(instants, paired.values[:, :3] @ self.rig.imu.R.T, readings)
 
     def _forget_gyro(self) -> None:
         if self._gyro is not None:

@@ -168,7 +168,11 @@ class SampleStream:
 
     def at(self, instants: Stamps) -> Paired:
         """Give the values at decided instants (K,) [ns]; count those it lacks."""
-        return self.buffer.at(instants).count(self._faults)
+        return self.count_paired(self.buffer.at(instants))
+
+    def count_paired(self, paired: Paired) -> Paired:
+        """Count the instants without a value and those that were interpolated."""
+        return paired.count(self._faults)
 
     def kept(self) -> Samples:
         """The usable samples that are still in the buffer."""
@@ -189,14 +193,16 @@ class SampleStream:
             with np.errstate(over='ignore', invalid='ignore'):  # what overflows is none either
                 norms = np.linalg.norm(values[:, self._quaternion : self._quaternion + 4], axis=1)
             rotates = np.abs(norms - 1.0) <= NORM_TOLERANCE
-        good = finite & small & rotates
+        good = np.asarray(finite & small & rotates)
         if good.all():
             return samples
         if self._quaternion is not None:
             self.count(Reason.NO_ROTATION, int(np.count_nonzero(~rotates)))
             finite |= ~rotates
         self.count(Reason.NOT_FINITE, int(np.count_nonzero(~finite)))
-        self.count(Reason.TOO_LARGE, int(np.count_nonzero(np.isfinite(values).all(axis=1) & ~small)))
+        self.count(
+            Reason.TOO_LARGE, int(np.count_nonzero(np.isfinite(values).all(axis=1) & ~small))
+        )
         return samples.rows(good)
 
     def _take(self, usable: Samples, final: bool = False) -> Samples:

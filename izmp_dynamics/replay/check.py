@@ -4,7 +4,7 @@ The recording is evaluated as in a replay, without writing anything: many faults
 turned IMU, a force sensor of the other sign) show only in the numbers that come out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +16,12 @@ from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.counts import INTERPOLATED, PER_INSTANT
-from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.evaluate import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.run import Progress, evaluated_windows
 from izmp_dynamics.replay.survey import told
+from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
 
 FORCE_TOLERANCE = 0.05
@@ -94,17 +93,17 @@ def check(
 
 
 def _evaluate(recording: Recording, progress: Progress) -> tuple[Evaluation, tuple[str, ...]]:
-    evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
+    evaluator = make_evaluator(recording)
     collector = Collector(recording)
-    for results, counts in evaluated_windows(recording, evaluator, progress):
-        collector.add(results, counts)
-    return collector.evaluation({}, (), (), {}), evaluator.root_stage.warnings
+    for results in evaluate_recording(recording, evaluator, progress):
+        collector.add(results)
+    return collector.evaluation({}, (), (), {}, evaluator.faults), evaluator.root.warnings
 
 
 def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     """Find what is odd about the signals and about the numbers that came out."""
     yield from signal_findings(recording)
-    yield from _judge_health(evaluation, recording.model.joint_names)
+    yield from _judge_health(evaluation)
     nothing = nothing_came_out(recording, evaluation)
     if nothing:
         yield Finding('error', nothing)
@@ -115,22 +114,21 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     yield from _judge_feet(evaluation)
 
 
-def _judge_health(evaluation: Evaluation, joint_names: Sequence[str]) -> Iterator[Finding]:
-    """Find signals of which much was not used; what topics or joints share is told once."""
+def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
+    """Find signals of which much was not used; topics or joints that share a reason are joined."""
     topics: dict[str, list[str]] = {}
     interpolated: list[str] = []
     for signal in evaluation.health:
         joints: dict[str, list[str]] = {}
-        for reason, number in signal.gated.items():
-            of = len(evaluation.stamps) if reason in PER_INSTANT else signal.count
+        for fault, number in signal.gated.items():
+            of = len(evaluation.stamps) if fault.reason.per_instant else signal.count
             share = number / max(of, 1)
-            joint, colon, why = reason.partition(': ')
-            if reason == INTERPOLATED:
+            if fault.reason is Reason.INTERPOLATED:
                 interpolated += [signal.topic] if share > INTERPOLATED_SHARE else []
-            elif share > GATED_SHARE and colon and joint in joint_names:
-                joints.setdefault(why, []).append(f'{joint} ({number})')
+            elif share > GATED_SHARE and fault.part and fault.reason is not Reason.UNREADABLE:
+                joints.setdefault(fault.reason.text, []).append(f'{fault.part} ({number})')
             elif share > GATED_SHARE:
-                topics.setdefault(f'{reason} ({number} of {of})', []).append(signal.topic)
+                topics.setdefault(f'{fault.text} ({number} of {of})', []).append(signal.topic)
         for why, names in joints.items():
             text = f'{signal.topic}: {why}: {told(names)}; {signal.count} messages.'
             yield Finding('odd', text)

@@ -1,17 +1,17 @@
 """Collects the evaluated spans of a log into the one value that the report is made of."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.settings import flatten
+from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.replay.column import Column
-from izmp_dynamics.replay.counts import Counts
-from izmp_dynamics.replay.evaluator import Evaluated
 from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, SignalHealth, Track
 
 TRACKS = ('mr_ad', 'ir_md', 'cop')
@@ -32,13 +32,10 @@ class Collector:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._columns: defaultdict[str, Column] = defaultdict(Column)
 
-    def add(self, results: Evaluated, counts: Counts) -> None:
+    def add(self, results: Evaluated) -> None:
         """Take the results of one span."""
-        for signal, reasons in counts.by_signal.items():
-            self.counts[signal] += reasons
         count = len(results.stamps)
         put = self._columns
         put['stamps'].extend(results.stamps)
@@ -65,6 +62,7 @@ class Collector:
         missing: Sequence[str],
         notes: Sequence[str],
         stages: Mapping[str, str],
+        faults: Mapping[str, Faults],
     ) -> Evaluation:
         """Join everything; the collector is empty afterwards.
 
@@ -73,6 +71,7 @@ class Collector:
             missing: what could not be evaluated, one sentence each.
             notes: what is odd about the inputs, one sentence each.
             stages: further parameters that the evaluation chose, by name.
+            faults: signal → what could not be used, by reason.
         """
         model, robot = self.recording.model, self.recording.robot
         tracks = {
@@ -107,7 +106,7 @@ class Collector:
             world_R_root=world_R if located else None,
             missing=tuple(missing),
             notes=tuple(notes),
-            health=self._health(),
+            health=self._health(faults),
             parameters=flatten(robot) | dict(stages),
             hashes=dict(hashes),
         )
@@ -115,7 +114,7 @@ class Collector:
     def _join(self, column: str) -> np.ndarray:
         return self._columns.pop(column).rows
 
-    def _health(self) -> tuple[SignalHealth, ...]:
+    def _health(self, faults: Mapping[str, Faults]) -> tuple[SignalHealth, ...]:
         return tuple(
             SignalHealth(
                 topic=use.topic,
@@ -124,7 +123,7 @@ class Collector:
                 count=use.count,
                 rate=use.rate,
                 longest_gap=use.longest_gap,
-                gated=dict(use.gated + self.counts[signal]),
+                gated=dict(use.faults + faults.get(signal, Faults())),
             )
             for signal, use in self.recording.uses.items()
         )

@@ -3,8 +3,8 @@
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
-from izmp_dynamics.replay.evaluator import Evaluated
-from izmp_dynamics.replay.rig import Rig
+from izmp_dynamics.pipeline.evaluator import Evaluated
+from izmp_dynamics.pipeline.rig import Rig
 
 
 def external_of(results: Evaluated, rig: Rig) -> Array | None:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.replay.counts import INTERPOLATED
 from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.survey import told
 from izmp_dynamics.replay.topic_use import TopicUse
+from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Evaluation
 
 LONG_GAP = 0.1
@@ -120,11 +120,11 @@ def _nothing_paired(recording: Recording, evaluation: Evaluation) -> str:
             return f'on {use.topic} {" ".join(TWO_SOURCES)}'
     topics = {use.topic for use in needed.values()}
     reasons = [
-        (number, f'{health.topic}: {reason} ({number} times)')
+        (number, f'{health.topic}: {fault.text} ({number} times)')
         for health in evaluation.health
         if health.topic in topics
-        for reason, number in health.gated.items()
-        if reason != INTERPOLATED
+        for fault, number in health.gated.items()
+        if fault.reason is not Reason.INTERPOLATED
     ]
     worst = [text for _, text in sorted(reasons, reverse=True)[:3]]
     why = f' Most frequent: {"; ".join(worst)}.' if worst else ' The recording is too short.'

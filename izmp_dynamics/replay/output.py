@@ -9,9 +9,9 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.link_transforms import LinkTransforms
-from izmp_dynamics.replay.evaluator import Evaluated
+from izmp_dynamics.pipeline.evaluator import Evaluated
+from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.replay.external_wrench import external_of
-from izmp_dynamics.replay.rig import Rig
 from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
 

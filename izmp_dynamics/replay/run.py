@@ -1,41 +1,27 @@
 """`replay`: a bag and a robot in, a bag with all results and a report out.
 
-The log is evaluated in windows, each padded by what the stages look back and ahead, so a log of an
-hour needs little more memory than one of a minute. Nothing appears at the output's place until all
-of it is complete.
+The log goes through the pipeline in chunks, so a log of an hour needs little more memory than one
+of a minute. Nothing appears at the output's place until all of it is complete.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.counts import Counts
-from izmp_dynamics.replay.evaluator import Evaluated, Evaluator
+from izmp_dynamics.replay.evaluate import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
-from izmp_dynamics.replay.windows import Windows
 from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.writer import write_report
-
-WINDOW = 10.0
-"""Length of the windows in which a log is evaluated [s]."""
-
-LATE = 1.0
-"""A message may arrive so much later than the joints' messages of its time [s]."""
-
-Progress = Callable[[float], None]
-"""Called with the fraction that is done."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +68,13 @@ def replay(
     with result_folder(folder, overwrite) as partial, BagReader(bag_path) as bag:
         urdf = read_urdf(robot.urdf_path)
         recording = Recording(bag, robot, load_model(urdf, robot.root))
-        evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
+        evaluator = make_evaluator(recording)
         collector = Collector(recording)
         with BagWriter(partial / 'bag', storage=storage) as out:
             writer = ResultWriter(out, recording.rig, urdf.text, recording.origin)
-            for results, counts in evaluated_windows(recording, evaluator, progress):
+            for results in evaluate_recording(recording, evaluator, progress):
                 writer.write(results)
-                collector.add(results, counts)
+                collector.add(results)
         hashes = {robot.urdf: urdf.sha256, **_hashes(bag_path)}
         if robot.path is not None:
             hashes[robot.path.name] = _sha256(robot.path)
@@ -96,13 +82,14 @@ def replay(
             *bag.notes,
             *([bag.damage] if bag.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'odd'),
-            *evaluator.root_stage.warnings,
+            *evaluator.root.warnings,
         )
         evaluation = collector.evaluation(
             hashes,
             recording.missing,
             notes,
-            {'angular_acceleration.used': evaluator.root_stage.method},
+            {'angular_acceleration.used': evaluator.root.method},
+            evaluator.faults,
         )
         nothing = nothing_came_out(recording, evaluation)
         if nothing:
@@ -115,24 +102,6 @@ def replay(
         report.summary,
         (*notes, *recording.missing),
     )
-
-
-def evaluated_windows(
-    recording: Recording, evaluator: Evaluator, progress: Progress
-) -> Iterator[tuple[Evaluated, Counts]]:
-    """Evaluate a recording window by window, in the order of time."""
-    context = round(evaluator.context * NANOSECONDS)
-    window = round(WINDOW * NANOSECONDS)
-    late = round(LATE * NANOSECONDS)
-    begin, end = recording.bag.start or 0, recording.bag.end or 1
-    windows = Windows(recording.origin, window, context, late)
-    for signals, received in recording.spans(WINDOW / 2):
-        recording.count_late(signals, windows.start)
-        for padded, counts in windows.take(signals, received):
-            yield evaluator.evaluate(padded, counts), counts
-        progress(min(1.0, (received - begin) / max(end - begin, 1)))
-    for padded, counts in windows.close():
-        yield evaluator.evaluate(padded, counts), counts
 
 
 def _hashes(bag_path: Path) -> dict[str, str]:

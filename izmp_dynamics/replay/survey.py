@@ -10,13 +10,14 @@ from izmp_dynamics.bags.messages import joint_state_batch
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.replay.credible import LARGEST_ACCELERATION, too_large
+from izmp_dynamics.pipeline.joints import JointGroup, group_joints
+from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
+from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.replay.finding import Finding
-from izmp_dynamics.replay.joints import JointGroup, group_joints
-from izmp_dynamics.replay.rig import Rig, make_rig
-from izmp_dynamics.replay.topic_use import POINT
+from izmp_dynamics.replay.topic_use import POINT, credible
 from izmp_dynamics.replay.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
+from izmp_dynamics.sensing.imu import rotations
 from izmp_dynamics.sensing.imu_check import check_imu
 
 SURVEY_SECONDS = 10.0
@@ -44,6 +45,7 @@ class Survey:
         groups: joints that are published together.
         periods: signal → median time between its messages [s].
         oriented: whether the IMU's orientation can be used.
+        posed: whether an orientation comes with the position.
         origin: first stamp of the joints [ns].
         findings: what is odd.
 
@@ -63,6 +65,7 @@ class Survey:
         self.groups = self._groups(read['joints'])
         ground = self._ground_frame(read.get('ground', []))
         self.origin = min(int(part.stamps.min()) for part in read['joints'] if len(part))
+        self.posed = any(_has_rotation(part) for part in read.get('position', []))
         ids = self._frame_ids() | self._positioned_frame(read.get('position', [])) | ground
         self.rig: Rig = make_rig(topics.robot, model, ids)
         force = self._learn_imu(read['imu'])
@@ -76,7 +79,7 @@ class Survey:
         stop = (bag.start or 0) + round(SURVEY_SECONDS * NANOSECONDS)
         for batch in bag.batches(self.topics.names, 1.0):
             for signal, use in uses.items():
-                read = use.read(batch, self.model.joint_names)
+                read = credible(use.read(batch, self.model.joint_names))
                 if batch.start < stop or not any(len(part) for part in kept[signal]):
                     kept[signal].append(read)
             if batch.end > stop and all(use.steps for use in uses.values()):
@@ -318,6 +321,11 @@ def told(names: Iterable[str]) -> str:
 def _joined(parts: list[Any], *attributes: str) -> list[Any]:
     """Join the arrays of batches, attribute by attribute."""
     return [np.concatenate([getattr(part, name) for part in parts]) for name in attributes]
+
+
+def _has_rotation(poses: Any) -> bool:
+    """Whether a batch of poses holds an orientation."""
+    return poses.orientations is not None and bool(rotations(poses.orientations)[1].any())
 
 
 def _median(values: Array) -> float:

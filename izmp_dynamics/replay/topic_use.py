@@ -1,17 +1,18 @@
 """A recorded topic that is in use, and what was seen of it."""
 
 import dataclasses
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.bags.batch import Batch
 from izmp_dynamics.bags.messages import imu_batch, joint_state_batch, pose_batch, wrench_batch
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.replay.credible import Rows, count_faults, credible_stamps, stamp_faults
+from izmp_dynamics.pipeline.clock import AHEAD
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 IMU = 'sensor_msgs/msg/Imu'
@@ -27,6 +28,9 @@ POSES = (*POSITIONS[1:], 'geometry_msgs/msg/TransformStamped')
 
 BACK = 0.5
 """A message that is older than an earlier one by so much was not merely delayed [s]."""
+
+_NEIGHBOURS = 5
+"""Messages on either side of which the median stamp is taken."""
 
 _ENOUGH = 20
 """Messages of a span from which on their rhythm is judged."""
@@ -51,7 +55,8 @@ class TopicUse:
         delays: median time from stamp to arrival of each span [s].
         rhythms: (spans in which the messages seem to come from two publishers, all that tell).
         changes: whether its values were ever seen to change, or too few to tell.
-        gated: reason → messages that were not used, before any evaluation.
+        faults: messages that cannot be read, or were left out before any evaluation.
+        unset: messages whose stamp is zero or negative.
         frame_ids: frames seen in the headers.
     """
 
@@ -69,7 +74,8 @@ class TopicUse:
     delays: list[float] = field(default_factory=list)
     rhythms: tuple[int, int] = (0, 0)
     changes: bool = True
-    gated: Counter[str] = field(default_factory=Counter)
+    faults: Faults = field(default_factory=Faults)
+    unset: int = 0
     frame_ids: set[str] = field(default_factory=set)
 
     @property
@@ -96,8 +102,7 @@ class TopicUse:
             joint_names: wanted joints, for joint states.
 
         Returns:
-            The messages whose stamps may be true, as the batch of `bags.messages` that belongs
-            to the type.
+            The messages as the batch of `bags.messages` that belongs to the type.
         """
         messages = batch[self.topic]
         if self.msgtype == JOINT_STATE:
@@ -107,15 +112,16 @@ class TopicUse:
         self.count += len(messages)
         self.frame_ids.update(read.frame_ids)
         if read.broken:
-            self.gated[f'cannot be read: {read.fault}'] += read.broken
-        self.gated += count_faults(stamp_faults(read.stamps))
-        read = _rows(read, credible_stamps(read.stamps))
-        if len(read):
-            self.delays.append(float(np.median(read.received - read.stamps)) / NANOSECONDS)
-            self._see_stamps(read.stamps)
+            self.faults[Fault(Reason.UNREADABLE, read.fault)] += read.broken
+        self.unset += int(np.count_nonzero(read.stamps <= 0))
+        credible = credible_stamps(read.stamps)
+        stamps, received = read.stamps[credible], read.received[credible]
+        if len(stamps):
+            self.delays.append(float(np.median(received - stamps)) / NANOSECONDS)
+            self._see_stamps(stamps)
         return read
 
-    def hear(self, stamps: Stamps, values: Array) -> None:
+    def observe(self, stamps: Stamps, values: Array) -> None:
         """Judge the rhythm of messages that belong together, in the order of arrival."""
         if len(stamps) >= _ENOUGH:
             alternating, spans = self.rhythms
@@ -142,14 +148,33 @@ class TopicUse:
         self.newest = newest if self.newest is None else max(self.newest, newest)
 
 
-def _rows(read: Any, rows: Rows) -> Any:
-    """Return some messages of a batch."""
+def credible(read: Any) -> Any:
+    """Return the messages of a batch whose stamps may be true."""
+    rows = credible_stamps(read.stamps)
     if rows.all():
         return read
     arrays = {
         name: value[rows] for name, value in vars(read).items() if isinstance(value, np.ndarray)
     }
     return dataclasses.replace(read, **arrays)
+
+
+def credible_stamps(stamps: Stamps) -> npt.NDArray[np.bool_]:
+    """(T,) which stamps [ns] may be true, seen from both sides.
+
+    Compared with the median of their neighbours: a step passes, a stray message does not.
+    """
+    known = stamps > 0
+    rows = np.asarray(known)
+    stamps = stamps[known]
+    if len(stamps) < 3 or np.ptp(stamps) <= AHEAD:
+        return rows
+    padded = np.pad(stamps, _NEIGHBOURS, mode='reflect')
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
+    middle = np.partition(around, _NEIGHBOURS, axis=1)[:, _NEIGHBOURS]
+    step = np.median(np.abs(np.diff(stamps)))
+    rows[known] = np.abs(stamps - middle) <= max(AHEAD, 10.0 * step)
+    return rows
 
 
 def steps_alternate(stamps: Stamps) -> bool:
@@ -169,7 +194,7 @@ def values_alternate(values: Array) -> bool:
     """Tell whether a column of values (T, m) jumps to and fro, each second one smooth."""
     if len(values) < 3:
         return False
-    with np.errstate(over='ignore', invalid='ignore'):  # whoever gates them has not been there
+    with np.errstate(over='ignore', invalid='ignore'):  # not gated yet
         single = np.median(np.abs(values[1:] - values[:-1]), axis=0)
         double = np.median(np.abs(values[2:] - values[:-2]), axis=0)
         return bool(np.any((single > 5.0 * double) & (single > 1e-6)))

@@ -1,13 +1,13 @@
 """Which topics of a bag are the signals of a robot; what is not there is done without."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NoReturn
 
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.topic_names import resolve_topic, topics_ending_in
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
-from izmp_dynamics.replay.credible import UNSET
 from izmp_dynamics.replay.topic_use import (
     IMU,
     JOINT_STATE,
@@ -16,6 +16,7 @@ from izmp_dynamics.replay.topic_use import (
     WRENCH,
     TopicUse,
 )
+from izmp_dynamics.sensing.faults import Reason
 
 _REQUIRED = ('joints', 'imu')
 
@@ -101,7 +102,7 @@ class SignalTopics:
         name = resolve_topic(wanted, self.bag.topics)
         if name is not None:
             return f"topic '{name}' holds no messages"
-        alike = _ending(wanted, self.bag.topics)
+        alike = topics_ending_in(wanted, self.bag.topics)
         if alike:
             return f"topic '{wanted}' may be any of {', '.join(alike)}"
         return f"topic '{wanted}' is not in the bag"
@@ -110,7 +111,7 @@ class SignalTopics:
         """Refuse the bag, and say which topics it might be."""
         topics = self.bag.topics
         there = [t.name for t in topics.values() if t.msgtype in types and t.count]
-        if len(_ending(wanted, topics)) > 1:
+        if len(topics_ending_in(wanted, topics)) > 1:
             remedy = f'State the one that is meant, with its namespace, as {_key(signal)}.'
         elif there:
             remedy = f'If one of these is meant, make it {_key(signal)}: {", ".join(there)}.'
@@ -159,26 +160,6 @@ class SignalTopics:
             self.robot = dataclasses.replace(self.robot, accelerometers=())
             lost = "the angular acceleration is the gyroscope's difference quotient"
         self.missing.append(f'{signal}: {why}; without it {lost}.')
-
-
-def resolve_topic(wanted: str, topics: Iterable[str]) -> str | None:
-    """Find a topic by the name in the robot file, in whatever namespace it was recorded.
-
-    Args:
-        wanted: name in the robot file, with or without a slash in front.
-        topics: recorded names.
-
-    Returns:
-        The topic of exactly that name, else the only one that ends in it, else None.
-    """
-    if f'/{wanted.lstrip("/")}' in topics:
-        return f'/{wanted.lstrip("/")}'
-    ending = _ending(wanted, topics)
-    return ending[0] if len(ending) == 1 else None
-
-
-def _ending(wanted: str, topics: Iterable[str]) -> list[str]:
-    return [topic for topic in topics if topic.endswith(f'/{wanted.lstrip("/")}')]
 
 
 def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -233,13 +214,17 @@ def _normal_only(foot: Foot) -> str:
 
 
 def _silence(use: TopicUse) -> str:
-    """Why a topic with messages says nothing."""
-    if use.gated:
-        reason, number = use.gated.most_common(1)[0]
-        remedy = '; the driver must set header.stamp' if reason == UNSET else ''
+    """Why a topic with messages cannot be used."""
+    if use.unset:
+        return (
+            f"{use.unset} of {use.count} messages of topic '{use.topic}' cannot be used: "
+            f'{Reason.STAMP_UNSET.text}; the driver must set header.stamp'
+        )
+    if use.faults:
+        fault, number = use.faults.most_common(1)[0]
         return (
             f"{number} of {use.count} messages of topic '{use.topic}' cannot be used: "
-            f'{reason.rstrip(".")}{remedy}'
+            f'{fault.text.rstrip(".")}'
         )
     return (
         f"topic '{use.topic}' holds {use.count} message{'s'[: use.count != 1]}, but at least two "

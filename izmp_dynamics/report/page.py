@@ -11,6 +11,7 @@ from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.report import formatting, statistics, verdict
 from izmp_dynamics.report.figure import Figure
 from izmp_dynamics.report.timeline import WINDOW
+from izmp_dynamics.sensing.faults import Fault
 
 try:
     import jinja2
@@ -53,6 +54,7 @@ def render(report: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
         environment.filters[name] = getattr(formatting, name)
     environment.filters['sentence'] = lambda text: text[:1].upper() + text[1:]
     environment.filters['trusted'] = Markup
+    environment.filters['fault'] = lambda key: Fault.parse(key).text
     source = resources.files(__package__).joinpath(TEMPLATE).read_text(encoding='utf-8')
     html: str = environment.from_string(source).render(
         report=report,

@@ -18,6 +18,7 @@ from izmp_dynamics.report.statistics import (
     track_statistics,
 )
 from izmp_dynamics.report.verdict import Verdict, judge
+from izmp_dynamics.sensing.faults import Fault
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
 
 FORCE_DEVIATION = 0.05
@@ -253,12 +254,16 @@ def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else float('nan')
 
 
+def _key(key: Any) -> str:
+    return key.key if isinstance(key, Fault) else str(key)
+
+
 def _plain(value: Any) -> Any:
     """Turn nested values into JSON's types; numbers that are not finite become None."""
     if is_dataclass(value):
         return {entry.name: _plain(getattr(value, entry.name)) for entry in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {_key(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, bool | np.bool_):

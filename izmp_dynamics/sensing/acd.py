@@ -210,6 +210,11 @@ class ActuatorDifferentiator:
         self.batch(stamps, np.zeros((len(stamps), len(self.joint_names))))
 
     @property
+    def origin(self) -> int | None:
+        """First usable stamp of the stream [ns]; None before there is one."""
+        return self._window.origin
+
+    @property
     def faults(self) -> Faults:
         """Faults of the stream, as `JointFaults.counts`."""
         return self._faults + self._window.stamp_gate.faults

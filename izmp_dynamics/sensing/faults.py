@@ -23,7 +23,6 @@ class Reason(Enum):
     STAMP_HELD_UP = 'stamp_held_up'
     STAMP_TOO_CLOSE = 'stamp_too_close'
     CLOCK_SET_BACK = 'clock_set_back'
-    TOO_LATE = 'too_late'
     NOT_FINITE = 'not_finite'
     TOO_LARGE = 'too_large'
     NO_ROTATION = 'no_rotation'
@@ -55,7 +54,6 @@ _TEXTS = {
     Reason.STAMP_HELD_UP: 'stamp is late: the next sample follows at once',
     Reason.STAMP_TOO_CLOSE: 'stamp is too close to its neighbour',
     Reason.CLOCK_SET_BACK: 'clock was set back',
-    Reason.TOO_LATE: 'arrived too late to be used',
     Reason.NOT_FINITE: 'value is not finite',
     Reason.TOO_LARGE: 'value is larger than any such sensor can read',
     Reason.NO_ROTATION: 'orientation is no unit quaternion',
@@ -82,6 +80,12 @@ class Fault(NamedTuple):
     def key(self) -> str:
         """Name in report.json and diagnostics, e.g. 'joint_repaired[l_knee]'."""
         return f'{self.reason.value}[{self.part}]' if self.part else self.reason.value
+
+    @classmethod
+    def parse(cls, key: str) -> 'Fault':
+        """The fault with this key."""
+        reason, _, part = key.partition('[')
+        return cls(Reason(reason), part.removesuffix(']'))
 
     @property
     def text(self) -> str:

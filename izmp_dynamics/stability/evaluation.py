@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.sensing.faults import Fault
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 
@@ -59,7 +60,7 @@ class SignalHealth:
         count: messages read.
         rate: median rate of the stamps [Hz]; 0 when there are fewer than two messages.
         longest_gap: longest time between two stamps [s].
-        gated: reason → number of samples that were not used (or repaired, as the reason says).
+        gated: fault → number of samples that were not used (or repaired, as its reason says).
     """
 
     topic: str
@@ -68,7 +69,7 @@ class SignalHealth:
     count: int
     rate: float
     longest_gap: float
-    gated: Mapping[str, int] = field(default_factory=dict)
+    gated: Mapping[Fault, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

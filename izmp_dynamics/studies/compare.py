@@ -12,15 +12,14 @@ import numpy as np
 
 from izmp_dynamics.bags.messages import point_batch
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.topic_names import resolve_topic
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.replay.evaluator import Evaluator
-from izmp_dynamics.replay.pairing import pair
+from izmp_dynamics.pipeline.buffer import pair
+from izmp_dynamics.replay.evaluate import evaluate_recording, make_evaluator
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.run import evaluated_windows
-from izmp_dynamics.replay.topics import resolve_topic
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.studies.metrics import Deviation, MetricsError, deviation
 from izmp_dynamics.studies.uncertainty import izmp_covariance
@@ -124,8 +123,8 @@ def compare_bag(
 
 def _evaluate(bag: BagReader, robot: RobotFile, progress: Callable[[float], None]) -> _Points:
     recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
-    evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
-    parts = [result for result, _ in evaluated_windows(recording, evaluator, progress)]
+    evaluator = make_evaluator(recording)
+    parts = list(evaluate_recording(recording, evaluator, progress))
     axes = [plane_axes(part.plane.normal) for part in parts]
     covariances = [izmp_covariance(evaluator, part) for part in parts]
     names = {name for part in parts for name in part.points}

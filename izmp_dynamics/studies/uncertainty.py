@@ -12,7 +12,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.replay.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
 from izmp_dynamics.studies.noise_propagation import (
     array_covariance,
@@ -32,10 +32,10 @@ def izmp_covariance(evaluator: Evaluator, result: Evaluated) -> Array:
     Returns:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
     """
-    noise, rate = evaluator.rig.robot.noise, 1.0 / evaluator.conditioning.periods['imu']
+    noise, rate = evaluator.rig.robot.noise, 1.0 / (evaluator.root.imu.period or np.nan)
     force = standard_deviation(micro_g(noise.accelerometer), rate)
     gyro = standard_deviation(degrees(noise.gyroscope), rate)
-    root, joints, stage = result.root, result.joints, evaluator.root_stage
+    root, joints, stage = result.root, result.joints, evaluator.root
     if stage.method == 'accelerometers':
         spread = array_covariance(stage.array, root.angular_velocity, force, gyro)
     else:

@@ -90,16 +90,14 @@ def replayed_points(bag: Path) -> tuple[Stamps, Array]:
     from izmp_dynamics.bags.reader import BagReader
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
-    from izmp_dynamics.replay.evaluator import Evaluator
+    from izmp_dynamics.replay.evaluate import evaluate_recording, make_evaluator
     from izmp_dynamics.replay.recording import Recording
-    from izmp_dynamics.replay.run import evaluated_windows
     from izmp_dynamics.seesaw.sensed_robot import ROBOT_YAML
 
     robot = load_robot_file(bag / ROBOT_YAML)
     with BagReader(bag) as reader:
         recording = Recording(reader, robot, load_model(robot.urdf_path, robot.root))
-        evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
-        parts = [part for part, _ in evaluated_windows(recording, evaluator, lambda _: None)]
+        parts = list(evaluate_recording(recording, make_evaluator(recording)))
     points = [part.frame.points(part.points['mr_ad']) for part in parts if part.frame is not None]
     return np.concatenate([part.stamps for part in parts]), np.concatenate(points)
 

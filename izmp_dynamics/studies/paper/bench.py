@@ -16,7 +16,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.replay.rig import Rig, make_rig
+from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.sensing.differences import backward_quotient, central_quotient
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import SensingError
-from izmp_dynamics.replay.rig import Rig
+from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
 from izmp_dynamics.sensing.noise import WhiteNoise, degrees, micro_g, standard_deviation

@@ -1,4 +1,4 @@
-"""A robot made ready: its model, and where on it each sensor and sole sits.
+"""A robot prepared for evaluation: its model, and where on it each sensor and sole sits.
 
 Everything that can be wrong between a robot file, a URDF and the frame_ids of a recording is
 found here, before anything is computed.
@@ -33,7 +33,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class FootRig:
-    """A foot made ready.
+    """A foot, prepared for evaluation.
 
     Attributes:
         name: of the foot.
@@ -58,7 +58,7 @@ class FootRig:
 
 @dataclass(frozen=True)
 class Rig:
-    """A robot made ready.
+    """A robot, prepared for evaluation.
 
     Attributes:
         robot: its file.
@@ -67,8 +67,8 @@ class Rig:
         accelerometers: the further accelerometers.
         position: the frame whose position in the world is known; None without one.
         feet: the feet.
-        ground_told_in: link of the robot in which the pose of a moving ground is told; None if
-            that is the world, or if the ground does not move.
+        ground_reference: link of the robot that is the reference frame of a moving ground's pose;
+            None if that is the world, or if the ground does not move.
         minimum_force: normal force below which there is no ZMP [N].
         contact_force: normal force from which on a foot is loaded [N].
     """
@@ -81,7 +81,7 @@ class Rig:
     feet: tuple[FootRig, ...]
     minimum_force: float
     contact_force: float
-    ground_told_in: str | None = None
+    ground_reference: str | None = None
 
 
 def make_rig(
@@ -89,7 +89,7 @@ def make_rig(
     model: RobotModel | None = None,
     frame_ids: dict[str, str | None] | None = None,
 ) -> Rig:
-    """Make a robot ready.
+    """Prepare a robot for evaluation.
 
     Args:
         robot: the robot file.
@@ -127,7 +127,7 @@ def make_rig(
         feet=tuple(_foot(model, foot, ids) for foot in robot.feet),
         minimum_force=minimum_force,
         contact_force=contact_force,
-        ground_told_in=_ground_told_in(model, ground, ids),
+        ground_reference=_ground_reference(model, ground, ids),
     )
 
 
@@ -165,7 +165,7 @@ def _known(model: RobotModel, link: str, where: str) -> None:
         )
 
 
-def _ground_told_in(
+def _ground_reference(
     model: RobotModel, ground: Ground, frame_ids: dict[str, str | None]
 ) -> str | None:
     if ground.topic is None:
@@ -176,8 +176,8 @@ def _ground_told_in(
             'the name of a frame that moves by itself; give that another name, or leave the topic '
             'out.'
         )
-    told_in = (frame_ids.get(ground.topic) or '').lstrip('/')
-    return told_in if told_in in model.frame_names else None
+    reference = (frame_ids.get(ground.topic) or '').lstrip('/')
+    return reference if reference in model.frame_names else None
 
 
 def _position_mount(

@@ -1,0 +1,375 @@
+"""Signals in, wrenches and points on the ground out: the whole method for a robot.
+
+ACD, accelerometer array (or gyroscope), MR-AD, localizer, IR-MD, feet, ground, ZMP: each stage is
+here once. The samples may come in pieces of any length; every sample is judged once, in the order
+of arrival, and an instant is evaluated as soon as no further sample can change it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.pipeline.clock import ClockGate
+from izmp_dynamics.pipeline.feet import FeetStage
+from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
+from izmp_dynamics.pipeline.joints import JointGroup, JointStage, joined
+from izmp_dynamics.pipeline.momentum import IrMdStage
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.root import RootStage
+from izmp_dynamics.pipeline.samples import Samples, Signals
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stream import Filtering
+from izmp_dynamics.pipeline.world import WorldStage, WorldState
+from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.ground_frame import GroundFrame
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
+from izmp_dynamics.stability.support_polygon import margins
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What was computed at K instants of the bus.
+
+    NaN stands where there is no value. Unless stated otherwise, everything is in the root frame.
+
+    Attributes:
+        joints: q, q̇, q̈.
+        root: ω, ω̇, φ.
+        world: pose and velocity of the root in the world.
+        com: (K, 3) centre of mass [m].
+        wrenches: 'mr_ad', 'ir_md', 'cop' → (K, 6) contact wrench about the root origin.
+        points: same keys → (K, 3) IZMP or CoP [m].
+        margins: same keys → (K,) distance from the edge of the support polygon [m].
+        ground: plane, soles, loaded feet.
+    """
+
+    joints: JointKinematics
+    root: RootState
+    world: WorldState
+    com: Array
+    wrenches: dict[str, Array]
+    points: dict[str, Array]
+    margins: dict[str, Array]
+    ground: Ground
+
+    @property
+    def stamps(self) -> Stamps:
+        """(K,) the instants [ns]."""
+        return self.joints.stamps
+
+    def select(self, rows: npt.NDArray[np.bool_]) -> 'Evaluated':
+        """Return the instants that a mask selects."""
+
+        def some(quantity: dict[str, Array]) -> dict[str, Array]:
+            return {name: values[rows] for name, values in quantity.items()}
+
+        return Evaluated(
+            self.joints.select(rows),
+            self.root.select(rows),
+            self.world.rows(rows),
+            self.com[rows],
+            some(self.wrenches),
+            some(self.points),
+            some(self.margins),
+            self.ground.select(rows),
+        )
+
+    @property
+    def plane(self) -> GroundPlane:
+        """The ground plane."""
+        return self.ground.plane
+
+    @property
+    def soles(self) -> tuple[Sole, ...]:
+        """One per foot."""
+        return self.ground.soles
+
+    @property
+    def loaded(self) -> npt.NDArray[np.bool_]:
+        """(K, F) which feet carry load."""
+        return self.ground.loaded
+
+    @property
+    def frame(self) -> GroundFrame | None:
+        """The ground's own frame; None unless the ground is that of a frame."""
+        return self.ground.frame
+
+
+class Evaluator:
+    """Evaluates the signals of one robot.
+
+    The signals by name, with the values of a sample (vectors in the axes of their sensors):
+
+    * 'joints': (n,) positions in the order of the model [rad] or [m], NaN where a message lacks a
+      joint, infinity where its value is no number;
+    * 'imu': (6,) angular velocity [rad/s] and specific force [m/s²];
+    * 'orientation': (4,) quaternion x y z w of the source of the orientation in the world;
+    * 'accelerometers[k]': (3,) specific force of the further accelerometers [m/s²];
+    * 'position': (3,) of the positioned frame in the world [m];
+    * 'feet[NAME]': (6,) force [N] and moment [N·m] of the foot's sensor;
+    * 'foot_imus[NAME]': (6,) angular velocity [rad/s] and specific force [m/s²];
+    * 'ground': (7,) position [m] and quaternion x y z w of a ground that moves.
+
+    Args:
+        rig: the robot, prepared.
+        groups: joints that are published together; None: learned from the first messages.
+        periods: signal → time between its samples [s]; learned where it is not known.
+        orientation: source of the root's orientation: 'imu', 'position' (where its messages hold
+            one), or None if nothing measures it.
+        causal: whether the low-pass is that of a running system; else it delays nothing.
+        patience: an instant does not wait for a signal that is behind by more [s].
+
+    Raises:
+        SensingError: if the sensors do not suffice; the message says what is missing.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        groups: tuple[JointGroup, ...] | None = None,
+        periods: Mapping[str, float] | None = None,
+        *,
+        orientation: str | None = 'imu',
+        causal: bool = False,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.rig = rig
+        robot, model = rig.robot, rig.model
+        self._patience = patience
+        filtering = Filtering.of(robot, causal)
+        if orientation is None:
+            require_orientation(robot)
+        self.joints = JointStage(model, robot, filtering, groups=groups, patience=patience)
+        self.root = RootStage(rig, filtering, periods, patience=patience)
+        self.world = WorldStage(rig, filtering, orientation or 'imu', periods, patience)
+        self.world.orientation.available = orientation is not None
+        self.feet = FeetStage(rig, filtering, periods, patience)
+        self.ground = GroundStage(rig, filtering, periods, patience)
+        self._stages = (self.root, self.world, self.feet, self.ground)
+        self.mr_ad = MrAd(model)
+        self._ir_md: IrMdStage | None = None
+        if self.world.position is not None and orientation is not None:
+            self._ir_md = IrMdStage(model, robot)
+        self._clocks: dict[str, ClockGate] = {}
+        self._last = 0
+        self._begin()
+
+    @property
+    def faults(self) -> dict[str, Faults]:
+        """Signal → samples and instants that could not be used, by reason."""
+        oriented = self.world.orientation
+        faults = {
+            'joints': self.joints.faults,
+            'imu': self.root.imu_faults,
+            'position': self.world.position_faults,
+            **{stream.signal: stream.faults for stream in self.root.accelerometers},
+            **{stream.signal: stream.faults for stream in self.feet.streams},
+            **self.ground.faults,
+        }
+        faults[oriented.stream.signal] = faults[oriented.stream.signal] + oriented.faults
+        for signal, clock in self._clocks.items():
+            known = 'imu' if signal == 'orientation' else signal
+            faults[known] = faults.get(known, Faults()) + clock.faults
+        return faults
+
+    def push(self, signals: Signals) -> list[Evaluated]:
+        """Take samples; return the instants that they complete: usually one piece or none."""
+        for signal, samples in signals.items():
+            clock = self._clocks.setdefault(signal, ClockGate())
+            self._take(signal, clock.admit(samples))
+        results = self._advance()
+        if any(clock.turned for clock in self._clocks.values()):
+            results += self._follow_clocks()
+        return results
+
+    def flush(self) -> list[Evaluated]:
+        """Return the instants that are left at the end of the signals."""
+        results = self._finish()
+        while self._turned('joints'):
+            results += self._begin_new_time() + self._finish()
+        return results
+
+    def _begin(self) -> None:
+        self._pending = joined([], self.rig.model.dof)
+        self._reaches_bus = np.zeros(0, dtype=np.bool_)
+        self._differenced: Array = np.empty((0, 6))
+        self._pushed = 0
+
+    def _take(self, signal: str, samples: Samples) -> None:
+        """Hand samples to the stage that needs them."""
+        if not len(samples):
+            return
+        kind, _, name = signal.rstrip(']').partition('[')
+        if kind == 'joints':
+            self._add_instants(self.joints.push(samples))
+        elif kind == 'imu':
+            self.root.push_imu(samples)
+        elif kind == 'orientation':
+            self.world.push_orientation(samples)
+        elif kind == 'accelerometers':
+            self.root.push_accelerometer(int(name), samples)
+        elif kind == 'position':
+            self.world.push_position(samples)
+        elif kind == 'feet':
+            self.feet.sensors[name].push(samples)
+        elif kind == 'foot_imus' and name in self.ground.imus:
+            self.ground.imus[name].push(samples)
+        elif kind == 'ground':
+            self.ground.push_pose(samples)
+
+    def _add_instants(self, joints: JointKinematics) -> None:
+        """Take instants of the joints; those off the bus only if IR-MD differences them."""
+        if not len(joints):
+            return
+        on_bus = self.joints.on_bus(joints.stamps)
+        if self._ir_md is None or self.rig.robot.ir_md.step == 'bus':
+            joints, on_bus = joints.select(on_bus), on_bus[on_bus]
+        self._pending = joined([self._pending, joints], self.rig.model.dof)
+        self._reaches_bus = np.concatenate([self._reaches_bus, on_bus])
+
+    def _advance(self) -> list[Evaluated]:
+        """Evaluate the pending instants that are decided."""
+        stamps = self._pending.stamps
+        if not len(stamps):
+            self._forget()
+            return []
+        newest = int(stamps[-1])
+        return self._evaluate(min(stage.decided(stamps, newest) for stage in self._stages))
+
+    def _finish(self) -> list[Evaluated]:
+        """Evaluate all that is pending, as nothing follows."""
+        self._add_instants(self.joints.flush())
+        for stage in self._stages:
+            stage.flush()
+        return self._evaluate(len(self._pending), final=True)
+
+    def _evaluate(self, decided: int, final: bool = False) -> list[Evaluated]:
+        """Evaluate the first of the pending instants, as far as they are known."""
+        count = self._difference(decided, final)
+        if not count:
+            return []
+        rows = np.flatnonzero(self._reaches_bus[:count])
+        results = []
+        if len(rows):
+            results = [self._evaluated(self._pending.select(rows), self._differenced[rows])]
+        self._last = int(self._pending.stamps[count - 1])
+        self._pending = self._pending.select(np.arange(count, len(self._pending)))
+        self._reaches_bus = self._reaches_bus[count:]
+        self._differenced = self._differenced[count:]
+        self._pushed = max(self._pushed - count, 0)
+        self._forget()
+        return results
+
+    def _difference(self, decided: int, final: bool) -> int:
+        """Difference the momentum of decided instants; return how many are known by then."""
+        if self._ir_md is None:
+            self._differenced = np.full((decided, 6), np.nan)
+            return decided
+        new = self._pending.select(np.arange(self._pushed, decided))
+        wrenches = [self._differenced]
+        if len(new):
+            world = self.world.at(new.stamps)
+            omega = self.root.angular_velocity(new.stamps)
+            wrenches.append(self._ir_md.push(new, world, omega)[1])
+        if final:
+            wrenches.append(self._ir_md.flush()[1])
+        self._differenced = np.concatenate(wrenches)
+        self._pushed = decided
+        return len(self._differenced)
+
+    def _evaluated(self, joints: JointKinematics, in_world: Array) -> Evaluated:
+        """Evaluate instants of the bus, given IR-MD's wrenches (K, 6) in the world."""
+        root = self.root.evaluate(joints.stamps)
+        world = self.world.evaluate(joints.stamps)
+        feet = self.feet.evaluate(joints, root)
+        ground = self.ground.evaluate(joints, root, world, feet)
+        mr_ad, com = self.mr_ad.batch(
+            root.proper_acceleration,
+            root.angular_velocity,
+            root.angular_acceleration,
+            joints.positions,
+            joints.velocities,
+            joints.accelerations,
+        )
+        wrenches = {'mr_ad': mr_ad.as_array()}
+        if np.isfinite(in_world).any():
+            wrenches['ir_md'] = in_root(in_world, world)
+        if feet.wrench is not None:
+            wrenches['cop'] = feet.wrench.as_array()
+        points = {name: ground.zmp(wrench) for name, wrench in wrenches.items()}
+        corners = tuple(sole.corners for sole in feet.soles)
+        distances = margins(tuple(points.values()), corners, ground.loaded, ground.plane.normal)
+        return Evaluated(
+            joints=joints,
+            root=root,
+            world=world,
+            com=com,
+            wrenches=wrenches,
+            points=points,
+            margins=dict(zip(points, distances, strict=True)),
+            ground=ground,
+        )
+
+    def _forget(self) -> None:
+        """Drop the samples that no instant from now on needs."""
+        before = int(self._pending.stamps[0]) if len(self._pending) else self._last
+        for stage in self._stages:
+            stage.forget(before)
+
+    def _turned(self, signal: str) -> bool:
+        return signal in self._clocks and self._clocks[signal].turned
+
+    def _follow_clocks(self) -> list[Evaluated]:
+        """Begin a new time when the clocks were set back: that of the joints decides."""
+        results = []
+        while self._turned('joints') and self._all_turned():
+            results += self._finish() + self._begin_new_time()
+        for signal, clock in self._clocks.items():
+            if clock.turned and clock.held_for > self._patience and not self._turned('joints'):
+                self._stage_of(signal).reset()
+                self._release(signal)
+        return results
+
+    def _all_turned(self) -> bool:
+        """Whether no clock is waited for any more."""
+        waited = self._clocks['joints'].held_for > self._patience
+        return waited or all(clock.turned for clock in self._clocks.values())
+
+    def _begin_new_time(self) -> list[Evaluated]:
+        """Forget all samples of the time before; take those that came since."""
+        self.joints.reset()
+        for stage in self._stages:
+            stage.reset()
+        if self._ir_md is not None:
+            self._ir_md.reset()
+        self._begin()
+        for signal in self._clocks:
+            self._release(signal)
+        return self._advance()
+
+    def _release(self, signal: str) -> None:
+        held = self._clocks[signal].release()
+        if held is not None:
+            self._take(signal, self._clocks[signal].admit(held))
+
+    def _stage_of(self, signal: str) -> Stage:
+        kind = signal.partition('[')[0]
+        if kind in ('orientation', 'position'):
+            return self.world
+        if kind in ('imu', 'accelerometers'):
+            return self.root
+        return self.feet if kind == 'feet' else self.ground
+
+
+def in_root(in_world: Array, world: WorldState) -> Array:
+    """Bring contact wrenches (K, 6) about the world's origin to the root frame."""
+    root_R_world = np.swapaxes(world.R, 1, 2)
+    p = -np.einsum('tij,tj->ti', root_R_world, world.p)
+    return ContactWrench.from_array(in_world).transformed(root_R_world, p).as_array()

@@ -1,0 +1,223 @@
+"""Feet: soles by forward kinematics, measured wrenches brought to the root frame, foot IMUs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.pipeline.buffer import SampleBuffer
+from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
+from izmp_dynamics.pipeline.rig import FootRig, Rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stream import Filtering, SampleStream
+from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.ground_plane import Sole
+
+
+@dataclass(frozen=True)
+class FeetState:
+    """The feet at K instants, in the root frame.
+
+    Attributes:
+        soles: one per foot.
+        wrench: (K,) sum of the measured contact wrenches; None unless every foot has a sensor.
+    """
+
+    soles: tuple[Sole, ...]
+    wrench: ContactWrench | None
+
+
+class FeetStage(Stage):
+    """Places the soles and adds up the measured wrenches.
+
+    Args:
+        rig: the robot.
+        filtering: low-pass of the sensors.
+        periods: signal → time between its samples [s]; learned where it is not known.
+        patience: see `Stage` [s].
+
+    Attributes:
+        sensors: foot → (6,) force [N] and moment [N·m] of its sensor in its frame.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        filtering: Filtering,
+        periods: Mapping[str, float] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.rig = rig
+        self._below = tuple(MrAd(foot.below) if foot.below else None for foot in rig.feet)
+        self.sensors = {
+            foot.name: SampleStream(
+                f'feet[{foot.name}]',
+                6,
+                max_gap=rig.robot.pairing.max_gap,
+                largest=LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity,
+                period=(periods or {}).get(f'feet[{foot.name}]'),
+                filtering=filtering,
+            )
+            for foot in rig.feet
+            if foot.sensor is not None
+        }
+        super().__init__(self.sensors.values(), patience)
+
+    def evaluate(self, joints: JointKinematics, root: RootState) -> FeetState:
+        """Evaluate decided instants.
+
+        Args:
+            joints: at K instants.
+            root: at the same instants.
+        """
+        soles, wrenches = [], []
+        for foot, below in zip(self.rig.feet, self._below, strict=True):
+            values, wrench = None, None
+            if foot.name in self.sensors:
+                values = self.sensors[foot.name].at(joints.stamps).values
+                wrench = self._wrench(foot, below, joints, root, values)
+                wrenches.append(wrench)
+            soles.append(self._sole(foot, joints.positions, wrench, values))
+        complete = bool(wrenches) and len(wrenches) == len(soles)
+        total = sum(w.as_array() for w in wrenches)
+        return FeetState(
+            tuple(soles), ContactWrench.from_array(np.asarray(total)) if complete else None
+        )
+
+    def _wrench(
+        self,
+        foot: FootRig,
+        below: MrAd | None,
+        joints: JointKinematics,
+        root: RootState,
+        values: Array,
+    ) -> ContactWrench:
+        """Bring a sensor's wrench to the root frame and add what the mass below it takes."""
+        wrench = self._measured(foot, joints.positions, values)
+        if below is None:
+            return wrench
+        moving = below.model.joints_that_move_mass()  # an unknown elbow does not matter here
+        taken, _ = below.batch(
+            root.proper_acceleration,
+            root.angular_velocity,
+            root.angular_acceleration,
+            np.where(moving, joints.positions, 0.0),
+            np.where(moving, joints.velocities, 0.0),
+            np.where(moving, joints.accelerations, 0.0),
+        )
+        return ContactWrench(wrench.force + taken.force, wrench.moment + taken.moment)
+
+    def _measured(self, foot: FootRig, q: Array, values: Array) -> ContactWrench:
+        """Express what the sensor measures in the root frame."""
+        measured = foot.sign * values
+        if foot.normal_only:
+            measured = measured * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        R, p = self.rig.model.frame_pose(foot.sensor or foot.sole, q)
+        return ContactWrench.from_array(measured).transformed(R, p)
+
+    def _sole(
+        self, foot: FootRig, q: Array, wrench: ContactWrench | None, values: Array | None
+    ) -> Sole:
+        """Place the sole; where the mass below the sensor is in doubt, its force alone counts."""
+        R, p = self.rig.model.frame_pose(foot.sole, q)
+        normal_force = None
+        if wrench is not None and values is not None:
+            felt = self._measured(foot, q, values).force
+            force = np.where(np.isfinite(wrench.force), wrench.force, felt)
+            normal_force = np.einsum('tj,tj->t', R[:, :, 2], force)
+        return Sole.from_polygon(R, p, foot.polygon, normal_force)
+
+
+class FootImuStage(Stage):
+    """IMU of one foot → the vertical in its sole at the instants of the joints.
+
+    Args:
+        rig: the robot.
+        foot: with an IMU.
+        filtering: low-pass of the IMU.
+        periods: signal → time between its samples [s]; learned where it is not known.
+        patience: see `Stage` [s].
+
+    Attributes:
+        stream: (6,) angular velocity [rad/s] and specific force [m/s²] in sensor axes.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        foot: FootRig,
+        filtering: Filtering,
+        periods: Mapping[str, float] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        assert foot.sole_R_imu is not None
+        self._R = foot.sole_R_imu
+        self._rest = FootRest(gravity=rig.robot.gravity)
+        signal = f'foot_imus[{foot.name}]'
+        self.stream = SampleStream(
+            signal,
+            6,
+            max_gap=rig.robot.pairing.max_gap,
+            largest=LARGEST_MOTION,
+            period=(periods or {}).get(signal),
+            filtering=filtering,
+        )
+        self._verticals = SampleBuffer(3)
+        super().__init__((self.stream,), patience)
+        self.reset()
+
+    @property
+    def sources(self) -> tuple[SampleBuffer, ...]:
+        """What an instant waits for."""
+        return (self._verticals,)
+
+    @property
+    def faults(self) -> Faults:
+        """Samples that could not be used, by reason."""
+        return self.stream.faults
+
+    def reset(self) -> None:
+        """Forget all samples; the faults stay."""
+        super().reset()
+        self._verticals.reset()
+        self._latest = Samples.empty(6)
+
+    def push(self, samples: Samples) -> None:
+        """Take samples (T, 6)."""
+        self._take(self.stream.push(samples))
+
+    def flush(self) -> None:
+        """Take in the last sample, as nothing follows."""
+        self._take(self.stream.flush())
+        self._verticals.closed = True
+
+    def evaluate(self, instants: Stamps) -> FootTilt:
+        """Give the vertical at decided instants (K,) [ns]; not known while the foot moves."""
+        paired = self._verticals.at(instants)  # a foot that moves is no fault: nothing to count
+        return FootTilt(paired.values, paired.valid)
+
+    def _take(self, usable: Samples) -> None:
+        """Find the vertical in the newest samples."""
+        if not len(usable) or self.stream.period is None:
+            return
+        self._verticals.reach = self.stream.buffer.reach
+        memory = max(1, round(LONGEST_MEMORY / self.stream.period))
+        known = len(self._latest)
+        samples = self._latest.followed_by(usable)
+        omega, force = samples.values[:, :3] @ self._R.T, samples.values[:, 3:] @ self._R.T
+        tilt = foot_tilt(omega, force, memory, self._rest)
+        self._verticals.append(usable.stamps, tilt.up[known:])
+        self._latest = samples.rows(slice(max(0, len(samples) - memory), None))
+        self.stream.buffer.forget(int(usable.stamps[-1]))
+
+
+def no_tilt(count: int) -> FootTilt:
+    """The vertical in a foot without an IMU: not known at `count` instants."""
+    return FootTilt(np.full((count, 3), np.nan), np.zeros(count, dtype=np.bool_))

@@ -1,0 +1,223 @@
+"""The ground under the robot at the instants of the joints: plane, loaded feet, its own frame."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.pipeline.buffer import SampleBuffer
+from izmp_dynamics.pipeline.feet import FeetState, FootImuStage, no_tilt
+from izmp_dynamics.pipeline.limits import LARGEST_POSE
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stream import Filtering, SampleStream
+from izmp_dynamics.pipeline.world import WorldState
+from izmp_dynamics.rotations import matrices_from_quaternions
+from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
+from izmp_dynamics.stability.ground_frame import GroundFrame
+from izmp_dynamics.stability.ground_plane import (
+    GroundPlane,
+    Sole,
+    level_plane,
+    loaded_feet,
+    plane_of_soles,
+)
+from izmp_dynamics.stability.zmp import zero_moment_point
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The ground at K instants, in the root frame; NaN where it is not known.
+
+    Attributes:
+        plane: n·(x − p0) = 0.
+        soles: one per foot.
+        loaded: (K, F) which feet carry load.
+        feet_wrench: (K,) sum of the measured contact wrenches about the root origin; None unless
+            every foot has a sensor.
+        minimum_force: normal force below which there is no ZMP [N].
+        frame: the ground's own frame; None unless the ground is that of a frame.
+    """
+
+    plane: GroundPlane
+    soles: tuple[Sole, ...]
+    loaded: npt.NDArray[np.bool_]
+    feet_wrench: ContactWrench | None
+    minimum_force: float
+    frame: GroundFrame | None = None
+
+    def select(self, rows: npt.NDArray[np.bool_]) -> 'Ground':
+        """Return the instants that a mask selects."""
+        wrench, frame = self.feet_wrench, self.frame
+        return Ground(
+            GroundPlane(self.plane.normal[rows], self.plane.point[rows]),
+            tuple(
+                Sole(
+                    sole.R[rows],
+                    sole.p[rows],
+                    sole.corners[rows],
+                    None if sole.normal_force is None else sole.normal_force[rows],
+                )
+                for sole in self.soles
+            ),
+            self.loaded[rows],
+            None if wrench is None else ContactWrench(wrench.force[rows], wrench.moment[rows]),
+            self.minimum_force,
+            None if frame is None else GroundFrame(frame.R[rows], frame.p[rows]),
+        )
+
+    def zmp(self, wrench: Array) -> Array:
+        """(K, 3) ZMP of contact wrenches (K, 6) about the root origin [m]; NaN in flight."""
+        contact = ContactWrench.from_array(wrench)
+        return zero_moment_point(contact, self.plane.normal, self.plane.point, self.minimum_force)
+
+
+def require_orientation(robot: RobotFile) -> None:
+    """Refuse a ground that depends on the orientation of the root, as nothing measures it.
+
+    Raises:
+        SensingError: if `ground.source` needs it.
+    """
+    if robot.ground.source == 'gravity':
+        level_plane((), np.empty((0, 3)), None)
+    if robot.ground.source == 'feet_imus':
+        plane_of_foot_imus((), (), None)
+
+
+class GroundStage(Stage):
+    """Finds the ground plane; its source is chosen in the robot file.
+
+    Args:
+        rig: the robot.
+        filtering: low-pass of the signals.
+        periods: signal → time between its samples [s]; learned where it is not known.
+        patience: see `Stage` [s].
+
+    Attributes:
+        pose: (7,) position [m] and quaternion x y z w of a ground that moves; None if it does
+            not.
+        imus: foot → its IMU, if the ground is theirs.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        filtering: Filtering,
+        periods: Mapping[str, float] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.rig = rig
+        ground = rig.robot.ground
+        self.pose: SampleStream | None = None
+        if ground.moves:
+            self.pose = SampleStream(
+                'ground',
+                7,
+                max_gap=rig.robot.pairing.max_gap,
+                largest=LARGEST_POSE,
+                period=(periods or {}).get('ground'),
+                filtering=filtering,
+                quaternion=3,
+            )
+        self.imus = {
+            foot.name: FootImuStage(rig, foot, filtering, periods, patience)
+            for foot in rig.feet
+            if foot.sole_R_imu is not None and ground.source == 'feet_imus'
+        }
+        super().__init__(() if self.pose is None else (self.pose,), patience)
+
+    @property
+    def sources(self) -> tuple[SampleBuffer, ...]:
+        """What an instant waits for."""
+        return (*super().sources, *(s for imu in self.imus.values() for s in imu.sources))
+
+    @property
+    def faults(self) -> dict[str, Faults]:
+        """Signal → what could not be used, by reason."""
+        streams = (*self.streams, *(imu.stream for imu in self.imus.values()))
+        return {stream.signal: stream.faults for stream in streams}
+
+    def reset(self) -> None:
+        """Forget all samples; the faults stay."""
+        super().reset()
+        for imu in self.imus.values():
+            imu.reset()
+
+    def flush(self) -> None:
+        """Take in the last samples, as nothing follows."""
+        super().flush()
+        for imu in self.imus.values():
+            imu.flush()
+
+    def push_pose(self, samples: Samples) -> None:
+        """Take poses (T, 7) of the ground, in the frame that its messages name."""
+        if self.pose is not None:
+            self.pose.push(samples)
+
+    def evaluate(
+        self, joints: JointKinematics, root: RootState, world: WorldState, feet: FeetState
+    ) -> Ground:
+        """Find the ground at decided instants.
+
+        Args:
+            joints: at K instants.
+            root: at the same instants; its φ stands for "up" where no orientation is known.
+            world: pose of the root, as far as it is known.
+            feet: soles and measured wrench.
+        """
+        known = np.asarray(np.isfinite(world.R).all(axis=(1, 2)))
+        up = np.where(known[:, None], world.R[:, 2, :], root.proper_acceleration)
+        frame = self._frame(joints, world)
+        return Ground(
+            self._plane(feet.soles, up, world.R, joints, frame),
+            feet.soles,
+            loaded_feet(feet.soles, up, self.rig.contact_force),
+            feet.wrench,
+            self.rig.minimum_force,
+            frame,
+        )
+
+    def _plane(
+        self,
+        soles: tuple[Sole, ...],
+        up: Array,
+        world_R_root: Array,
+        joints: JointKinematics,
+        frame: GroundFrame | None,
+    ) -> GroundPlane:
+        ground = self.rig.robot.ground
+        if frame is not None:
+            return frame.plane(ground.height)
+        if ground.source == 'gravity':
+            return level_plane(soles, up, world_R_root)
+        if ground.source == 'feet_imus':
+            tilts = tuple(
+                self.imus[foot.name].evaluate(joints.stamps)
+                if foot.name in self.imus
+                else no_tilt(len(joints))
+                for foot in self.rig.feet
+            )
+            return plane_of_foot_imus(soles, tilts, world_R_root[:, 2, :])
+        return plane_of_soles(soles, up)
+
+    def _frame(self, joints: JointKinematics, world: WorldState) -> GroundFrame | None:
+        """The ground's own frame, seen from the root; None if the ground is not that of one."""
+        ground, model, q = self.rig.robot.ground, self.rig.model, joints.positions
+        if ground.source != 'frame' or ground.frame is None:
+            return None
+        if self.pose is None:
+            return GroundFrame(*model.frame_pose(ground.frame, q))
+        poses = self.pose.at(joints.stamps).values
+        R, p = matrices_from_quaternions(np.ascontiguousarray(poses[:, 3:])), poses[:, :3]
+        reference = self.rig.ground_reference
+        if reference is None:
+            return GroundFrame.from_world(R, p, world.R, world.p)
+        return GroundFrame.from_link(R, p, *model.frame_pose(reference, q))

@@ -1,0 +1,57 @@
+"""What the stages have in common that pair signals with the instants of the joints."""
+
+from collections.abc import Iterable
+
+from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.pipeline.buffer import SampleBuffer
+from izmp_dynamics.pipeline.stream import SampleStream
+
+PATIENCE = 0.5
+"""An instant does not wait for a signal that is behind the instants by more [s]."""
+
+
+class Stage:
+    """Streams of samples, and the buffers that instants wait for.
+
+    Readiness is judged by stamps alone, never by the wall clock: an instant can be evaluated when
+    every buffer has a sample at or after it, or is behind the newest instant by more than
+    `patience`. So the same samples give the same results however fast they arrive.
+
+    Args:
+        streams: the inputs.
+        patience: as above [s].
+    """
+
+    def __init__(self, streams: Iterable[SampleStream], patience: float = PATIENCE) -> None:
+        self.streams = tuple(streams)
+        self.patience = patience
+
+    @property
+    def sources(self) -> tuple[SampleBuffer, ...]:
+        """What an instant waits for."""
+        return tuple(stream.buffer for stream in self.streams)
+
+    def decided(self, instants: Stamps, newest: int) -> int:
+        """How many leading instants have all that they need, or never will.
+
+        Args:
+            instants: (K,) increasing [ns].
+            newest: the newest instant that is known [ns].
+        """
+        counts = (source.decided(instants, newest, self.patience) for source in self.sources)
+        return min(counts, default=len(instants))
+
+    def forget(self, before: int) -> None:
+        """Drop samples that no instant from `before` [ns] on needs."""
+        for source in self.sources:
+            source.forget(before)
+
+    def reset(self) -> None:
+        """Forget all samples; the faults stay."""
+        for stream in self.streams:
+            stream.reset()
+
+    def flush(self) -> None:
+        """Take in the last samples, as nothing follows: no instant waits any more."""
+        for stream in self.streams:
+            stream.flush()

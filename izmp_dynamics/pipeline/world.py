@@ -1,0 +1,237 @@
+"""Orientation and position sensors → pose and velocity of the root in the world.
+
+Only IR-MD, level ground ('gravity') and the views need it; MR-AD never sees any of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.pipeline.buffer import SampleBuffer
+from izmp_dynamics.pipeline.limits import LARGEST_POSITION
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stream import Filtering, SampleStream
+from izmp_dynamics.rotations import matrices_from_quaternions
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.localizer import Localizer, RootPose
+
+
+@dataclass(frozen=True)
+class WorldState:
+    """The root in the world at K instants.
+
+    Attributes:
+        R: (K, 3, 3) world_R_root; NaN where it is not known.
+        p: (K, 3) position of the root origin [m]; NaN where it is not known.
+        v: (K, 3) its velocity in world axes [m/s]; NaN where it is not known.
+    """
+
+    R: Array
+    p: Array
+    v: Array
+
+    @classmethod
+    def unknown(cls, count: int) -> 'WorldState':
+        """Nothing is known at `count` instants."""
+        nowhere = np.full((count, 3), np.nan)
+        return cls(np.full((count, 3, 3), np.nan), nowhere, nowhere)
+
+    def rows(self, rows: np.ndarray | slice) -> 'WorldState':
+        """Return the instants that a mask, indices or a slice selects."""
+        return WorldState(self.R[rows], self.p[rows], self.v[rows])
+
+
+class OrientationStage(Stage):
+    """Orientation of the root, from the IMU or from the sensor of the position.
+
+    Args:
+        rig: the robot.
+        filtering: low-pass of the quaternions.
+        source: 'imu', or 'position' where its messages hold an orientation.
+        periods: signal → time between its samples [s]; learned where it is not known.
+        patience: see `Stage` [s].
+
+    Attributes:
+        stream: (4,) world_q_sensor, x y z w.
+        available: whether instants wait for it; False if its messages hold no orientation.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        filtering: Filtering,
+        source: str = 'imu',
+        periods: Mapping[str, float] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        mount = rig.position if source == 'position' else rig.imu
+        assert mount is not None
+        self._sensor_R_root = mount.R.T
+        self.stream = SampleStream(
+            source,
+            4,
+            max_gap=rig.robot.pairing.max_gap,
+            period=(periods or {}).get(source),
+            filtering=filtering,
+            quaternion=0,
+        )
+        self.available = True
+        super().__init__((self.stream,), patience)
+
+    @property
+    def sources(self) -> tuple[SampleBuffer, ...]:
+        """What an instant waits for."""
+        return (self.stream.buffer,) if self.available else ()
+
+    @property
+    def faults(self) -> Faults:
+        """Messages without a usable orientation; what is wrong otherwise the sensor's own say."""
+        return Faults({key: n for key, n in self.stream.faults.items() if key == _NO_ROTATION})
+
+    def at(self, instants: Stamps) -> Array:
+        """Give world_R_root (K, 3, 3) at decided instants [ns]; NaN where it is not known."""
+        quaternions = self.stream.buffer.at(instants).values
+        R: Array = matrices_from_quaternions(quaternions) @ self._sensor_R_root
+        return R
+
+
+class WorldStage(Stage):
+    """Localizes the root at the instants of the joints.
+
+    Args:
+        rig: the robot.
+        filtering: low-pass of the signals.
+        source: of the orientation, 'imu' or 'position'.
+        periods: signal → time between its samples [s]; learned where it is not known.
+        patience: see `Stage` [s].
+
+    Attributes:
+        orientation: of the root.
+        position: (3,) fixes of the positioned frame in the world [m]; None without.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        filtering: Filtering,
+        source: str = 'imu',
+        periods: Mapping[str, float] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.rig = rig
+        self.orientation = OrientationStage(rig, filtering, source, periods, patience)
+        self.position: SampleStream | None = None
+        if rig.position is not None:
+            self.position = SampleStream(
+                'position',
+                3,
+                max_gap=rig.robot.pairing.max_gap,
+                largest=LARGEST_POSITION,
+                period=(periods or {}).get('position'),
+                filtering=filtering,
+            )
+        positions = () if self.position is None else (self.position,)
+        super().__init__((self.orientation.stream, *positions), patience)
+        self._located = SampleBuffer(6)
+        self.reset()
+
+    @property
+    def sources(self) -> tuple[SampleBuffer, ...]:
+        """What an instant waits for."""
+        located = () if self.position is None else (self._located,)
+        return (*self.orientation.sources, *located)
+
+    @property
+    def position_faults(self) -> Faults:
+        """Fixes and instants that could not be used, by reason."""
+        return self.position.faults if self.position is not None else Faults()
+
+    def reset(self) -> None:
+        """Forget all samples; the faults stay."""
+        super().reset()
+        self._located.reset()
+        self._localizer: Localizer | None = None
+        self._fixes = Samples.empty(3)
+
+    def push_orientation(self, samples: Samples) -> None:
+        """Take quaternions (T, 4), x y z w, of the sensor that is the source."""
+        self.orientation.stream.push(samples)
+
+    def push_position(self, samples: Samples) -> None:
+        """Take fixes (T, 3) [m]."""
+        if self.position is not None and len(samples):
+            self._fixes = self._fixes.followed_by(self.position.push(samples))
+
+    def decided(self, instants: Stamps, newest: int) -> int:
+        """How many leading instants have all that they need, or never will; see `Stage`.
+
+        To be asked when the samples of all signals that came together have been taken.
+        """
+        self._locate()
+        return super().decided(instants, newest)
+
+    def flush(self) -> None:
+        """Take in the last samples, as nothing follows."""
+        self.orientation.flush()
+        if self.position is not None:
+            self._fixes = self._fixes.followed_by(self.position.flush())
+            self._locate()
+            if self._localizer is not None:
+                self._put(self._localizer.flush())
+            self._located.closed = True
+
+    def evaluate(self, instants: Stamps) -> WorldState:
+        """Give pose and velocity of the root at decided instants (K,) [ns]; count the lacking."""
+        if self.position is not None:
+            self.position.count_paired(self._located.at(instants))
+        return self.at(instants)
+
+    def at(self, instants: Stamps) -> WorldState:
+        """Give pose and velocity of the root at decided instants (K,) [ns]."""
+        R = self.orientation.at(instants)
+        if self.position is None:
+            nowhere = np.full((len(instants), 3), np.nan)
+            return WorldState(R, nowhere, nowhere)
+        motion = self._located.at(instants).values
+        return WorldState(R, motion[:, :3], motion[:, 3:])
+
+    def forget(self, before: int) -> None:
+        """Drop samples that no instant from `before` [ns] on needs."""
+        waiting = int(self._fixes.stamps[0]) if len(self._fixes) else before
+        self.orientation.forget(min(before, waiting))
+        self._located.forget(before)
+        if self.position is not None:
+            self.position.buffer.forget(before)
+
+    def _locate(self) -> None:
+        """Give the localizer the fixes at which the orientation is known, or never will be."""
+        if self.position is None or self.position.period is None or not len(self._fixes):
+            return
+        stamps = self._fixes.stamps
+        count = self.orientation.decided(stamps, int(stamps[-1]))
+        if not count:
+            return
+        R = self.orientation.at(stamps[:count])
+        known = np.asarray(np.isfinite(R).all(axis=(1, 2)))
+        fixes, self._fixes = self._fixes.rows(slice(count)), self._fixes.rows(slice(count, None))
+        if self._localizer is None:
+            self._localizer = self._make_localizer(self.position)
+        at = fixes.rows(known)
+        self._put(self._localizer.extend(at.stamps, at.values, R[known]))
+
+    def _make_localizer(self, position: SampleStream) -> Localizer:
+        assert self.rig.position is not None
+        assert position.period is not None
+        reach = self._located.reach = position.buffer.reach
+        method = self.rig.robot.ir_md.difference
+        return Localizer(self.rig.position.p, position.period, method=method, max_gap=reach)
+
+    def _put(self, poses: RootPose) -> None:
+        self._located.append(poses.stamps, np.hstack([poses.world_p_root, poses.linear_velocity]))
+
+
+_NO_ROTATION = Fault(Reason.NO_ROTATION)
