@@ -1,4 +1,4 @@
-"""The clock of one topic: a single wrong stamp is left out, a clock that was set is followed.
+"""The clocks of the topics: a single wrong stamp is left out, a clock that was set is followed.
 
 A stamp far from those before it is doubtful. If the following ones go on from there, the clock was
 set: forwards, which leaves a gap like any other, or backwards (a simulation was reset, a recording
@@ -7,11 +7,12 @@ not, the stamp was wrong.
 """
 
 from collections import Counter
+from functools import reduce
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.conventions import NANOSECONDS, Stamps
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.stamps import nanoseconds
 
@@ -24,12 +25,37 @@ AHEAD = nanoseconds(10.0)
 CONFIRMATIONS = 3
 """Samples in a row that must agree: a single wrong stamp is not a new time."""
 
+LONGEST_WAIT = 2.0
+"""Clocks that were set back wait so long for the others, by their own stamps [s]."""
 
-class ClockGate:
+
+class Stamped(Protocol):
+    """Samples or messages in the order of arrival."""
+
+    @property
+    def stamps(self) -> Stamps:
+        """(T,) [ns]."""
+        ...
+
+    def rows(self: 'Batch', rows: slice) -> 'Batch':
+        """Some of them."""
+        ...
+
+    def followed_by(self: 'Batch', later: 'Batch') -> 'Batch':
+        """These, then the later ones."""
+        ...
+
+
+Batch = TypeVar('Batch', bound=Stamped)
+
+
+class ClockGate(Generic[Batch]):
     """Follows the stamps of one topic.
 
     Attributes:
         faults: samples that were left out, by reason.
+        newest: newest stamp of the present time [ns]; 0 before any.
+        held: what is doubtful, or belongs to a new time; None if there is nothing.
         turned: whether the clock was set back; what came since is held until `release`.
     """
 
@@ -39,94 +65,148 @@ class ClockGate:
 
     def reset(self) -> None:
         """Forget all stamps and what is held; the faults stay."""
-        self._newest = 0
-        self._held: Samples | None = None
+        self.newest = 0
+        self.held: Batch | None = None
+        self.turned: bool = False
         self._outdated = False
-        self.turned = False
 
     @property
     def held_for(self) -> float:
         """Time that the samples span which are held [s]."""
-        stamps = self._held.stamps if self._held is not None else np.zeros(1, dtype=np.int64)
-        return float(np.ptp(stamps)) / NANOSECONDS
+        return 0.0 if self.held is None else float(np.ptp(self.held.stamps)) / NANOSECONDS
 
-    def admit(self, samples: Samples) -> Samples:
+    def admit(self, batch: Batch) -> Batch:
         """Take samples in the order of arrival; return those of the present time."""
-        if not len(samples):
-            return samples
-        if self._held is None and not self._outdated and self._is_steady(samples):
-            return samples
-        admitted = []
-        for row in range(len(samples)):
-            admitted += self._judge(samples.rows(slice(row, row + 1)))
-            if self.turned:
-                rest = samples.rows(slice(row + 1, None))
-                self._held = rest if self._held is None else self._held.followed_by(rest)
-                break
-        return _joined(admitted, samples)
+        if not len(batch.stamps):
+            return batch
+        if self.turned:
+            self._hold(batch)
+            return batch.rows(slice(0, 0))
+        if self.held is None and not self._outdated and self._is_steady(batch.stamps):
+            return batch
+        admitted = [batch.rows(slice(0, 0))]
+        for row in range(len(batch.stamps)):
+            admitted += self._judge(batch.rows(slice(row, row + 1)))
+        return reduce(lambda before, later: before.followed_by(later), admitted)
 
-    def release(self) -> Samples | None:
-        """Begin the new time: forget the old one; return what was held, to be admitted again.
-
-        A clock that has not turned is to follow: its samples are left out until it does.
-        """
-        held, turned = self._held, self.turned
-        if not turned:
-            self._outdated = self._newest > 0
-            return None
+    def release(self) -> Batch | None:
+        """Begin the new time of a clock that turned; return what was held, to be admitted."""
+        held = self.held
         self.reset()
         return held
 
-    def _is_steady(self, samples: Samples) -> bool:
+    def expect_turn(self) -> None:
+        """Leave out what still comes from the time before, until this clock turns as well."""
+        self._outdated = self.newest > 0
+
+    def _hold(self, batch: Batch) -> None:
+        self.held = batch if self.held is None else self.held.followed_by(batch)
+
+    def _is_steady(self, stamps: Stamps) -> bool:
         """Whether no stamp is doubtful, the usual case; follows them if so."""
-        stamps = samples.stamps
-        if len(stamps) == 1:
-            stamp = int(stamps[0])
-            if self._newest and stamp > 0 and not -BACK <= stamp - self._newest <= AHEAD:
-                return False
-            self._newest = max(self._newest, stamp)
-            return True
         known = stamps[stamps > 0]
         if not len(known):
             return True
-        newest = np.maximum.accumulate(np.append(self._newest or known[0], known))
-        steps = known - newest[:-1]
+        before = self.newest or int(known[0])
+        if len(known) == 1:
+            if not -BACK <= int(known[0]) - before <= AHEAD:
+                return False
+            self.newest = max(before, int(known[0]))
+            return True
+        top = np.maximum.accumulate(np.append(before, known))
+        steps = known - top[:-1]
         if steps.min() < -BACK or steps.max() > AHEAD:
             return False
-        self._newest = int(newest[-1])
+        self.newest = int(top[-1])
         return True
 
-    def _judge(self, sample: Samples) -> list[Samples]:
+    def _judge(self, one: Batch) -> list[Batch]:
         """Judge one sample; return those of the present time that it settles."""
-        stamp = int(sample.stamps[0])
+        stamp = int(one.stamps[0])
+        if self.turned:
+            self._hold(one)
+            return []
         if stamp <= 0:
-            return [sample]
-        if not self._newest or -BACK <= stamp - self._newest <= AHEAD:
-            if self._held is not None:
-                self.faults[Fault(Reason.STAMP_FAR)] += len(self._held)
-                self._held = None
-            self._newest = max(self._newest, stamp)
+            return [one]
+        if not self.newest or -BACK <= stamp - self.newest <= AHEAD:
+            self.drop_doubtful()
+            self.newest = max(self.newest, stamp)
             if self._outdated:
                 self.faults[Fault(Reason.CLOCK_SET_BACK)] += 1
                 return []
-            return [sample]
-        if self._held is not None and abs(stamp - int(self._held.stamps[-1])) > AHEAD:
-            self.faults[Fault(Reason.STAMP_FAR)] += len(self._held)
-            self._held = None
-        self._held = sample if self._held is None else self._held.followed_by(sample)
-        if len(self._held) < CONFIRMATIONS:
+            return [one]
+        if self.held is not None and abs(stamp - int(self.held.stamps[-1])) > AHEAD:
+            self.drop_doubtful()
+        self._hold(one)
+        assert self.held is not None
+        if len(self.held.stamps) < CONFIRMATIONS:
             return []
-        if stamp < self._newest and not self._outdated:
+        if stamp < self.newest and not self._outdated:
             self.turned = True
             return []
-        held, self._held, self._newest, self._outdated = self._held, None, stamp, False
+        held, self.held, self.newest, self._outdated = self.held, None, stamp, False
         return [held]
 
+    def drop_doubtful(self) -> None:
+        """Leave out and count stamps that were far from all others."""
+        if self.held is not None and not self.turned:
+            self.faults[Fault(Reason.STAMP_FAR)] += len(self.held.stamps)
+            self.held = None
 
-def _joined(parts: list[Samples], like: Samples) -> Samples:
-    if not parts:
-        return like.rows(slice(0, 0))
-    return Samples(
-        np.concatenate([part.stamps for part in parts]),
-        np.concatenate([part.values for part in parts]),
-    )
+
+class Clocks(Generic[Batch]):
+    """The clocks of all topics of a robot; that of the joints leads, as theirs are the instants.
+
+    Args:
+        leading: name of the leading topic.
+
+    Attributes:
+        gates: topic → its clock.
+    """
+
+    def __init__(self, leading: str) -> None:
+        self.leading = leading
+        self.gates: dict[str, ClockGate[Batch]] = {}
+
+    def admit(self, name: str, batch: Batch) -> Batch:
+        """Take samples of a topic; return those of the present time."""
+        gate = self.gates.get(name)
+        if gate is None:
+            gate = self.gates[name] = ClockGate()
+        return gate.admit(batch)
+
+    @property
+    def new_time(self) -> bool:
+        """Whether a new time begins: the leading clock was set back, and no other is awaited."""
+        leading = self.gates.get(self.leading)
+        if leading is None or not leading.turned:
+            return False
+        return leading.held_for > LONGEST_WAIT or not self._behind(leading)
+
+    @property
+    def alone(self) -> list[str]:
+        """Topics whose clock was set back without the leading one."""
+        leading = self.gates.get(self.leading)
+        if leading is not None and leading.turned:
+            return []
+        return [
+            name
+            for name, gate in self.gates.items()
+            if gate.turned and (leading is None or gate.held_for > LONGEST_WAIT)
+        ]
+
+    def begin_new_time(self) -> dict[str, Batch]:
+        """Follow the leading clock; return what was held, to be admitted."""
+        for gate in self._behind(self.gates[self.leading]):
+            gate.expect_turn()
+        turned = [name for name, gate in self.gates.items() if gate.turned]
+        held = {name: self.gates[name].release() for name in turned}
+        return {name: batch for name, batch in held.items() if batch is not None}
+
+    def _behind(self, leading: ClockGate[Batch]) -> list[ClockGate[Batch]]:
+        """Clocks that have not turned yet: they are ahead of the leading one's new time."""
+        assert leading.held is not None
+        time = int(leading.held.stamps[-1])
+        return [
+            gate for gate in self.gates.values() if not gate.turned and gate.newest - time > BACK
+        ]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.pipeline.clock import ClockGate
+from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage, joined
@@ -157,7 +157,7 @@ class Evaluator:
         self._ir_md: IrMdStage | None = None
         if self.world.position is not None and orientation is not None:
             self._ir_md = IrMdStage(model, robot)
-        self._clocks: dict[str, ClockGate] = {}
+        self._clocks: Clocks[Samples] = Clocks('joints')
         self._last = 0
         self._begin()
 
@@ -174,26 +174,30 @@ class Evaluator:
             **self.ground.faults,
         }
         faults[oriented.stream.signal] = faults[oriented.stream.signal] + oriented.faults
-        for signal, clock in self._clocks.items():
+        for signal, clock in self._clocks.gates.items():
             known = 'imu' if signal == 'orientation' else signal
             faults[known] = faults.get(known, Faults()) + clock.faults
         return faults
 
     def push(self, signals: Signals) -> list[Evaluated]:
         """Take samples; return the instants that they complete: usually one piece or none."""
-        for signal, samples in signals.items():
-            clock = self._clocks.setdefault(signal, ClockGate())
-            self._take(signal, clock.admit(samples))
+        self._take_all(signals)
         results = self._advance()
-        if any(clock.turned for clock in self._clocks.values()):
-            results += self._follow_clocks()
+        while self._clocks.new_time:
+            results += self._finish() + self._begin_new_time()
+        for signal in self._clocks.alone:
+            self._stage_of(signal).reset()
+            held = self._clocks.gates[signal].release()
+            self._take_all({} if held is None else {signal: held})
         return results
 
     def flush(self) -> list[Evaluated]:
         """Return the instants that are left at the end of the signals."""
         results = self._finish()
-        while self._turned('joints'):
+        while 'joints' in self._clocks.gates and self._clocks.gates['joints'].turned:
             results += self._begin_new_time() + self._finish()
+        for gate in self._clocks.gates.values():
+            gate.drop_doubtful()
         return results
 
     def _begin(self) -> None:
@@ -201,6 +205,10 @@ class Evaluator:
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
         self._differenced: Array = np.empty((0, 6))
         self._pushed = 0
+
+    def _take_all(self, signals: Signals) -> None:
+        for signal, samples in signals.items():
+            self._take(signal, self._clocks.admit(signal, samples))
 
     def _take(self, signal: str, samples: Samples) -> None:
         """Hand samples to the stage that needs them."""
@@ -323,25 +331,6 @@ class Evaluator:
         for stage in self._stages:
             stage.forget(before)
 
-    def _turned(self, signal: str) -> bool:
-        return signal in self._clocks and self._clocks[signal].turned
-
-    def _follow_clocks(self) -> list[Evaluated]:
-        """Begin a new time when the clocks were set back: that of the joints decides."""
-        results = []
-        while self._turned('joints') and self._all_turned():
-            results += self._finish() + self._begin_new_time()
-        for signal, clock in self._clocks.items():
-            if clock.turned and clock.held_for > self._patience and not self._turned('joints'):
-                self._stage_of(signal).reset()
-                self._release(signal)
-        return results
-
-    def _all_turned(self) -> bool:
-        """Whether no clock is waited for any more."""
-        waited = self._clocks['joints'].held_for > self._patience
-        return waited or all(clock.turned for clock in self._clocks.values())
-
     def _begin_new_time(self) -> list[Evaluated]:
         """Forget all samples of the time before; take those that came since."""
         self.joints.reset()
@@ -350,14 +339,8 @@ class Evaluator:
         if self._ir_md is not None:
             self._ir_md.reset()
         self._begin()
-        for signal in self._clocks:
-            self._release(signal)
+        self._take_all(self._clocks.begin_new_time())
         return self._advance()
-
-    def _release(self, signal: str) -> None:
-        held = self._clocks[signal].release()
-        if held is not None:
-            self._take(signal, self._clocks[signal].admit(held))
 
     def _stage_of(self, signal: str) -> Stage:
         kind = signal.partition('[')[0]
