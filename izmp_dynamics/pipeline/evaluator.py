@@ -158,7 +158,6 @@ class Evaluator:
         if self.world.position is not None and orientation is not None:
             self._ir_md = IrMdStage(model, robot)
         self._clocks: Clocks[Samples] = Clocks('joints')
-        self._last = 0
         self._begin()
 
     @property
@@ -204,7 +203,7 @@ class Evaluator:
         self._pending = joined([], self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
         self._differenced: Array = np.empty((0, 6))
-        self._pushed = 0
+        self._pushed = self._last = 0
 
     def _take_all(self, signals: Signals) -> None:
         for signal, samples in signals.items():

@@ -204,6 +204,8 @@ class JointStage:
             if rows.any():
                 group = positions[rows][:, columns]
                 self._take(k, self._stages[k].extend(samples.stamps[rows], group))
+        for stage, other in zip(self._stages[1:], self._others, strict=True):
+            other.heard, other.settled = stage.heard, stage.settled
         return self._completed()
 
     def _take(self, group: int, kinematics: JointKinematics) -> None:

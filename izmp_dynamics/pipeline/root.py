@@ -177,6 +177,7 @@ class RootStage(Stage):
 
     def _differentiate(self, usable: Samples) -> None:
         """Difference the gyroscope, if that is the method."""
+        self._differenced.heard = self.imu.buffer.heard
         if self.method != 'gyro' or not len(usable) or self.imu.period is None:
             return
         if self._gyro is None:
@@ -185,6 +186,7 @@ class RootStage(Stage):
             self._differenced.reach = reach
         R, values = self.rig.imu.R, usable.values
         self._put(self._gyro.extend(usable.stamps, values[:, :3] @ R.T, values[:, 3:] @ R.T))
+        self._differenced.settled = self._gyro.settled
 
     def _put(self, state: RootState) -> None:
         values = np.hstack(

@@ -156,6 +156,7 @@ class WorldStage(Stage):
         self._located.reset()
         self._localizer: Localizer | None = None
         self._fixes = Samples.empty(3)
+        self._oriented = True
 
     def push_orientation(self, samples: Samples) -> None:
         """Take quaternions (T, 4), x y z w, of the sensor that is the source."""
@@ -165,6 +166,8 @@ class WorldStage(Stage):
         """Take fixes (T, 3) [m]."""
         if self.position is not None and len(samples):
             self._fixes = self._fixes.followed_by(self.position.push(samples))
+            if self._oriented:
+                self._located.heard = self.position.buffer.heard
 
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will; see `Stage`.
@@ -218,10 +221,12 @@ class WorldStage(Stage):
         R = self.orientation.at(stamps[:count])
         known = np.asarray(np.isfinite(R).all(axis=(1, 2)))
         fixes, self._fixes = self._fixes.rows(slice(count)), self._fixes.rows(slice(count, None))
+        self._oriented = bool(known[-1])
         if self._localizer is None:
             self._localizer = self._make_localizer(self.position)
         at = fixes.rows(known)
         self._put(self._localizer.extend(at.stamps, at.values, R[known]))
+        self._located.settled = self._localizer.settled
 
     def _make_localizer(self, position: SampleStream) -> Localizer:
         assert self.rig.position is not None

@@ -215,6 +215,16 @@ class ActuatorDifferentiator:
         return self._window.origin
 
     @property
+    def heard(self) -> int:
+        """Newest usable stamp of the stream [ns]; 0 before there is one."""
+        return self._window.heard
+
+    @property
+    def settled(self) -> int:
+        """No further result of the stream has this stamp or an older one [ns]."""
+        return self._window.settled
+
+    @property
     def faults(self) -> Faults:
         """Faults of the stream, as `JointFaults.counts`."""
         return self._faults + self._window.stamp_gate.faults

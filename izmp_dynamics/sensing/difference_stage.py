@@ -86,6 +86,11 @@ class DifferenceStage(ABC, Generic[State]):
         return self._after + 1
 
     @property
+    def settled(self) -> int:
+        """No further result of the stream has this stamp or an older one [ns]."""
+        return self._samples.settled
+
+    @property
     def faults(self) -> Faults:
         """Samples of the stream that were left out, by reason."""
         return self._samples.stamp_gate.faults

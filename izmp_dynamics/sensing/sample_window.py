@@ -35,6 +35,16 @@ class SampleWindow:
         self.stamp_gate = StampGate(width, min_spacing)
         self._behind = behind
 
+    @property
+    def heard(self) -> int:
+        """Newest usable stamp [ns]; 0 before there is one."""
+        return self.stamp_gate.pending
+
+    @property
+    def settled(self) -> int:
+        """Newest stamp whose results have been handed out [ns]; 0 before there is one."""
+        return int(self.stamps[self.next_row - 1]) if self.next_row else 0
+
     def extend(self, stamps: Stamps, values: Array) -> None:
         """Take samples (T,), (T, width); the last one enters when the next one confirms it."""
         self._append(*self.stamp_gate.push(stamps, values))
