@@ -44,8 +44,7 @@ def joined(pieces):
         if isinstance(first, np.ndarray):
             return np.concatenate(parts)
         if isinstance(first, dict):
-            names = [name for name in parts[0] if all(name in part for part in parts)]
-            return {name: join([part[name] for part in parts]) for name in names}
+            return {name: join([part[name] for part in parts]) for name in first}
         if isinstance(first, tuple):
             return tuple(join(list(column)) for column in zip(*parts, strict=True))
         if dataclasses.is_dataclass(first):

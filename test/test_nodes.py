@@ -15,8 +15,8 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 
-from .replayed import evaluate_log
 from .node_processes import GRAPH, ROBOT, ROOT, Listener, Processes, probe, wait_until
+from .replayed import evaluate_log
 
 TRACKS = {'/mr_ad/izmp': 'mr_ad', '/ir_md/izmp': 'ir_md', '/cop': 'cop'}
 

@@ -88,7 +88,7 @@ class AngularAcceleration(StageNode):
         """Hand out the last instants."""
         if self._stage is not None:
             self._stage.flush()
-            self._advance(final=True)
+            self._advance()
 
     def inspect(self) -> None:
         """Report whether the accelerometers are in use, and remark if they should be."""
@@ -162,12 +162,12 @@ class AngularAcceleration(StageNode):
             self._stage.push_accelerometer(index, Samples.one(stamp, values))
             self._advance()
 
-    def _advance(self, final: bool = False) -> None:
+    def _advance(self) -> None:
         """Publish the instants that are decided."""
         stage, root = self._stage, self.model.root
         if stage is None:
             return
-        for instant in self._instants.take(final):
+        for instant in self._instants.take():
             state = stage.evaluate(np.array([instant.stamp]))
             stage.forget(instant.stamp)
             if state.valid[0]:

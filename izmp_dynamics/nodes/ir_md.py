@@ -62,11 +62,6 @@ class IrMd(StageNode):
         self._stage.reset()
         self._instants.reset()
 
-    def flush(self) -> None:
-        """Evaluate the last instants."""
-        self._advance(final=True)
-        self._put(self._stage.flush())
-
     def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
         self._instants.push(stamp, joint_kinematics(stamp, message, self.model.dof))
         self._advance()
@@ -75,9 +70,9 @@ class IrMd(StageNode):
         self._instants.add('odom', stamp, odometry_values(message))
         self._advance()
 
-    def _advance(self, final: bool = False) -> None:
+    def _advance(self) -> None:
         """Go through the instants in their order; each has odometry, or it never will."""
-        for _, joints, (odometry,) in self._instants.take(final):
+        for _, joints, (odometry,) in self._instants.take():
             root = world_instant(odometry)
             world = WorldState(root.R[None], root.p[None], root.v[None])
             self._put(self._stage.push(joints, world, root.angular_velocity[None]))

@@ -91,8 +91,7 @@ class Izmp(StageNode):
         """Evaluate the last instants."""
         for stage in self.stages:
             stage.flush()
-        self._advance(final=True)
-        self._advance_ir_md(final=True)
+        self._advance()
         self._outputs.frame.retry(final=True)
 
     def _make_stages(self) -> None:
@@ -268,9 +267,9 @@ class Izmp(StageNode):
         if self._frames.learn(topic, frame):
             self._make_stages()
 
-    def _advance(self, final: bool = False) -> None:
+    def _advance(self) -> None:
         """Evaluate the instants that are decided."""
-        for instant in self._instants.take(final):
+        for instant in self._instants.take():
             placed = self._place(instant)
             for stage in self.stages:
                 stage.forget(instant.stamp)
@@ -302,11 +301,11 @@ class Izmp(StageNode):
         known = np.isfinite(ground.plane.normal).all() and np.isfinite(ground.plane.point).all()
         return Placed(ground, joints.positions[0]) if known else None
 
-    def _advance_ir_md(self, final: bool = False) -> None:
+    def _advance_ir_md(self) -> None:
         """Evaluate the wrenches of IR-MD, which come later, with the pose of their instants."""
         if self.robot.position is None:
             return
-        for stamp, placed, (wrench, odometry) in self._ir_md.take(final):
+        for stamp, placed, (wrench, odometry) in self._ir_md.take():
             pose = world_instant(odometry)
             contact = ContactWrench.from_array(wrench)
             in_root = contact.transformed(pose.R.T, -pose.R.T @ pose.p).as_array()

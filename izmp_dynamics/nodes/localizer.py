@@ -94,7 +94,7 @@ class Localizer(StageNode):
         """Hand out the last instants."""
         for stage in self.stages:
             stage.flush()
-        self._advance(final=True)
+        self._advance()
 
     def _make_stage(self) -> None:
         rig = self._frames.make()
@@ -151,11 +151,11 @@ class Localizer(StageNode):
         self._stage.push_position(Samples.one(stamp, position))
         self._advance()
 
-    def _advance(self, final: bool = False) -> None:
+    def _advance(self) -> None:
         """Publish the instants that are decided."""
         if self._stage is None:
             return
-        for instant in self._instants.take(final):
+        for instant in self._instants.take():
             stamps = np.array([instant.stamp])
             world = self._stage.evaluate(stamps)
             omega = self._root_R_imu @ self._gyroscope.at(stamps).values[0, :3]

@@ -64,11 +64,6 @@ class MrAd(StageNode):
         self._instants.reset()
         self._wrenches.reset()
 
-    def flush(self) -> None:
-        """Evaluate the last instants."""
-        self._advance(final=True)
-        self._rate(final=True)
-
     def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
         if message.points:
             joints = joint_kinematics(stamp, message, self.model.dof)
@@ -88,10 +83,10 @@ class MrAd(StageNode):
         self._wrenches.add('odom', stamp, odometry_values(message))
         self._rate()
 
-    def _advance(self, final: bool = False) -> None:
+    def _advance(self) -> None:
         """Evaluate the instants at which joints and root are known."""
         root = self.model.root
-        for stamp, joints, (acceleration, omega) in self._instants.take(final):
+        for stamp, joints, (acceleration, omega) in self._instants.take():
             wrench, com = self._stage.update(
                 acceleration[:3],
                 omega,
@@ -107,9 +102,9 @@ class MrAd(StageNode):
             if self.robot.position is not None:
                 self._wrenches.push(stamp, (wrench, com))
 
-    def _rate(self, final: bool = False) -> None:
+    def _rate(self) -> None:
         """Publish the momentum rate where the orientation is known."""
-        for stamp, (wrench, com), (odometry,) in self._wrenches.take(final):
+        for stamp, (wrench, com), (odometry,) in self._wrenches.take():
             if not np.isfinite(odometry).all():
                 continue
             down = -self.robot.gravity * world_instant(odometry).R[2]

@@ -68,8 +68,10 @@ class ResultWriter:
     ) -> None:
         """Write the finite rows of `values` (K, m) under one path of the message."""
         like = {'header.frame_id': frame} if frame is not None else {}
-        self._add(topic, msgtype, like | constants)
         rows = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+        if topic not in self._topics and not rows.any():
+            return
+        self._add(topic, msgtype, like | constants)
         self.bag.write_batch(topic, stamps[rows], {path: values[rows]})
 
     def _add(self, topic: str, msgtype: str, like: dict[str, object]) -> None:
