@@ -95,12 +95,19 @@ def balance_on_seesaw(
     """
     ticks = round(duration / TICK) if 0.0 < duration < 1e6 else 0
     if ticks < 1:
-        raise SimulationError(f'The duration of a run is {TICK:g} s to 1e6 s, not {duration:g} s.')
+        raise SimulationError(
+            f'The duration of a run is {TICK:g} s to 1e6 s, not {duration:g} s.',
+            kind='duration',
+            duration=duration,
+        )
     for push in pushes:
         if push.start + push.duration > duration + 1e-9:
             raise SimulationError(
                 f'The push of {push.force:g} N ends at {push.start + push.duration:g} s; the run '
-                f'takes {duration:g} s.'
+                f'takes {duration:g} s.',
+                kind='push_outside_run',
+                end=push.start + push.duration,
+                duration=duration,
             )
     controller.reset(plant.state)
     log: list[tuple[object, ...]] = []

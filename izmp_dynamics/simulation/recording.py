@@ -135,7 +135,9 @@ def check_recordable(
     if noisy:
         raise SimulationError(
             f"The robot file names the topic '{noisy[0]}', under which noisy copies are recorded. "
-            'Simulate with the file that names the ideal signals; evaluate with this one.'
+            'Simulate with the file that names the ideal signals; evaluate with this one.',
+            kind='noisy_topic',
+            topic=noisy[0],
         )
     BagWriter(path, storage, overwrite)
 

@@ -207,7 +207,11 @@ def _check(found: WholeBodyPoses, biped: Biped, convergence: Convergence) -> Non
         return
     raise MotionError(
         f'The centre of gravity of sample {row} cannot be brought closer to where it is wanted '
-        f'than {1e3 * found.residual[row]:.4f} mm (wanted: {1e3 * convergence.tolerance:.2g} mm).'
+        f'than {1e3 * found.residual[row]:.4f} mm (wanted: {1e3 * convergence.tolerance:.2g} mm).',
+        kind='cog_not_reached',
+        row=row,
+        residual=float(found.residual[row]),
+        tolerance=convergence.tolerance,
     )
 
 

@@ -102,12 +102,21 @@ class WalkParameters:
             if not (math.isfinite(value) and lower <= value <= upper):
                 raise MotionError(
                     f'{item.name} of a walk is {_told(value, unit)}; valid are {lower:g} to '
-                    f'{_told(upper, unit)}.'
+                    f'{_told(upper, unit)}.',
+                    kind='out_of_range',
+                    parameter=item.name,
+                    value=value,
+                    lower=lower,
+                    upper=upper,
                 )
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise MotionError(
-                    f"{name} of a walk is '{getattr(self, name)}'; valid: {', '.join(choices)}."
+                    f"{name} of a walk is '{getattr(self, name)}'; valid: {', '.join(choices)}.",
+                    kind='unknown_choice',
+                    parameter=name,
+                    value=getattr(self, name),
+                    valid=choices,
                 )
 
         if self.generator == 'angular_momentum':
@@ -126,16 +135,26 @@ class WalkParameters:
         if self.slope > 0.0:
             raise MotionError(
                 'The angular_momentum generator walks on level ground; a slope is for the '
-                'cart_table.'
+                'cart_table.',
+                kind='slope_not_walked',
+                slope=self.slope,
+                generator=self.generator,
             )
         if self.cog_tracking != 'converging':
-            raise MotionError('The angular_momentum generator needs converging cog_tracking.')
+            raise MotionError(
+                'The angular_momentum generator needs converging cog_tracking.',
+                kind='cog_tracking_not_converging',
+                cog_tracking=self.cog_tracking,
+            )
         longest = self.momentum.window - self.momentum.interval
         if self.step_time > longest + 1e-9:
             raise MotionError(
                 f'step_time of a walk is {self.step_time:g} s; the angular_momentum generator '
                 f'looks {self.momentum.window:g} s ahead every {self.momentum.interval:g} s, and '
-                f'sees every landing of steps of up to {longest:g} s.'
+                f'sees every landing of steps of up to {longest:g} s.',
+                kind='step_time_too_long',
+                step_time=self.step_time,
+                longest=longest,
             )
 
     @property

@@ -157,7 +157,10 @@ class Seesaw(Node):  # type: ignore[misc]
     def _publish(self, run: SimulatedRun) -> None:
         ground = run.ground
         if ground is None:
-            raise IzmpError('The seesaw does not move.')
+            raise IzmpError(
+                'The seesaw does not move.',
+                kind='ground_at_rest',
+            )
         cop, poses = run.cop_in_ground(), ground.quaternion_xyzw()
         for row, stamp in enumerate(run.stamps.tolist()):
             self._sensors.publish(run, row)

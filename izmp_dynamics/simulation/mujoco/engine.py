@@ -13,7 +13,9 @@ except ImportError as error:
 except Exception as error:  # it loads the OpenGL library that the environment asks for
     raise SimulationError(
         f"MuJoCo cannot be loaded ({error}). MUJOCO_GL is '{os.environ.get('MUJOCO_GL', '')}': "
-        'unset it, or install the library that it names.'
+        'unset it, or install the library that it names.',
+        kind='mujoco_not_loaded',
+        cause=error,
     ) from error
 
 __all__ = ['diverged', 'mujoco']

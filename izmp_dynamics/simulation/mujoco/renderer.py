@@ -117,7 +117,9 @@ def open_renderer(plant: MujocoRobot, width: int, height: int) -> Iterator[Rende
         raise SimulationError(
             f"There is no offscreen renderer: OpenGL by '{name}' cannot be used on this computer "
             f'({" ".join(str(error).split()) or type(error).__name__}). Install libegl1 and '
-            'libgl1-mesa-dri, or choose another one with MUJOCO_GL (egl, osmesa or glfw).'
+            'libgl1-mesa-dri, or choose another one with MUJOCO_GL (egl, osmesa or glfw).',
+            kind='no_renderer',
+            graphics=name,
         ) from error
     try:
         yield Renderer(plant, (width, height), graphics)

@@ -96,5 +96,9 @@ def _check_count(name: str, listed: tuple[str, ...], count: int, what: str) -> N
     if len(listed) != count:
         raise SimulationError(
             f"The property '{name}' names {len(listed)} devices ({', '.join(listed)}), but there "
-            f'are {count} {what}; name one for each, with commas between them.'
+            f'are {count} {what}; name one for each, with commas between them.',
+            kind='device_count',
+            property=name,
+            given=len(listed),
+            needed=count,
         )

@@ -82,7 +82,9 @@ class ProtoBuilder:
         if len(model.bodies) != model.dof + 1:
             raise SimulationError(
                 f"The robot '{model.name}' has mimic joints, which Webots cannot couple; remove "
-                'their <mimic> or fix them.'
+                'their <mimic> or fix them.',
+                kind='mimic_joints',
+                robot=model.name,
             )
 
     def build(self) -> Document:
@@ -125,7 +127,9 @@ class ProtoBuilder:
         if carrier != parent.body:
             raise SimulationError(
                 f"urdf2webots puts '{end.name}' onto '{link}', but there is a joint in between "
-                'that moves a link without mass; give that link some mass.'
+                'that moves a link without mass; give that link some mass.',
+                kind='massless_link',
+                link=link,
             )
         row, q = self.model.bodies[child.body], self.pose.q[joint]
         link_R_joint = parent.body_R_frame.T @ row[:9].reshape(3, 3)
@@ -183,7 +187,10 @@ class ProtoBuilder:
         if lost or joints:
             raise SimulationError(
                 f"urdf2webots lost parts of '{self.model.name}': {', '.join(lost + joints)}. It "
-                'leaves out links without mass, with what hangs on them; give them some mass.'
+                'leaves out links without mass, with what hangs on them; give them some mass.',
+                kind='lost_links',
+                robot=self.model.name,
+                lost=(*lost, *joints),
             )
 
     def _relative(self, link: str, frame: str) -> tuple[Array, Array]:
@@ -223,7 +230,11 @@ class ProtoBuilder:
         for link in self._rigidly_tied(carrier):  # nothing else may touch the ground
             self.solids[link].fields.pop('boundingObject', None)
         if carrier not in self.masses:
-            raise SimulationError(f"The link '{carrier}' carries a sole but has no mass.")
+            raise SimulationError(
+                f"The link '{carrier}' carries a sole but has no mass.",
+                kind='massless_link',
+                link=carrier,
+            )
         mass = PAD_PART * self.masses[carrier].mass
         for name, (x, y) in zip(names, foot.polygon, strict=True):
             corner = p + R @ [x, y, 0.0]

@@ -85,6 +85,8 @@ class _Solids:
         solid = find(self.defs[link])
         if solid is None:
             raise SimulationError(
-                f"There is no solid with the DEF name '{self.defs[link]}' to be pushed in Webots."
+                f"There is no solid with the DEF name '{self.defs[link]}' to be pushed in Webots.",
+                kind='no_solid',
+                link=link,
             )
         return solid

@@ -119,7 +119,10 @@ class _Sole:
         if sole.body != told.body:
             raise SimulationError(
                 f"The wrench of '{foot.name}' is to be told in '{frame}', which is not fixed to "
-                f"the sole '{foot.sole}'; name a frame of the same foot."
+                f"the sole '{foot.sole}'; name a frame of the same foot.",
+                kind='frame_of_other_link',
+                foot=foot.name,
+                frame=frame,
             )
         self.corners = np.array([[x, y, 0.0] for x, y in foot.polygon])
         self.R = told.body_R_frame.T @ sole.body_R_frame

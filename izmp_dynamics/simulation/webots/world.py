@@ -108,7 +108,10 @@ def make_world(
     """
     if time_step not in TIME_STEPS:
         raise SimulationError(
-            f'A world has time steps of {" or ".join(map(str, TIME_STEPS))} ms, not {time_step}.'
+            f'A world has time steps of {" or ".join(map(str, TIME_STEPS))} ms, not {time_step}.',
+            kind='time_step',
+            time_step=time_step,
+            valid=TIME_STEPS,
         )
     ramp = Ramp(math.radians(slope_deg), WalkParameters.slope_start)
     given = load_robot_file(robot)
@@ -140,14 +143,18 @@ def _check_sensors(file: RobotFile) -> None:
     if file.imu.gravity_removed:
         raise SimulationError(
             "Webots' accelerometers measure specific force; the robot file says "
-            'imu.gravity_removed: true, which it must not for a simulation.'
+            'imu.gravity_removed: true, which it must not for a simulation.',
+            kind='gravity_removed',
+            sensor='imu',
         )
     sensors: list[Imu | Accelerometer] = [file.imu, *file.accelerometers]
     for sensor in sensors:
         if sensor.frame is None:
             raise SimulationError(
                 f"Webots needs to know where the sensor of topic '{sensor.topic}' sits; give its "
-                'frame in the robot file.'
+                'frame in the robot file.',
+                kind='sensor_without_frame',
+                topic=sensor.topic,
             )
 
 
@@ -208,7 +215,9 @@ def _write_all(texts: Mapping[Path, str]) -> None:
     for path in texts:
         if path.exists() and MARK not in path.read_text(encoding='utf-8', errors='replace'):
             raise SimulationError(
-                f"'{path}' exists and was not made by izmp make-world; choose another folder."
+                f"'{path}' exists and was not made by izmp make-world; choose another folder.",
+                kind='foreign_file',
+                path=path,
             )
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ class Score:
             rms=np.sqrt(np.mean(errors**2, axis=0)),
             largest=np.abs(errors).max(axis=0),
             outside=_outside(walk, biped),
-            refused=walk.stopped,
+            refused=str(walk.stopped or ''),
         )
 
     @classmethod

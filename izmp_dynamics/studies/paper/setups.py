@@ -60,7 +60,11 @@ class Setup:
         if not _divides(self.bus, self.actuator):
             raise RobotFileError(
                 f"in setup '{self.name}' the bus sees every n-th sample of the actuators, so its "
-                f'rate must divide theirs; {self.bus:g} Hz does not divide {self.actuator:g} Hz.'
+                f'rate must divide theirs; {self.bus:g} Hz does not divide {self.actuator:g} Hz.',
+                kind='rate_divides_not',
+                setup=self.name,
+                bus=self.bus,
+                actuator=self.actuator,
             )
 
     @property
