@@ -7,19 +7,22 @@ pytest.importorskip('mujoco', reason='the runs are simulated with MuJoCo')
 pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
 pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
 
-from izmp_dynamics.seesaw.study.izmp import (
-    CASES,
+from izmp_dynamics.seesaw.study.figures.izmp import (
     LARGEST_EXACT,
     LARGEST_REPLAYED,
-    NAMES,
-    REPLAYED,
     WRONG,
-    board_points,
-    distances,
     picture,
     runs,
+)
+from izmp_dynamics.seesaw.study.izmp import (
+    CASES,
+    NAMES,
+    REPLAYED,
+    board_points,
+    distances,
     share,
 )
+from izmp_dynamics.seesaw.study.tasks import Study
 from izmp_dynamics.studies.publish import files_of
 
 
@@ -49,15 +52,15 @@ def test_no_claim_holds_if_many_instants_have_no_point(points):
     holes[REPLAYED][::20] = np.nan
     assert share(points) == 100.0
     assert share(holes) == pytest.approx(95.0, abs=1.0)
-    facts = picture('biped31', lambda run: holes).facts
+    facts = picture(Study('biped31'), lambda run: holes).facts
     assert not any(fact.holds for fact in facts)
 
 
 def test_the_figure_names_its_runs_and_says_what_holds(points):
-    assert [run.parameters['reference'] for run in runs('biped31')] == [
+    assert [run.parameters['reference'] for run in runs(Study('biped31'))] == [
         reference for reference, _, _ in CASES.values()
     ]
-    drawn = picture('biped31', lambda run: points)
+    drawn = picture(Study('biped31'), lambda run: points)
     claims = {fact.key: fact.holds for fact in drawn.facts if fact.holds is not None}
     means = {f'{name}_{case}_mean' for name in ('moving', REPLAYED) for case in CASES}
     times = {f'{name}_{case}_times' for name in WRONG for case in CASES}

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass, field
 from typing import Any
 
+from izmp_dynamics.studies.source_closure import code_digest
 from izmp_dynamics.studies.store import Arrays, Store, StoreError
 
 Progress = Callable[[float], None]
@@ -29,13 +30,20 @@ class Run:
         function: 'module:name' of a function (load, **parameters) → arrays.
         parameters: what decides the result, as JSON can hold it.
         needs: runs whose results it loads.
+        data: digest of the files that it reads, if the parameters do not have it.
         effort: how long it takes, relative to others; for the progress bar.
     """
 
     function: str
     parameters: Mapping[str, Any]
     needs: tuple['Run', ...] = ()
+    data: str = field(default='', kw_only=True)
     effort: float = field(default=1.0, compare=False)
+
+    @property
+    def module(self) -> str:
+        """Module of the function."""
+        return self.function.partition(':')[0]
 
     @property
     def kind(self) -> str:
@@ -43,9 +51,14 @@ class Run:
         return self.function.partition(':')[2]
 
     def key(self) -> dict[str, Any]:
-        """Everything that decides the result."""
-        needs = [need.key() for need in self.needs]
-        return {'function': self.function, 'parameters': dict(self.parameters), 'needs': needs}
+        """Everything that decides the result, the code behind the function included."""
+        return {
+            'function': self.function,
+            'code': code_digest(self.module),
+            'data': self.data,
+            'parameters': dict(self.parameters),
+            'needs': [need.key() for need in self.needs],
+        }
 
     def __hash__(self) -> int:
         return hash(repr(self.key()))
@@ -56,8 +69,7 @@ def perform(run: Run, store: Store) -> Arrays:
     kept = store.load(run.kind, run.key())
     if kept is not None:
         return kept
-    module, _, name = run.function.partition(':')
-    function = getattr(importlib.import_module(module), name)
+    function = getattr(importlib.import_module(run.module), run.kind)
     arrays: Arrays = function(lambda need: perform(need, store), **run.parameters)
     store.keep(run.kind, run.key(), arrays)
     return arrays

@@ -6,37 +6,28 @@ type checking only. A module that is loaded by name, with importlib, does not co
 
 import ast
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
-@dataclass(frozen=True)
 class Sources:
-    """The sources of a package, as they are when they are first asked for.
+    """The sources of a package; a file is read when it is first asked for.
 
-    Attributes:
+    Args:
         package: its folder, which bears its name.
     """
 
-    package: Path
+    def __init__(self, package: Path) -> None:
+        self.files = _modules(package)
+        self._imports: dict[str, frozenset[str]] = {}
 
-    @cached_property
-    def files(self) -> Mapping[str, Path]:
-        """Dotted name of each module → its file; a package has that of its `__init__.py`."""
-        found = {}
-        for path in sorted(self.package.rglob('*.py')):
-            parts = path.relative_to(self.package.parent).with_suffix('').parts
-            found['.'.join(parts[:-1] if parts[-1] == '__init__' else parts)] = path
-        return found
-
-    @cached_property
-    def imports(self) -> Mapping[str, frozenset[str]]:
-        """Each module → the modules of the package that it imports itself."""
-        return {module: self._imports_of(module) for module in self.files}
+    def imports(self, module: str) -> frozenset[str]:
+        """Return the modules of the package that a module imports itself."""
+        if module not in self._imports:
+            self._imports[module] = self._imports_of(module)
+        return self._imports[module]
 
     def closure(self, module: str) -> frozenset[str]:
         """Return the modules that importing and running a module may execute, itself among them.
@@ -49,7 +40,7 @@ class Sources:
             name = waiting.pop()
             if name not in found:
                 found.add(name)
-                waiting += self.imports[name] | self._packages_of(name)
+                waiting += self.imports(name) | self._packages_of(name)
         return frozenset(found)
 
     def digest(self, module: str) -> str:
@@ -85,6 +76,15 @@ class Sources:
         outer = node.level - (self.files[module].name == '__init__.py')
         base = parts[: len(parts) - outer]
         return '.'.join([*base, node.module] if node.module else base)
+
+
+def _modules(package: Path) -> dict[str, Path]:
+    """Dotted name of each module → its file; a package has that of its `__init__.py`."""
+    found = {}
+    for path in sorted(package.rglob('*.py')):
+        parts = path.relative_to(package.parent).with_suffix('').parts
+        found['.'.join(parts[:-1] if parts[-1] == '__init__' else parts)] = path
+    return found
 
 
 @cache

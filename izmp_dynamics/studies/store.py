@@ -7,19 +7,12 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.errors import IzmpError
-
-COMPUTED_BY = (
-    'conventions.py', 'kernel.py', 'model', 'sensing', 'dynamics', 'stability', 'walking',
-    'simulation', 'seesaw', 'studies',
-)  # fmt: skip
-"""Parts of the package whose code decides a result; a change of it makes results anew."""
 
 Arrays = dict[str, np.ndarray]
 
@@ -42,28 +35,27 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
 
-    def path(self, kind: str, parameters: Mapping[str, Any]) -> Path:
-        """Return where the run with these parameters is kept."""
-        everything = {'kind': kind, 'code': code_digest(), 'parameters': parameters}
-        text = json.dumps(everything, sort_keys=True, allow_nan=False)
+    def path(self, kind: str, key: Mapping[str, Any]) -> Path:
+        """Return where the run with this key is kept: everything that decides its result."""
+        text = json.dumps(key, sort_keys=True, allow_nan=False)
         return self.folder / f'{kind}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.npz'
 
-    def load(self, kind: str, parameters: Mapping[str, Any]) -> Arrays | None:
+    def load(self, kind: str, key: Mapping[str, Any]) -> Arrays | None:
         """Return the arrays of a finished run; None if there is none that can be read."""
-        path = self.path(kind, parameters)
+        path = self.path(kind, key)
         try:
             with np.load(path, allow_pickle=False) as file:
                 return {name: file[name] for name in file.files}
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
             return None
 
-    def keep(self, kind: str, parameters: Mapping[str, Any], arrays: Arrays) -> None:
+    def keep(self, kind: str, key: Mapping[str, Any], arrays: Arrays) -> None:
         """Keep a finished run.
 
         Raises:
             StoreError: if it cannot be written.
         """
-        path = self.path(kind, parameters)
+        path = self.path(kind, key)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=f'.{path.name}.')
@@ -87,16 +79,3 @@ class Store:
 
 def _unwritable(folder: Path, error: OSError) -> StoreError:
     return StoreError(f"Results cannot be written to '{folder}': {error.strerror or error}.")
-
-
-@cache
-def code_digest() -> str:
-    """Digest of the code that computes results."""
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for part in COMPUTED_BY:
-        place = package / part
-        for path in sorted(place.rglob('*.py')) if place.is_dir() else [place]:
-            digest.update(path.relative_to(package).as_posix().encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]

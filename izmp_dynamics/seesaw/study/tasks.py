@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.seesaw.study.robot_digest import robot_digest
 from izmp_dynamics.studies.runs import Load, Run
 from izmp_dynamics.studies.store import Arrays
 
@@ -80,7 +81,7 @@ class Study:
     def check(self, controller: str, damping: float) -> Run:
         """Describe the check of the loop with a friction of the joints [N·m·s/rad]."""
         parameters = {'robot': self.robot, 'controller': controller, 'damping': damping}
-        return Run(f'{_MODULE}:growth', parameters, effort=1.0)
+        return Run(f'{_MODULE}:growth', parameters, data=robot_digest(self.robot))
 
     def _run(
         self,
@@ -99,7 +100,9 @@ class Study:
             'duration': duration, 'reference': reference, 'push': push,
             'gains': gains, 'com_gains_of': com_gains_of or controller, **others,
         }  # fmt: skip
-        return Run(f'{_MODULE}:balance', parameters, effort=duration)
+        return Run(
+            f'{_MODULE}:balance', parameters, effort=duration, data=robot_digest(self.robot)
+        )
 
 
 @dataclass(frozen=True)
