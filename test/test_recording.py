@@ -18,6 +18,8 @@ from izmp_dynamics.simulation.scenarios import simulate_sway
 from izmp_dynamics.simulation.support import support_polygons
 from izmp_dynamics.walking.sway import SwayParameters
 
+from .raising import raising
+
 FILE = load_robot_file(Path(__file__).parents[1] / 'robots/biped31/robot.yaml')
 SHORT = SwayParameters(stand=0.1, period=0.9, squat_time=0.8, lateral=0.02, fore_aft=0.005)
 EVERY_10TH = Sampling(divisor=10)
@@ -221,5 +223,5 @@ def test_a_fall_is_marked_in_the_bag_that_is_kept(tmp_path):
         assert reader.custom_data['fell'] == 'yes'
         assert reader.custom_data['fall'] == run.fall
         assert reader.topics['/imu'].count == len(run)
-    with pytest.raises(SimulationError, match='fell'):
+    with raising(SimulationError, 'fell', fall=run.fall):
         run.require_standing()

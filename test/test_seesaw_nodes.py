@@ -39,6 +39,7 @@ from izmp_dynamics.seesaw.nodes.plant import Seesaw as SeesawNode
 from izmp_dynamics.simulation.shove import Shove
 
 from .node_processes import free_domain
+from .raising import raising
 
 DURATION = 0.3
 PUSH = '100:lateral:0.1:0.01'
@@ -194,14 +195,20 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ('kind', 'given', 'error', 'sentence'),
+    ('node', 'given', 'error', 'kind', 'data'),
     [
-        (SeesawNode, {'robot': 'atlas'}, UnknownNameError, "'atlas'"),
-        (SeesawNode, {'push': '100:lateral'}, SimulationError, 'not of the form'),
-        (Balance, {'controller': 'pid'}, UnknownNameError, "'pid'"),
-        (Balance, {'reference': 'sine'}, SimulationError, 'sine:AMPLITUDE:FREQUENCY'),
+        (SeesawNode, {'robot': 'atlas'}, UnknownNameError, 'unknown_name', {'name': 'atlas'}),
+        (
+            SeesawNode,
+            {'push': '100:lateral'},
+            SimulationError,
+            'push_format',
+            {'text': '100:lateral'},
+        ),
+        (Balance, {'controller': 'pid'}, UnknownNameError, 'unknown_name', {'name': 'pid'}),
+        (Balance, {'reference': 'sine'}, SimulationError, 'reference_format', {'text': 'sine'}),
     ],
 )
-def test_impossible_parameters_are_refused(ros, kind, given, error, sentence):
-    with pytest.raises(error, match=sentence):
-        kind(overrides=parameters(**{'robot': 'biped31', **given}))
+def test_impossible_parameters_are_refused(ros, node, given, error, kind, data):
+    with raising(error, kind, **data):
+        node(overrides=parameters(**{'robot': 'biped31', **given}))

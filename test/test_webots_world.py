@@ -543,12 +543,12 @@ MASSLESS = """
     ('change', 'error', 'kind'),
     [
         (lambda text: re.sub(r'<link name="slide">.*?</link>', MASSLESS, text, flags=re.S),
-         SimulationError, 'lost_links'),
+         SimulationError, 'massless_link'),
         (lambda text: text.replace(
             '<axis xyz="0 0 -1"/>', '<axis xyz="0 0 -1"/><mimic joint="lift"/>'),
          SimulationError, 'mimic_joints'),
         (lambda text: text.replace('mass value="1.2"', 'mass value="0"'),
-         SimulationError, 'lost_links'),
+         SimulationError, 'massless_link'),
     ],
     ids=['massless', 'mimic', 'weightless foot'],
 )  # fmt: skip
