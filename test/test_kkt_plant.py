@@ -240,7 +240,7 @@ def holding_torques(plant, rest):
     return terms.body.h[6:] - terms.body.J[:, 6:].T @ f
 
 
-def test_a_board_that_tips_over_is_told(plant):
+def test_a_board_that_tips_over_is_refused(plant):
     from izmp_dynamics.seesaw.state import BalanceState
 
     rest = stance(plant.robot, plant.seesaw)

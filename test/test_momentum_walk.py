@@ -102,7 +102,7 @@ def test_landings_between_knots_cost_what_a_straight_acceleration_misses():
     ],
     ids=str,
 )
-def test_times_beside_the_knots_are_told(given, said):
+def test_times_beside_the_knots_are_noted(given, said):
     note = off_knots(WalkParameters.by('angular_momentum', **given))
     assert said in note if said else not note
     assert not off_knots(WalkParameters.by('cart_table', **given))
@@ -183,9 +183,9 @@ def test_the_command_offers_what_there_is():
 def test_the_command_plans(capsys):
     options = ['plan', 'walk', '--generator', 'angular_momentum', '--steps', '3']
     assert main(options) == 0
-    told = capsys.readouterr().out
-    assert 'ZMP:     of all bodies within' in told
-    assert 'Note:' not in told
+    printed = capsys.readouterr().out
+    assert 'ZMP:     of all bodies within' in printed
+    assert 'Note:' not in printed
     assert main([*options, '--step-time', '0.75']) == 0
     assert 'Note:    Lift-offs and landings' in capsys.readouterr().out
     assert main(['plan', 'walk', '--scheme', 'E1']) != 0

@@ -70,20 +70,20 @@ def driven(ros):
 
 @pytest.fixture(scope='module')
 def trajectories(ros):
-    """What the node publishes in three seconds, in which it is told to walk forward."""
+    """What the node publishes in three seconds, in which it is commanded to walk forward."""
     node = make_node()
-    heard = []
-    node.create_subscription(JointTrajectory, 'joint_trajectory', heard.append, 100)
+    received = []
+    node.create_subscription(JointTrajectory, 'joint_trajectory', received.append, 100)
     commands = node.create_publisher(Vector3, 'walk_command', 10)
-    end, told = time.monotonic() + 3.0, False
+    end, commanded = time.monotonic() + 3.0, False
     while time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.02)
-        if len(heard) > 5 and not told:
+        if len(received) > 5 and not commanded:
             commands.publish(Vector3(x=5.0, y=0.0, z=0.0))  # refused
             commands.publish(Vector3(x=0.2, y=0.0, z=0.0))
-            told = True
+            commanded = True
     node.destroy_node()
-    return heard
+    return received
 
 
 def test_every_trajectory_begins_where_and_when_the_one_before_ends(trajectories):

@@ -1,4 +1,4 @@
-"""A robot that walks as it is told: no jumps, and a safe end where it cannot go on."""
+"""A robot that walks by commands: no jumps, and a safe end where it cannot go on."""
 
 import dataclasses
 import itertools
@@ -217,6 +217,6 @@ def test_commands_are_dropped_until_it_stands():
     )
 )
 @example(commands=[(23, WalkCommand(0.45417622, 0.26995367, -0.21213453))])
-def test_whatever_it_is_told_it_makes_no_jump_and_nothing_impossible(commands):
+def test_with_any_commands_it_makes_no_jump_and_nothing_impossible(commands):
     walk, pieces, _ = walk_by(dict(commands), 55)
     assert_possible(walk.biped, pieces)

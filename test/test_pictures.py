@@ -74,8 +74,8 @@ def test_a_strip_is_written(run, plant, renderer, tmp_path):
 
 def test_a_clip_lasts_as_long_as_the_run(run, plant, renderer, tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, '_CLIP_SIZE', (60, 80))
-    path, told = tmp_path / 'clip.gif', []
-    save_clip(run, plant, path, told.append)
+    path, reported = tmp_path / 'clip.gif', []
+    save_clip(run, plant, path, reported.append)
     with Image.open(path) as clip:
         assert clip.size == (60, 80)
         lasts = 0.0
@@ -83,7 +83,7 @@ def test_a_clip_lasts_as_long_as_the_run(run, plant, renderer, tmp_path, monkeyp
             clip.seek(frame)
             lasts += 1e-3 * clip.info['duration']
     assert lasts == pytest.approx((run.stamps[-1] - run.stamps[0]) * 1e-9, abs=0.1)
-    assert told == sorted(told)
+    assert reported == sorted(reported)
 
 
 def test_without_a_renderer_there_are_stick_figures_and_the_reason(

@@ -304,12 +304,12 @@ def test_neighbouring_physics_do_not_matter(plan, physics):
     assert np.abs(physics.mass_scale * wrench.as_array() - truth).max() < 1e-6
 
 
-def test_progress_is_told(plan, plant):
-    told = []
-    simulate(plan_sway(plant.robot, SHORT), plant, progress=told.append)
-    assert told[0] == 0.0
-    assert told[-1] == 1.0
-    assert told == sorted(told)
+def test_progress_is_reported(plan, plant):
+    reported = []
+    simulate(plan_sway(plant.robot, SHORT), plant, progress=reported.append)
+    assert reported[0] == 0.0
+    assert reported[-1] == 1.0
+    assert reported == sorted(reported)
 
 
 def test_what_does_not_fit_is_refused(plan, plant):

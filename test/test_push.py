@@ -1,4 +1,4 @@
-"""Pushes told by a person: their text, their direction, and what they do to the plant."""
+"""Pushes by a user: their text, their direction, and what they do to the plant."""
 
 import numpy as np
 import pytest

@@ -184,11 +184,11 @@ def test_truth_is_that_of_the_run(recorded):
 def test_the_description_is_the_urdf(recorded):
     _, _, messages = recorded
     ((_, description),) = messages['/robot_description']
-    told, stated = (
+    recorded, stated = (
         ElementTree.canonicalize(text, strip_text=True)  # comments do not count
         for text in (description.data, FILE.urdf_path.read_text(encoding='utf-8'))
     )
-    assert told == stated
+    assert recorded == stated
 
 
 def test_two_recordings_are_equal_to_the_last_bit(tmp_path):

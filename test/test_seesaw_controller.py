@@ -231,7 +231,7 @@ class TestFeet:
 
 
 @pytest.mark.parametrize(
-    'spoilt',
+    'corrupted',
     [
         lambda rest: dataclasses.replace(rest, q=rest.q + np.nan),
         lambda rest: dataclasses.replace(rest, qd=rest.qd + 1e160),
@@ -241,12 +241,12 @@ class TestFeet:
         ),
     ],
 )
-def test_without_a_solution_the_last_torques_are_held(spoilt):
+def test_without_a_solution_the_last_torques_are_held(corrupted):
     """In the first tick those that hold the stance."""
     controller = controller_of('mixed')
     rest = stance(controller.robot, controller.seesaw)
     plant = KktPlant(controller.robot, controller.seesaw)
-    command = controller.command(spoilt(rest))
+    command = controller.command(corrupted(rest))
     assert not command.solved
     assert controller.unsolved == 1
     for part in (command.com, command.momentum_error, command.wrenches):
@@ -256,7 +256,7 @@ def test_without_a_solution_the_last_torques_are_held(spoilt):
     np.testing.assert_allclose(motion.foot_wrenches, command.wrenches, atol=1e-8)
     solved = controller.command(rest)
     assert solved.solved
-    assert controller.command(spoilt(rest)).torques is solved.torques
+    assert controller.command(corrupted(rest)).torques is solved.torques
     assert controller.unsolved == 2
     controller.restart()
     assert controller.unsolved == 0

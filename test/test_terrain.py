@@ -1,4 +1,4 @@
-"""Terrains: the plant stands on the ground that they tell of, and the truth knows it."""
+"""Terrains: the plant stands on the ground that they describe, and the truth has its normal."""
 
 import dataclasses
 import itertools
@@ -53,7 +53,7 @@ def test_mujoco_has_the_ground_that_the_terrain_tells_of(terrain):
 # Uneven ground
 
 
-def test_uneven_ground_is_as_high_as_told_and_level_where_the_robot_starts():
+def test_uneven_ground_has_its_amplitude_and_is_level_where_the_robot_starts():
     assert np.abs(UNEVEN.grid).max() == pytest.approx(UNEVEN.amplitude, rel=1e-12)
     angles = np.linspace(0.0, 2 * np.pi, 50)
     around = (UNEVEN.level - 1.5 * UNEVEN.cell) * np.stack(

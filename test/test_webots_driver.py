@@ -92,11 +92,11 @@ def test_sensors_tell_what_was_at_the_stamp(walked, signals):
     _, truth, _ = walked
     published, rows = signals
     assert (published.q == truth.q[rows]).all()
-    for told, true in (
+    for value, true in (
         (published.imu.angular_velocity, truth.imu.angular_velocity),
         (published.position, truth.position),
     ):
-        np.testing.assert_allclose(told, true[rows], atol=1e-12)
+        np.testing.assert_allclose(value, true[rows], atol=1e-12)
     dot = np.abs(np.sum(published.imu.orientation_xyzw * truth.imu.orientation_xyzw[rows], axis=1))
     np.testing.assert_allclose(dot, 1.0, atol=1e-12)
     # Webots differences the velocity over the step: the mean acceleration, not that at its start.
@@ -111,8 +111,8 @@ def test_four_forces_at_the_corners_make_the_wrench_of_the_ground(walked, signal
     _, truth, _ = walked
     published, rows = signals
     for foot in ('l_foot', 'r_foot'):
-        told, true = published.wrenches[f'{foot}/wrench'], truth.truth.feet[foot].wrench[rows]
-        np.testing.assert_allclose(told, true, atol=0.1)  # of 270 N; a sphere rolls as it tilts
+        wrench, true = published.wrenches[f'{foot}/wrench'], truth.truth.feet[foot].wrench[rows]
+        np.testing.assert_allclose(wrench, true, atol=0.1)  # of 270 N; a sphere rolls as it tilts
 
 
 def test_replay_of_the_recording_gives_the_figures_of_the_simulation(walked, tmp_path):
@@ -159,7 +159,7 @@ def test_with_the_plants_servos_the_recording_is_that_of_the_mujoco_node(world, 
     assert sink.problems == []
     run = simulate_walk(stand_in.file, parameters=WalkParameters(steps=2)).run
     published = sink.signals()
-    begin = round(1e9 * float(sink.told[0][1].split(' begins at ')[1].split(' s ')[0]))
+    begin = round(1e9 * float(sink.logged[0][1].split(' begins at ')[1].split(' s ')[0]))
     first = int(np.argmin(np.abs(published.stamps - begin)))
     assert_same_motion(published, run, first)
 
@@ -174,17 +174,17 @@ def assert_same_motion(published, run, near):
     begin = near + min(off, key=off.get)
     rows = slice(begin, begin + count)
     np.testing.assert_allclose(published.q[rows], run.q[:count], atol=1e-5)
-    for told, true, atol in (
+    for value, true, atol in (
         (published.position, run.position, 5e-5),
         (published.imu.angular_velocity, run.imu.angular_velocity, 1e-3),
         (published.imu.specific_force, run.imu.specific_force, 0.05),
     ):
-        np.testing.assert_allclose(told[rows], true[:count], atol=atol)
+        np.testing.assert_allclose(value[rows], true[:count], atol=atol)
     for topic, force in published.accelerometers.items():
         np.testing.assert_allclose(force[rows], run.accelerometers[topic][:count], atol=0.05)
     for foot in ('l_foot', 'r_foot'):
-        told = published.wrenches[f'{foot}/wrench'][rows]
-        np.testing.assert_allclose(told, run.truth.feet[foot].wrench[:count], atol=0.5)
+        wrench = published.wrenches[f'{foot}/wrench'][rows]
+        np.testing.assert_allclose(wrench, run.truth.feet[foot].wrench[:count], atol=0.5)
 
 
 def test_nothing_is_published_before_every_sensor_has_measured(world, properties):
@@ -214,7 +214,7 @@ def test_a_sensor_that_never_measures_is_given_up(world, properties):
     assert len(sink.samples[0].accelerometers) == 2
 
 
-def test_missing_devices_are_told_with_those_there_are_and_the_rest_goes_on(world, properties):
+def test_missing_devices_are_reported_with_those_there_are_and_the_rest_goes_on(world, properties):
     stand_in = StandIn(world)
     for name in ('accelerometer_1_accelerometer', 'gps_link_gps', 'l_foot_pad_2', 'head_x'):
         stand_in.devices.pop(name, None)
@@ -302,7 +302,7 @@ def test_a_simulator_that_ends_mid_run_is_told(world, properties):
     assert sink.closed
 
 
-def test_a_robot_that_falls_is_told_once(world, properties):
+def test_a_fall_is_reported_once(world, properties):
     stand_in = StandIn(world)
     stand_in.devices['imu_link_inertial_unit'].measure = lambda period: [0.0, 1.0, 0.0, 0.0]
     sink = drive(stand_in, properties | {'quit': 'true'})
@@ -310,15 +310,15 @@ def test_a_robot_that_falls_is_told_once(world, properties):
     assert stand_in.robot.quit_status == 1
 
 
-def test_the_motion_waits_for_a_listener_if_it_is_told_to(world, properties):
+def test_the_motion_waits_for_a_listener_if_asked_to(world, properties):
     stand_in = StandIn(world)
     driver, sink = start(stand_in, properties | {'wait_for_listener': 'true'})
     sink.listening = False
     drive_on(stand_in, driver, 20)
-    assert sink.told == []
+    assert sink.logged == []
     sink.listening = True
     drive_on(stand_in, driver, 1)
-    assert 'begins' in sink.told[0][1]
+    assert 'begins' in sink.logged[0][1]
 
 
 def test_pushes_act_on_their_link_and_for_their_time(world, properties):
@@ -347,8 +347,8 @@ def test_pushes_act_on_their_link_and_for_their_time(world, properties):
 def test_pushes_that_cannot_be_are_told(world, properties, given, supervisor, sentence):
     stand_in = StandIn(world)
     stand_in.supervisor = supervisor
-    (told,) = drive(stand_in, properties | given, 10).sentences('warning')[:1]
-    assert sentence in told
+    (warning,) = drive(stand_in, properties | given, 10).sentences('warning')[:1]
+    assert sentence in warning
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_a_trajectory_is_followed_and_other_joints_hold(world, properties):
     driver, sink = start(stand_in, properties | {'gait': 'none', 'settle': '0'})
     held = {name: stand_in.devices[name].target for name in stand_in.plant.robot.joint_names}
     drive_on(stand_in, driver, 5)
-    assert sink.told == []
+    assert sink.logged == []
     sink.wanted = Trajectory(
         ('neck_yaw', 'neck_pitch'), np.array([0.0, 0.1, 0.2]),
         np.array([[0.0, 0.0], [0.1, 0.2], [0.3, 0.0]]),
@@ -384,7 +384,7 @@ def test_a_trajectory_is_followed_and_other_joints_hold(world, properties):
     for name, target in held.items():
         if not name.startswith('neck'):
             assert stand_in.devices[name].target == target
-    assert "'trajectory' is over" in sink.told[-1][1]
+    assert "'trajectory' is over" in sink.logged[-1][1]
 
 
 POINTS = {'times': np.array([0.0, 0.1]), 'positions': np.zeros((2, 1))}
@@ -479,7 +479,7 @@ def test_the_first_time_of_a_trajectory_is_its_approach(
     times = np.array([first, first + 0.1])
     sink.wanted = Trajectory(('neck_yaw',), times, np.full((2, 1), position))
     drive_on(stand_in, driver, 1)
-    assert f'begins at {now + 0.002 + begins:.2f} s' in sink.told[-1][1]
+    assert f'begins at {now + 0.002 + begins:.2f} s' in sink.logged[-1][1]
 
 
 def test_velocities_make_a_smooth_trajectory():
@@ -570,7 +570,7 @@ def test_without_ros_the_plugin_says_so(capfd, monkeypatch, properties):
     assert "needs the library 'rclpy'" in capfd.readouterr().err
 
 
-def test_an_unforeseen_error_is_told_once(world, properties):
+def test_an_unforeseen_error_is_reported_once(world, properties):
     stand_in = StandIn(world)
     driver, sink = start(stand_in, properties)
     drive_on(stand_in, driver, 5)
@@ -599,7 +599,7 @@ def test_quit_ends_the_simulation_if_the_plugin_cannot_begin(
         assert sentence in capfd.readouterr().err
 
 
-def test_an_unforeseen_error_at_the_beginning_is_told_and_quits(world, properties):
+def test_an_unforeseen_error_at_the_beginning_is_reported_and_quits(world, properties):
     stand_in = StandIn(world)
     stand_in.robot.getBasicTimeStep = None
     _, sink = start(stand_in, properties | {'quit': 'true'})
@@ -652,5 +652,5 @@ def test_pads_with_something_below_are_doubted(world, properties, tmp_path):
     assert (
         len([text for text in doubts if 'pads at the sole have nothing below them' in text]) == 2
     )
-    told = sink.samples[-1].wrenches['l_foot/wrench'][0]
-    assert told[2] > 100.0  # in the frame of the sensor, 6 cm above the sole, axes alike
+    wrench = sink.samples[-1].wrenches['l_foot/wrench'][0]
+    assert wrench[2] > 100.0  # in the frame of the sensor, 6 cm above the sole, axes alike

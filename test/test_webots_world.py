@@ -240,11 +240,11 @@ def test_axes_limits_and_torques_are_the_urdfs(made):
                 assert p + R @ parameters['anchor'] == pytest.approx(anchor, abs=1e-9)
             assert sensor.fields['name'] == f'{name}_sensor'
             strength = motor.fields.get('maxTorque', motor.fields.get('maxForce'))[0]
-            for told, stated in (
+            for written, stated in (
                 (strength, model.effort_limit[column]),
                 (motor.fields['maxVelocity'][0], model.velocity_limit[column]),
             ):
-                assert told == pytest.approx(stated if np.isfinite(stated) else 1e6, abs=1e-9)
+                assert written == pytest.approx(stated if np.isfinite(stated) else 1e6, abs=1e-9)
             if np.isfinite(model.position_lower[column]):
                 assert motor.fields['minPosition'][0] == pytest.approx(
                     model.position_lower[column]
@@ -264,16 +264,16 @@ def test_equal_and_open_limits_still_limit():
 
 
 @pytest.mark.parametrize(
-    ('limits', 'told'),
+    ('limits', 'written'),
     [('lower="0" upper="0"', (-1e-6, 1e-6)), ('lower="-1" upper="inf"', (-1.0, 1e6)),
      ('lower="-inf" upper="0.5"', (-1e6, 0.5))],
 )  # fmt: skip
-def test_a_motor_gets_the_limits_of_a_joint(tmp_path, limits, told):
+def test_a_motor_gets_the_limits_of_a_joint(tmp_path, limits, written):
     world, _ = odd_world(tmp_path, ODD.replace('lower="-1" upper="-0.2"', limits))
     (motor,) = (
         node for node in proto_of(world).nodes[0].nodes() if node.fields.get('name') == 'ankle'
     )
-    assert (*motor.fields['minPosition'], *motor.fields['maxPosition']) == told
+    assert (*motor.fields['minPosition'], *motor.fields['maxPosition']) == written
 
 
 def axis_of(model, link, q):

@@ -153,7 +153,7 @@ def step_or_fall(plant: SeesawPlant, torques: Array, push: Array | None) -> str:
 def push_during(pushes: Sequence[Shove], tick: int) -> Array | None:
     """Mean force of all pushes during a tick, in the world (3,) [N]; the robot faces x.
 
-    None if nobody pushes.
+    None without a push.
     """
     begin, end = tick * TICK, (tick + 1) * TICK
     force = np.zeros(3)

@@ -2,8 +2,8 @@
 
 The controller holds its torques for a tick. A joint with little friction that moves a light link
 overshoots in that time: with damping d of the posture and inertia I, it is unstable once d T / I
-exceeds 2. The loop is linearised about the stance, on the motions that feet and board allow; the
-eigenvalues of a tick tell.
+exceeds 2. The loop is linearised about the stance, on the motions that feet and board allow; it is
+stable if all eigenvalues of a tick are below 1 in magnitude.
 """
 
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """Recording of a simulated run as a rosbag2.
 
 The sensors go to the topics of the robot file, as a robot would publish them; what no sensor
-tells goes to topics under `ground_truth/`, noisy copies of signals to the same topics under
+measures goes to topics under `ground_truth/`, noisy copies of signals to the same topics under
 `noisy/`. Every stamp is the instant to which the value belongs.
 """
 

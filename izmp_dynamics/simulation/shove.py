@@ -1,4 +1,4 @@
-"""Pushes as a person tells them: how hard, whereto, when."""
+"""Pushes as a user specifies them: force, direction, time."""
 
 import math
 from collections.abc import Mapping

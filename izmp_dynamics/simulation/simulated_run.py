@@ -64,7 +64,7 @@ class FootTruth(_ReadOnly):
 
 @dataclass(frozen=True)
 class Truth(_ReadOnly):
-    """What no sensor tells.
+    """Ground truth: what no sensor measures.
 
     Attributes:
         qd: (T, n) joint velocities [rad/s] or [m/s].

@@ -1,7 +1,7 @@
-"""A robot that walks as it is told, replanned every interval, without a jump.
+"""A robot that walks by commands, replanned every interval, without a jump.
 
-It stands until a command comes, walks by the command that came last, and stops when it is told to
-or when a command cannot be walked. A command takes effect with the next step that has not begun.
+It stands until a command comes, walks by the latest command, and stops when commanded to stop or
+when a command cannot be walked. A command takes effect with the next step that has not begun.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""A planned motion as a value: what a plant executes, whoever planned it."""
+"""A planned motion as a value: what a plant executes, independent of the planner."""
 
 from dataclasses import dataclass, replace
 

@@ -25,7 +25,7 @@ class Ramp:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse slopes that nobody walks up.
+        """Refuse slopes that are too steep or go down.
 
         Raises:
             MotionError: if the ramp falls or is steeper than 30°.

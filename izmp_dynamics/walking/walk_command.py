@@ -1,4 +1,4 @@
-"""What a walking robot is told: how long, how wide and where to the next steps are."""
+"""A walking command: length, width and direction of the next steps."""
 
 import math
 from dataclasses import dataclass

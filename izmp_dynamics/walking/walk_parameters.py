@@ -101,8 +101,8 @@ class WalkParameters:
             lower, upper, unit = _RANGES[item.name]
             if not (math.isfinite(value) and lower <= value <= upper):
                 raise MotionError(
-                    f'{item.name} of a walk is {_told(value, unit)}; valid are {lower:g} to '
-                    f'{_told(upper, unit)}.',
+                    f'{item.name} of a walk is {_with_unit(value, unit)}; valid are {lower:g} to '
+                    f'{_with_unit(upper, unit)}.',
                     kind='out_of_range',
                     parameter=item.name,
                     value=value,
@@ -174,7 +174,7 @@ def valid_range(name: str) -> tuple[float, float]:
     return float(lower), float(upper)
 
 
-def _told(value: float, unit: str) -> str:
+def _with_unit(value: float, unit: str) -> str:
     """Write a value with its unit, an angle also in degrees, which the command line takes."""
     degrees = f' ({math.degrees(value):.1f}°)' if unit == 'rad' else ''
     return f'{value:.4g} {unit}'.rstrip() + degrees

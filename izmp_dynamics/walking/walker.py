@@ -1,6 +1,6 @@
 """A walk that is planned while it is walked, and that stops safely when it cannot go on.
 
-Every interval the window is planned anew for the course that is wanted. If there is no such
+The window is replanned every interval for the wanted course. If there is no such
 motion, the robot finishes the step that it has begun, sets the feet side by side and stands; if
 not even that can be planned now, the last plan that could be goes on until it can.
 
@@ -115,7 +115,7 @@ class Walker:
         )
 
     def _checked_stop(self, stop: Course, plan: WindowPlan, then: float) -> WindowPlan:
-        """Plan a stop whose angular momentum nobody has estimated yet: once more if need be."""
+        """Plan a stop; if need be again, with the angular momentum of the first attempt."""
         assert self._check
         way = self.planner.plan(stop, then, plan)
         if stop.timing.begins(stop.timing.steps) > way.end + 1e-9:

@@ -105,7 +105,7 @@ def replayed_points(bag: Path) -> tuple[Stamps, Array]:
 
 
 def distances(points: Arrays, name: str) -> Array:
-    """(N,) distances from the true CoP [mm], where all are known and nobody pushes.
+    """(N,) distances from the true CoP [mm], where all are known and there is no push.
 
     While somebody pushes, the IZMP is beside the CoP, as it should be.
     """

@@ -33,6 +33,6 @@ _BAD = (
 def diverged(data: Any) -> bool:
     """Return whether a position, velocity or acceleration of mujoco.MjData got out of hand.
 
-    MuJoCo then begins anew from its first state, as if nothing had happened.
+    MuJoCo then resets to its first state, with a warning only.
     """
     return any(data.warning[warning].number for warning in _BAD)

@@ -1,4 +1,4 @@
-"""The ground in MuJoCo's words, with light and sky for pictures."""
+"""The ground as MuJoCo geoms, with light and sky for pictures."""
 
 from typing import Any
 

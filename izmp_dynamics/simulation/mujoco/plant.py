@@ -1,4 +1,4 @@
-"""The plant: executes a motion plan in MuJoCo and tells what sensors and truth were."""
+"""The plant: executes a motion plan in MuJoCo and returns sensor signals and ground truth."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Sampling:
         if divisor < 1 or abs(steps - divisor) > 1e-9 * divisor:
             raise SimulationError(
                 f'A sensor rate of {rate:g} Hz does not divide the rate of the physics, '
-                f'{1.0 / physics.time_step:g} Hz; choose that rate or a whole part of it.',
+                f'{1.0 / physics.time_step:g} Hz; choose that rate or an integer divisor of it.',
                 kind='rate_divides_not',
                 rate=rate,
                 physics_rate=1.0 / physics.time_step,

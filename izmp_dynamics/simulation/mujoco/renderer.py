@@ -107,7 +107,7 @@ def open_renderer(plant: MujocoRobot, width: int, height: int) -> Iterator[Rende
     name = os.environ.get('MUJOCO_GL', '').strip().lower() or 'egl'
     view = plant.model.vis.global_
     view.offwidth, view.offheight = width, height
-    logging.getLogger('OpenGL').setLevel(logging.CRITICAL)  # it tells what it does without
+    logging.getLogger('OpenGL').setLevel(logging.CRITICAL)  # it logs optional modules
     try:
         context = importlib.import_module(f'mujoco.{name}').GLContext(width, height)
         context.make_current()

@@ -1,4 +1,4 @@
-"""The robot in MuJoCo's words, made in code from the one URDF.
+"""The robot as a MuJoCo model spec, made in code from the one URDF.
 
 MuJoCo's own URDF importer is not used: depending on the version it drops the inertia of the root,
 fuses static links or loses the rotation of inertials. Here every body of the `RobotModel` becomes

@@ -1,13 +1,13 @@
 """The PROTO of a robot: urdf2webots' translation, with exact numbers, sensors and soles.
 
 urdf2webots writes six digits, leaves out massless links and puts all joints at zero. Its tree of
-solids and shapes is kept; every pose, axis, limit and inertia in it is written anew from the
+solids and shapes is kept; every pose, axis, limit and inertia in it is replaced by that of the
 `RobotModel`, with the joints as the robot stands when the world begins. Sensors go to the solids
 that carry their frames, and pads to the corners of the soles.
 
 A pad is a TouchSensor of the type force-3d: a small sphere that alone touches the ground. Such a
-sensor tells the force through its joint to the foot, no moment; but the places of the spheres are
-known, so those at the corners of a sole give the whole wrench of the ground on the foot (the
+sensor measures the force through its joint to the foot, no moment; but the places of the spheres
+are known, so those at the corners of a sole give the whole wrench of the ground on the foot (the
 moment of friction on a point is zero). The mass of the pads is taken from the foot.
 """
 
@@ -143,9 +143,9 @@ class ProtoBuilder:
             turned, place = link_R_joint @ Rotation.from_euler('z', q).as_matrix(), anchor
             parameters_type = 'HingeJointParameters'
             parameters['anchor'] = tuple(anchor)
-        told = node.fields['jointParameters'].fields
+        given = node.fields['jointParameters'].fields
         kept = ('dampingConstant', 'staticFriction')
-        parameters |= {key: told[key] for key in kept if key in told}
+        parameters |= {key: given[key] for key in kept if key in given}
         node.fields['jointParameters'] = Node(parameters_type, parameters)
         node.fields['device'] = self._devices(joint, kind, column)
         _set_pose(end, turned @ child.body_R_frame, place + turned @ child.p_frame_in_body)

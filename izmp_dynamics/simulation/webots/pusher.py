@@ -18,7 +18,7 @@ class Pusher:
         robot: controller.Supervisor.
         pushes: what to push when, since the start of the motion.
         urdf: the robot's; a push acts on the solid that carries the link and is moved by a joint.
-        warn: is told in a sentence if that is not possible.
+        warn: takes a sentence if that is not possible.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """A world of Webots for a robot: the PROTO, the ground, the plugin's URDF and the robot file.
 
-The four files belong together and are made together; nobody edits them. Only base nodes of Webots
-are used and no sounds, so that nothing is downloaded. The same arguments give the same bytes.
+The four files belong together and are generated together; do not edit them. Only base nodes of
+Webots are used and no sounds, so that nothing is downloaded. The same arguments give the same
+bytes.
 """
 
 import math
@@ -176,9 +177,9 @@ def _robot_file(path: Path, file: RobotFile, urdf: str) -> str:
     """Return the text of the robot file with another URDF and the wrenches of `file`."""
     settings: dict[str, Any] = yaml.safe_load(path.read_text(encoding='utf-8-sig'))
     settings['urdf'] = urdf
-    for told, foot in zip(settings.get('feet', []), file.feet, strict=True):
+    for entry, foot in zip(settings.get('feet', []), file.feet, strict=True):
         if foot.wrench:
-            told['wrench'] = {'topic': foot.wrench.topic, 'frame': foot.wrench.frame}
+            entry['wrench'] = {'topic': foot.wrench.topic, 'frame': foot.wrench.frame}
     text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=98)
     return f'# {MARK}\n{text}'
 
