@@ -339,12 +339,12 @@ def test_pushes_act_on_their_link_and_for_their_time(world, properties):
 @pytest.mark.parametrize(
     ('given', 'supervisor', 'sentence'),
     [
-        ({'push': '40:lateral:0.1'}, False, 'is no supervisor; set its field supervisor to TRUE'),
+        ({'push': '40:lateral:0.1'}, False, 'set its field supervisor to TRUE'),
         ({'push': '40:lateral:0.1', 'push_on': 'tail'}, True, "'tail'"),
         ({'push': '40:lateral:99'}, True, 'does not fit into the motion'),
     ],
 )
-def test_pushes_that_cannot_be_are_told(world, properties, given, supervisor, sentence):
+def test_impossible_pushes_are_reported(world, properties, given, supervisor, sentence):
     stand_in = StandIn(world)
     stand_in.supervisor = supervisor
     (warning,) = drive(stand_in, properties | given, 10).sentences('warning')[:1]

@@ -40,7 +40,7 @@ class LoopCheck:
 
     Attributes:
         tick: period of the controller [s].
-        growth: by which factor the deviation that fares worst grows per tick; stable below 1.
+        growth: factor by which the least stable deviation grows per tick; stable below 1.
         joint: the joint that moves most in it.
     """
 

@@ -30,7 +30,7 @@ Observer = Callable[['MujocoSeesaw'], None]
 
 
 class MujocoSeesaw:
-    """A `balance.plant.SeesawPlant`.
+    """A `seesaw.plant.SeesawPlant`.
 
     Args:
         robot: the robot.

@@ -129,7 +129,7 @@ def record_sensors(
 def check_recordable(
     file: RobotFile, path: str | PathLike[str], storage: str, overwrite: bool
 ) -> None:
-    """Say before a simulation that `record` would fail after it; arguments and errors as there."""
+    """Check before a simulation that `record` can write it; arguments and errors as there."""
     topics = [file.imu.topic, *(sensor.topic for sensor in file.accelerometers)]
     noisy = [topic for topic in topics if topic.lstrip('/').startswith(NOISY)]
     if noisy:

@@ -70,7 +70,7 @@ def simulate_sway(
 
 @dataclass(frozen=True)
 class SimulatedWalk:
-    """A walk that was planned, and what became of it.
+    """A planned walk and its simulation.
 
     Attributes:
         planned: the plan.
@@ -103,7 +103,7 @@ class SimulatedWalk:
         return rms
 
     def summary_lines(self) -> list[str]:
-        """Say in sentences what became of the walk; not how it fell, see `run.fall`."""
+        """Summarise the walk in sentences; for how it fell see `run.fall`."""
         parameters, plan = self.planned.parameters, self.planned.plan
         lasted = f'; fell after {seconds(self.run.stamps)[-1]:.2f} s' if self.run.fall else ''
         lines = [

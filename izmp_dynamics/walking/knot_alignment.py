@@ -15,7 +15,7 @@ _SAME = 1e-6
 
 
 def off_knots(parameters: WalkParameters) -> str:
-    """Say which times of a walk are no multiples of the interval, and what is nearest.
+    """Say which times of a walk are not multiples of the interval, and the nearest that are.
 
     Args:
         parameters: of the walk.

@@ -117,7 +117,7 @@ class Leg:
                 z <= 0.0,
                 '{:.4f} m with the sole facing upwards; it must face the ground',
             ),
-            ('not_finite', ~np.isfinite(distance), '{:.4f} m, which is no finite number'),
+            ('not_finite', ~np.isfinite(distance), '{:.4f} m, which is not a finite number'),
         ):
             if unreachable.any():
                 row = int(np.argmax(unreachable))

@@ -133,7 +133,7 @@ class Walker:
         return way
 
     def _stop(self) -> None:
-        """Stop with the feet side by side, or go the way that has been kept; at its end, rest."""
+        """Stop with the feet side by side, or follow the stored stopping plan, then rest."""
         try:
             self._take(self.course.stopping(self.time))
         except MotionError as error:

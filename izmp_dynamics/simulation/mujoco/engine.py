@@ -1,4 +1,4 @@
-"""MuJoCo, or a sentence that says how to get it."""
+"""Import of MuJoCo; if it is missing, the error says how to install it."""
 
 import logging
 import os
@@ -31,7 +31,7 @@ _BAD = (
 
 
 def diverged(data: Any) -> bool:
-    """Return whether a position, velocity or acceleration of mujoco.MjData got out of hand.
+    """Return whether a position, velocity or acceleration of mujoco.MjData diverged.
 
     MuJoCo then resets to its first state, with a warning only.
     """

@@ -24,7 +24,7 @@ _CLIP_RATE = {'.gif': 12.5, '.mp4': 25.0}
 
 
 def check_clip(path: Path, plant: MujocoRobot) -> None:
-    """Say now if a clip cannot be made later.
+    """Check before a simulation that its clip can be made.
 
     Raises:
         SimulationError: if the ending is unknown, or there is no renderer or no encoder.

@@ -1,7 +1,7 @@
 """The devices of a robot in Webots: found by name, switched on, read at every step.
 
-What a sensor says before its first sample is no measurement: nan, or, as the InertialUnit's
-quaternion, whatever the memory held. So nothing counts before a whole sampling period has passed
+A sensor's value before its first sample is not a measurement: nan, or, for the InertialUnit's
+quaternion, uninitialised memory. So nothing counts before a whole sampling period has passed
 and every value is finite.
 """
 

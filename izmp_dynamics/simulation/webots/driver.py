@@ -84,7 +84,7 @@ class WebotsDriver:
 
 
 def _ros_sink(options: Options) -> tuple[Sink, int]:
-    """Make the node, which lies in a layer above: a plugin, like a command, ties all together."""
+    """Make the node; imported here because nodes import the simulation, not the reverse."""
     importlib.import_module('izmp_dynamics.nodes.main').require_ros()
     sink: tuple[Sink, int] = importlib.import_module('izmp_dynamics.nodes.webots_sink').make_sink(
         options

@@ -33,7 +33,7 @@ class Options:
         trajectory: topic of JointTrajectory messages.
         namespace: of the node and all topics.
         use_sim_time: stamps are the robot's time; else they begin at the time of day.
-        wait_for_listener: begin the motion when somebody listens to the joints' topic.
+        wait_for_listener: begin the motion when the joints' topic has a subscriber.
         quit: end the simulation after the motion, or if it cannot be.
     """
 

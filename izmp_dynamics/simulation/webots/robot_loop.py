@@ -1,6 +1,6 @@
 """What is done for a robot in Webots at every step: sensors out, positions in.
 
-Nothing here knows ROS: where samples and sentences go, and where trajectories come from, is a
+Nothing here knows ROS: where samples and log messages go, and where trajectories come from, is a
 `Sink`. Each error is logged once, and all that still works goes on.
 """
 
@@ -33,7 +33,7 @@ _FALLEN = math.cos(math.radians(60.0))
 
 
 class Sink(Protocol):
-    """Where samples and sentences go."""
+    """Takes samples and log messages."""
 
     def publish(self, sample: SensorSignals) -> None:
         """Take a sample (T = 1)."""
@@ -45,7 +45,7 @@ class Sink(Protocol):
         """Return the trajectory that has come since the last call, if any."""
 
     def listened(self) -> bool:
-        """Whether somebody takes the samples."""
+        """Whether the samples have a subscriber."""
 
     def close(self) -> None:
         """Take nothing any more."""
@@ -167,7 +167,7 @@ class RobotLoop:
         return not self.options.wait_for_listener or self.sink.listened()
 
     def _look_for_trajectory(self, reading: Reading) -> None:
-        """Begin a trajectory if one has come; no message, whatever it says, ends the loop."""
+        """Begin a trajectory if one has come; an invalid message does not end the loop."""
         try:
             wanted = self.sink.trajectory()
             if wanted is not None:

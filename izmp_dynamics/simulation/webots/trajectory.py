@@ -1,4 +1,4 @@
-"""A motion of joints that somebody asks for in a message."""
+"""A motion of joints that a message asks for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -95,11 +95,12 @@ def parse(text: str) -> Document:
     """Read a file; comments are left out.
 
     Raises:
-        SimulationError: if it is none of Webots', or has a mistake; the message names the line.
+        SimulationError: if it is not a Webots file, or has a syntax error; the message names the
+            line.
     """
     if not text.startswith('#VRML_SIM '):
         raise SimulationError(
-            'This is no file of Webots: its first line is not #VRML_SIM ….',
+            'This is not a Webots file: its first line is not #VRML_SIM ….',
             kind='not_vrml',
         )
     return _Parser(text).document()
@@ -287,8 +288,8 @@ def _scalar(value: Any) -> str:
 def _identifier(name: str) -> str:
     if not IDENTIFIER.fullmatch(name):
         raise SimulationError(
-            f"'{name}' is no name for a node or PROTO of Webots; letters, digits and _ are, not "
-            'beginning with a digit.',
+            f"'{name}' is not a valid name of a Webots node or PROTO; use letters, digits and _, "
+            'not beginning with a digit.',
             kind='vrml_name',
             name=name,
         )

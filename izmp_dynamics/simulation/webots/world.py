@@ -69,7 +69,7 @@ class World:
     def of(cls, folder: Path, robot: str) -> 'World':
         """Name the files for a robot.
 
-        No base node of Webots is called …Proto; one with the PROTO's name would win over it.
+        No base node of Webots is called …Proto; one with the PROTO's name would take precedence.
         """
         name = re.sub(r'\W', '_', robot, flags=re.ASCII)
         proto = f'{name[:1].upper()}{name[1:]}Proto'
@@ -212,7 +212,7 @@ def _urdf(urdf: Urdf, folder: Path, names: DeviceNames, properties: Mapping[str,
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
-    """Write the files, or none if one would replace what somebody else wrote."""
+    """Write the files, or none if one would replace a file of another origin."""
     for path in texts:
         if path.exists() and MARK not in path.read_text(encoding='utf-8', errors='replace'):
             raise SimulationError(

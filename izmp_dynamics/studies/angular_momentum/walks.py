@@ -62,7 +62,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Execution:
-    """What became of a walk in MuJoCo.
+    """The outcome of a walk in MuJoCo.
 
     Attributes:
         mean: distance of the centre of mass from the planned one, from the first step to the last
