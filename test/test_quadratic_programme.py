@@ -11,6 +11,8 @@ from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.walking import quadratic_programme
 from izmp_dynamics.walking.quadratic_programme import SOLVERS, solve_qp
 
+from .raising import raising
+
 
 @pytest.fixture(params=SOLVERS)
 def solver(request, monkeypatch):
@@ -92,5 +94,5 @@ def test_a_solvers_own_failure_is_no_solution(failure, monkeypatch):
 def test_without_a_solver_the_message_says_what_to_install(monkeypatch):
     quadratic_programme._solver.cache_clear()
     monkeypatch.setitem(sys.modules, 'qpsolvers', None)
-    with pytest.raises(MissingDependencyError, match='pip install qpsolvers quadprog'):
+    with raising(MissingDependencyError, 'missing_dependency', library='qpsolvers'):
         solve_qp(*programme(1))
