@@ -11,6 +11,8 @@ from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.walking import quadratic_programme
 from izmp_dynamics.walking.quadratic_programme import SOLVERS, solve_qp
 
+from .requiring import skip_without
+
 
 @pytest.fixture(params=SOLVERS)
 def solver(request, monkeypatch):
@@ -18,7 +20,7 @@ def solver(request, monkeypatch):
     import qpsolvers
 
     if request.param not in qpsolvers.available_solvers:
-        pytest.skip(f'{request.param} is not installed')
+        skip_without(request.param, f'{request.param} is not installed')
     monkeypatch.setattr(quadratic_programme, 'SOLVERS', (request.param,))
     quadratic_programme._solver.cache_clear()
     yield

@@ -1,0 +1,46 @@
+"""IZMP_REQUIRE: want of a required library ends the run; want of another skips."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .requiring import required, skip_without
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def collect(require):
+    """Collect one small file of tests in a process of its own."""
+    return subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '--collect-only', 'test/test_zmp.py'],
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, 'IZMP_REQUIRE': require},
+    )  # fmt: skip
+
+
+def test_a_required_library_that_is_missing_ends_the_run():
+    ended = collect('numpy,no-such-library')
+    assert ended.returncode == 1
+    assert 'no_such_library' in ended.stdout + ended.stderr
+    assert '::test_' not in ended.stdout
+
+
+def test_required_libraries_that_are_there_change_nothing():
+    assert collect('numpy').returncode == 0
+
+
+def test_libraries_are_named_as_one_imports_or_installs_them(monkeypatch):
+    monkeypatch.setenv('IZMP_REQUIRE', 'pin,example-robot-data,rclpy')
+    assert required() == ['pinocchio', 'example_robot_data', 'rclpy']
+    monkeypatch.delenv('IZMP_REQUIRE')
+    assert required() == []
+
+
+@pytest.mark.parametrize(('require', 'outcome'), [('', 'Skipped'), ('pin', 'Failed')])
+def test_a_test_without_its_library_is_skipped_or_fails(monkeypatch, require, outcome):
+    monkeypatch.setenv('IZMP_REQUIRE', require)
+    with pytest.raises(BaseException) as raised:  # noqa: PT011
+        skip_without('pinocchio', 'pinocchio is not installed')
+    assert type(raised.value).__name__ == outcome
