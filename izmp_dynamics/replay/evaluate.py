@@ -1,0 +1,64 @@
+"""`evaluate_bag`: a recording in, arrays out; nothing is written."""
+
+from os import PathLike
+from pathlib import Path
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.run import Progress, evaluated_windows
+from izmp_dynamics.stability.evaluation import Evaluation
+
+
+def evaluate_bag(
+    bag: str | PathLike[str],
+    robot: str | PathLike[str] | RobotFile,
+    progress: Progress = lambda fraction: None,
+) -> Evaluation:
+    """Evaluate a recording with every method that its signals allow.
+
+    The numbers are those of `izmp replay`, without its files; `write_report` makes the report from
+    the returned value. The arrays run over K instants, at the bus rate of the robot file.
+
+    Args:
+        bag: rosbag2, folder or file, mcap or sqlite3.
+        robot: the robot file or its path.
+        progress: called with the fraction that is done, 0 to 1.
+
+    Returns:
+        Stamps (K,) [ns]; for each method contact wrench (K, 6) [N, N·m], IZMP or CoP (K, 3) [m],
+        margin (K,) [m] and mask (K,), in the root frame about its origin. NaN where there is no
+        value.
+
+    Raises:
+        BagError: if the bag cannot be read.
+        RobotFileError: if the robot file cannot be used.
+        ModelError: if the URDF cannot be used.
+        ReplayError: if the recording cannot be evaluated with this robot.
+    """
+    if not isinstance(robot, RobotFile):
+        robot = load_robot_file(Path(robot))
+    model = load_model(robot.urdf_path, robot.root)
+    with BagReader(bag) as reader:
+        recording = Recording(reader, robot, model)
+        evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
+        collector = Collector(recording)
+        for results, counts in evaluated_windows(recording, evaluator, progress):
+            collector.add(results, counts)
+        notes = (
+            *reader.notes,
+            *([reader.damage] if reader.damage else []),
+            *(str(found) for found in signal_findings(recording) if found.severity == 'odd'),
+            *evaluator.root_stage.warnings,
+        )
+    used = {'angular_acceleration.used': evaluator.root_stage.method}
+    evaluation = collector.evaluation({}, recording.missing, notes, used)
+    nothing = nothing_came_out(recording, evaluation)
+    if nothing:
+        raise ReplayError(nothing)
+    return evaluation
