@@ -17,7 +17,7 @@ source_suffix = {'.rst': 'restructuredtext', '.md': 'markdown'}
 exclude_patterns = ['figures']
 myst_heading_anchors = 3
 html_theme = 'alabaster'
-html_theme_options = {'page_width': '1200px', 'sidebar_width': '220px'}
+html_theme_options = {'page_width': '1200px'}
 
 autodoc_member_order = 'bysource'
 autodoc_typehints = 'none'  # shape, unit and frame of an array are in the text
