@@ -16,7 +16,7 @@ READY := $(VENV)/.ready
 ROBOT := robots/biped31/robot.yaml
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
-	hypothesis pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs
+	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc

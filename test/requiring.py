@@ -38,10 +38,11 @@ for name in sys.argv[1:]:
 def required() -> list[str]:
     """Import names of the libraries in `IZMP_REQUIRE`."""
     names = os.environ.get('IZMP_REQUIRE', '').replace(',', ' ').split()
-    return [_imported_as(name) for name in names]
+    return [imported_as(name) for name in names]
 
 
-def _imported_as(name: str) -> str:
+def imported_as(name: str) -> str:
+    """Import name of a library that is named as one imports or installs it."""
     return _IMPORTED_AS.get(name, name.lower().replace('-', '_'))
 
 
@@ -59,6 +60,6 @@ def check_required() -> None:
 
 def skip_without(library: str, reason: object) -> NoReturn:
     """Skip the test for want of a library; fail it if the library is required."""
-    if _imported_as(library) in required():
+    if imported_as(library) in required():
         pytest.fail(f'IZMP_REQUIRE names {library}, but: {reason}', pytrace=False)
     pytest.skip(str(reason))
