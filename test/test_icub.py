@@ -10,6 +10,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.seesaw.icub import RIGHT_LEG, _original, icub_urdf
 
 from .raising import raising
+from .requiring import skip_without
 
 MIRROR = np.diag([1.0, -1.0, 1.0])
 
@@ -19,7 +20,7 @@ def urdf():
     try:
         return icub_urdf()
     except MissingDependencyError as error:
-        pytest.skip(str(error))
+        skip_without(error.library, error)
 
 
 @pytest.fixture(scope='module')

@@ -12,6 +12,7 @@ from izmp_dynamics.walking import quadratic_programme
 from izmp_dynamics.walking.quadratic_programme import SOLVERS, solve_qp
 
 from .raising import raising
+from .requiring import skip_without
 
 
 @pytest.fixture(params=SOLVERS)
@@ -20,7 +21,7 @@ def solver(request, monkeypatch):
     import qpsolvers
 
     if request.param not in qpsolvers.available_solvers:
-        pytest.skip(f'{request.param} is not installed')
+        skip_without(request.param, f'{request.param} is not installed')
     monkeypatch.setattr(quadratic_programme, 'SOLVERS', (request.param,))
     quadratic_programme._solver.cache_clear()
     yield

@@ -14,6 +14,7 @@ from izmp_dynamics.seesaw.board_terms import board_terms
 from izmp_dynamics.seesaw.stance import stance
 
 from .raising import raising
+from .requiring import skip_without
 
 ANGLES = st.floats(-0.7, 0.7)
 RATES = st.floats(-3.0, 3.0)
@@ -125,7 +126,7 @@ def robot(request):
     try:
         return load_balancing_robot(request.param)
     except MissingDependencyError as error:
-        pytest.skip(str(error))
+        skip_without(error.library, error)
 
 
 def test_both_soles_lie_in_their_places(robot):

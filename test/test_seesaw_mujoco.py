@@ -22,6 +22,7 @@ from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .command_line import izmp
 from .raising import raising
+from .requiring import skip_without
 from .seesaw_shake import pushed, shake
 
 
@@ -187,7 +188,7 @@ def test_icub_gets_the_sensors_that_its_urdf_lacks():
     try:
         robot = load_balancing_robot('icub')
     except MissingDependencyError as error:
-        pytest.skip(str(error))
+        skip_without(error.library, error)
     plant = MujocoSeesaw(robot, Seesaw())
     file, model = plant.sensed.file, plant.plant.robot
     assert model.joint_names == plant.robot.model.joint_names

@@ -143,5 +143,5 @@ def _tf_buffer(node: StageNode, name: str) -> Any:
             'your ROS distribution (ros-$ROS_DISTRO-tf2-ros-py), or choose a link, world or nif',
         ) from error
     buffer = Buffer()
-    node.tf_listener = TransformListener(buffer, node)
+    buffer.listener = TransformListener(buffer, node)
     return buffer

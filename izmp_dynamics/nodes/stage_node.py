@@ -41,7 +41,7 @@ REPORT_EVERY = 1.0
 """Time between two diagnostics [s]."""
 
 
-class StageNode(Node):  # type: ignore[misc]
+class StageNode(Node):
     """A node around a stage of the pipeline.
 
     Subclasses say in `configure` how to make the stage, and in `reset` and `flush` how to let it

@@ -34,7 +34,7 @@ from izmp_dynamics.seesaw.reference import ComReference
 from izmp_dynamics.seesaw.state import BalanceState
 
 
-class Balance(Node):  # type: ignore[misc]
+class Balance(Node):
     """Takes state/joints, state/root, state/board of one stamp; publishes torques of that stamp.
 
     A tick whose quadratic programme has no solution, or whose state cannot be used, repeats the

@@ -53,7 +53,7 @@ ASK_AGAIN = 1.0
 """A state without an answer is published again after this time [s]."""
 
 
-class Seesaw(Node):  # type: ignore[misc]
+class Seesaw(Node):
     """Publishes the state, waits for the torques of its stamp, and goes on by one tick.
 
     The plant waits for the controller however long it takes, so a slow computer makes the

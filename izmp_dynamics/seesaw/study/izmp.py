@@ -90,7 +90,7 @@ def replayed_points(bag: Path) -> tuple[Stamps, Array]:
     from izmp_dynamics.bags.reader import BagReader
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
-    from izmp_dynamics.replay.evaluate import evaluate_recording, make_evaluator
+    from izmp_dynamics.replay.chunks import evaluate_recording, make_evaluator
     from izmp_dynamics.replay.recording import Recording
     from izmp_dynamics.seesaw.sensed_robot import ROBOT_YAML
 
