@@ -31,7 +31,7 @@ def test_compiling_is_announced_before_and_after(said):
         assert said() == []
         assert first(2) == 4
         (before,) = said()
-        assert 'once per installation' in before
+        assert 'once per version' in before
         assert second(3) == 6
         assert said() == [before]
     _, after = said()

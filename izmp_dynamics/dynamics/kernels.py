@@ -4,7 +4,7 @@ Everything is in root axes. Vectors are tuples of three numbers, so a formula re
 paper and compiles to registers. The arguments are packed (two arrays of constants, one of the
 state, one of work space) because unpacking Python arguments costs as much as the mathematics.
 
-Compiling takes some seconds once per installation; the result is cached on disk.
+Compiling takes some seconds once per version; the result is cached on disk.
 `compile_kernels` does it on demand, so that no first sample of a running system waits for it.
 """
 
