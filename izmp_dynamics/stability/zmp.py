@@ -6,7 +6,6 @@ of pressure (from the feet's forces).
 """
 
 import numpy as np
-
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, cross
