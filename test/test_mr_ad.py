@@ -7,6 +7,7 @@ from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
 from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.stability.zmp import zero_moment_point
 
@@ -114,7 +115,7 @@ def test_the_part_below_a_link_completes_the_rest():
     whole, _ = MrAd(model).update(*state)
     below, _ = MrAd(part).update(*state)
     rest = np.array(model.bodies)
-    rest[:, 12:22] -= part.bodies[:, 12:22]
+    rest[:, MASS:MULTIPLIER] -= part.bodies[:, MASS:MULTIPLIER]
     out = np.empty(9)
     kernels.mr_ad(
         model.joints, rest, np.concatenate(state), np.empty((len(rest), kernels.WORK)), out
