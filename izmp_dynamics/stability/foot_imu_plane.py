@@ -46,8 +46,9 @@ def plane_of_foot_imus(
         raise SensingError(
             'ground.source is feet_imus, which compares the vertical in the feet with that in the '
             'root, but the IMU of the root publishes no orientation (orientation_covariance[0] is '
-            '−1); use ground.source: sole, or give a pose topic under position.'
-        )
+            '−1); use ground.source: sole, or give a pose topic under position.',
+            kind='no_orientation', source='feet_imus',
+        )  # fmt: skip
     instants = np.arange(len(up_in_root))
     foot = supporting_foot(soles, up_in_root)
     R = np.stack([sole.R for sole in soles])[foot, instants]
