@@ -52,7 +52,7 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
 def announced_compilation() -> Iterator[None]:
     """Log that kernels are being compiled when the first one is, and at the end how long it took.
 
-    Nothing is logged when all come from the cache. Inside another such block, this one is silent.
+    Nothing is logged when all come from the cache, nor by a block inside another such block.
     """
     if _Announcer.active:
         yield

@@ -120,7 +120,7 @@ class _KernelCacheFile(IndexDataCacheFile):  # type: ignore[misc]
         try:
             seal, content = super().load(key) or ('', b'')
             return pickle.loads(content) if seal == self._seal(key, content) else None
-        except Exception:  # whatever a corrupted pickle raises
+        except Exception:  # a corrupted pickle raises errors of any kind
             return None
 
     def _load_index(self) -> dict[Any, str]:

@@ -98,10 +98,10 @@ BAD = {
         {'line': 2, 'key': 'torque', 'suggestions': ('spare.torque', 'motors.torque')},
     ),
     'key set by the program': ('name: x\nsecret: 3', 'unknown_key', {'line': 2, 'key': 'secret'}),
-    'duplicate key': ('name: x\ncount: 3\ncount: 4', 'repeated_key', {'line': 3, 'key': 'count'}),
+    'duplicate key': ('name: x\ncount: 3\ncount: 4', 'duplicate_key', {'line': 3, 'key': 'count'}),
     'duplicate key below': (
         'name: x\nlamp: {colour: red, colour: red}',
-        'repeated_key',
+        'duplicate_key',
         {'line': 2, 'key': 'lamp.colour'},
     ),
     'list as key': ('name: x\n[a, b]: c', 'invalid_key', {'line': 2}),
@@ -241,15 +241,15 @@ def test_the_message_names_file_line_key_value_range_unit_and_hint(read, tmp_pat
 
 
 @pytest.mark.parametrize(
-    'slip',
+    'mistake',
     ['open bracket', 'open quote', 'bad indentation', 'colon in a text', 'tab',
      'special character', 'undefined alias'],
 )  # fmt: skip
-def test_usual_slips_in_yaml_come_with_a_remedy(read, slip):
+def test_errors_about_usual_mistakes_in_yaml_suggest_a_fix(read, mistake):
     with raising(RobotFileError, 'invalid_yaml') as refusal:
-        read(BAD[slip][0])
-    assert refusal.value.data['remedy'] in str(refusal.value)
-    assert refusal.value.data['remedy']
+        read(BAD[mistake][0])
+    assert refusal.value.data['fix'] in str(refusal.value)
+    assert refusal.value.data['fix']
 
 
 @pytest.mark.parametrize('kind', ['object/apply', 'object/new', 'object', 'name', 'module'])
@@ -293,7 +293,7 @@ def test_defaults_and_values(read):
     )  # fmt: skip
 
 
-def test_words_are_taken_as_they_stand(read):
+def test_words_are_read_verbatim(read):
     for word in ('yes', '12', '1e3', '2001-01-01', '=', '0x1f', 'true', '"null"', 'l_foot'):
         assert read(f'name: {word}').name == word.strip('"')
 

@@ -76,7 +76,7 @@ NOT_A_URDF = {
 
 BAD_ELEMENT = {
     'URDF of the future': (
-        spoilt(('name="small"', 'name="small" version="2.0"')).encode(),
+        spoilt(('name="small"', 'name="small" version="2.0"')),
         'unknown_urdf_version',
         '',
     ),

@@ -1,4 +1,4 @@
-"""Transforms between neighbouring links, as TF wants them."""
+"""Transforms between neighbouring links, as TF takes them."""
 
 import numpy as np
 

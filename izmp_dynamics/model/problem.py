@@ -7,7 +7,7 @@ from typing import Literal
 from izmp_dynamics.errors import ModelError
 
 MOST_LISTED = 20
-"""Problems that one message lists; of the rest it says how many there are."""
+"""Problems that one message lists; the rest are counted."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""The robot file: everything about a robot that its URDF does not say.
+"""The robot file: everything about a robot that its URDF does not contain.
 
-`config/robot_example.yaml` teaches it by example.
+`config/robot_example.yaml` is a commented example.
 """
 
 import dataclasses
@@ -63,7 +63,7 @@ class Accelerometer:
 
 @dataclass(frozen=True)
 class Position:
-    """What tells where the root is in the world; only IR-MD and the views need it."""
+    """The source of the position of the root in the world; only IR-MD and the views need it."""
 
     topic: str = setting(
         'topic with PointStamped (GPS), PoseStamped, PoseWithCovarianceStamped or Odometry'
@@ -283,7 +283,7 @@ class Acd:
         hint='seconds, not milliseconds',
     )
     acceleration_limit: float = setting(
-        'joint acceleration beyond which a single sample is taken for an outlier',
+        'joint acceleration beyond which a single sample counts as an outlier',
         default=1000.0,
         unit='rad/s² or m/s²',
         lower=1.0,
@@ -432,7 +432,7 @@ def _refuse_repeated(what: str, names: Iterable[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise RobotFileError(
-            f"the {what} '{repeated[0]}' stands here more than once.",
+            f"the {what} '{repeated[0]}' is used more than once.",
             kind='repeated_name', denotes=what, name=repeated[0],
         )  # fmt: skip
 

@@ -1,11 +1,10 @@
-"""The robot as frozen arrays, made from its KDL tree; what every kernel runs on.
+"""The robot as read-only arrays, made from its KDL tree: the input of every kernel.
 
 Links tied together by fixed joints are merged into *bodies*. A body's frame has its origin on the
 axis of the joint that moves it (the paper's body-fixed frame, sect. 3) and its z axis along that
 axis; body 0 is the root link's, its frame is the root link's frame.
 
-The kernels are imported by the methods that run them, so that reading a URDF does not wait for
-numba.
+The kernels are imported in the methods that run them, so that reading a URDF does not load numba.
 """
 
 import dataclasses
@@ -237,7 +236,7 @@ class RobotModel:
         return dataclasses.replace(self, bodies=_ModelBuilder(self.tree, carried).bodies())
 
     def joints_that_move_mass(self) -> npt.NDArray[np.bool_]:
-        """Tell which joints the dynamics depend on: for a `part`, those between root and part.
+        """Find the joints that the dynamics depend on: for a `part`, those between root and part.
 
         Returns:
             (n,) mask over the independent joints.

@@ -2,8 +2,8 @@
 
 A field is declared once with `setting(...)`; the robot file, the command line's help and the ROS
 parameters are made from the declaration. `read_settings` turns YAML into such a dataclass and
-refuses unknown keys, wrong types and impossible magnitudes with a sentence that names the line
-and what would be valid.
+refuses unknown keys, wrong types and values out of range with an error that names the line and
+what would be valid.
 """
 
 import dataclasses
@@ -176,8 +176,8 @@ class _Reader:
             key = self._key(cls, key_node, name)
             if key in seen:
                 dotted = _dotted(name, key)
-                message = f"the key '{dotted}' stands here a second time."
-                self.fail(key_node, message, 'repeated_key', key=dotted)
+                message = f"duplicate key '{dotted}'."
+                self.fail(key_node, message, 'duplicate_key', key=dotted)
             seen[key] = value_node
         return {key: item for key, item in seen.items() if not is_null(item)}
 
@@ -242,14 +242,14 @@ class _Reader:
     def scalar(
         self, kind: Any, node: yaml.Node, name: str, metadata: Mapping[str, Any]
     ) -> bool | int | float | str:
-        """Read a word, number or truth value, as the field wants it."""
+        """Read a string, number or Boolean, as the field requires."""
         unit = f' in {metadata["unit"]}' if metadata.get('unit') else ''
         wanted = f'{_KINDS[kind]}{unit}'
         if not isinstance(node, yaml.ScalarNode):
             message = f'{name} must be {wanted}, not a list or mapping.'
             self.fail(node, message, 'wrong_type', key=name)
         if is_null(node) or not node.value.strip():
-            message = f'{name} must be {wanted}; nothing stands there.'
+            message = f'{name} must be {wanted}, but has no value.'
             self.fail(node, message, 'missing_value', key=name)
         value = _READERS[kind](node.value)
         if value is None:

@@ -1,4 +1,4 @@
-"""Read a URDF file safely, remembering where everything stands.
+"""Read a URDF file safely, with the line of every link and joint.
 
 lxml reads the text (no entities, no network) and knows the lines, `urdf_grammar` checks the form,
 urdf_parser_py gives the values their meaning. Only what carries dynamics is kept: links with
@@ -210,7 +210,7 @@ def _check(root: Any) -> Iterator[Problem]:
 
 
 def _reduced(root: Any) -> Any:
-    """Drop, in place, all that carries no dynamics; put the rest as urdf_parser_py wants it."""
+    """Drop, in place, all that carries no dynamics; adapt the rest to urdf_parser_py."""
     parts = _parts(root)
     root[:] = parts
     for part in parts:

@@ -91,7 +91,7 @@ def check_element(element: Any, where: str, version: str) -> Iterator[Problem]:
         version: version of the URDF.
 
     Yields:
-        Errors, and warnings about parts that are ignored although they look meant.
+        Errors, and warnings about parts that are ignored but resemble parts of the grammar.
     """
     rule = GRAMMAR[element.tag]
     here = f'{where} (line {element.sourceline})'
@@ -167,7 +167,7 @@ def _misread(text: str, attribute: _Attribute) -> tuple[str, str] | None:
             return 'not_finite', f'{_short(word)} is not finite'
     if len(words) != attribute.numbers:
         wanted = 'a number is' if attribute.numbers == 1 else f'{attribute.numbers} numbers are'
-        return 'wrong_length', f'{len(words)} numbers stand where {wanted} needed'
+        return 'wrong_length', f'{len(words)} numbers, but {wanted} needed'
     return None
 
 

@@ -18,8 +18,8 @@ _PLAIN_TAGS = {
     f'tag:yaml.org,2002:{kind}'
     for kind in ('null', 'bool', 'int', 'float', 'str', 'timestamp', 'seq', 'map', 'value')
 }
-_REMEDIES = {
-    'cannot start any token': 'indent with spaces, and quote what begins with a special character',
+_FIXES = {
+    'cannot start any token': 'indent with spaces; quote text that begins with a special sign',
     'mapping values are not allowed': 'text that contains ": " needs quotes',
     "but got '<stream end>'": 'a bracket or quote is not closed',
     'end of stream': 'a bracket or quote is not closed',
@@ -49,7 +49,7 @@ def read_yaml(path: Path) -> yaml.Node | None:
     except yaml.reader.ReaderError as error:
         line = text.count('\n', 0, error.position) + 1
         raise RobotFileError(
-            f"'{path}', line {line}: the character U+{error.character:04X} cannot stand in YAML.",
+            f"'{path}', line {line}: YAML does not allow the character U+{error.character:04X}.",
             kind='forbidden_character', path=path, line=line,
         ) from error  # fmt: skip
     except RecursionError as error:
@@ -82,12 +82,12 @@ def check_tag(path: Path, node: yaml.Node, name: str) -> None:
         fail(path, node, 'merge keys (<<) are not supported; repeat the keys.', 'merge_key')
     if node.tag not in _PLAIN_TAGS:
         tag = node.tag.replace('tag:yaml.org,2002:', '!!')
-        message = f"{name} has the tag '{tag}'; only plain values may stand here."
+        message = f"{name} has the tag '{tag}'; only plain values are allowed."
         fail(path, node, message, 'tag', key=name, tag=tag)
 
 
 def is_null(node: yaml.Node) -> bool:
-    """Whether nothing, `~` or `null` stands there."""
+    """Whether the node is empty, `~` or `null`."""
     return isinstance(node, yaml.ScalarNode) and node.tag == 'tag:yaml.org,2002:null'
 
 
@@ -121,14 +121,14 @@ def _read_text(path: Path) -> str:
 
 
 def _refuse(path: Path, error: yaml.MarkedYAMLError) -> NoReturn:
-    """Turn PyYAML's report into a sentence with a remedy."""
+    """Turn PyYAML's report into an error that suggests a fix."""
     mark = error.problem_mark or error.context_mark
     place = f', line {mark.line + 1}, column {mark.column + 1}' if mark else ''
     cause = ', '.join(part for part in (error.context, error.problem) if part)
-    remedy = next((text for key, text in _REMEDIES.items() if key in cause), '')
-    hint = f' ({remedy})' if remedy else ''
+    fix = next((text for key, text in _FIXES.items() if key in cause), '')
+    hint = f' ({fix})' if fix else ''
     raise RobotFileError(
         f"'{path}'{place}: not valid YAML: {cause}{hint}.",
-        kind='invalid_yaml', path=path, remedy=remedy,
+        kind='invalid_yaml', path=path, fix=fix,
         **({'line': mark.line + 1, 'column': mark.column + 1} if mark else {}),
     ) from error  # fmt: skip
