@@ -175,7 +175,9 @@ class RobotModel:
         """
         from izmp_dynamics.model import kinematics
 
-        (positions,), _ = self._as_batch(q)
+        positions = np.ascontiguousarray(q, dtype=np.float64)
+        if positions.shape != (self.dof,):
+            raise ShapeError('q', f'({self.dof},)', positions.shape)
         poses = np.empty((len(self.bodies), POSE))
         kinematics.body_poses(self.joints, self.bodies, positions, poses)
         return poses[:, ROTATION:POSITION].reshape(-1, 3, 3), poses[:, POSITION:]
