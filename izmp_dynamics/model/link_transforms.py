@@ -3,6 +3,8 @@
 import numpy as np
 
 from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.kernel import announced_compilation
+from izmp_dynamics.model import kinematics
 from izmp_dynamics.model.body_layout import POSE, POSITION
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
 from izmp_dynamics.rotations import from_matrices
@@ -10,6 +12,8 @@ from izmp_dynamics.rotations import from_matrices
 
 class LinkTransforms:
     """The pose of every link in the frame of its parent in the (re-rooted) tree.
+
+    The constructor compiles the kernel, so that no first sample waits for it.
 
     Attributes:
         moving: (parent, child) of the links that joints move.
@@ -36,6 +40,8 @@ class LinkTransforms:
         self._parents = np.array([_between(model.mount(a), root) for a, _ in self.moving])
         self._parents = self._parents.reshape(-1, POSE)
         self._mounts = np.array([model.mount(b).pose for _, b in self.moving]).reshape(-1, POSE)
+        with announced_compilation():
+            self.poses(np.zeros((1, model.dof)))
 
     def poses(self, q: Array) -> Array:
         """Compute the poses of the moving links.
@@ -46,8 +52,6 @@ class LinkTransforms:
         Returns:
             (T, J, 7) position [m] and quaternion (x, y, z, w) of each child in its parent.
         """
-        from izmp_dynamics.model import kinematics
-
         return _with_quaternions(
             kinematics.link_poses(
                 self._model.joints, self._model.bodies, np.ascontiguousarray(q),

@@ -147,8 +147,8 @@ class Ground:
 
     source: str = setting(
         'sole: the sole of the foot that carries most; gravity: level ground below that sole; '
-        'feet_imus: as inclined as the IMU in that foot measures; frame: the x-y plane of a link, or '
-        'of a frame that moves (a board, a ship) if topic gives its pose',
+        'feet_imus: as inclined as the IMU in that foot measures; frame: the x-y plane of a link, '
+        'or of a frame that moves (a board, a ship) if topic gives its pose',
         default='sole',
         choices=('sole', 'gravity', 'feet_imus', 'frame'),
     )
