@@ -43,7 +43,7 @@ class Message:
 
 def ticks(duration, period=0.01, phase=0.0):
     """Stamps [ns] from START on."""
-    count = int(round(duration / period))
+    count = round(duration / period)
     return START + np.round((phase + period * np.arange(1, count + 1)) * 1e9).astype(np.int64)
 
 

@@ -83,7 +83,7 @@ def two_publishers(log):
     later = 4 * MS
     times = np.concatenate([joints.stamps, joints.stamps[slow] + later])
     order = np.argsort(times, kind='stable')
-    joints.stamps = joints.received = times[order]
+    joints.stamps, joints.received = times[order], times[order]
     joints.values = np.concatenate([first, second])[order]
 
 
@@ -157,6 +157,9 @@ CASES = {
     ),
     'slow position': Case(spoil=slow_position, rhythms={'position': (0.1, 0.03)}),
     'bursts': Case(spoil=bursts),
+    'fast position': Case(
+        {'ir_md': IrMd(step='actuator')}, rhythms={'position': (0.004, 0.0017)}, spoil=no_numbers
+    ),
     'orientation of the position': Case(options={'orientation': 'position'}, spoil=no_rotation),
     'no orientation': Case(
         options={'orientation': None}, spoil=lambda log: log.pop('orientation')
