@@ -3,6 +3,7 @@
 #   make          build the environment in .venv (quick when it is there)
 #   make demo     a robot walks in simulation; evaluate the recording; print the report's path
 #   make test     lint, types, tests
+#   make docs     the documentation with the API page, as HTML in build/docs
 #   make bench    the measured speeds and accuracies
 #   make clean    remove what the other targets made, except .venv (make distclean: that too)
 #
@@ -13,13 +14,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ROBOT := robots/biped31/robot.yaml
+# What tests may not be skipped for want of, as far as there are wheels for this computer.
+REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
+	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .ONESHELL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := setup
-.PHONY: setup demo test bench clean distclean
+.PHONY: setup demo test docs bench clean distclean
 
 setup: $(READY)
 	@echo 'Ready: $(BIN)/izmp'
@@ -32,7 +36,11 @@ test: $(READY)
 	@$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest --quiet
+	IZMP_REQUIRE="$$(cat $(READY))" $(BIN)/python -m pytest --quiet
+
+docs: $(READY)
+	@$(BIN)/python -m sphinx -W --keep-going -q docs build/docs
+	echo 'The documentation: build/docs/index.html'
 
 bench: $(READY)
 	@for benchmark in $$(grep -l __main__ benchmarks/*.py); do
@@ -51,13 +59,13 @@ $(READY): setup.py pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo 'Installing the libraries into $(VENV) ...'
 	export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,test]'
+	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,test,docs]'
 	if $(BIN)/python -m pip install --quiet --editable '.[ros]'; then
 		$(BIN)/python -m izmp_dynamics.nodes.make_tf2_msgs || true
 	else
 		echo 'There are no wheels of rclpy for this computer: the nodes need a ROS installation.'
 	fi
-	touch $@
+	$(BIN)/python -m pip show $(REQUIRED) 2>/dev/null | sed -n 's/^Name: //p' > $@
 
 # PyKDL is the one library that only the system has. The environment gets a link to it and not all
 # system packages, so that it is the same whatever else is installed.

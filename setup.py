@@ -52,7 +52,7 @@ setup(
         'Topic :: Scientific/Engineering',
     ],
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={'': ['py.typed', '*.j2', '*.css', '*.js']},
+    package_data={'': ['py.typed', '*.pyi', '*.j2', '*.css', '*.js']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
@@ -82,12 +82,15 @@ setup(
         'balance': ['pin>=3', 'qpsolvers>=4', 'quadprog>=0.1.12', 'example-robot-data>=4'],
         # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
+        'pandas': ['pandas>=2'],  # Evaluation.to_dataframe
+        'docs': ['sphinx>=8', 'myst-parser>=4'],
         'test': [
             'pytest>=7',
             'hypothesis>=6',
             'qpsolvers>=4',
             'quadprog>=0.1.12',
             'mcap>=1.1',
+            'pandas>=2',
             'urdf2webots>=2025.0.0',
             'mypy==2.4.*',
             'ruff==0.17.*',

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from izmp_dynamics.replay.evaluator import Evaluator
+
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.replay import run
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.evaluator import Evaluator
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 

@@ -65,7 +65,7 @@ def announced_compilation() -> Iterator[None]:
         _log.info('Compiled in %.1f s, %s.', seconds, _cached)
 
 
-class _Announcer(event.Listener):  # type: ignore[misc]
+class _Announcer(event.Listener):
     """Hears when numba compiles."""
 
     active = False

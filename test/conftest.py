@@ -11,12 +11,18 @@ from hypothesis import settings
 
 from izmp_dynamics.model.robot_file import load_robot_file
 
+from .requiring import check_required
+
 # The first example that a test sees may have to wait for numba's compiler. Where CI is set, the
 # same examples are tried in every run; elsewhere new ones, so that the search goes on.
 settings.register_profile('izmp_dynamics', deadline=None, derandomize=bool(os.environ.get('CI')))
 settings.load_profile('izmp_dynamics')
 
 REPOSITORY = Path(__file__).parents[1]
+
+
+def pytest_sessionstart():
+    check_required()
 
 
 @pytest.fixture(scope='session', autouse=True)

@@ -1,11 +1,11 @@
 """A recording as a stream of samples, and the replay's results for it."""
 
 import numpy as np
+from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.evaluator import Evaluator
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.replay.counts import Counts
-from izmp_dynamics.replay.evaluator import Evaluator
 from izmp_dynamics.replay.recording import Recording
 
 

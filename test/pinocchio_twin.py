@@ -9,6 +9,8 @@ pin = pytest.importorskip('pinocchio', reason='Pinocchio (pin) is a test depende
 
 from izmp_dynamics.model.robot_model import RobotModel  # noqa: E402
 
+from .requiring import skip_without  # noqa: E402
+
 ROBOTS = {
     'icub': 'icub_description/robots/icub.urdf',
     'talos': 'talos_data/robots/talos_full_v2.urdf',  # mimic joints
@@ -27,7 +29,7 @@ def robot_path(name: str) -> Path:
         path = folder / 'cmeel.prefix/share/example-robot-data/robots' / ROBOTS[name]
         if path.is_file():
             return path
-    pytest.skip('example-robot-data is not installed')
+    return skip_without('example-robot-data', 'example-robot-data is not installed')
 
 
 class PinocchioTwin:

@@ -1,11 +1,11 @@
 """TALOS of example-robot-data: a robot file for it, written where a test wants it."""
 
-import pytest
-
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.studies.angular_momentum.talos import POSTURE, write_robot_file
 from izmp_dynamics.walking.biped import Biped
+
+from .requiring import skip_without
 
 HEIGHT = 0.86
 
@@ -14,6 +14,6 @@ def talos(folder):
     """The walker; skips the test where example-robot-data is not installed."""
     try:
         path = write_robot_file(folder)
-    except IzmpError as error:
-        pytest.skip(str(error))
+    except MissingDependencyError as error:
+        skip_without(error.library, error)
     return Biped.of(load_robot_file(path), POSTURE)

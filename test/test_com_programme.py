@@ -13,6 +13,7 @@ from izmp_dynamics.walking.ramp import Ramp
 from izmp_dynamics.walking.receding_planner import fit_polygon
 from izmp_dynamics.walking.step_timing import StepTiming
 
+from .raising import raising
 from .walking import biped31
 
 BODY = Body(27.6, 9.81, 0.75)
@@ -70,16 +71,16 @@ def test_start_and_end_are_as_demanded(course):
 
 
 @pytest.mark.parametrize(
-    ('changed', 'moved', 'said'),
+    ('changed', 'moved', 'kind'),
     [
-        ({}, [[0.0, 0.4], [0.0, 0.0], [0.0, 0.0]], 'edge of the support'),
-        ({'friction': 0.01}, [[0.0, 0.0]] * 3, 'need the friction 0.'),
+        ({}, [[0.0, 0.4], [0.0, 0.0], [0.0, 0.0]], 'zmp_outside_support'),
+        ({'friction': 0.01}, [[0.0, 0.0]] * 3, 'friction'),
     ],
     ids=['support', 'friction'],
 )
-def test_what_cannot_be_is_refused_with_the_reason(course, changed, moved, said):
+def test_what_cannot_be_is_refused_with_the_reason(course, changed, moved, kind):
     programme = ComProgramme(BODY, MomentumParameters(**changed))
-    with pytest.raises(InfeasibleError, match=said):
+    with raising(InfeasibleError, kind):
         programme.solve(course, 2.0, at_rest(course, 2.0) + np.array(moved), np.zeros((17, 3)))
 
 
@@ -121,16 +122,17 @@ def test_the_support_is_the_hull_of_the_feet_that_carry(course):
 
 def test_the_friction_that_is_said_is_that_of_the_wanted_motion(course):
     """Force over weight along an axis: it does not depend on the friction that there is."""
-    needed = set()
+    needed = []
     for friction in (0.01, 0.02):
         programme = ComProgramme(BODY, MomentumParameters(friction=friction))
-        with pytest.raises(InfeasibleError, match=r'in [xy]; .* over √2') as raised:
+        with raising(InfeasibleError, 'friction') as raised:
             programme.solve(course, 2.0, at_rest(course, 2.0), np.zeros((17, 3)))
-        needed.add(str(raised.value).split('friction ')[1].split(' ')[0])
-    assert len(needed) == 1
+        needed.append(raised.value.data['value'])
+    assert needed[0] == pytest.approx(needed[1])
+    assert needed[0] > 0.02
 
 
 def test_what_is_not_finite_is_refused_with_a_sentence(course):
     programme = ComProgramme(BODY, MomentumParameters())
-    with pytest.raises(InfeasibleError, match='not finite'):
+    with raising(InfeasibleError, 'not_finite'):
         programme.solve(course, 2.0, at_rest(course, 2.0), np.full((17, 3), np.nan))

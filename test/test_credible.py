@@ -3,7 +3,6 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-
 from izmp_dynamics.replay.credible import (
     FAR,
     NEIGHBOURS,

@@ -6,17 +6,17 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from izmp_dynamics.live import sample_queue
+from izmp_dynamics.live.feet import LiveFeet
+from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.rig import make_rig
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import ReplayError, SensingError
-from izmp_dynamics.live import sample_queue
-from izmp_dynamics.live.feet import LiveFeet
 from izmp_dynamics.model.robot_file import FootImu, Ground
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.replay.evaluator import Evaluator
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.rig import make_rig
 from izmp_dynamics.replay.run import evaluated_windows
 from izmp_dynamics.sensing.root_state import RootState
 

@@ -9,6 +9,9 @@ from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.seesaw.icub import RIGHT_LEG, _original, icub_urdf
 
+from .raising import raising
+from .requiring import skip_without
+
 MIRROR = np.diag([1.0, -1.0, 1.0])
 
 
@@ -17,7 +20,7 @@ def urdf():
     try:
         return icub_urdf()
     except MissingDependencyError as error:
-        pytest.skip(str(error))
+        skip_without(error.library, error)
 
 
 @pytest.fixture(scope='module')
@@ -70,7 +73,7 @@ def test_the_file_is_found_below_any_prefix(tmp_path, monkeypatch, variable):
     monkeypatch.setattr('sys.prefix', str(tmp_path / 'python'))
     for name in ('AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH'):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(MissingDependencyError, match='pip install example-robot-data'):
+    with raising(MissingDependencyError, 'missing_dependency', library='example-robot-data'):
         icub_urdf()
     prefix = tmp_path / (variable or 'python')
     if variable:

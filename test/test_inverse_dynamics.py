@@ -17,6 +17,7 @@ from izmp_dynamics.walking.inverse_dynamics import (
 )
 
 from .pinocchio_twin import PinocchioTwin, pin, random_state, robot_path
+from .raising import raising
 from .walking import biped31, planned
 
 
@@ -69,10 +70,10 @@ def test_servos_add_their_own_inertia_and_friction():
 def test_shapes_and_names_are_checked():
     model = biped31().model
     _, rows = random_states(model, 2)
-    with pytest.raises(ShapeError, match='qdd'):
+    with raising(ShapeError, 'shape', name='qdd'):
         joint_torques(model, *rows[:5], rows[5][:, 1:])
     wrench = ContactWrench(np.zeros((2, 3)), np.zeros((2, 3)))
-    with pytest.raises(UnknownNameError, match='l_soul'):
+    with raising(UnknownNameError, 'unknown_name', name='l_soul'):
         joint_torques(model, *rows, applied=(AppliedWrench('l_soul', wrench),))
 
 

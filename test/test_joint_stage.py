@@ -1,15 +1,15 @@
 """Joints of several publishers on one topic become one joint kinematics."""
 
 import numpy as np
+from izmp_dynamics.replay.conditioning import Conditioning
+from izmp_dynamics.replay.counts import NO_SAMPLE, Counts
+from izmp_dynamics.replay.joints import JointStage, group_joints, split_joints
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay import survey
-from izmp_dynamics.replay.conditioning import Conditioning
-from izmp_dynamics.replay.counts import NO_SAMPLE, Counts
-from izmp_dynamics.replay.joints import JointStage, group_joints, split_joints
 from izmp_dynamics.replay.recording import Recording
 
 from .small_robot import extended

@@ -240,11 +240,12 @@ def holding_torques(plant, rest):
     return terms.body.h[6:] - terms.body.J[:, 6:].T @ f
 
 
-def test_a_board_that_tips_over_is_told(plant):
+def test_a_board_that_tips_over_is_refused(plant):
     from izmp_dynamics.seesaw.state import BalanceState
 
     rest = stance(plant.robot, plant.seesaw)
     tipped = BalanceState(0.0, rest.root, rest.q, rest.qd, Seesaw().rolled(0.8))
     plant.reset(tipped)
-    with pytest.raises(SimulationError, match=r'tipped over|diverged'):
+    with pytest.raises(SimulationError) as caught:
         plant.step(np.zeros(len(rest.q)), 0.002)
+    assert caught.value.kind in ('tipped_over', 'diverged')

@@ -12,6 +12,8 @@ from izmp_dynamics.errors import MotionError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.walking.leg_ik import Leg
 
+from .raising import raising
+
 URDF = Path(__file__).parents[1] / 'robots/biped31/biped31.urdf'
 SOLES = ('l_sole', 'r_sole')
 
@@ -80,46 +82,50 @@ def test_mirrored_soles_need_mirrored_joints(x, y, z, yaw):
 
 
 @pytest.mark.parametrize(
-    ('pose', 'words'),
+    ('pose', 'kind'),
     [
-        ([0.0, 0.08, -1.5], 'stretched leg reaches 0.7800 m'),
-        ([0.0, 0.08, -0.13], 'folded leg reaches 0.0000 m'),
-        ([np.nan, 0.08, -0.8], 'no finite number'),
-        ([0.0, 0.08, 0.5], 'facing upwards'),
+        ([0.0, 0.08, -1.5], 'leg_too_short'),
+        ([0.0, 0.08, -0.13], 'leg_too_long'),
+        ([np.nan, 0.08, -0.8], 'not_finite'),
+        ([0.0, 0.08, 0.5], 'sole_upwards'),
     ],
 )
-def test_an_unreachable_pose_is_refused_in_a_sentence(model, pose, words):
-    with pytest.raises(MotionError, match=words) as refusal:
+def test_an_unreachable_pose_is_refused_in_a_sentence(model, pose, kind):
+    with raising(MotionError, kind, sole='l_sole'):
         Leg.of(model, 'l_sole').solve(np.eye(3), np.array(pose))
-    assert "'l_sole'" in str(refusal.value)
 
 
 def test_the_sample_that_is_out_of_reach_is_named(model):
     p = np.tile([0.0, 0.08, -0.85], (10, 1))
     p[6, 2] = -1.2
-    with pytest.raises(MotionError, match='sample 6'):
+    with raising(MotionError, 'leg_too_short', row=6):
         Leg.of(model, 'l_sole').solve(np.tile(np.eye(3), (10, 1, 1)), p)
 
 
 def test_other_chains_are_refused_with_the_reason(model):
-    with pytest.raises(MotionError, match='has 3 joints'):
+    with raising(MotionError, 'joint_count', sole='trunk', joints=3):
         Leg.of(model, 'trunk')
     with pytest.raises(UnknownNameError):
         Leg.of(model, 'l_soul')
 
 
 @pytest.mark.parametrize(
-    ('old', 'new', 'words'),
+    ('old', 'new', 'kind', 'data'),
     [
-        ('xyz="0 0 -0.39"', 'xyz="0.01 0 -0.39"', 'not on one vertical line'),
-        ('<axis xyz="0 1 0" />', '<axis xyz="0 -1 0" />', 'the axis of the hip pitch is'),
-        ('xyz="0 0.08 -0.05"', 'xyz="0 0.08 -0.05" rpy="0.1 0 0"', 'the axis of the hip yaw is'),
+        ('xyz="0 0 -0.39"', 'xyz="0.01 0 -0.39"', 'leg_geometry', {'sole': 'l_sole'}),
+        ('<axis xyz="0 1 0" />', '<axis xyz="0 -1 0" />', 'joint_axis', {'joint': 'hip pitch'}),
+        (
+            'xyz="0 0.08 -0.05"',
+            'xyz="0 0.08 -0.05" rpy="0.1 0 0"',
+            'joint_axis',
+            {'joint': 'hip yaw'},
+        ),
     ],
 )
-def test_a_leg_of_another_build_is_refused_with_the_reason(old, new, words):
+def test_a_leg_of_another_build_is_refused_with_the_reason(old, new, kind, data):
     text = URDF.read_text()
     assert old in text
     text = text.replace(f'{old} rpy="0 0 0"', new if 'rpy' in new else f'{new} rpy="0 0 0"')
     other = load_model(text.replace(old, new) if 'axis' in old else text)
-    with pytest.raises(MotionError, match=words):
+    with raising(MotionError, kind, **data):
         Leg.of(other, 'l_sole')

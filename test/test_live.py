@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-
 from izmp_dynamics.live import sample_queue
 from izmp_dynamics.live.joints import LiveJoints
 from izmp_dynamics.live.root import LiveRoot

@@ -4,13 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-
 from izmp_dynamics.live.joints import LiveJoints
-from izmp_dynamics.model.robot_file import LowPass, RobotFile
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.conditioning import Conditioning
 from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.joints import JointStage, group_joints, split_joints
+
+from izmp_dynamics.model.robot_file import LowPass, RobotFile
+from izmp_dynamics.model.robot_model import load_model
 
 from .small_robot import extended
 

@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
+from izmp_dynamics.live.feet import LiveFeet
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.live.feet import LiveFeet
 from izmp_dynamics.model.robot_file import Ground
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState

@@ -15,8 +15,8 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 
-from .live_signals import evaluate_log
 from .node_processes import GRAPH, ROBOT, ROOT, Listener, Processes, probe, wait_until
+from .replayed import evaluate_log
 
 TRACKS = {'/mr_ad/izmp': 'mr_ad', '/ir_md/izmp': 'ir_md', '/cop': 'cop'}
 
@@ -28,7 +28,7 @@ LISTENERS = {
     '/ir_md/contact_wrench': 1,
     '/odom': 3,
     '/joint_states': 1,
-    '/imu': 2,
+    '/imu': 3,
 }
 """How many of the nodes listen to a topic when each is a process of its own."""
 
@@ -47,7 +47,7 @@ def walk(biped31, tmp_path_factory):
 @pytest.fixture(scope='module')
 def expected(walk, biped31):
     """What the replay makes of the walk, and the robot made ready."""
-    return evaluate_log(walk, biped31)[1:]
+    return evaluate_log(walk, biped31)
 
 
 @pytest.mark.parametrize('processes', [('composed',), GRAPH], ids=['composed', 'separate'])

@@ -3,9 +3,8 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
-
 from izmp_dynamics.replay.pairing import pair, pair_rotations
+from scipy.spatial.transform import Rotation
 
 MS = 1_000_000
 

@@ -21,6 +21,7 @@ from izmp_dynamics.simulation.mujoco.plant import Sampling, simulate
 from izmp_dynamics.simulation.mujoco.renderer import open_renderer
 from izmp_dynamics.simulation.shove import Shove
 
+from .raising import raising
 from .walking import ROBOT_FILE, planned
 
 FILE = load_robot_file(ROBOT_FILE)
@@ -73,8 +74,8 @@ def test_a_strip_is_written(run, plant, renderer, tmp_path):
 
 def test_a_clip_lasts_as_long_as_the_run(run, plant, renderer, tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, '_CLIP_SIZE', (60, 80))
-    path, told = tmp_path / 'clip.gif', []
-    save_clip(run, plant, path, told.append)
+    path, reported = tmp_path / 'clip.gif', []
+    save_clip(run, plant, path, reported.append)
     with Image.open(path) as clip:
         assert clip.size == (60, 80)
         lasts = 0.0
@@ -82,7 +83,7 @@ def test_a_clip_lasts_as_long_as_the_run(run, plant, renderer, tmp_path, monkeyp
             clip.seek(frame)
             lasts += 1e-3 * clip.info['duration']
     assert lasts == pytest.approx((run.stamps[-1] - run.stamps[0]) * 1e-9, abs=0.1)
-    assert told == sorted(told)
+    assert reported == sorted(reported)
 
 
 def test_without_a_renderer_there_are_stick_figures_and_the_reason(
@@ -94,20 +95,20 @@ def test_without_a_renderer_there_are_stick_figures_and_the_reason(
 
 
 def test_without_a_renderer_a_clip_is_refused(plant, tmp_path, no_renderer):
-    with pytest.raises(SimulationError, match='no offscreen renderer'):
+    with raising(SimulationError, 'no_renderer', graphics='paper'):
         check_clip(tmp_path / 'clip.gif', plant)
 
 
 def test_without_an_encoder_an_mp4_is_refused(plant, tmp_path, monkeypatch):
     monkeypatch.setattr(pictures.shutil, 'which', lambda program: None)
-    with pytest.raises(SimulationError, match='needs the program ffmpeg'):
+    with raising(SimulationError, 'no_ffmpeg'):
         check_clip(tmp_path / 'clip.mp4', plant)
-    with pytest.raises(SimulationError, match='neither ending'):
+    with raising(SimulationError, 'clip_format'):
         check_clip(tmp_path / 'clip', plant)
 
 
 def test_a_picture_that_cannot_be_written_is_an_error(run, plant, tmp_path, no_renderer):
-    with pytest.raises(SimulationError, match='cannot be written'):
+    with raising(SimulationError, 'not_written', path=tmp_path / 'strip.bmp3'):
         save_strip(run, plant, tmp_path / 'strip.bmp3')
 
 

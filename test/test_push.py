@@ -1,4 +1,4 @@
-"""Pushes told by a person: their text, their direction, and what they do to the plant."""
+"""Pushes by a user: their text, their direction, and what they do to the plant."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from izmp_dynamics.errors import SimulationError, UnknownNameError
 from izmp_dynamics.simulation.shove import DIRECTIONS, Shove
 
+from .raising import raising
 from .walking import planned
 
 numbers = st.floats(0.001, 1000.0).map(lambda number: float(f'{number:.6g}'))
@@ -24,22 +25,22 @@ def test_what_is_written_is_read(force, direction, start, duration):
     'text', ['', '40', '40:left', '40:left:1:2:3', 'x:left:1', '40:left:', 'left:40:1', ':::']
 )
 def test_other_texts_are_refused_with_the_form(text):
-    with pytest.raises(SimulationError, match='NEWTONS:DIRECTION:START'):
+    with raising(SimulationError, 'push_format', text=text):
         Shove.parse(text)
 
 
 @pytest.mark.parametrize(
-    ('text', 'words'),
-    [('-5:left:1', 'above zero'), ('nan:left:1', 'above zero'), ('5:left:-1', '0 s or later'),
-     ('5:left:inf', '0 s or later'), ('5:left:1:0', 'above zero'), ('inf:left:1', 'above zero')],
+    ('text', 'kind'),
+    [('-5:left:1', 'push_size'), ('nan:left:1', 'push_size'), ('5:left:-1', 'push_start'),
+     ('5:left:inf', 'push_start'), ('5:left:1:0', 'push_size'), ('inf:left:1', 'push_size')],
 )  # fmt: skip
-def test_impossible_pushes_are_refused(text, words):
-    with pytest.raises(SimulationError, match=words):
+def test_impossible_pushes_are_refused(text, kind):
+    with raising(SimulationError, kind):
         Shove.parse(text)
 
 
 def test_an_unknown_direction_names_the_known_ones():
-    with pytest.raises(UnknownNameError, match=r"'sideways'; valid: forward, back, left"):
+    with raising(UnknownNameError, 'unknown_name', name='sideways', valid=tuple(DIRECTIONS)):
         Shove.parse('40:sideways:1')
 
 
@@ -59,5 +60,5 @@ def test_directions_turn_with_the_robot():
 def test_a_push_must_fall_into_the_motion():
     plan = planned(steps=10, speed=0.2, turn_rate=0.3).plan
     Shove(40.0, 'left', plan.duration - 0.1).push(plan)
-    with pytest.raises(SimulationError, match='does not fit into the motion'):
+    with raising(SimulationError, 'push_outside_motion', plan=plan.name):
         Shove(40.0, 'left', plan.duration - 0.05).push(plan)

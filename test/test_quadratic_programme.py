@@ -11,6 +11,9 @@ from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.walking import quadratic_programme
 from izmp_dynamics.walking.quadratic_programme import SOLVERS, solve_qp
 
+from .raising import raising
+from .requiring import skip_without
+
 
 @pytest.fixture(params=SOLVERS)
 def solver(request, monkeypatch):
@@ -18,7 +21,7 @@ def solver(request, monkeypatch):
     import qpsolvers
 
     if request.param not in qpsolvers.available_solvers:
-        pytest.skip(f'{request.param} is not installed')
+        skip_without(request.param, f'{request.param} is not installed')
     monkeypatch.setattr(quadratic_programme, 'SOLVERS', (request.param,))
     quadratic_programme._solver.cache_clear()
     yield
@@ -92,5 +95,5 @@ def test_a_solvers_own_failure_is_no_solution(failure, monkeypatch):
 def test_without_a_solver_the_message_says_what_to_install(monkeypatch):
     quadratic_programme._solver.cache_clear()
     monkeypatch.setitem(sys.modules, 'qpsolvers', None)
-    with pytest.raises(MissingDependencyError, match='pip install qpsolvers quadprog'):
+    with raising(MissingDependencyError, 'missing_dependency', library='qpsolvers'):
         solve_qp(*programme(1))

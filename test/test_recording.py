@@ -18,6 +18,8 @@ from izmp_dynamics.simulation.scenarios import simulate_sway
 from izmp_dynamics.simulation.support import support_polygons
 from izmp_dynamics.walking.sway import SwayParameters
 
+from .raising import raising
+
 FILE = load_robot_file(Path(__file__).parents[1] / 'robots/biped31/robot.yaml')
 SHORT = SwayParameters(stand=0.1, period=0.9, squat_time=0.8, lateral=0.02, fore_aft=0.005)
 EVERY_10TH = Sampling(divisor=10)
@@ -182,11 +184,11 @@ def test_truth_is_that_of_the_run(recorded):
 def test_the_description_is_the_urdf(recorded):
     _, _, messages = recorded
     ((_, description),) = messages['/robot_description']
-    told, stated = (
+    recorded, stated = (
         ElementTree.canonicalize(text, strip_text=True)  # comments do not count
         for text in (description.data, FILE.urdf_path.read_text(encoding='utf-8'))
     )
-    assert told == stated
+    assert recorded == stated
 
 
 def test_two_recordings_are_equal_to_the_last_bit(tmp_path):
@@ -221,5 +223,5 @@ def test_a_fall_is_marked_in_the_bag_that_is_kept(tmp_path):
         assert reader.custom_data['fell'] == 'yes'
         assert reader.custom_data['fall'] == run.fall
         assert reader.topics['/imu'].count == len(run)
-    with pytest.raises(SimulationError, match='fell'):
+    with raising(SimulationError, 'fell', fall=run.fall):
         run.require_standing()

@@ -5,6 +5,9 @@ import json
 
 import numpy as np
 import pytest
+from izmp_dynamics.replay.counts import Counts
+from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.signals import Signals, Stream
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.messages import pose_batch, wrench_batch
@@ -14,11 +17,8 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import BagError, ReplayError
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay import run as replay_run
-from izmp_dynamics.replay.counts import Counts
-from izmp_dynamics.replay.evaluator import Evaluator
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.run import evaluated_windows, replay
-from izmp_dynamics.replay.signals import Signals, Stream
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 FAST = 500.0  # [Hz] bus rate at which every sample is evaluated

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from izmp_dynamics.live import sample_queue
 from izmp_dynamics.live.sample_queue import CAPACITY, SampleQueue, State
 from izmp_dynamics.live.stamp_watch import StampWatch

@@ -22,6 +22,7 @@ from izmp_dynamics.seesaw.stance import stance
 from izmp_dynamics.simulation.shove import Shove
 
 from .command_line import izmp
+from .raising import raising
 
 PUSH = Shove(100.0, 'lateral', 0.1, 0.01)
 
@@ -81,15 +82,15 @@ def test_parts_of_ticks_keep_the_impulse():
 def test_impossible_runs_are_refused():
     controller = controller_of('mixed')
     plant = KktPlant(controller.robot, controller.seesaw)
-    with pytest.raises(SimulationError, match='duration of a run'):
+    with raising(SimulationError, 'duration', duration=0.0):
         balance_on_seesaw(plant, controller, 0.0)
-    with pytest.raises(SimulationError, match=r'ends at 0\.11 s; the run takes 0\.1 s'):
+    with raising(SimulationError, 'push_outside_run', end=0.11, duration=0.1):
         balance_on_seesaw(plant, controller, 0.1, [PUSH])
-    with pytest.raises(UnknownNameError, match='mujoco, kkt'):
+    with raising(UnknownNameError, 'unknown_name', name='gazebo', valid=('mujoco', 'kkt')):
         simulate_seesaw(controller.robot, controller, plant='gazebo')
 
 
-def test_a_fall_ends_the_run_and_is_told():
+def test_a_fall_ends_the_run_and_is_reported():
     controller = controller_of('mixed')
     plant = KktPlant(controller.robot, controller.seesaw)
     run = balance_on_seesaw(plant, controller, 3.0, [Shove(3000.0, 'lateral', 0.0, 0.01)])
@@ -99,7 +100,7 @@ def test_a_fall_ends_the_run_and_is_told():
 
 
 @pytest.mark.parametrize('plant', ['kkt', 'mujoco'])
-def test_what_diverges_is_told_and_what_was_simulated_is_kept(tmp_path, plant):
+def test_what_diverges_is_reported_and_what_was_simulated_is_kept(tmp_path, plant):
     bag = tmp_path / 'bag'
     done = izmp('simulate', 'seesaw', '--plant', plant, '--push', '1e9:lateral:0.1:0.01',
                 '--duration', '1', '-o', bag)  # fmt: skip
@@ -127,7 +128,7 @@ def test_the_command_records_and_sums_up(tmp_path, plant):
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'told'),
+    ('arguments', 'message'),
     [
         (['--damping', '0'], 'needs more friction in the joints'),
         (['--damping', '-1'], '--damping is -1'),
@@ -138,10 +139,10 @@ def test_the_command_records_and_sums_up(tmp_path, plant):
         (['--duration', '-3'], 'duration of a run'),
     ],
 )
-def test_the_command_says_what_is_wrong_and_leaves_nothing(tmp_path, arguments, told):
+def test_the_command_says_what_is_wrong_and_leaves_nothing(tmp_path, arguments, message):
     bag = tmp_path / 'bag'
     done = izmp('simulate', 'seesaw', *arguments, '-o', bag)
     assert done.status == 1
-    assert told in done.err
+    assert message in done.err
     assert 'Traceback' not in done.err
     assert not list(tmp_path.iterdir())

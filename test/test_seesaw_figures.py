@@ -77,7 +77,7 @@ def test_numbers_are_those_of_the_tracks():
 
 
 @pytest.mark.parametrize(
-    ('name', 'spoilt'),
+    ('name', 'changed'),
     [
         ('fig4', {'angle': 5.0}),
         ('fig5', {'com': 40.0}),
@@ -88,20 +88,20 @@ def test_numbers_are_those_of_the_tracks():
         ('push_limit', {'angle': 2.0}),
     ],
 )
-def test_claims_fail_for_what_should_not_be(name, spoilt):
+def test_claims_fail_for_what_should_not_be(name, changed):
     def bad(run):
         arrays = load(run)
-        return arrays | {key: np.full_like(arrays[key], value) for key, value in spoilt.items()}
+        return arrays | {key: np.full_like(arrays[key], value) for key, value in changed.items()}
 
     assert any(fact.holds is False for fact in picture(name, bad).facts)
 
 
 @pytest.mark.parametrize('name', ['fig4', 'fig5', 'gains', 'plants'])
-@pytest.mark.parametrize('spoilt', [{'fell': True}, {'unsolved': 3}])
-def test_no_claim_of_a_run_holds_if_the_robot_fell_or_a_tick_had_no_solution(name, spoilt):
+@pytest.mark.parametrize('changed', [{'fell': True}, {'unsolved': 3}])
+def test_no_claim_of_a_run_holds_if_the_robot_fell_or_a_tick_had_no_solution(name, changed):
     def bad(run):
         arrays = load(run)
-        return arrays | {key: np.array(value) for key, value in spoilt.items()}
+        return arrays | {key: np.array(value) for key, value in changed.items()}
 
     assert not any(fact.holds and fact.unit for fact in picture(name, bad).facts)
 

@@ -39,6 +39,7 @@ from izmp_dynamics.seesaw.nodes.plant import Seesaw as SeesawNode
 from izmp_dynamics.simulation.shove import Shove
 
 from .node_processes import free_domain
+from .raising import raising
 
 DURATION = 0.3
 PUSH = '100:lateral:0.1:0.01'
@@ -68,8 +69,8 @@ def parameters(**values):
     return [Parameter(name, value=value) for name, value in values.items()]
 
 
-class Heard:
-    """What a listener hears."""
+class Listener:
+    """Receives what the nodes publish."""
 
     def __init__(self):
         self.node = rclpy.create_node('listener')
@@ -80,11 +81,11 @@ class Heard:
             ('ground_truth/cop_in_ground', PointStamped),
             ('/diagnostics', DiagnosticArray),
         ):
-            heard = self.messages[topic] = []
-            self.node.create_subscription(msgtype, topic, heard.append, 2000)
+            received = self.messages[topic] = []
+            self.node.create_subscription(msgtype, topic, received.append, 2000)
 
     @property
-    def told(self):
+    def statuses(self):
         """Node → what it said last on /diagnostics."""
         messages = self.messages['/diagnostics']
         return {status.name: status.message for m in messages for status in m.status}
@@ -101,14 +102,18 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
         overrides=parameters(robot='biped31', push=PUSH, duration=DURATION, rate=100.0)
     )
     controller = Balance(overrides=parameters(robot='biped31'))
-    heard, samples = Heard(), 5 * len(run.times)
+    listener, samples = Listener(), 5 * len(run.times)
     executor = SingleThreadedExecutor()
-    nodes = (plant, controller, heard.node)
+    nodes = (plant, controller, listener.node)
     for node in nodes:
         executor.add_node(node)
     for _ in range(20_000):
         executor.spin_once(timeout_sec=0.01)
-        if len(heard.told) == 2 and plant.is_over and heard.samples == [samples, samples]:
+        if (
+            len(listener.statuses) == 2
+            and plant.is_over
+            and listener.samples == [samples, samples]
+        ):
             break
     final = plant.plant.state
     with contextlib.suppress(Exception):
@@ -116,16 +121,17 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
     for node in nodes:
         node.destroy_node()
     assert plant.is_over
-    assert heard.told.keys() == {'/seesaw', '/balance'}
+    assert listener.statuses.keys() == {'/seesaw', '/balance'}
     assert plant.fall == ''
     assert controller.controller.unsolved == 0
     assert abs(run.angle[-1]) > np.radians(0.1)
     assert final.angle == pytest.approx(last.angle, abs=1e-9)
     np.testing.assert_allclose(final.q, last.q, atol=1e-9)
-    stamps = [stamp_of(message) for message in heard.messages['joint_states']]
+    stamps = [stamp_of(message) for message in listener.messages['joint_states']]
     assert stamps == [NANOSECONDS + 2_000_000 * k for k in range(samples)]
-    assert heard.samples == [samples, samples]
-    assert {m.header.frame_id for m in heard.messages['ground_truth/cop_in_ground']} == {'board'}
+    assert listener.samples == [samples, samples]
+    cops = listener.messages['ground_truth/cop_in_ground']
+    assert {message.header.frame_id for message in cops} == {'board'}
 
 
 def test_a_state_survives_its_messages(ros, loop):
@@ -151,18 +157,18 @@ def test_joints_may_come_in_another_order_but_none_may_be_missing(ros):
     assert torques_of(message, names) == 'effort must hold 3 finite numbers'
 
 
-def test_bodies_that_are_nowhere_or_have_no_rotation_are_told(ros, loop):
+def test_bodies_that_are_nowhere_or_have_no_rotation_are_reported(ros, loop):
     names, state = load_balancing_robot('biped31').model.joint_names, loop[1]
-    for part, field, told in (
+    for part, field, reason in (
         (1, 'position', 'velocity of the root must be finite numbers'),
         (2, 'position', 'velocity of the board must be finite numbers'),
         (1, 'orientation', 'the root: orientation is no unit quaternion'),
     ):
         parts = list(state_messages(state, 7, names, 'base'))
         getattr(parts[part].pose.pose, field).x = float('nan')
-        assert told in state_of(parts, names, 0.0)
+        assert reason in state_of(parts, names, 0.0)
     parts[1].pose.pose.orientation = Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)
-    assert state_of(parts, names, 0.0) == told
+    assert state_of(parts, names, 0.0) == reason
 
 
 def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatch):
@@ -172,20 +178,20 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatc
     names, state = node.controller.robot.model.joint_names, loop[1]
     node._torques, node._diagnostics = Mock(), Mock()
     holding = node.controller.last.torques
-    for stamp, spoilt in ((2, True), (3, False), (4, True), (1, True)):
+    for stamp, corrupted in ((2, True), (3, False), (4, True), (1, True)):
         parts = state_messages(state, stamp * NANOSECONDS, names, 'base')
-        if spoilt:
+        if corrupted:
             parts[1].pose.pose.position.x = float('inf')
         for topic, message in zip(STATE_TOPICS, parts, strict=True):
             node._take(topic, message)
     node._report()
     node.destroy_node()
-    heard = [call.args[0] for call in node._torques.publish.call_args_list]
-    assert [stamp_of(message) // NANOSECONDS for message in heard] == [2, 3, 4, 1]
-    first, solved, held, anew = (torques_of(message, names) for message in heard)
+    answers = [call.args[0] for call in node._torques.publish.call_args_list]
+    assert [stamp_of(message) // NANOSECONDS for message in answers] == [2, 3, 4, 1]
+    first, solved, held, restarted = (torques_of(message, names) for message in answers)
     np.testing.assert_array_equal(first, holding)
     np.testing.assert_array_equal(held, solved)
-    np.testing.assert_array_equal(anew, holding)  # the plant has been started again
+    np.testing.assert_array_equal(restarted, holding)  # the plant has been started again
     assert np.abs(solved - holding).max() > 0.0
     assert sum(node.counts.values()) == 3
     (status,) = node._diagnostics.publish.call_args.args[0].status
@@ -194,14 +200,20 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ('kind', 'given', 'error', 'sentence'),
+    ('node', 'given', 'error', 'kind', 'data'),
     [
-        (SeesawNode, {'robot': 'atlas'}, UnknownNameError, "'atlas'"),
-        (SeesawNode, {'push': '100:lateral'}, SimulationError, 'not of the form'),
-        (Balance, {'controller': 'pid'}, UnknownNameError, "'pid'"),
-        (Balance, {'reference': 'sine'}, SimulationError, 'sine:AMPLITUDE:FREQUENCY'),
+        (SeesawNode, {'robot': 'atlas'}, UnknownNameError, 'unknown_name', {'name': 'atlas'}),
+        (
+            SeesawNode,
+            {'push': '100:lateral'},
+            SimulationError,
+            'push_format',
+            {'text': '100:lateral'},
+        ),
+        (Balance, {'controller': 'pid'}, UnknownNameError, 'unknown_name', {'name': 'pid'}),
+        (Balance, {'reference': 'sine'}, SimulationError, 'reference_format', {'text': 'sine'}),
     ],
 )
-def test_impossible_parameters_are_refused(ros, kind, given, error, sentence):
-    with pytest.raises(error, match=sentence):
-        kind(overrides=parameters(**{'robot': 'biped31', **given}))
+def test_impossible_parameters_are_refused(ros, node, given, error, kind, data):
+    with raising(error, kind, **data):
+        node(overrides=parameters(**{'robot': 'biped31', **given}))

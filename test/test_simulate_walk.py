@@ -21,6 +21,7 @@ from izmp_dynamics.simulation.terrain import Flat, Slope, Uneven
 from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 from .bag_columns import points
+from .raising import raising
 from .walking import ROBOT_FILE, SLOPE_10_DEG, planned
 
 FILE = load_robot_file(ROBOT_FILE)
@@ -130,14 +131,14 @@ def test_sensors_can_be_slower_than_the_physics():
 
 @pytest.mark.parametrize('rate', [0.0, -500.0, np.nan, np.inf, 99.0, 333.0, 20_000.0])
 def test_a_physics_rate_that_cannot_be_is_refused(rate):
-    with pytest.raises(SimulationError, match='physics cannot run at'):
+    with raising(SimulationError, 'physics_rate'):
         Physics.at_rate(rate)
 
 
 def test_the_rate_of_the_default_physics():
     assert Physics.at_rate(500.0) == Physics()
     assert Physics.at_rate(500.0, 0.8) == Physics(friction=0.8)
-    with pytest.raises(SimulationError, match='friction'):
+    with raising(SimulationError, 'friction', friction=0.0):
         Physics.at_rate(500.0, 0.0)
 
 
@@ -158,7 +159,7 @@ def test_a_turn_is_off_course_against_its_own_heading():
 
 
 def test_the_plan_must_not_leave_the_uneven_ground():
-    with pytest.raises(SimulationError, match=r'uneven ground ends at 1\.5 m'):
+    with raising(SimulationError, 'leaves_terrain', half_size=1.5):
         simulate_walk(FILE, parameters=WALKS['level'], terrain=Uneven(0, half_size=1.5))
 
 
@@ -269,5 +270,5 @@ def test_what_cannot_be_recorded_is_refused_before_the_walk(tmp_path, monkeypatc
 
 
 def test_planning_errors_reach_the_caller_before_anything_is_simulated(tmp_path):
-    with pytest.raises(MotionError, match='Step'):
+    with raising(MotionError, 'knee_stretches', step=2):
         simulate_walk(FILE, tmp_path / 'bag', parameters=WalkParameters(speed=0.9))

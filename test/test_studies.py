@@ -1,18 +1,23 @@
 """The bench of the studies: sampling, ideal sensors, noise, setups; runs and their store."""
 
+import dataclasses
+
 import numpy as np
 import pytest
+from izmp_dynamics.replay.rig import make_rig
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import RobotFileError, SensingError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.replay.rig import make_rig
 from izmp_dynamics.resources import find_resource
-from izmp_dynamics.studies.paper.bench import Bench, Samples
+from izmp_dynamics.sensing.acd import ActuatorDifferentiator
+from izmp_dynamics.sensing.differences import backward_quotient
+from izmp_dynamics.studies.paper.bench import Bench
 from izmp_dynamics.studies.paper.campaign import Campaign
 from izmp_dynamics.studies.paper.experiment import Experiment, load_experiment
 from izmp_dynamics.studies.paper.fig06 import full_step
 from izmp_dynamics.studies.paper.root_sensors import Densities, RootSensors
+from izmp_dynamics.studies.paper.samples import Samples, gyro_state, joint_state, root_velocity
 from izmp_dynamics.studies.paper.setups import (
     PAPER_SETUPS,
     SETUP_A,
@@ -25,6 +30,7 @@ from izmp_dynamics.studies.paper.trial import Trial, WalkCase, simulate_trial
 from izmp_dynamics.studies.runs import Run, perform, perform_all
 from izmp_dynamics.studies.store import Store, StoreError
 
+from .raising import raising
 from .walking import ROBOT_FILE
 
 pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo')
@@ -60,12 +66,14 @@ def test_the_bus_sees_every_nth_sample_of_the_actuators(trial, actuator, bus, ph
 
 
 def test_a_rate_that_the_simulation_does_not_have_is_a_sentence(trial):
-    with pytest.raises(SimulationError, match='200 Hz cannot be taken from a simulation at 500'):
+    with raising(
+        SimulationError, 'rate_divides_not', rate=200.0, simulation_rate=pytest.approx(500.0)
+    ):
         trial.stride(200.0)
 
 
 def test_a_bus_that_does_not_divide_the_actuators_is_a_sentence():
-    with pytest.raises(RobotFileError, match=r"setup 'mine'.*125 Hz does not divide 200 Hz"):
+    with raising(RobotFileError, 'rate_divides_not', setup='mine', bus=125.0, actuator=200.0):
         Setup('mine', actuator=200.0)
 
 
@@ -115,6 +123,44 @@ def test_aligned_quotients_are_closer_to_the_truth(trial, bench, ground, setup):
     assert errors[1] < errors[0]
 
 
+@pytest.mark.parametrize('convention', ['paper', 'aligned'])
+def test_the_quotients_are_those_of_the_robot_files_setting(trial, bench, convention):
+    """q = t³, where the quotients of both settings differ from each other and from 6 t."""
+    setup = Setup('', actuator=500.0, bus=500.0, convention=convention)
+    count, h = 40, 0.002
+    stamps = 2_000_000 * np.arange(1, count + 1)
+    q = np.tile((h * np.arange(count))[:, None] ** 3, 2)
+    acd = ActuatorDifferentiator(['a', 'b'], h, method=setup.quotient, acceleration_limit=None)
+    expected, _ = acd.batch(stamps, q)
+    found = joint_state(setup, stamps, q)
+    np.testing.assert_array_equal(found.qd[1:-1], expected.velocities)
+    np.testing.assert_array_equal(found.qdd[1:-1], expected.accelerations)
+    np.testing.assert_allclose(found.qdd[20], 6.0 * 20 * h, rtol=1e-9)
+    moving = dataclasses.replace(
+        trial, stamps=stamps, q=np.zeros((count, bench.model.dof)) + q[:, :1]
+    )
+    on_bus = bench.joints(moving, setup, Samples.of(moving, setup))
+    late = {'paper': 1, 'aligned': 0}[convention]
+    np.testing.assert_array_equal(on_bus.qd[5:30, :2], expected.velocities[4:29])
+    np.testing.assert_array_equal(
+        on_bus.qdd[5:30, :2], expected.accelerations[4 - late : 29 - late]
+    )
+
+
+def test_the_gyroscope_is_differenced_as_by_its_stage(bench):
+    setup = Setup('', angular_acceleration='gyro', step='actuator')
+    stamps = 2_000_000 * np.arange(1, 41)
+    omega = np.tile((0.002 * np.arange(40))[:, None] ** 3, 3)
+    force = np.ones((40, 3))
+    state = gyro_state(setup, np.zeros(3), stamps, omega, force)
+    alpha, valid = backward_quotient(stamps, omega)
+    np.testing.assert_array_equal(state.angular_acceleration[valid], alpha[valid])
+    np.testing.assert_array_equal(
+        root_velocity(setup, stamps, omega, np.tile(np.eye(3), (40, 1, 1)))[valid], alpha[valid]
+    )
+    assert np.isnan(state.angular_acceleration[~valid]).all()
+
+
 def test_ideal_d_is_its_reference_at_the_ticks_of_the_bus(trial, bench, ground):
     rows, points = bench.izmp(trial, ground, SETUP_D)
     everywhere, reference = bench.izmp(trial, ground, SETUP_D.reference())
@@ -154,9 +200,7 @@ def test_farther_accelerometers_amplify_less(bench):
 
 
 def test_a_robot_without_accelerometers_is_a_sentence():
-    import dataclasses
-
-    with pytest.raises(SensingError, match="lists no 'accelerometers'"):
+    with raising(SensingError, 'no_accelerometers'):
         RootSensors.of(make_rig(dataclasses.replace(FILE, accelerometers=())))
 
 
@@ -165,7 +209,7 @@ def test_the_steps_that_are_left_out(trial):
     assert used[0] == pytest.approx(begins[2])
     assert used[-1] == pytest.approx(begins[-3] - 0.002)
     short = Trial(**{**trial.arrays(), 'step_begins': begins[:5]})
-    with pytest.raises(SimulationError, match='A walk of 4 steps'):
+    with raising(SimulationError, 'walk_too_short', steps=4):
         short.steady()
 
 
@@ -246,13 +290,11 @@ def test_processes_give_the_same_results(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
     (tmp_path / 'file').write_text('')
-    with pytest.raises(StoreError, match='cannot be written'):
+    with raising(StoreError, 'not_written', folder=tmp_path / 'file'):
         perform(sum_of(1, 2), Store(tmp_path / 'file'))
 
 
 def test_the_example_experiment_is_the_default():
-    import dataclasses
-
     example = load_experiment(find_resource('config/paper_experiment.yaml'))
     assert dataclasses.replace(example, path=None) == Experiment()
 

@@ -15,6 +15,8 @@ from izmp_dynamics.studies.publish import publish
 from izmp_dynamics.studies.runs import perform
 from izmp_dynamics.studies.store import Store
 
+from .requiring import skip_without
+
 
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory):
@@ -122,6 +124,6 @@ def test_taloss_robot_file_names_the_urdf_and_the_soles(tmp_path):
     try:
         file = load_robot_file(write_robot_file(tmp_path))
     except MissingDependencyError as error:
-        pytest.skip(str(error))
+        skip_without(error.library, error)
     assert file.root == 'base_link'
     assert [foot.sole for foot in file.feet] == ['left_sole_link', 'right_sole_link']

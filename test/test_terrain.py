@@ -1,4 +1,4 @@
-"""Terrains: the plant stands on the ground that they tell of, and the truth knows it."""
+"""Terrains: the plant stands on the ground that they describe, and the truth has its normal."""
 
 import dataclasses
 import itertools
@@ -21,6 +21,7 @@ from izmp_dynamics.stability.support_polygon import margin, support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.walking.ramp import Ramp
 
+from .raising import raising
 from .walking import ROBOT_FILE, SLOPE_10_DEG, planned
 
 FILE = load_robot_file(ROBOT_FILE)
@@ -52,7 +53,7 @@ def test_mujoco_has_the_ground_that_the_terrain_tells_of(terrain):
 # Uneven ground
 
 
-def test_uneven_ground_is_as_high_as_told_and_level_where_the_robot_starts():
+def test_uneven_ground_has_its_amplitude_and_is_level_where_the_robot_starts():
     assert np.abs(UNEVEN.grid).max() == pytest.approx(UNEVEN.amplitude, rel=1e-12)
     angles = np.linspace(0.0, 2 * np.pi, 50)
     around = (UNEVEN.level - 1.5 * UNEVEN.cell) * np.stack(
@@ -89,7 +90,7 @@ def test_a_batch_of_heights_equals_single_ones():
      {'half_size': np.inf}, {'level': 0.0}],
 )  # fmt: skip
 def test_impossible_ground_is_refused(wrong):
-    with pytest.raises(SimulationError, match='Uneven ground needs'):
+    with raising(SimulationError, 'terrain_parameters'):
         Uneven(**wrong)
 
 
@@ -102,7 +103,7 @@ def test_an_unknown_kind_of_ground_is_refused():
         height = Flat.height
 
     assert build_mujoco(FILE, terrain=Stairs()).terrain == Stairs()
-    with pytest.raises(SimulationError, match='Swamp'):
+    with raising(SimulationError, 'unknown_terrain', terrain='Swamp'):
         build_mujoco(FILE, terrain=Swamp())
 
 

@@ -5,12 +5,13 @@ import pytest
 
 pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 
-from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.counts import Counts
 from izmp_dynamics.replay.evaluator import Evaluator
-from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.signals import Signals, Stream
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.studies.uncertainty import izmp_covariance
 

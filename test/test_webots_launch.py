@@ -28,15 +28,15 @@ class WebotsLauncher(ExecuteProcess):
     def __init__(self, *, world, gui, mode, port, ros2_supervisor):
         assert ros2_supervisor
         self._supervisor = ExecuteProcess(cmd=['sleep', '100'])
-        told = f'Webots: {world} {gui} {mode} {port}; '
-        super().__init__(cmd=['sh', '-c', f'echo "{told}"; sleep 3'], output='screen')
+        text = f'Webots: {world} {gui} {mode} {port}; '
+        super().__init__(cmd=['sh', '-c', f'echo "{text}"; sleep 3'], output='screen')
 """,
     'webots_controller': """
 from launch.actions import ExecuteProcess
 class WebotsController(ExecuteProcess):
     def __init__(self, *, robot_name, port, parameters):
-        told = f'{robot_name} {parameters}'.replace(chr(39), '')
-        script = f'echo "controller: {told}"; echo connected >&2; sleep 100'
+        text = f'{robot_name} {parameters}'.replace(chr(39), '')
+        script = f'echo "controller: {text}"; echo connected >&2; sleep 100'
         super().__init__(cmd=['sh', '-c', script], output='screen')
 """,
     'wait_for_controller_connection': """

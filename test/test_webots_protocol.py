@@ -75,7 +75,7 @@ def test_the_plugin_behind_the_real_library_is_that_in_the_tests(home, world, tm
     assert len(stand_in.pushes) == 50
     assert len(simulator.motors) == 31
     assert stand_in.robot.quit_status == twin.robot.quit_status == 0
-    assert [tuple(line) for line in json.loads(str(result['told']))] == sink.told
+    assert [tuple(line) for line in json.loads(str(result['logged']))] == sink.logged
     assert result['unknown']
     count = min(len(signals), len(result['stamps']))
     assert abs(len(signals) - len(result['stamps'])) <= 1  # who sees the end first
@@ -96,6 +96,7 @@ def test_missing_devices_and_an_end_mid_run_over_the_real_library(home, world, t
     del stand_in.devices['accelerometer_2_accelerometer']
     properties = {'robot': str(world.robot), 'steps': '1', 'approach': '0.2', 'settle': '0.3'}
     _, result = control(home, stand_in, properties, tmp_path / 'real.npz')
-    told = [sentence for level, sentence in json.loads(str(result['told'])) if level != 'info']
-    assert "no Accelerometer 'accelerometer_2_accelerometer'" in told[0]
-    assert 'The simulation ended at 0.80 s, before the motion' in told[1]
+    logged = json.loads(str(result['logged']))
+    warnings = [sentence for level, sentence in logged if level != 'info']
+    assert "no Accelerometer 'accelerometer_2_accelerometer'" in warnings[0]
+    assert 'The simulation ended at 0.80 s, before the motion' in warnings[1]

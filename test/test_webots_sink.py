@@ -182,9 +182,9 @@ def test_listeners_count_after_a_while(sink, other, monkeypatch):
 
 def test_sentences_are_logged(sink, capfd):
     sink.node.get_logger().set_level(LoggingSeverity.INFO)  # other tests make rclpy quiet
-    sink.tell('All is well.')
-    sink.tell('Not quite.', 'warning')
-    sink.tell('Not at all.', 'error')
+    sink.log('All is well.')
+    sink.log('Not quite.', 'warning')
+    sink.log('Not at all.', 'error')
     said = capfd.readouterr()
     assert 'All is well.' in said.out + said.err
     assert '[ERROR]' in said.err

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from izmp_dynamics.replay.signals import Signals, Stream
+from izmp_dynamics.replay.windows import Windows
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.model.robot_file import Imu, RobotFile, load_robot_file
 from izmp_dynamics.replay.run import replay
-from izmp_dynamics.replay.signals import Signals, Stream
-from izmp_dynamics.replay.windows import Windows
 
 from .small_robot import SMALL_ROBOT
 

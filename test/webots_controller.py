@@ -24,7 +24,7 @@ def main(result, *properties):
     driver.stop()
     signals = sink.signals()
     np.savez(
-        result, told=json.dumps(sink.told), unknown=unknown is None, stamps=signals.stamps,
+        result, logged=json.dumps(sink.logged), unknown=unknown is None, stamps=signals.stamps,
         q=signals.q, imu=np.hstack([
             signals.imu.angular_velocity, signals.imu.specific_force,
             signals.imu.orientation_xyzw,

@@ -2,7 +2,7 @@
 
 The controller side is libController with its Python package, as webots_ros2_driver brings them;
 here is the simulator's side, as far as the plugin needs it. Everything is little-endian. The
-controller says `CTR`, a line with the robot's name, and is told CONNECTED. After that it sends
+controller says `CTR`, a line with the robot's name, and gets CONNECTED. After that it sends
 requests,
 
     size (int32, of all), duration of the step (uint32, 0: no step), then for each device that has
@@ -78,7 +78,7 @@ class Simulator(threading.Thread):
     Attributes:
         port: where it waits, on this computer only.
         failure: what went wrong, if anything.
-        motors: names of the motors that have been told a position.
+        motors: names of the motors that have a commanded position.
     """
 
     def __init__(self, stand_in):
@@ -180,7 +180,7 @@ class Simulator(threading.Thread):
         return False
 
     def _description(self):
-        """What the first answer tells: the robot, itself as a node, and the devices."""
+        """The content of the first answer: the robot, itself as a node, and the devices."""
         stand_in = self.stand_in
         text = [text_of(stand_in.name), text_of('R2025a')]
         text.append(struct.pack('<BBH', stand_in.supervisor, 1, 1 + len(self.devices)))

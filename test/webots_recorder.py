@@ -12,22 +12,22 @@ class Recorder:
 
     Attributes:
         samples: all that were published.
-        told: (level, sentence) of all that was told.
+        logged: (level, sentence) of all that was logged.
         wanted: trajectory that will come next, if any; an exception is raised.
         listening: what `listened` answers.
         closed: whether it has been closed.
     """
 
     def __init__(self):
-        self.samples, self.told = [], []
+        self.samples, self.logged = [], []
         self.wanted, self.listening, self.closed = None, True, False
 
     def publish(self, sample):
         assert not self.closed
         self.samples.append(sample)
 
-    def tell(self, sentence, level='info'):
-        self.told.append((level, sentence))
+    def log(self, sentence, level='info'):
+        self.logged.append((level, sentence))
 
     def trajectory(self):
         wanted, self.wanted = self.wanted, None
@@ -42,11 +42,11 @@ class Recorder:
         self.closed = True
 
     def sentences(self, *levels):
-        return [sentence for level, sentence in self.told if level in levels]
+        return [sentence for level, sentence in self.logged if level in levels]
 
     @property
     def problems(self):
-        """What was told as a warning or an error."""
+        """What was logged as a warning or an error."""
         return self.sentences('warning', 'error')
 
     def signals(self):

@@ -5,15 +5,15 @@ and where they sit, where the robot stands, how strong its motors are. What it i
 (reference manual, and the sources of the simulator where the manual is silent):
 
 * a motor's position control: velocity = P · (target − position), at most maxVelocity, which the
-  solver enforces as a constraint, as ODE does; a target told now acts in the step that comes. The
+  solver enforces as a constraint, as ODE does; a target set now acts in the following step. The
   torque that this takes is noted, not limited. (With `plan`, the motors are the servos of the
   MuJoCo plant instead, with the torques of that plan, to compare with its recording.)
 * sensors change only on steps and at their sampling periods. Before the first sample a
   PositionSensor is nan, so are GPS, Gyro and Accelerometer; the quaternion of an InertialUnit is
   garbage.
 * an Accelerometer differences the velocity of its place over the sampling period; a force-3d
-  TouchSensor tells the force of the solver during the step; both therefore belong to the instant
-  before the other sensors'. A TouchSensor's getValues() is a raw pointer without a length.
+  TouchSensor measures the force of the solver during the step; both therefore belong to the
+  instant before the other sensors'. A TouchSensor's getValues() is a raw pointer without a length.
 * `getDevice` of an unknown name is None.
 
 Not imitated: the mass of the pads apart from the feet, ODE's contacts (they are MuJoCo's), limits
@@ -375,7 +375,7 @@ class StandIn:
             compute(self.model, self.data)
 
     def _command(self):
-        """Tell the constraints, or the servos, what the motors are to reach."""
+        """Set the targets of the motors in the constraints or servos."""
         motors = [self.devices[joint] for joint in self.plant.robot.joint_names]
         targets = np.array([motor.target for motor in motors])
         if self.plan is not None:

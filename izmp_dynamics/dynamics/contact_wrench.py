@@ -29,11 +29,11 @@ class ContactWrench:
 
     @classmethod
     def from_array(cls, wrench: Array) -> 'ContactWrench':
-        """Split a (…, 6) array, force first."""
+        """Split an array (…, 6) of forces [N] and moments [N·m], force first."""
         return cls(wrench[..., :3], wrench[..., 3:])
 
     def as_array(self) -> Array:
-        """Join to a (…, 6) array, force first."""
+        """Join to an array (…, 6) of forces [N] and moments [N·m], force first."""
         return np.concatenate([self.force, self.moment], axis=-1)
 
     def transformed(self, R: Array, p: Array) -> 'ContactWrench':

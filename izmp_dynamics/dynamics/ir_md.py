@@ -73,8 +73,8 @@ class IrMd:
             p_root_in_world: (T, 3) position of the root origin [m].
             v_root_in_world: (T, 3) velocity of the root origin in world axes [m/s].
             angular_velocity: (T, 3) of the root, in root axes [rad/s].
-            q: (T, n) joint positions.
-            qd: (T, n) joint velocities.
+            q: (T, n) joint positions [rad] or [m].
+            qd: (T, n) joint velocities [rad/s] or [m/s].
         """
         v_in_root = np.einsum('tji,tj->ti', world_R_root, v_root_in_world)
         states = np.hstack([v_in_root, angular_velocity, q, qd])

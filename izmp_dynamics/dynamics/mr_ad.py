@@ -51,8 +51,8 @@ class MrAd:
             angular_velocity: (3,) ω of the root in root axes [rad/s].
             angular_acceleration: (3,) ω̇ of the root in root axes [rad/s²].
             q: (n,) joint positions [rad] or [m].
-            qd: (n,) joint velocities.
-            qdd: (n,) joint accelerations.
+            qd: (n,) joint velocities [rad/s] or [m/s].
+            qdd: (n,) joint accelerations [rad/s²] or [m/s²].
 
         Returns:
             The contact wrench about the root origin in root axes, and the centre of mass (3,) in
@@ -79,7 +79,23 @@ class MrAd:
         qd: Array,
         qdd: Array,
     ) -> tuple[ContactWrench, Array]:
-        """Evaluate T instants: as `update`, every argument with T rows."""
+        """Evaluate T instants.
+
+        Args:
+            proper_acceleration: (T, 3) φ of the root origin in root axes [m/s²].
+            angular_velocity: (T, 3) ω of the root in root axes [rad/s].
+            angular_acceleration: (T, 3) ω̇ of the root in root axes [rad/s²].
+            q: (T, n) joint positions [rad] or [m].
+            qd: (T, n) joint velocities [rad/s] or [m/s].
+            qdd: (T, n) joint accelerations [rad/s²] or [m/s²].
+
+        Returns:
+            The contact wrenches (T, 3) about the root origin in root axes, and the centres of mass
+            (T, 3) in the root frame [m].
+
+        Raises:
+            ShapeError: if an argument has another shape.
+        """
         n = self.model.dof
         for name, array, width in (
             ('proper_acceleration', proper_acceleration, 3),

@@ -2,37 +2,44 @@
 
 from typing import Any
 
+import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.live.joints import JointInstant, LiveJoints
-from izmp_dynamics.live.warm_up import warm_up_joints
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import ERROR, WARN
 from izmp_dynamics.nodes.messages import JointReader, joint_trajectory
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.pipeline.joints import JointStage
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.standstill import compile_joints
+from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 
 class Acd(StageNode):
-    """Differentiates the joint positions and thins them out to the rate of the bus."""
+    """Differentiates the joint positions and decimates them to the rate of the bus."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__('acd', ('acd', 'rates', 'low_pass', 'pairing'), **options)
         self._reader = JointReader(self.model.joint_names)
         self._names = list(self.model.joint_names)
-        self._publish_joints = self.speak('joint_kinematics', JointTrajectory)
-        self._input = self.listen(
+        self._publish_joints = self.advertise('joint_kinematics', JointTrajectory)
+        self._input = self.subscribe(
             self.robot.joints.topic,
             JointState,
             self._take,
             "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
             sensor=True,
         )
-        self.health.counters.append(('joints', lambda: self._stage.all_counts()))
+        self.health.counters.append(lambda: {'joints': self._stage.faults})
 
     def configure(self, robot: RobotFile) -> None:
-        """Make the differentiation anew."""
-        self._stage = warm_up_joints(LiveJoints(self.model, robot))
+        """Make the differentiation."""
+        compile_joints(self.model, robot)
+        self._stage = JointStage(
+            self.model, robot, self.filtering(robot), patience=self.patience, relearn=True
+        )
 
     def reset(self) -> None:
         """Forget all samples."""
@@ -43,23 +50,24 @@ class Acd(StageNode):
         self._put(self._stage.flush())
 
     def _take(self, stamp: int, message: JointState) -> None:
-        read = self._reader.read(message)
-        if isinstance(read, str):
-            self.health.counts[f'message cannot be used: {read}'] += 1
+        positions = self._reader.read(message)
+        if isinstance(positions, Fault):
+            self.health.count('joints', *positions)
             return
-        positions, present = read
-        if not present.any():
+        if np.isnan(positions).all():
             self._no_joints(message)
             return
         self.health.clear('joints')
         learning = not self._stage.groups
-        self._put(self._stage.update(stamp, positions, present))
+        self._put(self._stage.push(Samples.one(stamp, positions)))
         if learning and self._stage.groups:
             self._learned()
 
-    def _put(self, instants: list[JointInstant]) -> None:
-        for instant in instants:
-            self._publish_joints(joint_trajectory(instant, self._names))
+    def _put(self, joints: JointKinematics) -> None:
+        if not len(joints):
+            return
+        for row in np.flatnonzero(self._stage.on_bus(joints.stamps)).tolist():
+            self._publish_joints(joint_trajectory(joints, row, self._names))
 
     def _learned(self) -> None:
         groups, absent = self._stage.groups, self._stage.absent
@@ -71,7 +79,7 @@ class Acd(StageNode):
             self.health.remark(
                 'absent',
                 WARN,
-                f'Joints that nobody publishes are taken to be at zero: {", ".join(absent)}.',
+                f'Joints without a publisher are taken to be at zero: {", ".join(absent)}.',
             )
         else:
             self.health.clear('absent')
@@ -102,7 +110,7 @@ class Acd(StageNode):
             self.health.clear('publishers')
 
     def _no_joints(self, message: JointState) -> None:
-        self.health.counts['message has no joint of the robot'] += 1
+        self.health.count('joints', Reason.NO_JOINT)
         self.health.remark(
             'joints',
             ERROR,

@@ -9,9 +9,6 @@ from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.errors import IzmpError
-from izmp_dynamics.live.root import LiveRoot
-from izmp_dynamics.live.warm_up import warm_up_root
-from izmp_dynamics.live.world import rotation_matrix
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import ERROR, WARN, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
@@ -19,13 +16,18 @@ from izmp_dynamics.nodes.messages import (
     accel_stamped,
     imu_orientation,
     imu_values,
+    rotation_matrix,
     twist_stamped,
     vector,
 )
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.pipeline.readiness import InstantQueue
+from izmp_dynamics.pipeline.root import RootStage
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.standstill import compile_root
+from izmp_dynamics.sensing.faults import Faults, Reason
 from izmp_dynamics.sensing.imu import with_gravity
-from izmp_dynamics.sensing.root_state import RootState
 
 
 class AngularAcceleration(StageNode):
@@ -34,9 +36,9 @@ class AngularAcceleration(StageNode):
     def __init__(self, **options: Any) -> None:
         sections = ('angular_acceleration', 'noise', 'low_pass', 'pairing', 'gravity')
         super().__init__('angular_acceleration', sections, **options)
-        self._publish_acceleration = self.speak('root_acceleration', AccelStamped)
-        self._publish_twist = self.speak('root_twist', TwistStamped)
-        self.listen(
+        self._publish_acceleration = self.advertise('root_acceleration', AccelStamped)
+        self._publish_twist = self.advertise('root_twist', TwistStamped)
+        self.subscribe(
             self.robot.imu.topic,
             Imu,
             self._take_imu,
@@ -45,7 +47,7 @@ class AngularAcceleration(StageNode):
         )
         self._inputs: list[Input] = []
         for k, sensor in enumerate(self.robot.accelerometers):
-            entry = self.listen(
+            entry = self.subscribe(
                 sensor.topic,
                 Imu,
                 partial(self._take_accelerometer, k),
@@ -53,37 +55,43 @@ class AngularAcceleration(StageNode):
                 sensor=True,
             )
             self._inputs.append(entry)
-        self.listen(
+        self.subscribe(
             'joint_kinematics',
             JointTrajectory,
             self._take_instant,
-            'start the node acd; it tells the instants.',
+            'start the node acd; its stamps are the instants.',
         )
-        self.health.counters.append(('imu', self._imu_counts))
-        for k, sensor in enumerate(self.robot.accelerometers):
-            self.health.counters.append((sensor.topic, partial(self._accelerometer_counts, k)))
+        self.health.counters.append(self._faults)
+
+    @property
+    def stages(self) -> tuple[RootStage, ...]:
+        """The stages whose samples wait for instants."""
+        return () if self._stage is None else (self._stage,)
 
     def configure(self, robot: RobotFile) -> None:
-        """Make the stage anew, as soon as the frames of the sensors are known."""
+        """Make the stage, as soon as the frames of the sensors are known."""
         sensors = [robot.imu.topic, *(sensor.topic for sensor in robot.accelerometers)]
         self._frames = SensorRig(robot, self.model, sensors)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
-        self._stage: LiveRoot | None = None
+        self._stage: RootStage | None = None
+        self._instants: InstantQueue[None] = InstantQueue({})
         self._make_stage()
 
     def reset(self) -> None:
         """Forget all samples."""
         self._watch.reset()
+        self._instants.reset()
         if self._stage is not None:
             self._stage.reset()
 
     def flush(self) -> None:
         """Hand out the last instants."""
         if self._stage is not None:
-            self._put(self._stage.flush())
+            self._stage.flush()
+            self._advance()
 
     def inspect(self) -> None:
-        """Tell whether the accelerometers are in use, and remark if they should be."""
+        """Report whether the accelerometers are in use, and remark if they should be."""
         stage = self._stage
         if stage is None:
             return
@@ -91,7 +99,7 @@ class AngularAcceleration(StageNode):
         for entry in self._inputs:
             entry.required = stage.method == 'accelerometers'
         if stage.fell_back:
-            names = ', '.join(self._inputs[k].topic for k in stage.silent)
+            names = ', '.join(self._inputs[k].topic for k in stage.unheard)
             sentence = (
                 f'No message on {names} so far: the angular acceleration is the difference '
                 'quotient of the gyroscope.'
@@ -104,7 +112,11 @@ class AngularAcceleration(StageNode):
         rig = self._frames.make()
         if rig is None:
             return
-        self._stage = warm_up_root(LiveRoot(rig, self.patience))
+        compile_root(rig)
+        self._stage = RootStage(
+            rig, self.filtering(rig.robot), patience=self.patience, fall_back=True
+        )
+        self._instants = InstantQueue({}, self.stages)
         self.health.values['method'] = self._stage.method
         for k, warning in enumerate(self._stage.warnings):
             self.health.values[f'layout {k + 1}'] = warning
@@ -123,7 +135,8 @@ class AngularAcceleration(StageNode):
 
     def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
         if message.points and self._stage is not None and self._watch.usable:
-            self._put(self._stage.add_instant(stamp))
+            self._instants.push(stamp, None)
+            self._advance()
 
     def _take_imu(self, stamp: int, message: Imu) -> None:
         self.check_frame(self.robot.imu.topic, self.robot.imu.frame, message)
@@ -133,34 +146,38 @@ class AngularAcceleration(StageNode):
             return
         if self.robot.imu.gravity_removed:
             if orientation is None:
-                self.health.counts['imu: no orientation to add gravity back'] += 1
+                self.health.count('imu', Reason.NO_ORIENTATION)
                 return
             up = rotation_matrix(orientation)[None]
             values[3:] = with_gravity(values[None, 3:], up, self.robot.gravity)[0]
         if self._stage is not None:
-            self._put(self._stage.add_imu(stamp, values))
+            self._stage.push_imu(Samples.one(stamp, values))
+            self._advance()
 
     def _take_accelerometer(self, index: int, stamp: int, message: Imu) -> None:
         sensor = self.robot.accelerometers[index]
         self.check_frame(sensor.topic, sensor.frame, message)
         if self._ready(sensor.topic, message) and self._stage is not None:
             values = vector(message.linear_acceleration)
-            self._put(self._stage.add_accelerometer(index, stamp, values))
+            self._stage.push_accelerometer(index, Samples.one(stamp, values))
+            self._advance()
 
-    def _put(self, states: list[RootState]) -> None:
-        root = self.model.root
-        for state in states:
-            stamp = int(state.stamps[0])
-            omega, alpha = state.angular_velocity[0], state.angular_acceleration[0]
-            phi = state.proper_acceleration[0]
-            if np.isfinite(omega + alpha + phi).all():
-                self._publish_twist(twist_stamped(stamp, root, omega))
-                self._publish_acceleration(accel_stamped(stamp, root, phi, alpha))
-            else:
-                self.health.counts['no value at this instant'] += 1
+    def _advance(self) -> None:
+        """Publish the instants that are decided."""
+        stage, root = self._stage, self.model.root
+        if stage is None:
+            return
+        for instant in self._instants.take():
+            state = stage.evaluate(np.array([instant.stamp]))
+            stage.forget(instant.stamp)
+            if state.valid[0]:
+                omega, alpha = state.angular_velocity[0], state.angular_acceleration[0]
+                phi = state.proper_acceleration[0]
+                self._publish_twist(twist_stamped(instant.stamp, root, omega))
+                self._publish_acceleration(accel_stamped(instant.stamp, root, phi, alpha))
 
-    def _imu_counts(self) -> dict[str, int]:
-        return dict(self._stage.imu.counts + self._stage.counts()) if self._stage else {}
-
-    def _accelerometer_counts(self, index: int) -> dict[str, int]:
-        return dict(self._stage.accelerometers[index].counts) if self._stage else {}
+    def _faults(self) -> dict[str, Faults]:
+        if self._stage is None:
+            return {}
+        accelerometers = {stream.signal: stream.faults for stream in self._stage.accelerometers}
+        return {'imu': self._stage.imu_faults, **accelerometers}

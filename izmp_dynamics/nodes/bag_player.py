@@ -10,11 +10,11 @@ from typing import Any
 from rclpy.node import Node
 
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.topic_names import resolve_topic
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.qos import RESULT
-from izmp_dynamics.bags.topic_names import resolve_topic
 
 SETTLED = 1.0
 """Time for which the numbers of listeners must not change before the first message [s]."""

@@ -1,6 +1,6 @@
 """The frame in which points are published: of the robot, of the world, or known to TF only."""
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -9,14 +9,19 @@ from rclpy.time import Time
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MissingDependencyError, RobotFileError
-from izmp_dynamics.live.world import WorldInstant, rotation_matrix
-from izmp_dynamics.nodes.messages import odometry_instant, quaternion, vector
+from izmp_dynamics.nodes.messages import (
+    ODOMETRY,
+    quaternion,
+    rotation_matrix,
+    vector,
+    world_instant,
+)
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import NIF, WORLD
+from izmp_dynamics.pipeline.buffer import SampleBuffer
+from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.stability.support_polygon import plane_axes
-
-_KEPT = 1000
 
 PATIENCE = 1.0
 """An instant that is so much older than the newest one no longer waits for its pose [s]."""
@@ -40,13 +45,13 @@ class EvaluationFrame:
 
     Raises:
         MissingDependencyError: the frame is known to TF only, and tf2_ros is not installed.
-        RobotFileError: the world, but nothing tells where the robot is.
+        RobotFileError: the world, but the position of the robot is not known.
     """
 
     def __init__(self, node: StageNode, name: str) -> None:
         self.name = name
         self.model = node.model
-        self._counts = node.health.counts
+        self._health = node.health
         self._waiting: deque[tuple[int, Array, Array, Send]] = deque()
         self._newest = 0
         if name == WORLD and node.robot.position is None:
@@ -54,24 +59,22 @@ class EvaluationFrame:
                 'evaluation_frame is world, but the robot file names no position; choose a link '
                 'or nif.'
             )
-        self._poses: OrderedDict[int, WorldInstant] = OrderedDict()
+        self._poses = SampleBuffer(ODOMETRY)
         self._buffer: Any = None
         if name not in (*self.model.frame_names, WORLD, NIF):
             self._buffer = _tf_buffer(node, name)
 
-    def take_odometry(self, message: Any) -> None:
-        """Keep the pose of the root in the world."""
-        if self.name == WORLD:
-            pose = odometry_instant(message)
-            self._poses[pose.stamp] = pose
-            while len(self._poses) > _KEPT:
-                self._poses.popitem(last=False)
+    def take_odometry(self, stamp: int, values: Array) -> None:
+        """Keep the pose of the root in the world, `messages.odometry_values` (13,)."""
+        if self.name == WORLD and stamp > self._poses.newest:
+            self._poses.append(np.array([stamp]), values[None])
+            self._poses.forget(stamp - nanoseconds(2.0 * PATIENCE))
             self.retry()
 
     def reset(self) -> None:
         """Forget what waits, and all poses."""
         self._waiting.clear()
-        self._poses.clear()
+        self._poses.reset()
         self._newest = 0
 
     def when_known(self, stamp: int, q: Array, normal: Array, send: Send) -> None:
@@ -97,7 +100,7 @@ class EvaluationFrame:
                 return
             self._waiting.popleft()
             if pose is None:
-                self._counts[f'the frame {self.name} is not known at this instant'] += 1
+                self._health.count(self.name, Reason.NO_FRAME)
             else:
                 send(*pose)
 
@@ -112,8 +115,9 @@ class EvaluationFrame:
         if self.name == self.model.root:
             return np.eye(3), np.zeros(3)
         if self.name == WORLD:
-            instant = self._poses.get(stamp)
-            return None if instant is None else (instant.R, instant.p)
+            paired = self._poses.at(np.array([stamp]))
+            root = world_instant(paired.values[0])
+            return (root.R, root.p) if paired.valid[0] else None
         if self.name == NIF:
             return np.vstack([plane_axes(normal), normal]), np.zeros(3)
         if self._buffer is not None:
@@ -139,5 +143,5 @@ def _tf_buffer(node: StageNode, name: str) -> Any:
             'your ROS distribution (ros-$ROS_DISTRO-tf2-ros-py), or choose a link, world or nif',
         ) from error
     buffer = Buffer()
-    node.tf_listener = TransformListener(buffer, node)
+    buffer.listener = TransformListener(buffer, node)
     return buffer

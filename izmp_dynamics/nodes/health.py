@@ -1,7 +1,7 @@
 """What a node knows about its inputs and outputs, and how it tells it on /diagnostics."""
 
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -9,6 +9,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -87,16 +88,20 @@ class Health:
         self.name = name
         self.robot = robot
         self.inputs: list[Input] = []
-        self.counters: list[tuple[str, Callable[[], Mapping[str, int]]]] = []
-        self.counts: Counter[str] = Counter()
+        self.counters: list[Callable[[], Mapping[str, Faults]]] = []
+        self.counts: defaultdict[str, Faults] = defaultdict(Counter)
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
         self._publishers = publishers
         self._remarks: dict[str, tuple[bytes, str]] = {}
         self._latencies: deque[float] = deque(maxlen=_WINDOW)
-        self._told: Counter[str] = Counter()
-        self._outputs_told: Counter[str] = Counter()
+        self._reported: Counter[tuple[str, Fault]] = Counter()
+        self._outputs_reported: Counter[str] = Counter()
         self._last = time.monotonic()
+
+    def count(self, signal: str, reason: Reason, part: str = '', number: int = 1) -> None:
+        """Count messages or instants that could not be used."""
+        self.counts[signal][Fault(reason, part)] += number
 
     def remark(self, key: str, level: bytes, sentence: str) -> bool:
         """State a condition that lasts; return whether it is new."""
@@ -122,16 +127,16 @@ class Health:
         findings = [*self._remarks.values(), *self._missing(now)]
         for entry in self.inputs:
             rate, usual = entry.take_rate(elapsed)
-            values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {_told(entry, now)}'
+            values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {_described(entry, now)}'
             if 0.0 < _BURST * usual < rate:
                 sentence = (
                     f'{entry.topic} came in a burst of {rate:.0f} Hz; usual: {usual:.0f} Hz.'
                 )
                 findings.append((WARN, sentence))
         for topic, count in list(self.outputs.items()):
-            rate = (count - self._outputs_told[topic]) / elapsed
+            rate = (count - self._outputs_reported[topic]) / elapsed
             values[f'{topic} out'] = f'{rate:.1f} Hz, {count} messages'
-        self._outputs_told = self.outputs.copy()
+        self._outputs_reported = self.outputs.copy()
         findings += self._gated(values)
         values |= self._latency()
         level = max((level for level, _ in findings), default=OK)
@@ -165,16 +170,23 @@ class Health:
         return found
 
     def _gated(self, values: dict[str, str]) -> list[tuple[bytes, str]]:
-        """List what was not used; warn of what is new."""
-        counts = Counter(dict(self.counts))
-        for signal, read in self.counters:
-            counts.update({f'{signal}: {reason}': number for reason, number in read().items()})
-        values |= {reason: str(number) for reason, number in sorted(counts.items())}
-        new = counts - self._told
-        self._told = counts
+        """List what was not used, with the keys of report.json; warn of what is new."""
+        counts: Counter[tuple[str, Fault]] = Counter()
+        for read in (lambda: self.counts, *self.counters):
+            for signal, faults in read().items():
+                counts.update({(signal, fault): number for fault, number in faults.items()})
+        values |= {
+            f'{signal}.{fault.key}': str(number)
+            for (signal, fault), number in sorted(
+                counts.items(), key=lambda entry: (entry[0][0], entry[0][1].key)
+            )
+        }
+        new = counts - self._reported
+        self._reported = counts
         return [
-            (WARN, f'{reason} ({number} times since the last report).')
-            for reason, number in new.most_common()
+            (WARN, f'{signal}: {fault.text} ({number} times since the last report).')
+            for (signal, fault), number in new.most_common()
+            if fault.reason is not Reason.INTERPOLATED
         ]
 
     def _latency(self) -> dict[str, str]:
@@ -187,7 +199,7 @@ class Health:
         }
 
 
-def _told(entry: Input, now: float) -> str:
+def _described(entry: Input, now: float) -> str:
     if not entry.count:
         return 'never a message'
     since = f'{entry.since // NANOSECONDS}.{entry.since % NANOSECONDS:09d}'

@@ -51,11 +51,11 @@ class Hub:
         self._working = False
         self._connected = False
 
-    def publishes(self, topic: str) -> None:
+    def advertise(self, topic: str) -> None:
         """Note that a node here publishes a topic (its full name)."""
         self._published.add(topic)
 
-    def listens(
+    def subscribe(
         self,
         topic: str,
         msgtype: Any,

@@ -1,7 +1,5 @@
 """Node ir_md: joint_kinematics, odom → contact wrench from differenced momentum (sect. 4.4.2)."""
 
-import time
-from collections import deque
 from typing import Any
 
 import numpy as np
@@ -9,22 +7,22 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.dynamics.ir_md import IrMd as IrMdStage
-from izmp_dynamics.dynamics.ir_md import Momentum
-from izmp_dynamics.live.warm_up import warm_up_ir_md
-from izmp_dynamics.live.world import WorldInstant
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import WARN
 from izmp_dynamics.nodes.messages import (
-    joint_arrays,
-    odometry_instant,
+    ODOMETRY,
+    joint_kinematics,
+    odometry_values,
+    world_instant,
     wrench_stamped,
 )
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import WORLD
-
-PATIENCE = 8.0
-"""Joints wait no longer than this for their odometry [s]."""
+from izmp_dynamics.pipeline.momentum import Differenced, IrMdStage
+from izmp_dynamics.pipeline.readiness import InstantQueue
+from izmp_dynamics.pipeline.world import WorldState
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 
 class IrMd(StageNode):
@@ -33,22 +31,22 @@ class IrMd(StageNode):
     urgent = False
 
     def __init__(self, **options: Any) -> None:
-        self._pending: deque[tuple[int, Any, float]] = deque()
-        self._odometry: dict[int, WorldInstant] = {}
-        self._newest_odometry = 0
+        self._instants: InstantQueue[JointKinematics] = InstantQueue({'odom': ODOMETRY})
         super().__init__('ir_md', ('gravity', 'ir_md', 'acd', 'rates'), **options)
-        self._publish_wrench = self.speak('ir_md/contact_wrench', WrenchStamped)
-        self._publish_rate = self.speak('ir_md/momentum_rate', WrenchStamped)
+        self._publish_wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
+        self._publish_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         if self.robot.position is None:
             self.health.values['position'] = 'The robot file names no position; there is no IR-MD.'
             return
-        self.listen('joint_kinematics', JointTrajectory, self._take_joints, 'start the node acd.')
-        self.listen('odom', Odometry, self._take_odometry, 'start the node localizer.')
+        self.subscribe(
+            'joint_kinematics', JointTrajectory, self._take_joints, 'start the node acd.'
+        )
+        self.subscribe('odom', Odometry, self._take_odometry, 'start the node localizer.')
+        self.health.counters.append(lambda: self._instants.faults)
 
     def configure(self, robot: RobotFile) -> None:
-        """Make the stage anew."""
-        self._stage = warm_up_ir_md(IrMdStage(self.model, robot.gravity, robot.ir_md.difference))
-        self._max_gap = max(robot.acd.max_gap, 2.5 / robot.rates.bus)
+        """Make the stage."""
+        self._stage = IrMdStage(self.model, robot)
         if robot.ir_md.step == 'actuator':
             self.health.remark(
                 'step',
@@ -62,51 +60,29 @@ class IrMd(StageNode):
     def reset(self) -> None:
         """Forget all messages."""
         self._stage.reset()
-        self._pending.clear()
-        self._odometry.clear()
-        self._newest_odometry = 0
-
-    def flush(self) -> None:
-        """Give up waiting for odometry."""
-        self._work(final=True)
+        self._instants.reset()
 
     def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
-        self._pending.append((stamp, message, time.monotonic()))
-        self._work()
+        self._instants.push(stamp, joint_kinematics(stamp, message, self.model.dof))
+        self._advance()
 
     def _take_odometry(self, stamp: int, message: Odometry) -> None:
-        self._odometry[stamp] = odometry_instant(message)
-        self._newest_odometry = max(self._newest_odometry, stamp)
-        self._work()
+        self._instants.add('odom', stamp, odometry_values(message))
+        self._advance()
 
-    def _work(self, final: bool = False) -> None:
+    def _advance(self) -> None:
         """Go through the instants in their order; each has odometry, or it never will."""
-        while self._pending:
-            stamp, message, arrived = self._pending[0]
-            late = time.monotonic() - arrived > PATIENCE
-            known = stamp <= self._newest_odometry or not message.points
-            if not (known or late or final):
-                return
-            self._pending.popleft()
-            for old in [other for other in self._odometry if other < stamp]:
-                del self._odometry[old]
-            self._difference(stamp, message, self._odometry.pop(stamp, None))
+        for _, joints, (odometry,) in self._instants.take():
+            root = world_instant(odometry)
+            world = WorldState(root.R[None], root.p[None], root.v[None])
+            self._put(self._stage.push(joints, world, root.angular_velocity[None]))
 
-    def _difference(self, stamp: int, message: Any, pose: WorldInstant | None) -> None:
-        arrays = joint_arrays(message)
-        if arrays is not None and pose is None:
-            self.health.counts['no odom at this instant'] += 1
-        done = self._stage.update(stamp, self._momentum(arrays, pose), self._max_gap)
-        if done is None:
-            return
-        instant, wrench, com = done
-        self._publish_wrench(wrench_stamped(instant, WORLD, wrench.as_array()))
+    def _put(self, differenced: Differenced) -> None:
         gravity = np.array([0.0, 0.0, -self.robot.gravity])
-        rate = wrench.momentum_rate(self.model.total_mass, gravity, com)
-        self._publish_rate(wrench_stamped(instant, WORLD, rate.as_array()))
-
-    def _momentum(self, arrays: Any, pose: WorldInstant | None) -> Momentum | None:
-        if arrays is None or pose is None:
-            return None
-        root = (pose.R, pose.p, pose.v, pose.angular_velocity)
-        return self._stage.momentum(*(values[None] for values in (*root, *arrays[:2])))
+        for stamp, values, com in zip(*differenced, strict=True):
+            if not np.isfinite(values).all():
+                continue
+            wrench = ContactWrench.from_array(values)
+            self._publish_wrench(wrench_stamped(int(stamp), WORLD, values))
+            rate = wrench.momentum_rate(self.model.total_mass, gravity, com)
+            self._publish_rate(wrench_stamped(int(stamp), WORLD, rate.as_array()))

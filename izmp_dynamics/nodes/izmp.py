@@ -1,6 +1,5 @@
 """Node izmp: contact wrenches and feet → points on the ground, margins, polygon, frame nif."""
 
-from collections import OrderedDict
 from functools import partial
 from typing import Any
 
@@ -12,53 +11,61 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.live.feet import LiveFeet, Placed
-from izmp_dynamics.live.ground import Ground
-from izmp_dynamics.live.warm_up import warm_up_feet
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.exact_join import ExactJoin
 from izmp_dynamics.nodes.ground_input import GroundInput
 from izmp_dynamics.nodes.health import ERROR
-from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs
+from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
 from izmp_dynamics.nodes.messages import (
+    ODOMETRY,
     imu_orientation,
     imu_values,
-    joint_arrays,
-    odometry_instant,
-    quaternion,
+    joint_kinematics,
+    odometry_values,
     vector,
+    world_instant,
     wrench_values,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.pipeline.feet import FeetStage
+from izmp_dynamics.pipeline.ground import GroundStage
+from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
 from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stage import Stage
+from izmp_dynamics.pipeline.standstill import compile_stages
+from izmp_dynamics.pipeline.world import OrientationStage, WorldState
+from izmp_dynamics.sensing.faults import Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.sensing.root_state import root_state
 
-_KEPT = 1500
-"""Instants that are kept for wrenches that come late."""
+_RESULTS = {'root_acceleration': 6, 'root_twist': 3, 'mr_ad/contact_wrench': 6}
 
 
 class Izmp(StageNode):
     """The IZMP of every source of contact wrenches, the CoP of the feet, and the verdict."""
 
     def __init__(self, **options: Any) -> None:
-        self._join = ExactJoin('joint_kinematics', 'root_acceleration', 'root_twist')
-        self._in_world = ExactJoin('ir_md/contact_wrench', 'odom')
-        self._grounds: OrderedDict[int, tuple[Ground, Array]] = OrderedDict()
-        self._wrenches: OrderedDict[tuple[int, str], Array] = OrderedDict()
-        self._oriented = False
-        self._heard_imus: set[str] = set()
-        self._heard_grounds: set[str] = set()
+        self._source = 'imu'
+        self._subscribed: set[str] = set()
+        self._ir_md: InstantQueue[Placed] = InstantQueue(
+            {'ir_md/contact_wrench': 6, 'odom': ODOMETRY}
+        )
         super().__init__('izmp', ('gravity', 'ground', 'low_pass', 'pairing'), **options)
         self._outputs = IzmpOutputs(self)
-        self._listen_to_sensors()
-        self._listen_to_nodes()
-        self.health.counters.append(('pairing', lambda: self._join.counts))
+        self._subscribe_to_sensors()
+        self._subscribe_to_nodes()
+        self._subscribe_for_ground(self.robot)
+        self.health.counters.append(self._faults)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages whose samples wait for instants."""
+        return () if self._feet is None else (self._feet, self._ground, self._orientation)
 
     def configure(self, robot: RobotFile) -> None:
-        """Make the stage anew, as soon as the frames of the sensors are known."""
+        """Make the stages, as soon as the frames of the sensors are known."""
         self._sensors = {foot.name: foot.wrench for foot in robot.feet if foot.wrench}
         by_imus = robot.ground.source == 'feet_imus'
         self._imus = {foot.name: foot.imu for foot in robot.feet if foot.imu and by_imus}
@@ -66,65 +73,76 @@ class Izmp(StageNode):
         topics += [imu.topic for imu in self._imus.values()]
         topics += [robot.ground.topic] if robot.ground.topic is not None else []
         self._frames = SensorRig(robot, self.model, topics)
-        self._located = robot.position is not None
-        self._make_stage()
-        self._listen_for_ground(robot)
+        self._feet: FeetStage | None = None
+        self._instants: InstantQueue[JointKinematics] = InstantQueue(_RESULTS)
+        self._make_stages()
+        if hasattr(self, '_outputs'):
+            self._subscribe_for_ground(robot)
 
     def reset(self) -> None:
         """Forget all messages."""
-        if self._stage is not None:
-            self._stage.reset()
-        for kept in (self._join, self._in_world):
-            kept.reset()
-        self._grounds.clear()
-        self._wrenches.clear()
+        for stage in self.stages:
+            stage.reset()
+        self._instants.reset()
+        self._ir_md.reset()
         self._outputs.frame.reset()
 
     def flush(self) -> None:
         """Evaluate the last instants."""
-        if self._stage is not None:
-            self._put(self._stage.flush())
+        for stage in self.stages:
+            stage.flush()
+        self._advance()
         self._outputs.frame.retry(final=True)
 
-    def _make_stage(self) -> None:
+    def _make_stages(self) -> None:
         rig = self._frames.make()
-        if rig is not None and rig.robot.ground.moves:
+        if rig is None:
+            return
+        if rig.robot.ground.moves:
             self._check_ground(rig)
-        self._stage = None if rig is None else warm_up_feet(LiveFeet(rig, self.patience))
+        compile_stages(rig)
+        filtering = self.filtering(rig.robot)
+        self._ground = GroundStage(rig, filtering, patience=self.patience)
+        self._orientation = OrientationStage(rig, filtering, self._source, patience=self.patience)
+        self._feet = FeetStage(rig, filtering, patience=self.patience)
+        self._needs_world = rig.robot.ground.moves and rig.ground_reference is None
+        odometry = {'odom': ODOMETRY} if self._needs_world else {}
+        self._instants = InstantQueue(_RESULTS | odometry, self.stages)
 
     def _check_ground(self, rig: Rig) -> None:
-        """Remark on a ground that is told where nobody tells where the robot is."""
-        if rig.ground_told_in is None and not self._located:
+        """Remark on a ground in a world in which the position of the robot is not known."""
+        if rig.ground_reference is None and rig.robot.position is None:
             self.health.remark(
                 'ground',
                 ERROR,
-                f'{rig.robot.ground.topic} tells the ground in a frame that is no link of the '
-                'robot, and no position tells where the robot is there: there is no IZMP. State '
-                'position in the robot file, or tell the ground in a link.',
+                f'The frame of {rig.robot.ground.topic} is no link of the robot, and no position '
+                'of the robot in that frame is known: there is no IZMP. State position in the '
+                'robot file, or publish the ground in a link.',
             )
 
-    def _listen_to_nodes(self) -> None:
-        for topic, msgtype, who in (
-            ('joint_kinematics', JointTrajectory, 'acd'),
-            ('root_acceleration', AccelStamped, 'angular_acceleration'),
-            ('root_twist', TwistStamped, 'angular_acceleration'),
-        ):
-            self.listen(topic, msgtype, partial(self._take, topic), f'start the node {who}.')
-        self.listen(
-            'mr_ad/contact_wrench', WrenchStamped, self._take_mr_ad, 'start the node mr_ad.'
-        )
+    def _subscribe_to_nodes(self) -> None:
+        acd, root = 'start the node acd.', 'start the node angular_acceleration.'
+        self.subscribe('joint_kinematics', JointTrajectory, self._take_joints, acd)
+        self.subscribe('root_acceleration', AccelStamped, self._take_acceleration, root)
+        self.subscribe('root_twist', TwistStamped, self._take_twist, root)
+        take = partial(self._take_wrench, 'mr_ad/contact_wrench')
+        self.subscribe('mr_ad/contact_wrench', WrenchStamped, take, 'start the node mr_ad.')
         if self.robot.position is None:
             return
-        for topic, msgtype, who in (
-            ('ir_md/contact_wrench', WrenchStamped, 'ir_md'),
-            ('odom', Odometry, 'localizer'),
-        ):
-            take = partial(self._take_world, topic)
-            self.listen(topic, msgtype, take, f'start the node {who}.', required=False)
+        self.subscribe(
+            'ir_md/contact_wrench',
+            WrenchStamped,
+            self._take_ir_md,
+            'start the node ir_md.',
+            required=False,
+        )
+        self.subscribe(
+            'odom', Odometry, self._take_odometry, 'start the node localizer.', required=False
+        )
 
-    def _listen_to_sensors(self) -> None:
+    def _subscribe_to_sensors(self) -> None:
         for name, wrench in self._sensors.items():
-            self.listen(
+            self.subscribe(
                 wrench.topic,
                 WrenchStamped,
                 partial(self._take_foot, name),
@@ -132,148 +150,171 @@ class Izmp(StageNode):
                 sensor=True,
                 required=False,
             )
-            self.health.counters.append((f'feet[{name}]', partial(self._foot_counts, name)))
+        imu = self.robot.imu.topic
+        self.subscribe(imu, Imu, self._take_imu, "start the IMU's driver.", sensor=True)
+        if self.robot.position is not None:
+            PositionInput(
+                self,
+                self.robot.position.topic,
+                self._take_position,
+                self._learn_frame,
+                self._choose_source,
+            )
 
-    def _listen_for_ground(self, robot: RobotFile) -> None:
-        """Listen to the IMUs that the ground needs, as soon as it needs them."""
-        blind = len(self._sensors) < len(robot.feet)
-        if (blind or robot.ground.source in ('gravity', 'feet_imus')) and not self._oriented:
-            self._oriented = True
-            remedy = "start the IMU's driver."
-            self.listen(robot.imu.topic, Imu, self._take_imu, remedy, sensor=True)
-            if robot.position is not None:
-                PositionInput(self, robot.position.topic, self._take_position, self._positioned)
+    def _subscribe_for_ground(self, robot: RobotFile) -> None:
+        """Subscribe to what the ground needs, as soon as it needs it."""
         topic = robot.ground.topic
-        if topic is not None and topic not in self._heard_grounds:
-            self._heard_grounds.add(topic)
-            GroundInput(self, topic, self._take_ground, partial(self._ground_told_in, topic))
+        if topic is not None and topic not in self._subscribed:
+            self._subscribed.add(topic)
+            GroundInput(self, topic, self._take_ground, partial(self._learn_reference, topic))
         for name, imu in self._imus.items():
-            if name in self._heard_imus:
+            if imu.topic in self._subscribed:
                 continue
-            self._heard_imus.add(name)
-            self.listen(
+            self._subscribed.add(imu.topic)
+            self.subscribe(
                 imu.topic,
                 Imu,
                 partial(self._take_foot_imu, name),
-                "start the driver of the foot's IMU; without it the sole tells the ground.",
+                "start the driver of the foot's IMU; without it the ground is that of the sole.",
                 sensor=True,
                 required=False,
             )
-            self.health.counters.append((f'foot_imus[{name}]', partial(self._imu_counts, name)))
 
-    def _take(self, topic: str, stamp: int, message: Any) -> None:
-        if topic == 'joint_kinematics' and not message.points:
-            return
-        parts = self._join.add(topic, stamp, message)
-        arrays = joint_arrays(parts[0]) if parts else None
-        if parts is None or arrays is None or self._stage is None:
-            return
-        stamps, valid = np.array([stamp]), np.ones(1, dtype=np.bool_)
-        q, qd, qdd = arrays
-        joints = JointKinematics(stamps, q[None], qd[None], qdd[None], valid)
-        root = RootState(
-            stamps,
-            vector(parts[2].twist.angular)[None],
-            vector(parts[1].accel.angular)[None],
-            vector(parts[1].accel.linear)[None],
-            valid,
-        )
-        self._put(self._stage.add_instant(joints, root))
+    def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
+        if message.points:
+            self._instants.push(stamp, joint_kinematics(stamp, message, self.model.dof))
+            self._advance()
+
+    def _take_acceleration(self, stamp: int, message: AccelStamped) -> None:
+        values = np.concatenate([vector(message.accel.linear), vector(message.accel.angular)])
+        self._instants.add('root_acceleration', stamp, values)
+        self._advance()
+
+    def _take_twist(self, stamp: int, message: TwistStamped) -> None:
+        self._instants.add('root_twist', stamp, vector(message.twist.angular))
+        self._advance()
+
+    def _take_wrench(self, topic: str, stamp: int, message: WrenchStamped) -> None:
+        self._instants.add(topic, stamp, wrench_values(message))
+        self._advance()
+
+    def _take_ir_md(self, stamp: int, message: WrenchStamped) -> None:
+        self._ir_md.add('ir_md/contact_wrench', stamp, wrench_values(message))
+        self._advance_ir_md()
+
+    def _take_odometry(self, stamp: int, message: Odometry) -> None:
+        values = odometry_values(message)
+        self._outputs.frame.take_odometry(stamp, values)
+        if self._feet is not None and self._needs_world:
+            self._instants.add('odom', stamp, values)
+            self._advance()
+        self._ir_md.add('odom', stamp, values)
+        self._advance_ir_md()
 
     def _take_foot(self, name: str, stamp: int, message: WrenchStamped) -> None:
         sensor = self._sensors[name]
         self.check_frame(sensor.topic, sensor.frame, message)
-        if self._stage is None:
-            self._frames.see(sensor.topic, message)
-            self._make_stage()
-        if self._stage is not None:
-            self._put(self._stage.add_wrench(name, stamp, wrench_values(message)))
+        if self._is_ready(sensor.topic, message) and self._feet is not None:
+            self._feet.sensors[name].push(Samples.one(stamp, wrench_values(message)))
+            self._advance()
 
     def _take_foot_imu(self, name: str, stamp: int, message: Imu) -> None:
         sensor = self._imus.get(name)
         if sensor is None:  # the ground is no longer that of the feet's IMUs
             return
         self.check_frame(sensor.topic, sensor.frame, message)
-        if self._stage is None:
-            self._frames.see(sensor.topic, message)
-            self._make_stage()
-        if self._stage is not None:
-            self._put(self._stage.add_imu(name, stamp, imu_values(message)))
+        if self._is_ready(sensor.topic, message):
+            self._ground.imus[name].push(Samples.one(stamp, imu_values(message)))
+            self._advance()
 
     def _take_imu(self, stamp: int, message: Imu) -> None:
+        if self._feet is None or self._source != 'imu':
+            return
         orientation = imu_orientation(message)
-        if orientation is not None and self._stage is not None:
-            self._put(self._stage.add_orientation(stamp, orientation))
-
-    def _positioned(self, link: str) -> None:
-        if self._frames.see_positioned(link):
-            self._make_stage()
+        self._orientation.available = orientation is not None
+        if orientation is not None:
+            self._orientation.stream.push(Samples.one(stamp, orientation))
+        self._advance()
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
-        if orientation is not None and self._stage is not None:
-            self._put(self._stage.add_orientation(stamp, orientation, of_position=True))
-
-    def _ground_told_in(self, topic: str, frame: str) -> None:
-        if self._frames.learn(topic, frame):
-            self._make_stage()
+        if orientation is not None and self._feet is not None and self._source == 'position':
+            self._orientation.stream.push(Samples.one(stamp, orientation))
+            self._advance()
 
     def _take_ground(self, stamp: int, position: Array, orientation: Array | None) -> None:
-        if orientation is not None and self._stage is not None:
-            self._put(self._stage.add_ground(stamp, position, orientation))
+        if orientation is not None and self._feet is not None:
+            pose = np.concatenate([position, orientation])
+            self._ground.push_pose(Samples.one(stamp, pose))
+            self._advance()
 
-    def _take_mr_ad(self, stamp: int, message: WrenchStamped) -> None:
-        self._take_wrench('mr_ad', stamp, wrench_values(message))
+    def _is_ready(self, topic: str, message: Any) -> bool:
+        """Whether there are stages; they may need the frame of this message."""
+        if self._feet is None:
+            self._frames.see(topic, message)
+            self._make_stages()
+        return self._feet is not None
 
-    def _take_world(self, topic: str, stamp: int, message: Any) -> None:
-        """Bring a wrench from the world to the root, with the pose of its instant."""
-        if topic == 'odom':
-            self._outputs.frame.take_odometry(message)
-            if self._stage is not None:
-                pose = message.pose.pose
-                position, orientation = vector(pose.position), quaternion(pose.orientation)
-                self._put(self._stage.add_root_pose(stamp, position, orientation))
-        parts = self._in_world.add(topic, stamp, message)
-        if parts is None:
-            return
-        pose = odometry_instant(parts[1])
-        contact = ContactWrench.from_array(wrench_values(parts[0]))
-        in_root = contact.transformed(pose.R.T, -pose.R.T @ pose.p)
-        self._take_wrench('ir_md', stamp, in_root.as_array())
+    def _choose_source(self, oriented: bool) -> None:
+        self._source = 'position' if oriented else 'imu'
+        if oriented:
+            self._make_stages()
 
-    def _take_wrench(self, name: str, stamp: int, wrench: Array) -> None:
-        if not np.isfinite(wrench).all():
-            self.health.counts[f'{name}: wrench is not finite'] += 1
-        elif stamp in self._grounds:
-            self._evaluate(name, stamp, wrench)
-        else:
-            self._wrenches[stamp, name] = wrench
-            while len(self._wrenches) > 2 * _KEPT:
-                self._wrenches.popitem(last=False)
+    def _learn_frame(self, link: str) -> None:
+        if self._frames.see_positioned(link):
+            self._make_stages()
 
-    def _put(self, placed: list[Placed]) -> None:
-        """Take the ground of some instants; evaluate the wrenches that wait for it."""
-        for joints, ground in placed:
-            stamp = int(joints.stamps[0])
-            if ground is None:
-                self.health.counts['ground not known at this instant'] += 1
+    def _learn_reference(self, topic: str, frame: str) -> None:
+        if self._frames.learn(topic, frame):
+            self._make_stages()
+
+    def _advance(self) -> None:
+        """Evaluate the instants that are decided."""
+        for instant in self._instants.take():
+            placed = self._place(instant)
+            for stage in self.stages:
+                stage.forget(instant.stamp)
+            if placed is None:
+                self.health.count('ground', Reason.NO_GROUND)
                 continue
-            self._grounds[stamp] = (ground, joints.positions[0])
-            while len(self._grounds) > _KEPT:
-                self._grounds.popitem(last=False)
-            for name in ('mr_ad', 'ir_md'):
-                wrench = self._wrenches.pop((stamp, name), None)
-                if wrench is not None:
-                    self._evaluate(name, stamp, wrench)
+            self._ir_md.push(instant.stamp, placed)
+            wrench = instant.results[2]
+            if np.isfinite(wrench).all():
+                self._outputs.verdict(instant.stamp, placed, wrench)
+        self._advance_ir_md()
 
-    def _evaluate(self, name: str, stamp: int, wrench: Array) -> None:
-        ground, q = self._grounds[stamp]
-        izmp = self._outputs.point(name, stamp, ground, q, wrench)
-        if name == 'mr_ad':
-            self._outputs.verdict(stamp, ground, q, wrench, izmp)
+    def _place(self, instant: Ready[JointKinematics]) -> Placed | None:
+        """Find the ground at an instant; None if it is not known."""
+        if self._feet is None:
+            return None
+        joints, (acceleration, omega, _, *odometry) = instant.payload, instant.results
+        root = root_state(
+            joints.stamps, omega[None], acceleration[None, 3:], acceleration[None, :3]
+        )
+        R = self._orientation.at(joints.stamps)
+        nowhere = np.full((1, 3), np.nan)
+        world = WorldState(R, nowhere, nowhere)
+        if odometry:
+            pose = world_instant(odometry[0])
+            world = WorldState(pose.R[None], pose.p[None], nowhere)
+        feet = self._feet.evaluate(joints, root)
+        ground = self._ground.evaluate(joints, root, world, feet)
+        known = np.isfinite(ground.plane.normal).all() and np.isfinite(ground.plane.point).all()
+        return Placed(ground, joints.positions[0]) if known else None
 
-    def _imu_counts(self, name: str) -> dict[str, int]:
-        imu = self._stage.imus.get(name) if self._stage else None
-        return dict(imu.queue.counts) if imu else {}
+    def _advance_ir_md(self) -> None:
+        """Evaluate the wrenches of IR-MD, which come later, with the pose of their instants."""
+        if self.robot.position is None:
+            return
+        for stamp, placed, (wrench, odometry) in self._ir_md.take():
+            pose = world_instant(odometry)
+            contact = ContactWrench.from_array(wrench)
+            in_root = contact.transformed(pose.R.T, -pose.R.T @ pose.p).as_array()
+            if np.isfinite(in_root).all():
+                self._outputs.point('ir_md', stamp, placed, in_root)
 
-    def _foot_counts(self, name: str) -> dict[str, int]:
-        return dict(self._stage.queues[name].counts) if self._stage else {}
+    def _faults(self) -> dict[str, Faults]:
+        if self._feet is None:
+            return self._instants.faults
+        feet = {stream.signal: stream.faults for stream in self._feet.streams}
+        oriented = {'orientation': self._orientation.faults}
+        return feet | self._ground.faults | oriented | self._instants.faults

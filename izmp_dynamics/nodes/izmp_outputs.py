@@ -1,6 +1,6 @@
 """What the node izmp publishes about an instant."""
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import PointStamped, PolygonStamped, Vector3Stamped, WrenchStamped
@@ -11,7 +11,6 @@ from visualization_msgs.msg import MarkerArray
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
-from izmp_dynamics.live.ground import Ground
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
@@ -23,7 +22,21 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import NIF, TransformBroadcaster
+from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.support_polygon import plane_axes
+
+
+class Placed(NamedTuple):
+    """An instant whose ground is known.
+
+    Attributes:
+        ground: of one instant.
+        q: (n,) joint positions.
+    """
+
+    ground: Ground
+    q: Array
 
 
 class IzmpOutputs:
@@ -50,34 +63,35 @@ class IzmpOutputs:
         ).value
         self.frame = EvaluationFrame(node, name or self.root)
         self._points = {
-            'mr_ad': node.speak('mr_ad/izmp', PointStamped),
-            'ir_md': node.speak('ir_md/izmp', PointStamped),
-            'cop': node.speak('cop', PointStamped),
+            'mr_ad': node.advertise('mr_ad/izmp', PointStamped),
+            'ir_md': node.advertise('ir_md/izmp', PointStamped),
+            'cop': node.advertise('cop', PointStamped),
         }
         self._ground_frame = node.robot.ground.frame
         self._in_ground = {}
         if self._ground_frame is not None:
             self._in_ground = {
-                name: node.speak(f'{topic}_in_ground', PointStamped)
+                name: node.advertise(f'{topic}_in_ground', PointStamped)
                 for name, topic in (
                     ('mr_ad', 'mr_ad/izmp'), ('ir_md', 'ir_md/izmp'), ('cop', 'cop'),
                 )
             }  # fmt: skip
-        self._feet = node.speak('feet/contact_wrench', WrenchStamped)
+        self._feet = node.advertise('feet/contact_wrench', WrenchStamped)
         self._external = None
         if all(foot.wrench and not foot.wrench.normal_only for foot in node.robot.feet):
-            self._external = node.speak('external_wrench', WrenchStamped)
-        self._polygon = node.speak('support_polygon', PolygonStamped)
-        self._margin = node.speak('margin', Float64)
-        self._gap = node.speak('gap', Vector3Stamped)
-        self._markers = Markers(node.speak('markers', MarkerArray), node.model)
+            self._external = node.advertise('external_wrench', WrenchStamped)
+        self._polygon = node.advertise('support_polygon', PolygonStamped)
+        self._margin = node.advertise('margin', Float64)
+        self._gap = node.advertise('gap', Vector3Stamped)
+        self._markers = Markers(node.advertise('markers', MarkerArray), node.model)
         self._broadcaster = TransformBroadcaster(node)
 
-    def point(self, name: str, stamp: int, ground: Ground, q: Array, wrench: Array) -> Any:
+    def point(self, name: str, stamp: int, placed: Placed, wrench: Array) -> Array | None:
         """Publish the point of a contact wrench (6,) about the root origin; return it (3,)."""
-        point = ground.zmp(wrench)
-        if point is None:
-            self.health.counts[f'{name}: no point, the normal force is too small (flight)'] += 1
+        ground, q = placed
+        point: Array = ground.zmp(wrench[None])[0]
+        if not np.isfinite(point).all():
+            self.health.count(name, Reason.IN_FLIGHT)
             return None
         if ground.frame is not None and name in self._in_ground:
             (seen,) = ground.frame.points(point[None])
@@ -86,18 +100,19 @@ class IzmpOutputs:
         def send(R: Array, p: Array) -> None:
             self._points[name](point_stamped(stamp, self.frame.name, R @ point + p))
 
-        self.frame.when_known(stamp, q, ground.normal, send)
+        self.frame.when_known(stamp, q, ground.plane.normal[0], send)
         return point
 
-    def verdict(
-        self, stamp: int, ground: Ground, q: Array, wrench: Array, izmp: Array | None
-    ) -> None:
-        """Publish how the IZMP (3,) of MR-AD compares with the feet."""
-        feet, cop = ground.feet_wrench, None
-        if feet is not None:
+    def verdict(self, stamp: int, placed: Placed, wrench: Array) -> None:
+        """Publish the IZMP of MR-AD's contact wrench (6,), and how it compares with the feet."""
+        ground, q = placed
+        izmp = self.point('mr_ad', stamp, placed, wrench)
+        feet = None if ground.feet_wrench is None else ground.feet_wrench.as_array()[0]
+        cop = None
+        if feet is not None and np.isfinite(feet).all():
             self._feet(wrench_stamped(stamp, self.root, feet))
             self._send_external(stamp, wrench, feet)
-            cop = self.point('cop', stamp, ground, q, feet)
+            cop = self.point('cop', stamp, placed, feet)
         outline = ground.outline()
         if outline is not None and izmp is not None:
             self._margin(Float64(data=outline.margin(izmp)))
@@ -109,8 +124,9 @@ class IzmpOutputs:
                 corners = outline.corners @ R.T + p
                 self._polygon(polygon_stamped(stamp, self.frame.name, corners))
 
-        self.frame.when_known(stamp, q, ground.normal, send)
-        self._send_nif(stamp, ground.normal)
+        normal = ground.plane.normal[0]
+        self.frame.when_known(stamp, q, normal, send)
+        self._send_nif(stamp, normal)
         self._markers.show(stamp, q, izmp, cop, outline, wrench)
 
     def _send_external(self, stamp: int, moved: Array, measured: Array) -> None:

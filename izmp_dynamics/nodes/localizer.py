@@ -1,113 +1,180 @@
 """Node localizer: position and IMU → odom and TF world→root (sect. 4.5)."""
 
-from functools import partial
 from typing import Any
 
+import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.live.warm_up import warm_up_world
-from izmp_dynamics.live.world import LiveWorld, WorldInstant
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
+    WorldInstant,
     imu_orientation,
     imu_values,
     odometry,
-    stamp_of,
     transform_stamped,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
+from izmp_dynamics.pipeline.limits import LARGEST_MOTION
+from izmp_dynamics.pipeline.readiness import InstantQueue
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stage import Stage
+from izmp_dynamics.pipeline.standstill import compile_world
+from izmp_dynamics.pipeline.stream import SampleStream
+from izmp_dynamics.pipeline.world import WorldStage
+from izmp_dynamics.sensing.faults import Faults
 
 
 class Localizer(StageNode):
-    """Pose and velocity of the root in the world, at the instants of the joints."""
+    """Pose and velocity of the root in the world, at the instants of the joints.
+
+    The orientation is that of the position's messages if they hold one, else that of the IMU.
+    """
 
     urgent = False
 
     def __init__(self, **options: Any) -> None:
+        self._source: str | None = None
         super().__init__('localizer', ('gravity', 'ir_md', 'low_pass', 'pairing'), **options)
-        self._publish_odometry = self.speak('odom', Odometry)
+        self._publish_odometry = self.advertise('odom', Odometry)
         self._broadcaster = TransformBroadcaster(self)
         if self.robot.position is None:
             self.health.values['position'] = (
                 'The robot file names no position; there is no odometry and no IR-MD.'
             )
             return
-        self.listen(
+        self.subscribe(
             self.robot.imu.topic,
             Imu,
             self._take_imu,
             "start the IMU's driver, or remap its topic.",
             sensor=True,
         )
-        self.listen(
+        self.subscribe(
             'joint_kinematics',
             JointTrajectory,
             self._take_instant,
-            'start the node acd; it tells the instants.',
+            'start the node acd; its stamps are the instants.',
         )
-        PositionInput(self, self.robot.position.topic, self._take_position, self._positioned)
-        for name, index in (('imu', 0), ('position', 1), ('orientation', 2)):
-            self.health.counters.append((name, partial(self._counts, index)))
+        PositionInput(
+            self,
+            self.robot.position.topic,
+            self._take_position,
+            self._learn_frame,
+            self._choose_source,
+        )
+        self.health.counters.append(self._faults)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages whose samples wait for instants."""
+        return () if self._stage is None else (self._stage, self._imu)
 
     def configure(self, robot: RobotFile) -> None:
-        """Make the stage anew, as soon as the frame of the IMU is known."""
+        """Make the stage, as soon as the IMU's frame and the position's type are known."""
         self._frames = SensorRig(robot, self.model, [robot.imu.topic])
         self._watch = ImuWatch(robot, self.health, self.get_logger())
-        self._stage: LiveWorld | None = None
+        self._stage: WorldStage | None = None
+        self._instants: InstantQueue[None] = InstantQueue({})
         self._make_stage()
 
     def reset(self) -> None:
         """Forget all samples."""
-        if self._stage is not None:
-            self._stage.reset()
+        self._instants.reset()
+        for stage in self.stages:
+            stage.reset()
 
     def flush(self) -> None:
         """Hand out the last instants."""
-        if self._stage is not None:
-            self._put(self._stage.flush())
+        for stage in self.stages:
+            stage.flush()
+        self._advance()
 
     def _make_stage(self) -> None:
         rig = self._frames.make()
-        if rig is not None and rig.position is not None:
-            self._stage = warm_up_world(LiveWorld(rig, self.patience))
+        if rig is None or rig.position is None or self._source is None:
+            return
+        compile_world(rig)
+        filtering = self.filtering(rig.robot)
+        gyroscope = SampleStream(
+            'imu',
+            6,
+            max_gap=rig.robot.pairing.max_gap,
+            largest=LARGEST_MOTION,
+            filtering=filtering,
+        )
+        self._gyroscope, self._root_R_imu = gyroscope, rig.imu.R
+        self._imu = Stage((gyroscope,), self.patience)
+        self._stage = WorldStage(rig, filtering, self._source, patience=self.patience)
+        self._instants = InstantQueue({}, self.stages)
+
+    def _choose_source(self, oriented: bool) -> None:
+        self._source = 'position' if oriented else 'imu'
+        self._make_stage()
+
+    def _learn_frame(self, link: str) -> None:
+        if self._frames.see_positioned(link):
+            self._make_stage()
 
     def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
         if message.points and self._stage is not None:
-            self._put(self._stage.add_instant(stamp))
+            self._instants.push(stamp, None)
+            self._advance()
 
     def _take_imu(self, stamp: int, message: Imu) -> None:
         values, orientation = imu_values(message), imu_orientation(message)
         self._watch.see(stamp, values, orientation)
-        if self._stage is None:
+        if self._frames.unknown:
             self._frames.see(self.robot.imu.topic, message)
             self._make_stage()
-        if self._stage is not None:
-            usable = orientation if self._watch.oriented else None
-            self._put(self._stage.add_imu(stamp, values, usable))
-
-    def _positioned(self, link: str) -> None:
-        if self._frames.see_positioned(link):
-            self._make_stage()
+        if self._stage is None:
+            return
+        self._gyroscope.push(Samples.one(stamp, values))
+        if self._source == 'imu':
+            oriented = orientation is not None and self._watch.oriented
+            self._stage.orientation.available = oriented
+            if orientation is not None and oriented:
+                self._stage.push_orientation(Samples.one(stamp, orientation))
+        self._advance()
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
-        if self._stage is not None:
-            self._put(self._stage.add_position(stamp, position, orientation))
+        if self._stage is None:
+            return
+        if orientation is not None:
+            self._stage.push_orientation(Samples.one(stamp, orientation))
+        self._stage.push_position(Samples.one(stamp, position))
+        self._advance()
 
-    def _put(self, instants: list[WorldInstant]) -> None:
+    def _advance(self) -> None:
+        """Publish the instants that are decided."""
+        if self._stage is None:
+            return
+        for instant in self._instants.take():
+            stamps = np.array([instant.stamp])
+            world = self._stage.evaluate(stamps)
+            omega = self._root_R_imu @ self._gyroscope.at(stamps).values[0, :3]
+            for stage in self.stages:
+                stage.forget(instant.stamp)
+            root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
+            if all(np.isfinite(part).all() for part in root):
+                self._send(instant.stamp, root)
+
+    def _send(self, stamp: int, instant: WorldInstant) -> None:
         root = self.model.root
-        for instant in instants:
-            message = odometry(instant, WORLD, root)
-            self._publish_odometry(message)
-            self._broadcaster.send(
-                transform_stamped(stamp_of(message), WORLD, root, instant.R, instant.p)
-            )
+        self._publish_odometry(odometry(stamp, instant, WORLD, root))
+        self._broadcaster.send(transform_stamped(stamp, WORLD, root, instant.R, instant.p))
 
-    def _counts(self, index: int) -> dict[str, int]:
-        return dict(self._stage.queues[index].counts) if self._stage else {}
+    def _faults(self) -> dict[str, Faults]:
+        if self._stage is None:
+            return {}
+        return {
+            'imu': self._gyroscope.faults,
+            'position': self._stage.position_faults,
+            'orientation': self._stage.orientation.faults,
+        }

@@ -8,10 +8,10 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.live.ground import Outline
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import header, point
 from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.stability.support_polygon import Outline
 
 PERIOD = 1.0 / 25.0
 """Time between two pictures [s]."""

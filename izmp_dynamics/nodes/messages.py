@@ -1,7 +1,7 @@
 """ROS messages ↔ arrays; the only place where their fields are named."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,30 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.live.joints import JointInstant
-from izmp_dynamics.live.world import WorldInstant, rotation_matrix
+from izmp_dynamics.rotations import matrices_from_quaternions
+from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 Flags = npt.NDArray[np.bool_]
+
+ODOMETRY = 13
+"""Numbers of `odometry_values`."""
+
+
+class WorldInstant(NamedTuple):
+    """The root in the world at one instant.
+
+    Attributes:
+        R: (3, 3) world_R_root.
+        p: (3,) position of the root origin [m].
+        v: (3,) its velocity in world axes [m/s].
+        angular_velocity: (3,) ω in root axes [rad/s].
+    """
+
+    R: Array
+    p: Array
+    v: Array
+    angular_velocity: Array
 
 
 def stamp_of(message: Any) -> int:
@@ -93,51 +113,53 @@ class JointReader:
         self.names = names
         self._columns: dict[tuple[str, ...], tuple[Any, Any]] = {}
 
-    def read(self, message: Any) -> tuple[Array, Flags] | str:
-        """Positions (n,), NaN where the message has none, and which it has; or what is wrong."""
+    def read(self, message: Any) -> Array | Fault:
+        """Positions (n,) as the pipeline takes them; or what is wrong with the message.
+
+        NaN where the message lacks a joint, infinity where its value is no number.
+        """
         names = tuple(message.name)
         if len(message.position) != len(names):
-            return f'{len(message.position)} positions for {len(names)} joints'
+            wrong = f'{len(message.position)} positions for {len(names)} joints'
+            return Fault(Reason.UNREADABLE, wrong)
         if names not in self._columns:
             if len(set(names)) < len(names):
-                return 'a joint is named twice'
+                return Fault(Reason.UNREADABLE, 'a joint is named twice')
             known = [name for name in names if name in self.names]
             self._columns[names] = (
                 np.array([self.names.index(name) for name in known], dtype=np.intp),
                 np.array([names.index(name) for name in known], dtype=np.intp),
             )
         columns, places = self._columns[names]
+        given = np.asarray(message.position)[places]
         positions = np.full(len(self.names), np.nan)
-        present = np.zeros(len(self.names), dtype=np.bool_)
-        positions[columns] = np.asarray(message.position)[places]
-        present[columns] = True
-        return positions, present
+        positions[columns] = np.where(np.isfinite(given), given, np.inf)
+        return positions
 
 
-def joint_trajectory(instant: JointInstant, names: list[str]) -> JointTrajectory:
+def joint_trajectory(joints: JointKinematics, row: int, names: list[str]) -> JointTrajectory:
     """Joint kinematics of one instant; without a point if they cannot be trusted."""
     points = []
-    if instant.valid:
+    if joints.valid[row]:
         points.append(
             JointTrajectoryPoint(
-                positions=instant.q.tolist(),
-                velocities=instant.qd.tolist(),
-                accelerations=instant.qdd.tolist(),
+                positions=joints.positions[row].tolist(),
+                velocities=joints.velocities[row].tolist(),
+                accelerations=joints.accelerations[row].tolist(),
             )
         )
-    return JointTrajectory(header=header(instant.stamp, ''), joint_names=names, points=points)
+    stamp = header(int(joints.stamps[row]), '')
+    return JointTrajectory(header=stamp, joint_names=names, points=points)
 
 
-def joint_arrays(message: Any) -> tuple[Array, Array, Array] | None:
-    """q, q̇, q̈ (n,) each of joint kinematics; None if there are none at this instant."""
-    if not message.points:
-        return None
-    point = message.points[0]
-    return (
-        np.array(point.positions),
-        np.array(point.velocities),
-        np.array(point.accelerations),
-    )
+def joint_kinematics(stamp: int, message: Any, count: int) -> JointKinematics:
+    """The instant [ns] of a message of joint kinematics; NaN for n = `count` joints without."""
+    parts = np.full((3, 1, count), np.nan)
+    if message.points:
+        point = message.points[0]
+        parts[:, 0] = point.positions, point.velocities, point.accelerations
+    valid = np.array([bool(message.points)])
+    return JointKinematics(np.array([stamp]), parts[0], parts[1], parts[2], valid)
 
 
 def vector3(values: Array) -> Vector3:
@@ -196,9 +218,9 @@ def polygon_stamped(stamp: int, frame: str, corners: Array) -> PolygonStamped:
     return message
 
 
-def odometry(instant: WorldInstant, world: str, root: str) -> Odometry:
+def odometry(stamp: int, instant: WorldInstant, world: str, root: str) -> Odometry:
     """Pose of the root in the world, and its twist in root axes."""
-    message = Odometry(header=header(instant.stamp, world), child_frame_id=root)
+    message = Odometry(header=header(stamp, world), child_frame_id=root)
     message.pose.pose.position = point(instant.p)
     message.pose.pose.orientation = _quaternion(instant.R)
     message.twist.twist.linear = vector3(instant.R.T @ instant.v)
@@ -206,17 +228,29 @@ def odometry(instant: WorldInstant, world: str, root: str) -> Odometry:
     return message
 
 
-def odometry_instant(message: Any) -> WorldInstant:
-    """Pose and velocity of an odometry message."""
-    R = rotation_matrix(quaternion(message.pose.pose.orientation))
-    twist = message.twist.twist
-    return WorldInstant(
-        stamp_of(message),
-        R,
-        vector(message.pose.pose.position),
-        R @ vector(twist.linear),
-        vector(twist.angular),
+def odometry_values(message: Any) -> Array:
+    """(13,) position, quaternion x y z w, linear and angular velocity in root axes."""
+    pose, twist = message.pose.pose, message.twist.twist
+    return np.concatenate(
+        [
+            vector(pose.position),
+            quaternion(pose.orientation),
+            vector(twist.linear),
+            vector(twist.angular),
+        ]
     )
+
+
+def world_instant(values: Array) -> WorldInstant:
+    """The root in the world, from `odometry_values` (13,)."""
+    R = rotation_matrix(values[3:7])
+    return WorldInstant(R, values[:3], R @ values[7:10], values[10:])
+
+
+def rotation_matrix(quaternion_xyzw: Array) -> Array:
+    """Convert a quaternion (4,), not zero, to its rotation matrix (3, 3)."""
+    R: Array = matrices_from_quaternions(np.ascontiguousarray(quaternion_xyzw[None]))[0]
+    return R
 
 
 def transform_stamped(stamp: int, parent: str, child: str, R: Array, p: Array) -> TransformStamped:

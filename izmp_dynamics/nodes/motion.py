@@ -24,7 +24,7 @@ PATH_STEP = 0.02
 """Time between two points of the paths [s]."""
 
 
-class Motion(Node):  # type: ignore[misc]
+class Motion(Node):
     """Plans once and publishes latched: joint_trajectory, and the paths planned_zmp, planned_com.
 
     A joint_trajectory_controller takes the trajectory as it is. With the parameter `online` the

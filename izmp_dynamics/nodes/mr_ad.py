@@ -1,7 +1,5 @@
 """Node mr_ad: joint_kinematics, root_acceleration, root_twist → contact wrench (eqs. 12, 13)."""
 
-from collections import OrderedDict
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,88 +10,103 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd as MrAdStage
-from izmp_dynamics.live.warm_up import warm_up_mr_ad
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.exact_join import ExactJoin
 from izmp_dynamics.nodes.messages import (
-    joint_arrays,
-    odometry_instant,
+    ODOMETRY,
+    joint_kinematics,
+    odometry_values,
     point_stamped,
     vector,
+    world_instant,
     wrench_stamped,
 )
 from izmp_dynamics.nodes.stage_node import StageNode
-
-_KEPT = 1000
-"""Instants whose momentum rate may wait for an orientation."""
+from izmp_dynamics.pipeline.readiness import InstantQueue
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 
 class MrAd(StageNode):
     """Newton–Euler about the moving root; the orientation serves the momentum rate only."""
 
     def __init__(self, **options: Any) -> None:
-        self._join = ExactJoin('joint_kinematics', 'root_acceleration', 'root_twist')
-        self._wrenches: OrderedDict[int, tuple[ContactWrench, Array]] = OrderedDict()
+        self._instants: InstantQueue[JointKinematics] = InstantQueue(
+            {'root_acceleration': 6, 'root_twist': 3}
+        )
+        self._wrenches: InstantQueue[tuple[ContactWrench, Array]] = InstantQueue(
+            {'odom': ODOMETRY}
+        )
         super().__init__('mr_ad', ('gravity',), **options)
-        self._publish_wrench = self.speak('mr_ad/contact_wrench', WrenchStamped)
-        self._publish_com = self.speak('com', PointStamped)
-        self._publish_rate = self.speak('mr_ad/momentum_rate', WrenchStamped)
-        for topic, msgtype, who in (
-            ('joint_kinematics', JointTrajectory, 'acd'),
-            ('root_acceleration', AccelStamped, 'angular_acceleration'),
-            ('root_twist', TwistStamped, 'angular_acceleration'),
-        ):
-            self.listen(topic, msgtype, partial(self._take, topic), f'start the node {who}.')
+        self._publish_wrench = self.advertise('mr_ad/contact_wrench', WrenchStamped)
+        self._publish_com = self.advertise('com', PointStamped)
+        self._publish_rate = self.advertise('mr_ad/momentum_rate', WrenchStamped)
+        self.subscribe(
+            'joint_kinematics', JointTrajectory, self._take_joints, 'start the node acd.'
+        )
+        source = 'start the node angular_acceleration.'
+        self.subscribe('root_acceleration', AccelStamped, self._take_acceleration, source)
+        self.subscribe('root_twist', TwistStamped, self._take_twist, source)
         if self.robot.position is not None:
-            self.listen(
+            self.subscribe(
                 'odom',
                 Odometry,
                 self._take_odometry,
                 'start the node localizer; without it there is no momentum rate.',
                 required=False,
             )
-        self.health.counters.append(('pairing', lambda: self._join.counts))
+        self.health.counters.append(lambda: self._instants.faults)
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage."""
-        self._stage = warm_up_mr_ad(MrAdStage(self.model))
+        self._stage = MrAdStage(self.model)
 
     def reset(self) -> None:
         """Forget all messages."""
-        self._join.reset()
-        self._wrenches.clear()
+        self._instants.reset()
+        self._wrenches.reset()
 
-    def _take(self, topic: str, stamp: int, message: Any) -> None:
-        if topic == 'joint_kinematics' and not message.points:
-            return
-        parts = self._join.add(topic, stamp, message)
-        if parts is None:
-            return
-        joints, acceleration, twist = parts
-        arrays = joint_arrays(joints)
-        if arrays is None:
-            return
-        wrench, com = self._stage.update(
-            vector(acceleration.accel.linear),
-            vector(twist.twist.angular),
-            vector(acceleration.accel.angular),
-            *arrays,
-        )
-        if not np.isfinite(wrench.as_array()).all():
-            self.health.counts['a message held values that are not finite'] += 1
-            return
-        root = self.model.root
-        self._publish_wrench(wrench_stamped(stamp, root, wrench.as_array()))
-        self._publish_com(point_stamped(stamp, root, com))
-        if self.robot.position is not None:
-            self._wrenches[stamp] = (wrench, com)
-            while len(self._wrenches) > _KEPT:
-                self._wrenches.popitem(last=False)
+    def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
+        if message.points:
+            joints = joint_kinematics(stamp, message, self.model.dof)
+            self._instants.push(stamp, joints)
+            self._advance()
+
+    def _take_acceleration(self, stamp: int, message: AccelStamped) -> None:
+        values = np.concatenate([vector(message.accel.linear), vector(message.accel.angular)])
+        self._instants.add('root_acceleration', stamp, values)
+        self._advance()
+
+    def _take_twist(self, stamp: int, message: TwistStamped) -> None:
+        self._instants.add('root_twist', stamp, vector(message.twist.angular))
+        self._advance()
 
     def _take_odometry(self, stamp: int, message: Odometry) -> None:
-        if stamp not in self._wrenches:
-            return
-        wrench, com = self._wrenches.pop(stamp)
-        down = -self.robot.gravity * odometry_instant(message).R[2]
-        rate = wrench.momentum_rate(self.model.total_mass, down, com)
-        self._publish_rate(wrench_stamped(stamp, self.model.root, rate.as_array()))
+        self._wrenches.add('odom', stamp, odometry_values(message))
+        self._rate()
+
+    def _advance(self) -> None:
+        """Evaluate the instants at which joints and root are known."""
+        root = self.model.root
+        for stamp, joints, (acceleration, omega) in self._instants.take():
+            wrench, com = self._stage.update(
+                acceleration[:3],
+                omega,
+                acceleration[3:],
+                joints.positions[0],
+                joints.velocities[0],
+                joints.accelerations[0],
+            )
+            if not np.isfinite(wrench.as_array()).all():
+                continue
+            self._publish_wrench(wrench_stamped(stamp, root, wrench.as_array()))
+            self._publish_com(point_stamped(stamp, root, com))
+            if self.robot.position is not None:
+                self._wrenches.push(stamp, (wrench, com))
+
+    def _rate(self) -> None:
+        """Publish the momentum rate where the orientation is known."""
+        for stamp, (wrench, com), (odometry,) in self._wrenches.take():
+            if not np.isfinite(odometry).all():
+                continue
+            down = -self.robot.gravity * world_instant(odometry).R[2]
+            rate = wrench.momentum_rate(self.model.total_mass, down, com)
+            self._publish_rate(wrench_stamped(stamp, self.model.root, rate.as_array()))

@@ -64,11 +64,14 @@ class OnlineMotion:
         except MotionError as error:
             raise MotionError(
                 f'{error} The parameter com_height is {parameters.com_height:g} m; another one '
-                'may fit the robot.'
+                'may fit the robot.',
+                kind='com_height',
+                com_height=parameters.com_height,
+                cause=error,
             ) from error
         self._begin = 0
         self._told = 0
-        self._said = ''
+        self._said: MotionError | None = None
         self._publisher = node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
         self._subscription = node.create_subscription(Vector3, 'walk_command', self._command, 10)
         self._timer = node.create_timer(self._walk.interval, self._advance)

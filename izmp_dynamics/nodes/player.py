@@ -22,7 +22,7 @@ TICK = 0.008
 """Recorded time between two messages on /clock [s]."""
 
 
-class Player(Node):  # type: ignore[misc]
+class Player(Node):
     """Plays as soon as every topic has a listener, then ends the process.
 
     Of the recording only what the robot publishes is played, so a recording that holds the results
@@ -39,7 +39,7 @@ class Player(Node):  # type: ignore[misc]
             raise RobotFileError("The node 'player' needs the parameters bag and robot.")
         self._player = BagPlayer(self, Path(bag).expanduser(), load_robot_file(robot), rate)
         self._player.told = self._tell_time
-        self._clock = self.create_publisher(Clock, '/clock', 10)
+        self._clock_publisher = self.create_publisher(Clock, '/clock', 10)
         self._told = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._play, daemon=True)
@@ -68,4 +68,4 @@ class Player(Node):  # type: ignore[misc]
             return
         self._told = stamp
         sec, nanosec = divmod(stamp, NANOSECONDS)
-        self._clock.publish(Clock(clock=Time(sec=sec, nanosec=nanosec)))
+        self._clock_publisher.publish(Clock(clock=Time(sec=sec, nanosec=nanosec)))

@@ -1,4 +1,4 @@
-"""The topic that tells where the robot is; its type is what its publisher says it is."""
+"""The topic of the robot's position; its type is that of its publisher."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,15 +25,16 @@ class PositionInput:
     """Subscribes as soon as the topic is there.
 
     Args:
-        node: listens.
+        node: subscribes.
         topic: as in the robot file.
         callback: is given stamp [ns], position (3,) [m] and orientation (4,) or None.
-        positioned: is told whose pose Odometry is, a link.
+        frame: is given the link whose pose Odometry is.
+        found: is called when the publisher is there, with whether it gives orientations.
     """
 
     signal = 'position'
     types: Mapping[str, Any] = TYPES
-    remedy = 'start what tells the position, or delete position in the robot file.'
+    remedy = 'start the source of the position, or delete position in the robot file.'
     lost = 'Without it there is no odometry and no IR-MD.'
 
     def __init__(
@@ -41,12 +42,14 @@ class PositionInput:
         node: StageNode,
         topic: str,
         callback: Callable[[int, Array, Array | None], None],
-        positioned: Callable[[str], None],
+        frame: Callable[[str], None],
+        found: Callable[[bool], None] = lambda oriented: None,
     ) -> None:
         self.node = node
         self.topic = topic
         self.callback = callback
-        self.positioned = positioned
+        self.frame = frame
+        self.found = found
         self._name = node.resolve_topic_name(topic)
         self._timer = node.create_timer(LOOK_EVERY, self._look, clock=node.steady)
         self._look()
@@ -58,13 +61,14 @@ class PositionInput:
             sentence = (
                 f'{self._name} has the type {", ".join(types)}; valid: {", ".join(self.types)}.'
                 if types
-                else f'Nobody publishes {self._name}: {self.remedy} {self.lost}'
+                else f'There is no publisher of {self._name}: {self.remedy} {self.lost}'
             )
             self.node.health.remark(self.signal, ERROR, sentence)
             return
         self._timer.cancel()
         self.node.health.clear(self.signal)
-        self.node.listen(
+        self.found('Point' not in known[0])
+        self.node.subscribe(
             self.topic,
             self.types[known[0]],
             self._take,
@@ -74,6 +78,6 @@ class PositionInput:
 
     def _take(self, stamp: int, message: Any) -> None:
         if hasattr(message, 'child_frame_id'):
-            self.positioned(message.child_frame_id.lstrip('/'))
+            self.frame(message.child_frame_id.lstrip('/'))
         position, orientation = position_values(message)
         self.callback(stamp, position, orientation)

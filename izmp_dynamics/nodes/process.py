@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -36,7 +37,7 @@ class Graph:
     """
 
     def __init__(self, names: Sequence[str], overrides: Iterable[Parameter] = ()) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[Any] = []  # classes by name
         self.hub: Hub | None = None
         self._thread: threading.Thread | None = None
         try:

@@ -14,7 +14,6 @@ from typing import Any
 
 import rclpy
 from rclpy.callback_groups import CallbackGroup
-from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
@@ -92,7 +91,7 @@ class Receiver:
         Raises:
             ExternalShutdownException: when it is.
         """
-        context: Context = rclpy.get_default_context()
+        context: Any = rclpy.get_default_context()
         while context.ok():
             with ExitStack() as stack:
                 stack.enter_context(context.handle)
@@ -133,7 +132,7 @@ class Receiver:
         return took
 
 
-class _Reserved(CallbackGroup):  # type: ignore[misc]
+class _Reserved(CallbackGroup):
     """No executor may take from it."""
 
     def can_execute(self, entity: Any) -> bool:

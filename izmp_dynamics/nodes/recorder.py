@@ -25,7 +25,7 @@ FLUSH_EVERY = 2.0
 LEFT_OUT = ('/parameter_events', '/rosout')
 
 
-class Recorder(Node):  # type: ignore[misc]
+class Recorder(Node):
     """Records topics as serialized messages, also those that appear later.
 
     The bag is complete when the node is destroyed; until then it is a hidden folder beside its

@@ -1,4 +1,4 @@
-"""Where the sensors of a node sit, also when only their messages tell their frames."""
+"""Where the sensors of a node sit, also when only their messages state their frames."""
 
 from collections.abc import Iterable
 from typing import Any

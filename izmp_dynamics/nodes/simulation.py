@@ -29,7 +29,7 @@ LISTENED = 1.0
 """Someone must have listened to the joints for so long before the robot begins to move [s]."""
 
 
-class Simulation(Node):  # type: ignore[misc]
+class Simulation(Node):
     """Publishes every sample with the stamp of its instant; /clock tells the same time.
 
     Physics and messages take turns, so a slow computer makes the simulation slower and not wrong;

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -16,16 +17,19 @@ from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from izmp_dynamics.errors import IzmpError, RobotFileError
-from izmp_dynamics.live.sample_queue import PATIENCE
-from izmp_dynamics.live.stamp_watch import StampWatch
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.health import ERROR, WARN, Health, Input, diagnostic_array
 from izmp_dynamics.nodes.hub import Hub
+from izmp_dynamics.nodes.message_batch import Messages
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.receiving import Receiver
+from izmp_dynamics.pipeline.clock import Clocks
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stream import Filtering
+from izmp_dynamics.sensing.faults import Reason
 
 FLUSH_AFTER = 1.0
 """When all inputs are silent for so long, what waits for a next sample is handed out [s]."""
@@ -37,8 +41,8 @@ REPORT_EVERY = 1.0
 """Time between two diagnostics [s]."""
 
 
-class StageNode(Node):  # type: ignore[misc]
-    """A node around a stage.
+class StageNode(Node):
+    """A node around a stage of the pipeline.
 
     Subclasses say in `configure` how to make the stage, and in `reset` and `flush` how to let it
     forget and finish.
@@ -55,9 +59,11 @@ class StageNode(Node):  # type: ignore[misc]
         health: for the diagnostics.
         receiver: of its messages; `process.Graph` lets it work.
         urgent: whether it is on the way to the IZMP of MR-AD, which comes first in a process.
+        instants: the topic whose clock leads, as its stamps are the instants.
     """
 
     urgent = True
+    instants = 'joint_kinematics'
 
     def __init__(
         self,
@@ -89,7 +95,8 @@ class StageNode(Node):  # type: ignore[misc]
             self.get_fully_qualified_name(), self.model.name, self.count_publishers
         )
         self._audit()
-        self._watches: list[StampWatch] = []
+        self._clocks: Clocks[Messages] = Clocks(self.resolve_topic_name(self.instants))
+        self._callbacks: dict[str, Callable[[int, Any], None]] = {}
         self._flushed = True
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -108,7 +115,7 @@ class StageNode(Node):  # type: ignore[misc]
         return RELIABLE_PATIENCE if self._reliable else PATIENCE
 
     def configure(self, robot: RobotFile) -> None:
-        """Make the stage anew.
+        """Make the stage.
 
         Raises:
             IzmpError: if that is not possible with these settings.
@@ -123,7 +130,16 @@ class StageNode(Node):  # type: ignore[misc]
     def inspect(self) -> None:
         """Look, before each report, at what is worth a remark."""
 
-    def listen(
+    @property
+    def stages(self) -> Iterable[Stage]:
+        """The stages whose samples wait for instants."""
+        return ()
+
+    def filtering(self, robot: RobotFile) -> Filtering:
+        """The low-pass of a robot file, as a running system can do it."""
+        return Filtering.of(robot, causal=True)
+
+    def subscribe(
         self,
         topic: str,
         msgtype: Any,
@@ -133,36 +149,39 @@ class StageNode(Node):  # type: ignore[misc]
         sensor: bool = False,
         required: bool = True,
     ) -> Input:
-        """Listen to a topic with stamps.
+        """Subscribe to a topic with stamps.
 
         Args:
             topic: relative name, remappable.
             msgtype: class of the messages.
             callback: is given stamp [ns] and message.
-            source: what to do if nobody publishes it.
+            source: what to do if nothing publishes it.
             sensor: whether it comes from the robot and not from another of these nodes.
             required: whether nothing comes out without it.
         """
         name = self.resolve_topic_name(topic)
         entry = Input(name, source, required, sensor)
         self.health.inputs.append(entry)
-        watch = StampWatch()
-        self._watches.append(watch)
-        receive = partial(self._receive, entry, watch, callback)
+        self._callbacks[name] = callback
+        receive = partial(self._receive, entry)
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
         if self._hub is None:
             self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, sensor=sensor)
         else:
-            self._hub.listens(name, msgtype, receive, lost, qos, sensor=sensor, urgent=self.urgent)
+            self._hub.subscribe(
+                name, msgtype, receive, lost, qos, sensor=sensor, urgent=self.urgent
+            )
         return entry
 
-    def speak(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Callable[[Any], None]:
+    def advertise(
+        self, topic: str, msgtype: Any, qos: QoSProfile = RESULT
+    ) -> Callable[[Any], None]:
         """Make an output; return the function that publishes."""
         overridable = QoSOverridingOptions.with_default_policies()
         publisher = self.create_publisher(msgtype, topic, qos, qos_overriding_options=overridable)
         if self._hub is not None:
-            self._hub.publishes(publisher.topic_name)
+            self._hub.advertise(publisher.topic_name)
         return partial(self._publish, publisher)
 
     def _publish(self, publisher: Any, message: Any) -> None:
@@ -175,28 +194,47 @@ class StageNode(Node):  # type: ignore[misc]
             latency = (self.get_clock().now().nanoseconds - stamp_of(message)) * 1e-9
         self.health.published(publisher.topic_name, latency)
 
-    def _receive(
-        self, entry: Input, watch: StampWatch, callback: Callable[[int, Any], None], message: Any
-    ) -> None:
+    def _receive(self, entry: Input, message: Any) -> None:
         stamp = stamp_of(message)
         with self._lock:
             entry.received(stamp)
             self._flushed = False
-            if watch.jumped_back(stamp):
-                self._begin_anew(entry.topic)
-            callback(stamp, message)
+            self._take_all(entry.topic, Messages.one(stamp, message))
+            while self._clocks.new_time:
+                self._announce_reset(entry.topic)
+                self.flush()
+                self.reset()
+                for topic, held in self._clocks.begin_new_time().items():
+                    self._take_all(topic, held)
+            for topic in self._clocks.alone:
+                self._announce_reset(topic)
+                self.reset()
+                self._take_all(topic, self._clocks.gates[topic].release())
+
+    def _take_all(self, topic: str, messages: Messages | None) -> None:
+        """Hand messages of the present time to their callback."""
+        if messages is not None:
+            for stamp, message in self._clocks.admit(topic, messages):
+                self._take_message(topic, stamp, message)
+
+    def _take_message(self, topic: str, stamp: int, message: Any) -> None:
+        """Hand a message to its callback; an error costs this message and not the node."""
+        try:
+            self._callbacks[topic](stamp, message)
+        except IzmpError as error:
+            if self.health.remark('stage', ERROR, str(error)):
+                self.get_logger().error(str(error))
+        except Exception:
+            self.health.count(topic, Reason.RAISED)
+            text = f'A message on {topic} is left out.\n{traceback.format_exc()}'
+            self.get_logger().error(text, throttle_duration_sec=10.0)
 
     def _lose(self, entry: Input, number: int) -> None:
-        self.health.counts[f'{entry.topic}: message lost, as network or computer is slow'] += (
-            number
-        )
+        self.health.count(entry.topic, Reason.LOST, number=number)
 
-    def _begin_anew(self, topic: str) -> None:
-        self.health.counts['time went back: everything was forgotten'] += 1
-        self.get_logger().warning(f'The stamps of {topic} went back: beginning anew.')
-        for watch in self._watches:
-            watch.reset()
-        self.reset()
+    def _announce_reset(self, topic: str) -> None:
+        self.health.count(topic, Reason.CLOCK_SET_BACK)
+        self.get_logger().warning(f'The stamps of {topic} went back: resetting.')
 
     def _flush_if_silent(self) -> None:
         if self._flushed:
@@ -211,6 +249,8 @@ class StageNode(Node):  # type: ignore[misc]
         now = self.get_clock().now().nanoseconds
         with self._lock:
             self.inspect()
+            for stage in self.stages:
+                stage.forget(0)
         status = self.health.status()
         self._diagnostics.publish(diagnostic_array(now, status))
         log = self.get_logger()
@@ -241,14 +281,15 @@ class StageNode(Node):  # type: ignore[misc]
         return with_values(file, values)
 
     def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Take new settings if the stage can be made with them; else say why not."""
+        """Apply new settings if the stage can be made with them; else say why not."""
         names = [item.name for item in parameters if item.name in self._settings]
         if not names:
             return SetParametersResult(successful=True)
         with self._lock:
-            return self._take_over(parameters, names)
+            return self._apply(parameters, names)
 
-    def _take_over(self, parameters: list[Parameter], names: list[str]) -> SetParametersResult:
+    def _apply(self, parameters: list[Parameter], names: list[str]) -> SetParametersResult:
+        """Make the stage with new settings; with the old ones again if that is not possible."""
         try:
             values = {
                 item.name: self._settings[item.name].checked(item.value)
@@ -256,12 +297,20 @@ class StageNode(Node):  # type: ignore[misc]
                 if item.name in names
             }
             robot = with_values(self.robot, values)
+            for stream in (stream for stage in self.stages for stream in stage.streams):
+                if stream.period is not None:
+                    self.filtering(robot).check(stream.signal, stream.period)
             self.configure(robot)
+            self.health.clear('stage')
         except IzmpError as error:
             self.configure(self.robot)
             return SetParametersResult(successful=False, reason=str(error))
+        except Exception as error:
+            self.get_logger().error(f'{", ".join(names)}: refused.\n{traceback.format_exc()}')
+            self.configure(self.robot)
+            return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
         self.robot = robot
-        self.get_logger().info(f'New values of {", ".join(names)}: beginning anew.')
+        self.get_logger().info(f'New values of {", ".join(names)}: resetting.')
         return SetParametersResult(successful=True)
 
     def check_frame(self, topic: str, expected: str | None, message: Any) -> None:

@@ -67,7 +67,7 @@ class WebotsSink:
         """Publish a sample."""
         self._outputs.publish(sample, 0)
 
-    def tell(self, sentence: str, level: str = 'info') -> None:
+    def log(self, sentence: str, level: str = 'info') -> None:
         """Log a sentence."""
         logger = self.node.get_logger()
         if level == 'error':  # rclpy wants a line of code for each severity

@@ -109,6 +109,7 @@ class SampleBuffer:
         count = len(stamps)
         if not count:
             return
+        self.closed = False
         if self._end + count > len(self._stamps):
             self._make_room(count)
         self._stamps[self._end : self._end + count] = stamps

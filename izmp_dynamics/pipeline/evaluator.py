@@ -44,7 +44,8 @@ class Evaluated:
         root: ω, ω̇, φ.
         world: pose and velocity of the root in the world.
         com: (K, 3) centre of mass [m].
-        wrenches: 'mr_ad', 'ir_md', 'cop' → (K, 6) contact wrench about the root origin.
+        wrenches: 'mr_ad', 'ir_md', 'cop' → (K, 6) contact wrench about the root origin; those
+            that the sensors allow.
         points: same keys → (K, 3) IZMP or CoP [m].
         margins: same keys → (K,) distance from the edge of the support polygon [m].
         ground: plane, soles, loaded feet.
@@ -306,7 +307,7 @@ class Evaluator:
             joints.accelerations,
         )
         wrenches = {'mr_ad': mr_ad.as_array()}
-        if np.isfinite(in_world).any():
+        if self._ir_md is not None:
             wrenches['ir_md'] = in_root(in_world, world)
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()

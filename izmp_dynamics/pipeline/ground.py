@@ -30,6 +30,7 @@ from izmp_dynamics.stability.ground_plane import (
     loaded_feet,
     plane_of_soles,
 )
+from izmp_dynamics.stability.support_polygon import Outline
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 
@@ -73,6 +74,11 @@ class Ground:
             self.minimum_force,
             None if frame is None else GroundFrame(frame.R[rows], frame.p[rows]),
         )
+
+    def outline(self, row: int = 0) -> Outline | None:
+        """The support polygon at an instant; None if no foot carries load."""
+        soles = [s.corners[row] for s, on in zip(self.soles, self.loaded[row], strict=True) if on]
+        return Outline.of(soles, self.plane.normal[row], self.plane.point[row])
 
     def zmp(self, wrench: Array) -> Array:
         """(K, 3) ZMP of contact wrenches (K, 6) about the root origin [m]; NaN in flight."""

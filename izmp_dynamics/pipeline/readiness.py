@@ -69,17 +69,12 @@ class InstantQueue(Generic[Payload]):
         if stamp > buffer.newest:
             buffer.append(np.array([stamp]), values.reshape(1, -1))
 
-    def take(self, final: bool = False) -> Iterator[Ready[Payload]]:
-        """Hand out the instants that are decided, in their order.
-
-        Args:
-            final: whether nothing follows, so that no instant waits any more.
-        """
+    def take(self) -> Iterator[Ready[Payload]]:
+        """Hand out the instants that are decided, in their order."""
         if not self._waiting:
             return
         stamps = np.array([stamp for stamp, _ in self._waiting])
-        count = len(stamps) if final else self._decided(stamps)
-        count = max(count, len(stamps) - CAPACITY)
+        count = max(self._decided(stamps), len(stamps) - CAPACITY)
         columns = []
         for topic, buffer in self._buffers.items():
             paired = buffer.at(stamps[:count])

@@ -1,11 +1,21 @@
 """Signals of a robot that stands still: with them every stage can run before there are any."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
+from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.kernel import announced_compilation
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples, Signals
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stream import Filtering
+from izmp_dynamics.pipeline.world import WorldStage
 from izmp_dynamics.sensing.stamps import nanoseconds
 
 _STEP = 0.01
@@ -52,9 +62,57 @@ def compile_stages(rig: Rig) -> None:
     with announced_compilation():
         evaluator = Evaluator(rig)
         signals = standstill(rig)
-        first = {signal: samples.rows(slice(80)) for signal, samples in signals.items()}
-        evaluator.push(first)
-        for k in range(80, _SAMPLES):
-            single = slice(k, k + 1)
-            evaluator.push({name: samples.rows(single) for name, samples in signals.items()})
+        for pieces in zip(*map(_pieces, signals.values()), strict=True):
+            evaluator.push(dict(zip(signals, pieces, strict=True)))
         evaluator.flush()
+
+
+def compile_joints(model: RobotModel, robot: RobotFile) -> None:
+    """Do as `compile_stages` for the joints alone."""
+    stage = JointStage(model, robot, Filtering.of(robot, causal=True), patience=PATIENCE)
+    stamps = np.arange(1, _SAMPLES + 1) * nanoseconds(_STEP)
+    with announced_compilation():
+        stage.push(Samples(stamps[:80], np.zeros((80, model.dof))))
+        for stamp in stamps[80:].tolist():
+            stage.on_bus(stage.push(Samples.one(stamp, np.zeros(model.dof))).stamps)
+        stage.flush()
+
+
+def compile_root(rig: Rig) -> None:
+    """Do as `compile_stages` for the sensors on the root alone."""
+    signals = standstill(rig)
+    with announced_compilation():
+        stage = RootStage(rig, Filtering.of(rig.robot, causal=True))
+        for samples in _pieces(signals['imu']):
+            stage.push_imu(samples)
+        for k in range(len(rig.accelerometers)):
+            for samples in _pieces(signals[f'accelerometers[{k}]']):
+                stage.push_accelerometer(k, samples)
+        _ask(stage, stage.evaluate)
+
+
+def compile_world(rig: Rig) -> None:
+    """Do as `compile_stages` for the pose in the world alone."""
+    signals = standstill(rig)
+    with announced_compilation():
+        stage = WorldStage(rig, Filtering.of(rig.robot, causal=True))
+        for samples in _pieces(signals['orientation']):
+            stage.push_orientation(samples)
+        for samples in _pieces(signals['position']):
+            stage.push_position(samples)
+        _ask(stage, stage.evaluate)
+
+
+def _pieces(samples: Samples) -> Iterator[Samples]:
+    """Most of the samples at once, the others one by one."""
+    yield samples.rows(slice(80))
+    for k in range(80, len(samples)):
+        yield samples.rows(slice(k, k + 1))
+
+
+def _ask(stage: Stage, evaluate: Callable[[Stamps], object]) -> None:
+    """Evaluate an instant in the middle."""
+    instants = np.array([nanoseconds(50.5 * _STEP)])
+    stage.decided(instants, int(instants[0]))
+    evaluate(instants)
+    stage.flush()

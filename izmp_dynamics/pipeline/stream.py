@@ -246,15 +246,13 @@ class SampleStream:
         self._learning = waiting
         if len(waiting) <= (1 if final else LEARNED_STEPS):
             return none
+        self._learning = none
         steps = np.diff(waiting.stamps[: LEARNED_STEPS + 1])
         self._begin(float(np.median(steps)) / NANOSECONDS)
-        self._learning = none
         return waiting
 
     def _begin(self, period: float) -> None:
         """Set up what depends on the period [s]."""
-        self.period = period
-        self.buffer.reach = reach_of(self._max_gap, period)
-        self._low_pass = self._filtering.make(
-            self.signal, self.buffer.width, period, self.buffer.reach
-        )
+        reach = reach_of(self._max_gap, period)
+        self._low_pass = self._filtering.make(self.signal, self.buffer.width, period, reach)
+        self.period, self.buffer.reach = period, reach

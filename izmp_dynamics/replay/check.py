@@ -15,8 +15,8 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.evaluate import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.recording import Recording

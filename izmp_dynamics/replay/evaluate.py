@@ -1,61 +1,63 @@
-"""A recording through the pipeline, in large chunks."""
+"""`evaluate_bag`: a recording in, arrays out; nothing is written."""
 
-from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
 
-import numpy as np
-
-from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
-from izmp_dynamics.pipeline.standstill import compile_stages
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
+from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.recording import Recording
-
-CHUNK = 5.0
-"""Time that is read and evaluated at once [s]."""
-
-LATE = 1.0
-"""A message may arrive so much later than the joints' messages of its time [s]."""
-
-Progress = Callable[[float], None]
-"""Called with the fraction that is done."""
+from izmp_dynamics.stability.evaluation import Evaluation
 
 
-def make_evaluator(recording: Recording) -> Evaluator:
-    """Make the evaluator of a recording, ready to run.
+def evaluate_bag(
+    bag: str | PathLike[str],
+    robot: str | PathLike[str] | RobotFile,
+    progress: Progress = lambda fraction: None,
+) -> Evaluation:
+    """Evaluate a recording with every method that its signals allow.
+
+    The numbers are those of `izmp replay`, without its files; `write_report` makes the report from
+    the returned value. The arrays run over K instants, at the bus rate of the robot file.
+
+    Args:
+        bag: rosbag2, folder or file, mcap or sqlite3.
+        robot: the robot file or its path.
+        progress: called with the fraction that is done, 0 to 1.
+
+    Returns:
+        Stamps (K,) [ns]; for each method contact wrench (K, 6) [N, N·m], IZMP or CoP (K, 3) [m],
+        margin (K,) [m] and mask (K,), in the root frame about its origin. NaN where there is no
+        value.
 
     Raises:
-        SensingError: if the sensors do not suffice; the message says what is missing.
+        BagError: if the bag cannot be read.
+        RobotFileError: if the robot file cannot be used.
+        ModelError: if the URDF cannot be used.
+        ReplayError: if the recording cannot be evaluated with this robot.
     """
-    compile_stages(recording.rig)
-    return Evaluator(
-        recording.rig,
-        recording.groups,
-        recording.periods,
-        orientation=recording.orientation,
-        patience=LATE,
-    )
-
-
-def evaluate_recording(
-    recording: Recording, evaluator: Evaluator, progress: Progress = lambda fraction: None
-) -> Iterator[Evaluated]:
-    """Evaluate a recording piece by piece, in the order of time.
-
-    If the clock was set back in the recording, what repeats a time that is evaluated already is
-    left out.
-    """
-    begin, end = recording.bag.start or 0, recording.bag.end or 1
-    newest = 0
-    for results, received in _pieces(recording, evaluator):
-        later = results.stamps > newest
-        if later.any():
-            piece = results if later.all() else results.select(np.asarray(later))
-            newest = int(piece.stamps[-1])
-            yield piece
-        progress(min(1.0, (received - begin) / max(end - begin, 1)))
-
-
-def _pieces(recording: Recording, evaluator: Evaluator) -> Iterator[tuple[Evaluated, int]]:
-    for signals, received in recording.spans(CHUNK):
-        for results in evaluator.push(signals):
-            yield results, received
-    for results in evaluator.flush():
-        yield results, recording.bag.end or 1
+    if not isinstance(robot, RobotFile):
+        robot = load_robot_file(Path(robot))
+    model = load_model(robot.urdf_path, robot.root)
+    with BagReader(bag) as reader:
+        recording = Recording(reader, robot, model)
+        evaluator = make_evaluator(recording)
+        collector = Collector(recording)
+        for results in evaluate_recording(recording, evaluator, progress):
+            collector.add(results)
+        notes = (
+            *reader.notes,
+            *([reader.damage] if reader.damage else []),
+            *(str(found) for found in signal_findings(recording) if found.severity == 'odd'),
+            *evaluator.root.warnings,
+        )
+    used = {'angular_acceleration.used': evaluator.root.method}
+    evaluation = collector.evaluation({}, recording.missing, notes, used, evaluator.faults)
+    nothing = nothing_came_out(recording, evaluation)
+    if nothing:
+        raise ReplayError(nothing)
+    return evaluation

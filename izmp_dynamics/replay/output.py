@@ -13,7 +13,7 @@ from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.rotations import from_matrices
-from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
+from izmp_dynamics.stability.support_polygon import plane_axes
 
 TF_RATE = 50.0
 """Largest rate at which /tf is written [Hz]."""
@@ -68,8 +68,10 @@ class ResultWriter:
     ) -> None:
         """Write the finite rows of `values` (K, m) under one path of the message."""
         like = {'header.frame_id': frame} if frame is not None else {}
-        self._add(topic, msgtype, like | constants)
         rows = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+        if topic not in self._topics and not rows.any():
+            return
+        self._add(topic, msgtype, like | constants)
         self.bag.write_batch(topic, stamps[rows], {path: values[rows]})
 
     def _add(self, topic: str, msgtype: str, like: dict[str, object]) -> None:
@@ -239,17 +241,12 @@ def _unused(name: str, links: Collection[str]) -> str:
 
 def _outlines(results: Evaluated) -> dict[int, Array]:
     """Find the support polygon at each instant that has one: index → (V, 3) corners [m]."""
-    axes = plane_axes(results.plane.normal)
-    outlines = {}
+    found = {}
     for k in np.flatnonzero(results.loaded.any(axis=1)).tolist():
-        soles = zip(results.soles, results.loaded[k], strict=True)
-        corners = np.concatenate([sole.corners[k] for sole, carries in soles if carries])
-        hull = support_polygon(corners @ axes[k].T)
-        if hull is not None:
-            normal = results.plane.normal[k]
-            height = normal @ results.plane.point[k]
-            outlines[k] = np.array(hull.exterior.coords)[:-1] @ axes[k] + height * normal
-    return outlines
+        outline = results.ground.outline(k)
+        if outline is not None:
+            found[k] = outline.corners
+    return found
 
 
 def _nif_pose(normal: Array) -> Array:

@@ -40,7 +40,7 @@ PLACEHOLDERS = {
 }
 """CSS variable → colour that stands for it while matplotlib draws."""
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     'svg.fonttype': 'none',
     'font.family': 'DejaVu Sans',
     'font.size': 9.5,

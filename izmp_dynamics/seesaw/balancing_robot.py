@@ -50,7 +50,11 @@ class BalancingRobot:
             object.__setattr__(self, name, frozen(getattr(self, name)))
         for name in ('damping', 'armature'):
             if (getattr(self, name) < 0.0).any():
-                raise SimulationError(f'The {name} of a joint must not be negative.')
+                raise SimulationError(
+                    f'The {name} of a joint must not be negative.',
+                    kind='negative',
+                    quantity=name,
+                )
 
     @property
     def foot_boxes(self) -> tuple[Array, Array]:

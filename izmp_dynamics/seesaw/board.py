@@ -51,12 +51,17 @@ class Seesaw:
         if not all(0.0 < value < math.inf for value in positive):
             raise SimulationError(
                 'Radius, arc height, mass, length and inertia of a seesaw must be above 0, not '
-                f'{", ".join(f"{value:g}" for value in positive)}.'
+                f'{", ".join(f"{value:g}" for value in positive)}.',
+                kind='board_not_positive',
+                values=tuple(positive),
             )
         if self.arc_height > self.radius:
             raise SimulationError(
                 f'The arc of a seesaw is at most as high as its radius, {self.radius:g} m, not '
-                f'{self.arc_height:g} m.'
+                f'{self.arc_height:g} m.',
+                kind='arc_too_high',
+                arc_height=self.arc_height,
+                radius=self.radius,
             )
 
     @property

@@ -95,12 +95,19 @@ def balance_on_seesaw(
     """
     ticks = round(duration / TICK) if 0.0 < duration < 1e6 else 0
     if ticks < 1:
-        raise SimulationError(f'The duration of a run is {TICK:g} s to 1e6 s, not {duration:g} s.')
+        raise SimulationError(
+            f'The duration of a run is {TICK:g} s to 1e6 s, not {duration:g} s.',
+            kind='duration',
+            duration=duration,
+        )
     for push in pushes:
         if push.start + push.duration > duration + 1e-9:
             raise SimulationError(
                 f'The push of {push.force:g} N ends at {push.start + push.duration:g} s; the run '
-                f'takes {duration:g} s.'
+                f'takes {duration:g} s.',
+                kind='push_outside_run',
+                end=push.start + push.duration,
+                duration=duration,
             )
     controller.reset(plant.state)
     log: list[tuple[object, ...]] = []
@@ -146,7 +153,7 @@ def step_or_fall(plant: SeesawPlant, torques: Array, push: Array | None) -> str:
 def push_during(pushes: Sequence[Shove], tick: int) -> Array | None:
     """Mean force of all pushes during a tick, in the world (3,) [N]; the robot faces x.
 
-    None if nobody pushes.
+    None without a push.
     """
     begin, end = tick * TICK, (tick + 1) * TICK
     force = np.zeros(3)

@@ -82,7 +82,7 @@ class MomentumController:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew at the state of the last `reset`."""
+        """Return to the state of the last `reset`."""
         self.last = self._at_rest
         self.unsolved = 0
 

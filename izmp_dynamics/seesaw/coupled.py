@@ -1,6 +1,6 @@
-"""Robot and seesaw as one system: eqs. 25–31 of Nava et al., put right where they slip.
+"""Robot and seesaw as one system: eqs. 25–31 of Nava et al., errata corrected.
 
-The authors' three slips: h̄_s lacks Γ⁻¹ in its last term (eq. 30); h̄ of eq. 33 must use h̄_s, not
+Three errata: h̄_s lacks Γ⁻¹ in its last term (eq. 30); h̄ of eq. 33 must use h̄_s, not
 h_s; f_bias lacks J_tᵀ before Γ⁻¹ (appendix C; a 5-vector is added to a 6-vector).
 """
 

@@ -200,11 +200,17 @@ class KktPlant:
         if abs(state.angle) > self.seesaw.largest_angle:
             raise SimulationError(
                 f'The board tipped over at {state.time:.3f} s: its edge meets the ground at '
-                f'{math.degrees(self.seesaw.largest_angle):.0f}°.'
+                f'{math.degrees(self.seesaw.largest_angle):.0f}°.',
+                kind='tipped_over',
+                time=state.time,
             )
 
     def _diverged(self) -> SimulationError:
-        return SimulationError(f'The simulation diverged at {self.state.time:.3f} s.')
+        return SimulationError(
+            f'The simulation diverged at {self.state.time:.3f} s.',
+            kind='diverged',
+            time=self.state.time,
+        )
 
 
 def _moved(start: BalanceState, at: BalanceState, motion: Motion, duration: float) -> BalanceState:

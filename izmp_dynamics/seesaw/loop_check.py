@@ -2,8 +2,8 @@
 
 The controller holds its torques for a tick. A joint with little friction that moves a light link
 overshoots in that time: with damping d of the posture and inertia I, it is unstable once d T / I
-exceeds 2. The loop is linearised about the stance, on the motions that feet and board allow; the
-eigenvalues of a tick tell.
+exceeds 2. The loop is linearised about the stance, on the motions that feet and board allow; it is
+stable if all eigenvalues of a tick are below 1 in magnitude.
 """
 
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class LoopCheck:
 
     Attributes:
         tick: period of the controller [s].
-        growth: by which factor the deviation that fares worst grows per tick; stable below 1.
+        growth: factor by which the least stable deviation grows per tick; stable below 1.
         joint: the joint that moves most in it.
     """
 
@@ -85,10 +85,17 @@ def require_stable(controller: MomentumController, tick: float) -> LoopCheck:
         return check
     robot = controller.robot
     damping = robot.damping[robot.model.joint_names.index(check.joint)]
+    remedy, sentence = _remedy(controller, check)
     raise ModelError(
         f"'{robot.name}' cannot balance: with the torques held for {1e3 * tick:g} ms, deviations "
         f"{_pace(check)}, most of all in joint '{check.joint}' (joint damping {damping:g} "
-        f'N·m·s/rad). {_remedy(controller, check)}'
+        f'N·m·s/rad). {sentence}',
+        kind='loop_unstable',
+        robot=robot.name,
+        joint=check.joint,
+        growth=check.growth,
+        damping=float(damping),
+        remedy=remedy,
     )
 
 
@@ -99,23 +106,25 @@ def _pace(check: LoopCheck) -> str:
     return f'grow with a time constant of {check.time_constant:.2g} s'
 
 
-def _remedy(controller: MomentumController, check: LoopCheck) -> str:
-    """Say what would help, found out with half and with twice the friction."""
+def _remedy(controller: MomentumController, check: LoopCheck) -> tuple[str, str]:
+    """Say what would help, in a word and in a sentence: tries half and twice the friction."""
     more = (
+        'more_friction',
         f'Torque control at {1.0 / check.tick:g} Hz needs more friction in the joints; iCub in '
         'Gazebo has 1 N·m·s/rad.',
         2.0,
     )
     less = (
+        'less_friction',
         'The friction, which the controller does not know of, works against it: make it less; '
         'iCub in Gazebo has 1 N·m·s/rad.',
         0.5,
     )
     # What the sampling does is fast, what friction does is slow: the likelier one first.
-    for sentence, factor in (more, less) if check.growth > _FAST else (less, more):
+    for remedy, sentence, factor in (more, less) if check.growth > _FAST else (less, more):
         if _with_friction(controller, factor, check.tick).growth < check.growth:
-            return sentence
-    return 'Neither half nor twice the friction helps: choose other gains.'
+            return remedy, sentence
+    return 'other_gains', 'Neither half nor twice the friction helps: choose other gains.'
 
 
 def _with_friction(controller: MomentumController, factor: float, tick: float) -> LoopCheck:

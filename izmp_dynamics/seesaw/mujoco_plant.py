@@ -30,7 +30,7 @@ Observer = Callable[['MujocoSeesaw'], None]
 
 
 class MujocoSeesaw:
-    """A `balance.plant.SeesawPlant`.
+    """A `seesaw.plant.SeesawPlant`.
 
     Args:
         robot: the robot.
@@ -56,7 +56,11 @@ class MujocoSeesaw:
         physics = physics or seesaw_physics(seesaw)
         plant = build_seesaw(robot, self.sensed.urdf, self.sensed.file, seesaw, physics)
         if plant.robot.joint_names != robot.model.joint_names:
-            raise SimulationError(f"The sensors of '{robot.name}' change the order of its joints.")
+            raise SimulationError(
+                f"The sensors of '{robot.name}' change the order of its joints.",
+                kind='joint_order',
+                robot=robot.name,
+            )
         self.plant: MujocoRobot = dataclasses.replace(plant, board=board_of(plant.model, seesaw))
         self.data: Any = mujoco.MjData(plant.model)
         self._observer = observer
@@ -83,7 +87,10 @@ class MujocoSeesaw:
         steps = round(duration / self.time_step)
         if steps < 1 or abs(steps * self.time_step - duration) > 1e-9:
             raise SimulationError(
-                f'{duration:g} s is not a whole number of steps of {self.time_step:g} s.'
+                f'{duration:g} s is not a whole number of steps of {self.time_step:g} s.',
+                kind='duration_not_whole_steps',
+                duration=duration,
+                time_step=self.time_step,
             )
         self.data.ctrl[self.plant.ctrl_columns] = torques
         self.data.xfrc_applied[self._torso, :3] = 0.0 if push is None else push
@@ -93,7 +100,11 @@ class MujocoSeesaw:
             else:
                 self._observer(self)
             if diverged(self.data):
-                raise SimulationError(f'The simulation diverged at {self._time:.3f} s.')
+                raise SimulationError(
+                    f'The simulation diverged at {self._time:.3f} s.',
+                    kind='diverged',
+                    time=self._time,
+                )
         self._time += duration
         self._check()
         return self.state
@@ -105,7 +116,11 @@ class MujocoSeesaw:
             root = self.robot.model.root
             raise SimulationError(
                 f"The robot fell at {self._time:.2f} s: '{root}' is {height:.2f} m above the "
-                f'ground, at first it was {self._height:.2f} m.'
+                f'ground, at first it was {self._height:.2f} m.',
+                kind='fell',
+                time=self._time,
+                link=root,
+                height=height,
             )
 
     @property

@@ -1,4 +1,4 @@
-"""Robot and seesaw in MuJoCo's words.
+"""Robot and seesaw as a MuJoCo model spec.
 
 The board is a free body: a plate on an arc. The arc is a cylinder that touches only the floor, so
 it rolls by contact, with nothing that ties it; what of it is above the plate touches nothing. The

@@ -28,7 +28,10 @@ class ComReference:
         if not (0.0 <= self.amplitude <= 0.2 and 0.0 < self.frequency <= 5.0):
             raise SimulationError(
                 'The reference of the CoM has an amplitude of 0 to 0.2 m and a frequency above 0 '
-                f'and up to 5 Hz, not {self.amplitude:g} m and {self.frequency:g} Hz.'
+                f'and up to 5 Hz, not {self.amplitude:g} m and {self.frequency:g} Hz.',
+                kind='reference_out_of_range',
+                amplitude=self.amplitude,
+                frequency=self.frequency,
             )
 
     @classmethod
@@ -46,7 +49,11 @@ class ComReference:
         if kind == 'constant' and not values:
             return cls()
         if kind != 'sine' or len(numbers) != 2 or not np.isfinite(numbers).all():
-            raise SimulationError(f"The reference '{text}' is not of the form {_FORM}.")
+            raise SimulationError(
+                f"The reference '{text}' is not of the form {_FORM}.",
+                kind='reference_format',
+                text=text,
+            )
         return cls(*numbers)
 
     def at(self, time: float) -> Array:

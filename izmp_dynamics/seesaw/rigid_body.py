@@ -86,7 +86,10 @@ class RigidBody:
         if joint >= self.model.njoints or self.model.nqs[joint] != 1:
             raise SimulationError(
                 f"Joint '{name}' of '{self.robot.name}' has not one position in Pinocchio; "
-                'continuous joints need limits here.'
+                'continuous joints need limits here.',
+                kind='joint_without_position',
+                robot=self.robot.name,
+                joint=name,
             )
         return int(self.model.idx_vs[joint]) - 6
 

@@ -23,7 +23,7 @@ PLANTS = ('mujoco', 'kkt')
 
 @dataclass(frozen=True)
 class SeesawOutcome:
-    """What became of a run.
+    """The outcome of a run.
 
     Attributes:
         check: of the loop, before it.

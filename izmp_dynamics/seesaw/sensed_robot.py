@@ -2,8 +2,8 @@
 
 biped31 has sensors of its own. iCub's URDF has an IMU in the head only; it gets the set-up of
 Giessler and Waltersberger: an IMU at the root, three accelerometers on orthogonal arms of 0.1 m
-around it, and a force/torque sensor above each sole. Motion capture tells where root and board
-are.
+around it, and a force/torque sensor above each sole. Motion capture measures the poses of root and
+board.
 """
 
 import dataclasses

@@ -34,7 +34,11 @@ def stance(robot: BalancingRobot, seesaw: Seesaw) -> BalanceState:
         unknown = unknown - step * min(1.0, 0.5 / np.abs(step).max())
     else:
         raise MotionError(
-            f"The robot '{robot.name}' cannot stand with its feet {2 * seesaw.feet_y:.3f} m apart."
+            f"The robot '{robot.name}' cannot stand with its feet {2 * seesaw.feet_y:.3f} m "
+            'apart.',
+            kind='feet_too_far_apart',
+            robot=robot.name,
+            distance=2 * seesaw.feet_y,
         )
     return problem.state(unknown)
 
@@ -94,7 +98,10 @@ class _Stance:
             joint = self.model.joint_names[int(np.argmax(outside))]
             raise MotionError(
                 f"To stand on the board, joint '{joint}' of '{self.robot.name}' would leave its "
-                'limits; place the feet elsewhere or bend the knees more.'
+                'limits; place the feet elsewhere or bend the knees more.',
+                kind='joint_limit',
+                robot=self.robot.name,
+                joint=joint,
             )
         root = RigidState.at_rest(unknown[12:], self.world_R_root)
         return BalanceState(0.0, root, q, np.zeros_like(q), self.board)

@@ -98,7 +98,7 @@ class AccelerometerArray:
     def update(
         self, stamp: int, angular_velocity: Array, readings: Mapping[str, Array]
     ) -> RootState:
-        """`batch` for one instant: angular_velocity (3,), readings (k,) each."""
+        """`batch` for one instant: angular_velocity (3,) [rad/s], readings (k,) [m/s²]."""
         one = {name: np.reshape(value, (1, -1)) for name, value in readings.items()}
         return self.batch(np.array([stamp]), np.reshape(angular_velocity, (1, -1)), one)
 
@@ -107,7 +107,7 @@ class AccelerometerArray:
 
         Args:
             state: result of `batch`.
-            readings: what it was computed from.
+            readings: accelerometer → (T, k), what it was computed from [m/s²].
 
         Returns:
             (T, S) root of the mean square over the sensor's axes [m/s²].

@@ -28,12 +28,12 @@ from izmp_dynamics.sensing.bus_grid import BusGrid
 from izmp_dynamics.sensing.differences import (
     Derivatives,
     Mask,
-    backward_quotient,
     central_quotient,
     check_method,
     check_window,
     contiguous,
     local_polynomial,
+    paper_quotient,
 )
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
@@ -263,11 +263,9 @@ class ActuatorDifferentiator:
     def _quotients(self, stamps: Stamps, positions: Array) -> Derivatives:
         if self.method == 'savitzky_golay':
             return local_polynomial(stamps, positions, self.window, self.degree, self.max_gap)
-        central = central_quotient(stamps, positions, self.max_gap)
-        if self.method == 'central':
-            return central
-        velocities, _ = backward_quotient(stamps, positions, self.max_gap)
-        return central._replace(first=np.where(central.valid[:, None], velocities, np.nan))
+        if self.method == 'paper':
+            return paper_quotient(stamps, positions, self.max_gap)
+        return central_quotient(stamps, positions, self.max_gap)
 
     def _completed(self, final: bool) -> JointKinematics:
         """Evaluate the window; hand out the instants that no further sample can change."""

@@ -4,6 +4,7 @@ Every quotient belongs to an instant, and the functions return it in the row of 
 
 * `backward_quotient`: the paper's (sect. 4.4.1), (x_k - x_(k-1)) / Δt, taken as value at k;
 * `central_quotient`: first and second derivative at k of the parabola through k-1, k, k+1;
+* `paper_quotient`: the paper's pair, the backward quotient at k and the second difference at k;
 * `local_polynomial`: a least-squares polynomial through a window around k (the method of
   Savitzky and Golay, 1964, with the weights computed for the stamps as they are).
 
@@ -25,7 +26,8 @@ from izmp_dynamics.sensing.stamps import nanoseconds
 Mask = npt.NDArray[np.bool_]
 
 METHODS = ('central', 'paper', 'savitzky_golay')
-"""Names of the quotients in robot files; 'paper' is the backward one."""
+"""Names of the quotients in robot files; 'paper' is `paper_quotient`, for a signal of which only
+the first derivative is wanted `backward_quotient`."""
 
 NO_GAP = 1 << 62
 """A gap that no log has [ns]."""
@@ -79,6 +81,26 @@ def central_quotient(stamps: Stamps, values: Array, max_gap: float | None = None
     stamps, values, gap = _checked(stamps, values, max_gap)
     first, second, valid = _central(stamps, values, gap)
     return Derivatives(np.where(valid[:, None], values, np.nan), first, second, valid)
+
+
+def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) -> Derivatives:
+    """First and second derivative as the paper takes them, in the row of their instant.
+
+    The paper differences twice with the step of the samples (sect. 4.4.1 and 4.5): first
+    q̇ = (q_k - q_(k-1)) / Δt, then the change of q̇ over Δt. Both come with the newest sample, but
+    eqs. 9 and 11 want all quantities at one instant, and the second derivative is centred on the
+    middle of its three samples. Row k therefore holds the backward quotient q̇_k and
+    (q̇_(k+1) - q̇_k) / Δt. A simulator that steps the velocity before the position (semi-implicit
+    Euler) has exactly these two at k. The paper's own messages pair q̈ with the sample after.
+
+    Args:
+        stamps: (T,) strictly increasing [ns].
+        values: (T, m) the signal.
+        max_gap: no quotient across a longer time [s]; None: any.
+    """
+    central = central_quotient(stamps, values, max_gap)
+    backward, _ = backward_quotient(stamps, values, max_gap)
+    return central._replace(first=np.where(central.valid[:, None], backward, np.nan))
 
 
 def local_polynomial(

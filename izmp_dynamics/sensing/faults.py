@@ -29,8 +29,14 @@ class Reason(Enum):
     JOINT_APPEARED = 'joint_appeared'
     JOINT_REPAIRED = 'joint_repaired'
     JOINT_FAULTY = 'joint_faulty'
+    NO_JOINT = 'no_joint'
     NO_SAMPLE = 'no_sample'
     INTERPOLATED = 'interpolated'
+    NO_GROUND = 'no_ground'
+    NO_FRAME = 'no_frame'
+    IN_FLIGHT = 'in_flight'
+    LOST = 'lost'
+    RAISED = 'raised'
 
     @property
     def text(self) -> str:
@@ -40,9 +46,16 @@ class Reason(Enum):
     @property
     def per_instant(self) -> bool:
         """Whether it counts evaluated instants, not messages."""
-        return self in (Reason.NO_SAMPLE, Reason.INTERPOLATED)
+        return self in _PER_INSTANT
 
 
+_PER_INSTANT = (
+    Reason.NO_SAMPLE,
+    Reason.INTERPOLATED,
+    Reason.NO_GROUND,
+    Reason.NO_FRAME,
+    Reason.IN_FLIGHT,
+)
 _TEXTS = {
     Reason.UNREADABLE: 'message cannot be read',
     Reason.NO_ORIENTATION: 'no orientation to add gravity back',
@@ -60,8 +73,14 @@ _TEXTS = {
     Reason.JOINT_APPEARED: 'absent at the beginning, taken to be at zero throughout',
     Reason.JOINT_REPAIRED: 'outlier, interpolated',
     Reason.JOINT_FAULTY: 'no trustworthy value at this instant',
+    Reason.NO_JOINT: 'message has no joint of the robot',
     Reason.NO_SAMPLE: 'no sample at this instant',
     Reason.INTERPOLATED: 'interpolated to this instant',
+    Reason.NO_GROUND: 'ground not known at this instant',
+    Reason.NO_FRAME: 'the frame is not known at this instant',
+    Reason.IN_FLIGHT: 'no point, the normal force is too small (flight)',
+    Reason.LOST: 'message lost, as network or computer is slow',
+    Reason.RAISED: 'message caused an error of the program, see the log',
 }
 
 

@@ -49,7 +49,13 @@ class GyroDifference(DifferenceStage[RootState]):
         return self._batch(stamps, _samples(angular_velocity, specific_force, len(stamps)))
 
     def update(self, stamp: int, angular_velocity: Array, specific_force: Array) -> RootState:
-        """Take one sample, (3,) each; return the instants that it completes."""
+        """Take one sample; return the instants that it completes.
+
+        Args:
+            stamp: [ns].
+            angular_velocity: (3,) gyroscope in root axes [rad/s].
+            specific_force: (3,) accelerometer in root axes, at the IMU [m/s²].
+        """
         omega, force = np.reshape(angular_velocity, (1, -1)), np.reshape(specific_force, (1, -1))
         return self.extend(np.array([stamp]), omega, force)
 

@@ -12,9 +12,6 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.sensing.differences import Mask
 
-NO_ROTATION = 'orientation is no unit quaternion'
-"""Reason to leave out a sample."""
-
 NORM_TOLERANCE = 0.01
 """How far the norm of a quaternion may be from one; drivers round to two or three digits."""
 

@@ -33,7 +33,7 @@ class JointKinematics:
         return len(self.stamps)
 
     def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> 'JointKinematics':
-        """Return the instants that `rows` (mask or indices) selects."""
+        """Return the instants that `rows` selects, a mask (K,) or indices (k,)."""
         return JointKinematics(
             self.stamps[rows],
             self.positions[rows],

@@ -42,7 +42,7 @@ class RootPose:
         return len(self.stamps)
 
     def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> 'RootPose':
-        """Return the instants that `rows` (mask or indices) selects."""
+        """Return the instants that `rows` selects, a mask (T,) or indices (k,)."""
         return RootPose(
             self.stamps[rows],
             self.world_p_root[rows],
@@ -81,7 +81,13 @@ class Localizer(DifferenceStage[RootPose]):
         return self._batch(stamps, _samples(world_p_gps, world_R_root, len(stamps)))
 
     def update(self, stamp: int, world_p_gps: Array, world_R_root: Array) -> RootPose:
-        """Take one sample, (3,) and (3, 3); return the instants that it completes."""
+        """Take one sample; return the instants that it completes.
+
+        Args:
+            stamp: [ns].
+            world_p_gps: (3,) position of the GPS in the world [m].
+            world_R_root: (3, 3) orientation of the root in the world.
+        """
         position = np.reshape(world_p_gps, (1, -1))
         return self.extend(np.array([stamp]), position, np.asarray(world_R_root)[None])
 

@@ -31,7 +31,7 @@ class RootState:
         return len(self.stamps)
 
     def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> 'RootState':
-        """Return the instants that `rows` (mask or indices) selects."""
+        """Return the instants that `rows` selects, a mask (T,) or indices (k,)."""
         return RootState(
             self.stamps[rows],
             self.angular_velocity[rows],

@@ -85,7 +85,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a trial.
+    """The outcome of a trial.
 
     Attributes:
         trial: what was tried.

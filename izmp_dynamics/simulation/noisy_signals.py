@@ -94,7 +94,11 @@ def add_noise(run: SimulatedRun, file: RobotFile, noise: SensorNoise, seed: int)
         SensingError: if the seed is negative.
     """
     if len(run) < 2:
-        raise SimulationError('Noise depends on the sample rate; a run of one sample has none.')
+        raise SimulationError(
+            'Noise depends on the sample rate; a run of one sample has none.',
+            kind='no_sample_rate',
+            samples=len(run),
+        )
     period = float(run.stamps[1] - run.stamps[0]) / NANOSECONDS
 
     def white(signal: str, density: float) -> Array:

@@ -37,13 +37,19 @@ class Physics:
         if microseconds != round(microseconds) or not microseconds:
             raise SimulationError(
                 f'The physics cannot run at {rate:g} Hz; valid are rates from 100 Hz to 10 kHz '
-                'with a step of whole microseconds, e.g. 500 or 1000 Hz.'
+                'with a step of whole microseconds, e.g. 500 or 1000 Hz.',
+                kind='physics_rate',
+                rate=rate,
             )
         physics = cls(time_step=1e-6 * microseconds)
         if friction is None:
             return physics
         if not 0.0 < friction < math.inf:
-            raise SimulationError(f'The friction must be above 0, not {friction:g}.')
+            raise SimulationError(
+                f'The friction must be above 0, not {friction:g}.',
+                kind='friction',
+                friction=friction,
+            )
         return replace(physics, friction=friction)
 
 

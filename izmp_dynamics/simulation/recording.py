@@ -1,7 +1,7 @@
 """Recording of a simulated run as a rosbag2.
 
 The sensors go to the topics of the robot file, as a robot would publish them; what no sensor
-tells goes to topics under `ground_truth/`, noisy copies of signals to the same topics under
+measures goes to topics under `ground_truth/`, noisy copies of signals to the same topics under
 `noisy/`. Every stamp is the instant to which the value belongs.
 """
 
@@ -129,13 +129,15 @@ def record_sensors(
 def check_recordable(
     file: RobotFile, path: str | PathLike[str], storage: str, overwrite: bool
 ) -> None:
-    """Say before a simulation that `record` would fail after it; arguments and errors as there."""
+    """Check before a simulation that `record` can write it; arguments and errors as there."""
     topics = [file.imu.topic, *(sensor.topic for sensor in file.accelerometers)]
     noisy = [topic for topic in topics if topic.lstrip('/').startswith(NOISY)]
     if noisy:
         raise SimulationError(
             f"The robot file names the topic '{noisy[0]}', under which noisy copies are recorded. "
-            'Simulate with the file that names the ideal signals; evaluate with this one.'
+            'Simulate with the file that names the ideal signals; evaluate with this one.',
+            kind='noisy_topic',
+            topic=noisy[0],
         )
     BagWriter(path, storage, overwrite)
 

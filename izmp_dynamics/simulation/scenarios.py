@@ -70,7 +70,7 @@ def simulate_sway(
 
 @dataclass(frozen=True)
 class SimulatedWalk:
-    """A walk that was planned, and what became of it.
+    """A planned walk and its simulation.
 
     Attributes:
         planned: the plan.
@@ -103,7 +103,7 @@ class SimulatedWalk:
         return rms
 
     def summary_lines(self) -> list[str]:
-        """Say in sentences what became of the walk; not how it fell, see `run.fall`."""
+        """Summarise the walk in sentences; for how it fell see `run.fall`."""
         parameters, plan = self.planned.parameters, self.planned.plan
         lasted = f'; fell after {seconds(self.run.stamps)[-1]:.2f} s' if self.run.fall else ''
         lines = [
@@ -172,7 +172,11 @@ def simulate_walk(
     if bag is not None:
         check_recordable(file, bag, storage, overwrite)
     if seed < 0:
-        raise SimulationError(f'The seed of the noise must be 0 or more, not {seed}.')
+        raise SimulationError(
+            f'The seed of the noise must be 0 or more, not {seed}.',
+            kind='seed',
+            seed=seed,
+        )
     planned = plan_walk(biped or Biped.of(file), parameters)
     plan = planned.plan
     terrain = terrain or (Slope(planned.ramp) if planned.ramp.slope > 0.0 else Flat())
@@ -195,5 +199,8 @@ def _check_extent(planned: PlannedWalk, terrain: Terrain) -> None:
     if farthest > terrain.half_size - 1.0:
         raise SimulationError(
             f'The walk goes {farthest:.1f} m far; the uneven ground ends at '
-            f'{terrain.half_size:.1f} m, of which 1 m is kept free.'
+            f'{terrain.half_size:.1f} m, of which 1 m is kept free.',
+            kind='leaves_terrain',
+            farthest=farthest,
+            half_size=terrain.half_size,
         )

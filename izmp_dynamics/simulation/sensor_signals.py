@@ -1,4 +1,4 @@
-"""What the sensors of a robot tell, of which some may be missing."""
+"""The signals of a robot's sensors, of which some may be missing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Pushes as a person tells them: how hard, whereto, when."""
+"""Pushes as a user specifies them: force, direction, time."""
 
 import math
 from collections.abc import Mapping
@@ -55,10 +55,17 @@ class Shove:
         if not (0.0 < self.force < math.inf and 0.0 < self.duration < math.inf):
             raise SimulationError(
                 f'A push needs a force and a duration above zero, not {self.force:g} N and '
-                f'{self.duration:g} s.'
+                f'{self.duration:g} s.',
+                kind='push_size',
+                force=self.force,
+                duration=self.duration,
             )
         if not 0.0 <= self.start < math.inf:
-            raise SimulationError(f'A push starts at 0 s or later, not at {self.start:g} s.')
+            raise SimulationError(
+                f'A push starts at 0 s or later, not at {self.start:g} s.',
+                kind='push_start',
+                start=self.start,
+            )
 
     @classmethod
     def parse(cls, text: str, link: str = 'trunk') -> 'Shove':
@@ -74,7 +81,11 @@ class Shove:
         except ValueError:
             numbers = []
         if not 2 <= len(numbers) <= 3:
-            raise SimulationError(f"The push '{text}' is not of the form {_FORM}.")
+            raise SimulationError(
+                f"The push '{text}' is not of the form {_FORM}.",
+                kind='push_format',
+                text=text,
+            )
         duration = numbers[2] if len(numbers) == 3 else 0.1
         return cls(numbers[0], direction, numbers[1], duration, link)
 
@@ -87,7 +98,11 @@ class Shove:
         if self.start + self.duration > plan.duration + 1e-9:
             raise SimulationError(
                 f'A push from {self.start:g} s to {self.start + self.duration:g} s does not fit '
-                f"into the motion '{plan.name}', which ends at {plan.duration:.2f} s."
+                f"into the motion '{plan.name}', which ends at {plan.duration:.2f} s.",
+                kind='push_outside_motion',
+                start=self.start,
+                duration=self.duration,
+                plan=plan.name,
             )
         world_R_root = plan.root.rotation[round(self.start / plan.time_step)]
         heading = np.arctan2(world_R_root[1, 0], world_R_root[0, 0])

@@ -64,7 +64,7 @@ class FootTruth(_ReadOnly):
 
 @dataclass(frozen=True)
 class Truth(_ReadOnly):
-    """What no sensor tells.
+    """Ground truth: what no sensor measures.
 
     Attributes:
         qd: (T, n) joint velocities [rad/s] or [m/s].
@@ -151,7 +151,10 @@ class SimulatedRun(_ReadOnly):
             SimulationError: if the ground does not move.
         """
         if self.ground is None:
-            raise SimulationError('The ground of this run does not move; it has no frame.')
+            raise SimulationError(
+                'The ground of this run does not move; it has no frame.',
+                kind='ground_at_rest',
+            )
         from_origin = self.truth.cop - self.ground.position
         seen: Array = np.einsum('tji,tj->ti', self.ground.rotation, from_origin)
         return seen
@@ -163,4 +166,8 @@ class SimulatedRun(_ReadOnly):
             SimulationError: if it fell.
         """
         if self.fall:
-            raise SimulationError(self.fall)
+            raise SimulationError(
+                self.fall,
+                kind='fell',
+                fall=self.fall,
+            )

@@ -79,7 +79,10 @@ class Uneven:
         if self.seed < 0 or not all(0.0 < length < np.inf for length in lengths):
             raise SimulationError(
                 'Uneven ground needs a seed of 0 or more and lengths above 0 m, but has the seed '
-                f'{self.seed} and {", ".join(f"{length:g}" for length in lengths)} m.'
+                f'{self.seed} and {", ".join(f"{length:g}" for length in lengths)} m.',
+                kind='terrain_parameters',
+                seed=self.seed,
+                lengths=lengths,
             )
 
     @cached_property

@@ -2,17 +2,24 @@
 
 Every array runs over the K instants at which the methods were evaluated (the bus rate). Points,
 wrenches and soles are expressed in the *root frame* about its origin; NaN means that there is no
-such value at that instant (flight, no ground, a gated sample), never anything else.
+such value at that instant (flight, no ground, a gated sample), never anything else. The masks
+`Track.valid` and `Foot.loaded` say at which instants there is one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.conventions import Array, Stamps, seconds
+from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.sensing.faults import Fault
 from izmp_dynamics.stability.support_polygon import plane_axes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,12 @@ class Track:
     point: Array
     margin: Array
 
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """(K,) whether there is a point at the instant; where False, `point` is NaN."""
+        valid: npt.NDArray[np.bool_] = np.isfinite(self.point.sum(axis=1))
+        return valid
+
 
 @dataclass(frozen=True)
 class Foot:
@@ -46,7 +59,7 @@ class Foot:
     name: str
     sole: Array
     normal_force: Array
-    loaded: np.ndarray
+    loaded: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -117,6 +130,53 @@ class Evaluation:
     parameters: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def time(self) -> Array:
+        """(K,) time since the first instant [s]."""
+        return seconds(self.stamps)
+
+    def to_dataframe(self) -> 'pd.DataFrame':
+        """Tabulate the evaluation, one row per instant.
+
+        The index is the stamp [ns]; the units are those of the attributes. Columns:
+
+        * `time` since the first instant [s];
+        * for each track, e.g. mr_ad: `mr_ad.force.x` … [N], `mr_ad.moment.x` … [N·m],
+          `mr_ad.point.x` … [m], `mr_ad.margin` [m], and the mask `mr_ad.valid`;
+        * `normal.x` …, `ground_point.x` …, `com.x` … [m], and where there are such values
+          `world_p_root.x` … [m] and `external_force.x` … [N];
+        * for each foot, e.g. left: `left.normal_force` [N] and the mask `left.loaded`.
+
+        The corners of the soles and the orientation of the root are not in the table.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingDependencyError(
+                'pandas', 'The table of an evaluation', 'pip install pandas'
+            ) from error
+        return pd.DataFrame(dict(self._columns()), index=pd.Index(self.stamps, name='stamp'))
+
+    def _columns(self) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
+        """Name and values (K,) of each column of the table."""
+        yield 'time', self.time
+        for name, track in self.tracks.items():
+            yield from _xyz(f'{name}.force', track.wrench[:, :3])
+            yield from _xyz(f'{name}.moment', track.wrench[:, 3:])
+            yield from _xyz(f'{name}.point', track.point)
+            yield f'{name}.margin', track.margin
+            yield f'{name}.valid', track.valid
+        for name in ('normal', 'ground_point', 'com', 'world_p_root', 'external_force'):
+            vectors = getattr(self, name)
+            if vectors is not None:
+                yield from _xyz(name, vectors)
+        for foot in self.feet:
+            yield f'{foot.name}.normal_force', foot.normal_force
+            yield f'{foot.name}.loaded', foot.loaded
+
     def nif_R_root(self) -> Array:
         """Orientation of the root in the non-inertial frame nif (paper, sect. 4.2).
 
@@ -140,3 +200,8 @@ class Evaluation:
         rotated: Array = np.einsum('kij,k...j->k...i', self.world_R_root, points)
         offset = self.world_p_root.reshape((-1,) + (1,) * (points.ndim - 2) + (3,))
         return rotated + offset
+
+
+def _xyz(name: str, vectors: Array) -> Iterator[tuple[str, Array]]:
+    """Name and values of the three columns of vectors (K, 3)."""
+    return ((f'{name}.{axis}', vectors[:, k]) for k, axis in enumerate('xyz'))

@@ -3,6 +3,9 @@
 The polygon is the convex hull of the soles that carry load, seen along the ground normal.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 import shapely.geometry
@@ -42,6 +45,43 @@ def margin(polygon: shapely.geometry.Polygon, point: Array) -> float:
     position = shapely.geometry.Point(point)
     distance = float(polygon.exterior.distance(position))
     return distance if polygon.covers(position) else -distance
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The support polygon at one instant.
+
+    Attributes:
+        corners: (C, 3) in the frame of the soles [m].
+        axes: (2, 3) of the ground plane.
+        hull: in these axes.
+    """
+
+    corners: Array
+    axes: Array
+    hull: shapely.geometry.Polygon
+
+    @classmethod
+    def of(cls, soles: Sequence[Array], normal: Array, point: Array) -> 'Outline | None':
+        """Outline the loaded soles, seen along the normal; None if there is no polygon.
+
+        Args:
+            soles: (V, 3) corners of each sole that carries load [m].
+            normal: (3,) unit normal of the ground.
+            point: (3,) a point of the ground [m].
+        """
+        if not soles:
+            return None
+        axes = plane_axes(normal)
+        hull = support_polygon(np.concatenate(soles) @ axes.T)
+        if hull is None:
+            return None
+        height = float(normal @ point)
+        return cls(np.array(hull.exterior.coords)[:-1] @ axes + height * normal, axes, hull)
+
+    def margin(self, point: Array) -> float:
+        """Signed distance of a point (3,) from the edge [m], negative outside."""
+        return margin(self.hull, self.axes @ point)
 
 
 def margins(

@@ -18,7 +18,7 @@ from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.buffer import pair
-from izmp_dynamics.replay.evaluate import evaluate_recording, make_evaluator
+from izmp_dynamics.replay.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.studies.metrics import Deviation, MetricsError, deviation
@@ -80,7 +80,10 @@ class _Points:
         if method not in self.methods or not np.isfinite(self.methods[method]).any():
             reasons = ' '.join(self.missing)
             raise MetricsError(
-                f"'{method}' could not be evaluated from this recording. {reasons}".strip()
+                f"'{method}' could not be evaluated from this recording. {reasons}".strip(),
+                kind='not_evaluated',
+                method=method,
+                reasons=reasons,
             )
         return self.methods[method]
 
@@ -152,7 +155,9 @@ def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
         raise MetricsError(
             f"The recording has no ground truth: there is no topic '{TRUTH_TOPIC}', which "
             'simulations record. Compare with another reference: cop (the feet’s force sensors), '
-            'mr_ad or ir_md.'
+            'mr_ad or ir_md.',
+            kind='no_ground_truth',
+            topic=TRUTH_TOPIC,
         )
     batches = [point_batch(batch[topic]) for batch in bag.batches([topic])]
     frames = sorted({frame for batch in batches for frame in batch.frame_ids})
@@ -160,7 +165,11 @@ def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
     if frames != [root]:
         raise MetricsError(
             f"The points of '{topic}' are given in {', '.join(frames) or 'no frame'}; they must "
-            f"be given in the root link of the robot file, '{root}'."
+            f"be given in the root link of the robot file, '{root}'.",
+            kind='frame',
+            topic=topic,
+            frames=tuple(frames),
+            root=root,
         )
     stamps = np.concatenate([batch.stamps for batch in batches])
     points = np.concatenate([batch.points for batch in batches])
@@ -174,7 +183,12 @@ def _compared(method: str, reference: str, points: _Points, wanted: Array) -> Co
         for values in (points.of(method), wanted)
     ]
     if not np.isfinite(in_nif[0] - in_nif[1]).all(axis=1).any():
-        raise MetricsError(_no_overlap(method, reference, points, wanted))
+        raise MetricsError(
+            _no_overlap(method, reference, points, wanted),
+            kind='nothing_in_common',
+            method=method,
+            reference=reference,
+        )
     distance = np.linalg.norm(in_nif[0] - in_nif[1], axis=1)
     x, y = (deviation(in_nif[0][:, axis], in_nif[1][:, axis]) for axis in (0, 1))
     sigma = np.sqrt(np.nanmean(points.variances, axis=0)) if method == 'mr_ad' else None

@@ -26,5 +26,7 @@ def write_files(files: dict[str, bytes], folder: Path) -> None:
                 Path(temporary).unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
-            f"Results cannot be written to '{folder}': {error.strerror or error}."
+            f"Results cannot be written to '{folder}': {error.strerror or error}.",
+            kind='not_written',
+            folder=folder,
         ) from error

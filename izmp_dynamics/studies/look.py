@@ -1,8 +1,8 @@
 """How the experiments' pictures are drawn: colours, panels, legends; on the page and in files.
 
 On the page colours are CSS variables, as in the report; in PNG and SVG files they are those of the
-light page. Colours are those of Okabe and Ito, which the colour-blind tell apart, and every series
-has a line style or marker of its own.
+light page. Colours are those of Okabe and Ito, which the colour-blind can distinguish, and every
+series has a line style or marker of its own.
 """
 
 import math

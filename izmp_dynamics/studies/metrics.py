@@ -68,7 +68,9 @@ def deviation(values: Array, reference: Array) -> Deviation:
     if not both.any():
         raise MetricsError(
             f'At none of the {len(values)} instants do signal and reference both have a value, '
-            'so there is nothing to compare.'
+            'so there is nothing to compare.',
+            kind='nothing_in_common',
+            instants=len(values),
         )
     error, size = values[both] - reference[both], np.abs(reference[both])
     return Deviation(
@@ -135,7 +137,10 @@ def estimate(repetitions: Array) -> Estimate:
     repetitions = np.asarray(repetitions, np.float64).ravel()
     count = len(repetitions)
     if not count:
-        raise MetricsError('A mean needs at least one repetition.')
+        raise MetricsError(
+            'A mean needs at least one repetition.',
+            kind='no_repetition',
+        )
     if count == 1 or not np.isfinite(repetitions).all():
         return Estimate(float(repetitions.mean()), math.nan, count)
     from scipy.stats import t as student

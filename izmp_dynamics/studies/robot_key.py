@@ -33,6 +33,8 @@ class RobotKey:
             digest.update(Path(robot.urdf_path).read_bytes())
         except OSError as error:
             raise RobotFileError(
-                f"The URDF '{robot.urdf_path}' of '{path}' cannot be read: {error.strerror}."
+                f"The URDF '{robot.urdf_path}' of '{path}' cannot be read: {error.strerror}.",
+                kind='not_read',
+                path=robot.urdf_path,
             ) from error
         return cls(str(Path(path).resolve()), digest.hexdigest()[:16])

@@ -153,7 +153,8 @@ def _in_processes(
         if isinstance(error, multiprocessing.ProcessError | _broken_pool()):
             raise StoreError(
                 'A process that computed a run ended unexpectedly (out of memory?); the finished '
-                'runs are kept, so start again with --jobs 1.'
+                'runs are kept, so start again with --jobs 1.',
+                kind='process_lost',
             ) from error
         raise
     pool.shutdown()

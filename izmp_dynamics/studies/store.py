@@ -78,4 +78,8 @@ class Store:
 
 
 def _unwritable(folder: Path, error: OSError) -> StoreError:
-    return StoreError(f"Results cannot be written to '{folder}': {error.strerror or error}.")
+    return StoreError(
+        f"Results cannot be written to '{folder}': {error.strerror or error}.",
+        kind='not_written',
+        folder=folder,
+    )

@@ -56,7 +56,10 @@ class Biped:
         if len(file.feet) != 2:
             raise MotionError(
                 f"The robot '{model.name}' has {len(file.feet)} feet in its robot file; walking "
-                'is planned for two.'
+                'is planned for two.',
+                kind='not_two_feet',
+                robot=model.name,
+                feet=len(file.feet),
             )
         pairs = [(Leg.of(model, foot.sole), frozen(foot.polygon)) for foot in file.feet]
         left, right = sorted(pairs, key=lambda pair: -pair[0].p_hip_in_root[1])

@@ -38,7 +38,12 @@ class BodyLimits:
             raise InfeasibleError(
                 f'At {times[row]:.2f} s the {SIDES[foot]} leg would have to reach '
                 f'{reach[row, foot]:.3f} m from hip to ankle, and stretched it reaches '
-                f'{longest[foot]:.3f} m. Lower the centre of mass or shorten the steps.'
+                f'{longest[foot]:.3f} m. Lower the centre of mass or shorten the steps.',
+                kind='knee_stretches',
+                foot=SIDES[foot],
+                time=float(times[row]),
+                distance=float(reach[row, foot]),
+                longest=float(longest[foot]),
             )
 
     def check_positions(self, times: Array, q: Array) -> None:
@@ -69,5 +74,9 @@ class BodyLimits:
             raise InfeasibleError(
                 f"At {times[row]:.2f} s joint '{self.biped.model.joint_names[joint]}' would be "
                 f'{what} {values[row, joint]:.3f} {unit}; its limits are {lower[joint]:.3f} to '
-                f'{upper[joint]:.3f} {unit}.'
+                f'{upper[joint]:.3f} {unit}.',
+                kind='joint_limit',
+                time=float(times[row]),
+                joint=self.biped.model.joint_names[joint],
+                value=float(values[row, joint]),
             )

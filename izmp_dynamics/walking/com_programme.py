@@ -130,12 +130,14 @@ class ComProgramme:
         G, h, support = self._conditions(course, time, fixed, shift)
         if not (np.isfinite(gradient).all() and np.isfinite(h).all()):
             raise InfeasibleError(
-                f'At {time:.2f} s the motion so far or its angular momentum is not finite.'
+                f'At {time:.2f} s the motion so far or its angular momentum is not finite.',
+                kind='not_finite',
+                time=time,
             )
         near = None if guess is None else (self._to_free @ (guess - fixed)).T.ravel()
         v = solve_qp(self._identity, gradient, G, h, near)
         if v is None:
-            raise InfeasibleError(self._reason(gradient, G, h, support, time))
+            raise self._infeasible(gradient, G, h, support, time)
         control: Array = fixed + self._free @ v.reshape(2, -1).T
         return control
 
@@ -202,7 +204,9 @@ class ComProgramme:
         h = np.concatenate([room, most - acceleration, most + acceleration])
         return G, h, rows
 
-    def _reason(self, g: Array, G: Array, h: Array, support: Indices, time: float) -> str:
+    def _infeasible(
+        self, g: Array, G: Array, h: Array, support: Indices, time: float
+    ) -> InfeasibleError:
         """Say which conditions cannot be met, and by how much the wanted motion would fail."""
         count = len(support)
         excess = G @ -g - h  # of the motion without conditions
@@ -211,6 +215,7 @@ class ComProgramme:
             axis, check = divmod(condition % (2 * len(self._checks)), len(self._checks))
             most = self.parameters.friction / np.sqrt(2.0)
             needed = most + excess[count + condition] / self.body.gravity
+            kind, value = 'friction', float(needed)
             what = (
                 f'need the friction {needed:.2f} in {"xy"[axis]}; {most:.2f} is allowed along an '
                 f'axis, {self.parameters.friction:g} over √2'
@@ -218,13 +223,18 @@ class ComProgramme:
         else:
             row = int(np.argmax(excess[:count]))
             check = int(support[row])
+            kind, value = 'zmp_outside_support', float(excess[row])
             what = (
                 f'bring the ZMP {1e3 * excess[row]:.0f} mm too close to the edge of the support '
                 f'or beyond it'
             )
-        return (
-            f'No motion of the centre of mass keeps the contact: at '
-            f'{time + self._checks[check]:.2f} s the wanted one would {what}.'
+        at = float(time + self._checks[check])
+        return InfeasibleError(
+            f'No motion of the centre of mass keeps the contact: at {at:.2f} s the wanted one '
+            f'would {what}.',
+            kind=kind,
+            time=at,
+            value=value,
         )
 
 

@@ -98,7 +98,7 @@ def converge_cog(
 ) -> WholeBodyPoses:
     """Find joint positions and root positions for wanted CoG and feet.
 
-    A leg that is too short is stretched towards its foot; `WholeBodyPoses.unreachable` tells.
+    A leg that is too short is stretched towards its foot; see `WholeBodyPoses.unreachable`.
 
     Args:
         biped: the robot.
@@ -184,8 +184,9 @@ def keep_cog_offset(
 ) -> WholeBodyPoses:
     """Move the pelvis as the CoG is to move, as if the vector between them were constant.
 
-    What the paper compares with. The vector is right for the first point; `residual` tells how far
-    the CoG is from where it is wanted at the others. Arguments and errors as of `converge_cog`.
+    What the paper compares with. The vector is right for the first point; `residual` is the
+    distance of the CoG from the wanted one at the others. Arguments and errors as of
+    `converge_cog`.
     """
     first = tuple(
         PlannedFoot(foot.sole, foot.position[:1], foot.rotation[:1], foot.contact[:1])
@@ -207,7 +208,11 @@ def _check(found: WholeBodyPoses, biped: Biped, convergence: Convergence) -> Non
         return
     raise MotionError(
         f'The centre of gravity of sample {row} cannot be brought closer to where it is wanted '
-        f'than {1e3 * found.residual[row]:.4f} mm (wanted: {1e3 * convergence.tolerance:.2g} mm).'
+        f'than {1e3 * found.residual[row]:.4f} mm (wanted: {1e3 * convergence.tolerance:.2g} mm).',
+        kind='cog_not_reached',
+        row=row,
+        residual=float(found.residual[row]),
+        tolerance=convergence.tolerance,
     )
 
 

@@ -190,5 +190,7 @@ def _check_ground(zmp: Array, time_step: float) -> None:
     if flying.any():
         raise MotionError(
             f'The planned motion would make the robot leave the ground at '
-            f'{int(np.argmax(flying)) * time_step:.3f} s; move more slowly or more smoothly.'
+            f'{int(np.argmax(flying)) * time_step:.3f} s; move more slowly or more smoothly.',
+            kind='leaves_ground',
+            time=int(np.argmax(flying)) * time_step,
         )

@@ -79,5 +79,8 @@ def _check_zmp(course: Course, times: Array, zmp: Array) -> None:
     if outside[worst] > 0.0:
         raise InfeasibleError(
             f'At {times[rows[worst]]:.2f} s the ZMP of all bodies would be '
-            f'{1e3 * outside[worst]:.0f} mm beyond the edge of the support.'
+            f'{1e3 * outside[worst]:.0f} mm beyond the edge of the support.',
+            kind='zmp_outside_support',
+            time=float(times[rows[worst]]),
+            distance=float(outside[worst]),
         )

@@ -130,11 +130,18 @@ class _Path:
     def check_start(self) -> None:
         gait, ramp = self.gait, self.ramp
         if ramp.slope > 0.0 and gait.turn != 0.0:
-            raise MotionError('Turning on a ramp cannot be planned; turn on level ground.')
+            raise MotionError(
+                'Turning on a ramp cannot be planned; turn on level ground.',
+                kind='turn_on_ramp',
+                turn=self.gait.turn,
+            )
         if ramp.slope > 0.0 and ramp.start < self.toe + EDGE_CLEARANCE:
             raise MotionError(
                 f'The ramp begins at x = {ramp.start:.3f} m, below the soles of the first stance; '
-                f'it must begin at {self.toe + EDGE_CLEARANCE:.3f} m or further.'
+                f'it must begin at {self.toe + EDGE_CLEARANCE:.3f} m or further.',
+                kind='ramp_below_stance',
+                start=ramp.start,
+                least=self.toe + EDGE_CLEARANCE,
             )
 
     def next(self, foot: int, along: list[float]) -> float:
@@ -179,7 +186,11 @@ def check_overlap(footsteps: Footsteps, biped: Biped) -> None:
             foot = SIDES[footsteps.steps[step - 1].foot] if step else 'left'
             raise MotionError(
                 f'{place} the {foot} sole would overlap the other one by '
-                f'{1e4 * left.intersection(right).area:.1f} cm²; widen the step or turn less.'
+                f'{1e4 * left.intersection(right).area:.1f} cm²; widen the step or turn less.',
+                kind='soles_overlap',
+                step=step,
+                foot=foot,
+                area=left.intersection(right).area,
             )
 
 

@@ -1,4 +1,4 @@
-"""Motions by their names, for whoever lets a robot move: nodes, simulators, launch files."""
+"""Motions by their names, for nodes, simulators and launch files."""
 
 from collections.abc import Mapping
 
@@ -45,7 +45,7 @@ def make_plan(
 
 
 def load_biped(robot: RobotFile) -> Biped:
-    """Make a robot ready to walk: arms as biped31 holds them if it has such joints, else at zero.
+    """Prepare a robot for walking: arms as biped31 holds them if it has such joints, else at zero.
 
     Raises:
         IzmpError: if it cannot be used, or has not two legs with the geometry of `leg_ik`.

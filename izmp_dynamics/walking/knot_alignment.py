@@ -15,7 +15,7 @@ _SAME = 1e-6
 
 
 def off_knots(parameters: WalkParameters) -> str:
-    """Say which times of a walk are no multiples of the interval, and what is nearest.
+    """Say which times of a walk are not multiples of the interval, and the nearest that are.
 
     Args:
         parameters: of the walk.
@@ -34,13 +34,13 @@ def off_knots(parameters: WalkParameters) -> str:
         abs(time - other) < _SAME for time, other in zip(times, near, strict=True)
     ):
         return ''
-    told = (
+    nearest = (
         f'step time {step_time:g} s, of it {near_both / step_time:.4g} on both feet',
         '' if abs(stand - parameters.stand) < _SAME else f'standing {stand:g} s',
     )
     return (
         f'Lift-offs and landings do not all fall on the knots of the splines, every {interval:g} '
-        f's; the ZMP then misses its corners. Nearest that do: {", ".join(filter(None, told))}.'
+        f's; the ZMP then misses its corners. Nearest that do: {", ".join(filter(None, nearest))}.'
     )
 
 

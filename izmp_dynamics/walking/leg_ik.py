@@ -101,21 +101,34 @@ class Leg:
 
     def _check_reach(self, distance: Array, z: Array) -> None:
         longest, shortest = self.thigh + self.shank, abs(self.thigh - self.shank)
-        for unreachable, reason in (
+        for kind, unreachable, reason in (
             (
+                'leg_too_short',
                 distance > longest * (1 + 1e-12),
                 f'{{:.4f}} m; the stretched leg reaches {longest:.4f} m',
             ),
-            (distance <= shortest, f'{{:.4f}} m; the folded leg reaches {shortest:.4f} m'),
-            (z <= 0.0, '{:.4f} m with the sole facing upwards; it must face the ground'),
-            (~np.isfinite(distance), '{:.4f} m, which is no finite number'),
+            (
+                'leg_too_long',
+                distance <= shortest,
+                f'{{:.4f}} m; the folded leg reaches {shortest:.4f} m',
+            ),
+            (
+                'sole_upwards',
+                z <= 0.0,
+                '{:.4f} m with the sole facing upwards; it must face the ground',
+            ),
+            ('not_finite', ~np.isfinite(distance), '{:.4f} m, which is not a finite number'),
         ):
             if unreachable.any():
                 row = int(np.argmax(unreachable))
                 place = f' (sample {row})' if len(distance) > 1 else ''
                 raise MotionError(
                     f"The pose of '{self.sole}'{place} is out of reach: from hip to ankle it "
-                    f'takes {reason.format(distance[row])}.'
+                    f'takes {reason.format(distance[row])}.',
+                    kind=kind,
+                    sole=self.sole,
+                    row=row,
+                    distance=float(distance[row]),
                 )
 
 
@@ -129,7 +142,10 @@ def _chain(model: RobotModel, sole: str) -> list[int]:
     if len(chain) != len(_JOINTS) or (model.joints[chain, 1] != REVOLUTE).any():
         raise MotionError(
             f"The leg of '{sole}' has {len(chain)} joints between '{model.root}' and the sole; "
-            f'needed are six revolute ones: {", ".join(_JOINTS)}.'
+            f'needed are six revolute ones: {", ".join(_JOINTS)}.',
+            kind='joint_count',
+            sole=sole,
+            joints=len(chain),
         )
     return chain
 
@@ -152,7 +168,11 @@ def _check_leg(sole: str, axes: Array, origins: Array) -> None:
         if norm(axis - expected) > _TOLERANCE:
             raise MotionError(
                 f"The leg of '{sole}' does not fit the closed form: the axis of the {joint} is "
-                f'{np.round(axis, 6).tolist()} in root axes, needed is {expected.tolist()}.'
+                f'{np.round(axis, 6).tolist()} in root axes, needed is {expected.tolist()}.',
+                kind='joint_axis',
+                sole=sole,
+                joint=joint,
+                axis=axis,
             )
     yaw, roll, pitch, knee, ankle, foot = origins
     for offsets, what in (
@@ -166,7 +186,11 @@ def _check_leg(sole: str, axes: Array, origins: Array) -> None:
         if norm(offsets) > _TOLERANCE:
             raise MotionError(
                 f"The leg of '{sole}' does not fit the closed form: {what} "
-                f'({1e3 * norm(offsets):.3f} mm off at zero joint positions).'
+                f'({1e3 * norm(offsets):.3f} mm off at zero joint positions).',
+                kind='leg_geometry',
+                sole=sole,
+                violated=what,
+                distance=norm(offsets),
             )
 
 

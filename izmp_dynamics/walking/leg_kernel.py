@@ -21,7 +21,7 @@ def packed_leg(leg: Leg) -> Array:
 def solve_leg(leg: Array, root_R_sole: Array, p_sole_in_root: Array, angles: Array) -> float:
     """Find the joint positions that bring a sole to a pose.
 
-    Out of reach the leg is stretched towards the ankle; the distance tells.
+    Out of reach the leg is stretched towards the ankle; check the returned distance.
 
     Args:
         leg: (17,) packed geometry.

@@ -61,16 +61,28 @@ class MomentumParameters:
             if not lower <= getattr(self, name) <= upper:
                 raise MotionError(
                     f'{name} of the angular-momentum generator is {getattr(self, name):g}; valid '
-                    f'are {lower:g} to {upper:g}.'
+                    f'are {lower:g} to {upper:g}.',
+                    kind='out_of_range',
+                    parameter=name,
+                    value=getattr(self, name),
+                    lower=lower,
+                    upper=upper,
                 )
         if self.pieces != int(self.pieces):
             raise MotionError(
                 f'pieces of the angular-momentum generator are {self.pieces:g}; valid are whole '
-                'numbers.'
+                'numbers.',
+                kind='not_whole',
+                parameter='pieces',
+                value=self.pieces,
             )
         if self.end_estimate not in _END_ESTIMATES:
             raise MotionError(
-                f"end_estimate is '{self.end_estimate}'; valid: {', '.join(_END_ESTIMATES)}."
+                f"end_estimate is '{self.end_estimate}'; valid: {', '.join(_END_ESTIMATES)}.",
+                kind='unknown_choice',
+                parameter='end_estimate',
+                value=self.end_estimate,
+                valid=_END_ESTIMATES,
             )
         object.__setattr__(self, 'pieces', int(self.pieces))
         object.__setattr__(self, 'nodes', tuple(tuple(sorted(nodes)) for nodes in self.nodes))
@@ -84,12 +96,18 @@ class MomentumParameters:
             if not within or abs(place - round(place)) > 1e-6:
                 raise MotionError(
                     f'A node lies at {node:g} s; valid are multiples of {self.interval / 2:g} s '
-                    f'up to {self.window:g} s.'
+                    f'up to {self.window:g} s.',
+                    kind='node_off_grid',
+                    node=node,
+                    step=self.interval / 2,
+                    last=self.window,
                 )
         if len({round(place) for place in halves}) < len(nodes):
             raise MotionError(
                 f'Two nodes of a cycle are at the same time: '
-                f'{", ".join(f"{node:g}" for node in nodes)} s; every node needs its own.'
+                f'{", ".join(f"{node:g}" for node in nodes)} s; every node needs its own.',
+                kind='two_nodes_at_once',
+                nodes=nodes,
             )
 
     @property
@@ -115,7 +133,13 @@ class MomentumParameters:
             MotionError: if there is none of that name.
         """
         if name not in SCHEMES:
-            raise MotionError(f"There is no scheme '{name}'; valid: {', '.join(SCHEMES)}.")
+            raise MotionError(
+                f"There is no scheme '{name}'; valid: {', '.join(SCHEMES)}.",
+                kind='unknown_choice',
+                parameter='scheme',
+                value=name,
+                valid=tuple(SCHEMES),
+            )
         return SCHEMES[name]
 
 

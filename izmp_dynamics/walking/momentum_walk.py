@@ -42,12 +42,12 @@ class MomentumWalk:
     Attributes:
         course: that was walked; shorter than wanted if the robot stopped.
         com: the centre of mass.
-        stopped: why it stopped; '' if it did not.
+        stopped: why it stopped; None if it did not.
     """
 
     course: Course
     com: ComTrack
-    stopped: str
+    stopped: MotionError | None
 
 
 def plan_momentum_walk(
@@ -80,7 +80,11 @@ def _walked(
     while walker.time < walker.course.timing.duration - 1e-9:
         plan = walker.advance(course)
         if walker.stopped and not walker.course.timing.steps:
-            raise MotionError(f'The walk cannot begin. {walker.stopped}')
+            raise MotionError(
+                f'The walk cannot begin. {walker.stopped}',
+                kind='cannot_begin',
+                cause=walker.stopped,
+            )
         plans.append(plan)
     return MomentumWalk(walker.course, ComTrack(plans, parameters.interval), walker.stopped)
 

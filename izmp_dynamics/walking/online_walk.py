@@ -1,7 +1,7 @@
-"""A robot that walks as it is told, replanned every interval, without a jump.
+"""A robot that walks by commands, replanned every interval, without a jump.
 
-It stands until a command comes, walks by the command that came last, and stops when it is told to
-or when a command cannot be walked. A command takes effect with the next step that has not begun.
+It stands until a command comes, walks by the latest command, and stops when commanded to stop or
+when a command cannot be walked. A command takes effect with the next step that has not begun.
 """
 
 import math
@@ -48,7 +48,9 @@ class OnlineWalk:
         _check_time_step(self.parameters.time_step, self.interval)
         if self.parameters.momentum.second_iteration:
             raise MotionError(
-                'A second iteration (E2) needs the whole walk beforehand; online are E1, E3, E4.'
+                'A second iteration (E2) needs the whole walk beforehand; online are E1, E3, E4.',
+                kind='second_iteration_online',
+                valid=('E1', 'E3', 'E4'),
             )
         self.command: WalkCommand | None = None
         self._changed = False
@@ -76,8 +78,8 @@ class OnlineWalk:
         return self._walker.planner
 
     @property
-    def stopped(self) -> str:
-        """Why the robot stops or stands although it was told to walk; '' if it does not."""
+    def stopped(self) -> MotionError | None:
+        """Why the robot stops or stands against its command; None if it does not."""
         return self._walker.stopped
 
     @property
@@ -115,7 +117,7 @@ class OnlineWalk:
             try:
                 wanted = self._wanted()
             except MotionError as error:
-                walker.halt(str(error))
+                walker.halt(error)
         plan = walker.advance(wanted)
         if self.stopped and not self._changed:
             self.command = None
@@ -166,5 +168,8 @@ def _check_time_step(time_step: float, interval: float) -> None:
     if abs(rows - round(rows)) > 1e-6:
         raise MotionError(
             f'time_step is {time_step:g} s; it must divide the planning interval of {interval:g} '
-            f's without remainder, as {interval / 10:g} s does.'
+            f's without remainder, as {interval / 10:g} s does.',
+            kind='time_step_divides_not',
+            time_step=time_step,
+            interval=interval,
         )

@@ -1,4 +1,4 @@
-"""A planned motion as a value: what a plant executes, whoever planned it."""
+"""A planned motion as a value: what a plant executes, independent of the planner."""
 
 from dataclasses import dataclass, replace
 
@@ -76,7 +76,12 @@ class MotionPlan:
             if values.shape != shape:
                 raise ShapeError(name, str(shape), values.shape)
             if not np.isfinite(values).all():
-                raise MotionError(f"In the plan '{self.name}' not every {name} is finite.")
+                raise MotionError(
+                    f"In the plan '{self.name}' not every {name} is finite.",
+                    kind='not_finite',
+                    plan=self.name,
+                    array=name,
+                )
             object.__setattr__(self, name, values)
 
     @classmethod
@@ -154,5 +159,11 @@ def _check_limits(name: str, model: RobotModel, time_step: float, q: Array, qd: 
         raise MotionError(
             f"The motion '{name}' needs joint '{model.joint_names[column]}' at the {what} "
             f'{values[row, column]:.3f} {unit} at {row * time_step:.3f} s; its limits are '
-            f'{lower[column]:.3f} to {upper[column]:.3f}.'
+            f'{lower[column]:.3f} to {upper[column]:.3f}.',
+            kind='joint_limit',
+            plan=name,
+            joint=model.joint_names[column],
+            quantity=what,
+            value=float(values[row, column]),
+            time=row * time_step,
         )

@@ -25,7 +25,7 @@ class Ramp:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse slopes that nobody walks up.
+        """Refuse slopes that are too steep or go down.
 
         Raises:
             MotionError: if the ramp falls or is steeper than 30°.
@@ -33,7 +33,10 @@ class Ramp:
         if not 0.0 <= self.slope <= np.radians(_STEEPEST_DEG):
             raise MotionError(
                 f'A slope of {np.degrees(self.slope):.1f}° cannot be planned; valid are 0° to '
-                f'{_STEEPEST_DEG:.0f}° (upwards).'
+                f'{_STEEPEST_DEG:.0f}° (upwards).',
+                kind='slope_out_of_range',
+                slope=self.slope,
+                upper=np.radians(_STEEPEST_DEG),
             )
 
     def height(self, x: npt.ArrayLike) -> Array:

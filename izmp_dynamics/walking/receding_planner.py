@@ -2,7 +2,7 @@
 
 In every cycle the motion of the centre of mass over the next 1.6 s is planned with the rate of
 angular momentum L̇ of the cycle before; then inverse kinematics and dynamics of the whole body at
-the nodes estimate it anew for the next cycle, which begins one interval later.
+the nodes estimate it for the next cycle, which begins one interval later.
 
 The estimate is kept at twice as many instants as the polygon of L̇ has control points, and the
 polygon is fitted to them: between its corners the centre of mass cannot do better than follow a

@@ -109,7 +109,10 @@ def plan_sway(
     if parameters.height <= parameters.squat:
         raise MotionError(
             f'The squat of {parameters.squat} m is deeper than the pelvis is high '
-            f'({parameters.height} m).'
+            f'({parameters.height} m).',
+            kind='squat_too_deep',
+            squat=parameters.squat,
+            height=parameters.height,
         )
     legs = [Leg.of(model, sole) for sole in stance.soles]
     rows = round(parameters.duration / time_step) + 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import MotionError
 from izmp_dynamics.walking.biped import Biped
 from izmp_dynamics.walking.converging_cog import WholeBodyPoses, converge_cog, keep_cog_offset
 from izmp_dynamics.walking.course import Course, heading, upright
@@ -56,7 +57,7 @@ class PlannedWalk:
             that of all bodies.
         filter_errors: mean distance of `plan.zmp` from the wanted ZMP in x and y after each pass
             of the dynamics filter, the first before any [m].
-        stopped: why the walk stops before its last step; '' if it does not.
+        stopped: why the walk stops before its last step; None if it does not.
     """
 
     plan: MotionPlan
@@ -67,7 +68,7 @@ class PlannedWalk:
     zmp_reference: ZmpReference
     com_reference: Array
     filter_errors: tuple[tuple[float, float], ...]
-    stopped: str = ''
+    stopped: MotionError | None = None
 
     @property
     def zmp_errors(self) -> Array:
@@ -140,7 +141,7 @@ class _Planned:
     motion: WholeBodyMotion
     com: Array
     errors: tuple[tuple[float, float], ...]
-    stopped: str = ''
+    stopped: MotionError | None = None
 
 
 def _plan_with_filter(course: Course, ramp: Ramp, parameters: WalkParameters) -> _Planned:

@@ -1,4 +1,4 @@
-"""What a walking robot is told: how long, how wide and where to the next steps are."""
+"""A walking command: length, width and direction of the next steps."""
 
 import math
 from dataclasses import dataclass
@@ -40,7 +40,12 @@ class WalkCommand:
             if not (math.isfinite(value) and lower <= value <= upper):
                 raise MotionError(
                     f'{name} of the walking command is {value:g} {unit}; valid are {lower:g} to '
-                    f'{upper:g} {unit}.'
+                    f'{upper:g} {unit}.',
+                    kind='out_of_range',
+                    parameter=name,
+                    value=value,
+                    lower=lower,
+                    upper=upper,
                 )
 
     def steps_from(self, stance: Foothold, count: int) -> list[Foothold]:

@@ -42,7 +42,10 @@ class WalkLimits:
                     raise MotionError(
                         f'The ZMP is to be {ahead:.3f} m ahead of the origin of the {side} sole, '
                         f'which reaches from {polygon[:, 0].min():.3f} to '
-                        f'{polygon[:, 0].max():.3f} m; it must stay inside.'
+                        f'{polygon[:, 0].max():.3f} m; it must stay inside.',
+                        kind='zmp_outside_sole',
+                        foot=side,
+                        ahead=ahead,
                     )
 
     def check_reach(self, poses: WholeBodyPoses) -> None:
@@ -58,11 +61,21 @@ class WalkLimits:
         leg, distance = self.biped.legs[foot], poses.reach[row, foot]
         knee = self.biped.model.joint_names[leg.columns[3]]
         if distance < 0.0:
-            raise MotionError(f"{self._place(row)}: '{leg.sole}' would have to face upwards.")
+            raise MotionError(
+                f"{self._place(row)}: '{leg.sole}' would have to face upwards.",
+                kind='sole_upwards',
+                **self._where(row),
+                sole=leg.sole,
+            )
         raise MotionError(
             f"{self._place(row)}: joint '{knee}' would stretch. The {SIDES[foot]} leg would have "
             f'to reach {distance:.3f} m from hip to ankle; stretched it reaches '
-            f'{leg.thigh + leg.shank:.3f} m. Lower the centre of mass or shorten the steps.'
+            f'{leg.thigh + leg.shank:.3f} m. Lower the centre of mass or shorten the steps.',
+            kind='knee_stretches',
+            **self._where(row),
+            joint=knee,
+            distance=float(distance),
+            longest=leg.thigh + leg.shank,
         )
 
     def check_joints(self, q: Array, qd: Array) -> None:
@@ -96,8 +109,19 @@ class WalkLimits:
         raise MotionError(
             f"{self._place(row)}: joint '{self.biped.model.joint_names[column]}' would need the "
             f'{what} {values[row, column]:.3f} {unit}; its limits are {lower[column]:.3f} to '
-            f'{upper[column]:.3f} {unit}.'
+            f'{upper[column]:.3f} {unit}.',
+            kind='joint_limit',
+            **self._where(row),
+            joint=self.biped.model.joint_names[column],
+            quantity=what,
+            value=float(values[row, column]),
         )
+
+    def _where(self, row: int) -> dict[str, object]:
+        """Data of an error: time [s] and number of the step, 0 if no step is under way."""
+        time = row * self.timing.time_step
+        step = self.timing.step_at(time)
+        return {'time': time, 'step': 0 if step is None else step + 1}
 
     def _place(self, row: int) -> str:
         time = row * self.timing.time_step

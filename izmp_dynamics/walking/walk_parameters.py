@@ -101,13 +101,22 @@ class WalkParameters:
             lower, upper, unit = _RANGES[item.name]
             if not (math.isfinite(value) and lower <= value <= upper):
                 raise MotionError(
-                    f'{item.name} of a walk is {_told(value, unit)}; valid are {lower:g} to '
-                    f'{_told(upper, unit)}.'
+                    f'{item.name} of a walk is {_with_unit(value, unit)}; valid are {lower:g} to '
+                    f'{_with_unit(upper, unit)}.',
+                    kind='out_of_range',
+                    parameter=item.name,
+                    value=value,
+                    lower=lower,
+                    upper=upper,
                 )
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise MotionError(
-                    f"{name} of a walk is '{getattr(self, name)}'; valid: {', '.join(choices)}."
+                    f"{name} of a walk is '{getattr(self, name)}'; valid: {', '.join(choices)}.",
+                    kind='unknown_choice',
+                    parameter=name,
+                    value=getattr(self, name),
+                    valid=choices,
                 )
 
         if self.generator == 'angular_momentum':
@@ -126,16 +135,26 @@ class WalkParameters:
         if self.slope > 0.0:
             raise MotionError(
                 'The angular_momentum generator walks on level ground; a slope is for the '
-                'cart_table.'
+                'cart_table.',
+                kind='slope_not_walked',
+                slope=self.slope,
+                generator=self.generator,
             )
         if self.cog_tracking != 'converging':
-            raise MotionError('The angular_momentum generator needs converging cog_tracking.')
+            raise MotionError(
+                'The angular_momentum generator needs converging cog_tracking.',
+                kind='cog_tracking_not_converging',
+                cog_tracking=self.cog_tracking,
+            )
         longest = self.momentum.window - self.momentum.interval
         if self.step_time > longest + 1e-9:
             raise MotionError(
                 f'step_time of a walk is {self.step_time:g} s; the angular_momentum generator '
                 f'looks {self.momentum.window:g} s ahead every {self.momentum.interval:g} s, and '
-                f'sees every landing of steps of up to {longest:g} s.'
+                f'sees every landing of steps of up to {longest:g} s.',
+                kind='step_time_too_long',
+                step_time=self.step_time,
+                longest=longest,
             )
 
     @property
@@ -155,7 +174,7 @@ def valid_range(name: str) -> tuple[float, float]:
     return float(lower), float(upper)
 
 
-def _told(value: float, unit: str) -> str:
+def _with_unit(value: float, unit: str) -> str:
     """Write a value with its unit, an angle also in degrees, which the command line takes."""
     degrees = f' ({math.degrees(value):.1f}°)' if unit == 'rad' else ''
     return f'{value:.4g} {unit}'.rstrip() + degrees

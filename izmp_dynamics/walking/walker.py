@@ -1,6 +1,6 @@
 """A walk that is planned while it is walked, and that stops safely when it cannot go on.
 
-Every interval the window is planned anew for the course that is wanted. If there is no such
+The window is replanned every interval for the wanted course. If there is no such
 motion, the robot finishes the step that it has begun, sets the feet side by side and stands; if
 not even that can be planned now, the last plan that could be goes on until it can.
 
@@ -41,7 +41,7 @@ class Walker:
         course: what is being walked.
         plan: what is being executed.
         cycle: number of the interval that comes next.
-        stopped: why the robot stops or has stopped; '' while it does what is wanted.
+        stopped: why the robot stops or has stopped; None while it does what is wanted.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Walker:
         self.course = course
         self.cycle = 0
         self._check = check
-        self.stopped = ''
+        self.stopped: MotionError | None = None
         begin: Array = course.zmp(course.timing.times[:1]).point[0, :2]
         self.plan = planner.at_rest(begin, 0.0)
         self._way_out = (course, self.plan)
@@ -78,19 +78,19 @@ class Walker:
             try:
                 self._take(wanted)
             except MotionError as error:
-                self.stopped = str(error)
+                self.halt(error)
         if self.stopped:
             self._stop()
         self.cycle += 1
         return self.plan
 
-    def halt(self, reason: str) -> None:
+    def halt(self, reason: MotionError) -> None:
         """Stop, for a reason."""
-        self.stopped = reason
+        self.stopped = reason.with_traceback(None)  # which would keep all arrays of the attempt
 
     def resume(self) -> None:
         """Let the robot that has stopped do again what is wanted."""
-        self.stopped = ''
+        self.stopped = None
 
     def _take(self, course: Course) -> None:
         plan = self.planner.plan(course, self.time, self.plan)
@@ -109,15 +109,20 @@ class Walker:
                 check_overlap(stop.footsteps, stop.biped)
                 return stop, self._checked_stop(stop, plan, then)
             except MotionError as error:
-                reasons.append(str(error))
-        raise InfeasibleError(f'Afterwards the robot could not stop. {reasons[0]}')
+                reasons.append(error)
+        raise InfeasibleError(
+            f'Afterwards the robot could not stop. {reasons[0]}', kind='no_stop', cause=reasons[0]
+        )
 
     def _checked_stop(self, stop: Course, plan: WindowPlan, then: float) -> WindowPlan:
-        """Plan a stop whose angular momentum nobody has estimated yet: once more if need be."""
+        """Plan a stop; if need be again, with the angular momentum of the first attempt."""
         assert self._check
         way = self.planner.plan(stop, then, plan)
         if stop.timing.begins(stop.timing.steps) > way.end + 1e-9:
-            raise InfeasibleError('The foot would land after the window.')
+            raise InfeasibleError(
+                'The foot would land after the window.',
+                kind='landing_after_window',
+            )
         rows = self.planner.parameters.pieces * _ROWS_OF_STOP + 1
         times = np.linspace(then, way.end, rows)
         try:
@@ -128,16 +133,24 @@ class Walker:
         return way
 
     def _stop(self) -> None:
-        """Stop with the feet side by side, or go the way that has been kept; at its end, rest."""
+        """Stop with the feet side by side, or follow the stored stopping plan, then rest."""
         try:
             self._take(self.course.stopping(self.time))
         except MotionError as error:
             if not self.cycle:
-                raise MotionError(f'The robot cannot even stand. {error}') from error
+                raise MotionError(
+                    f'The robot cannot even stand. {error}',
+                    kind='cannot_stand',
+                    cause=error,
+                ) from error
             self.course, self.plan = self._way_out
             if self.time + self.planner.parameters.interval > self.plan.end + 1e-9:
                 timing = self.course.timing
                 if timing.begins(timing.steps) > self.plan.end + 1e-9:
-                    raise MotionError(f'The robot cannot even stop. {error}') from error
+                    raise MotionError(
+                        f'The robot cannot even stop. {error}',
+                        kind='cannot_stop',
+                        cause=error,
+                    ) from error
                 self.plan = self.plan.held(self.time)
                 self._way_out = (self.course, self.plan)

@@ -1,6 +1,7 @@
 """Node balance: the momentum controller of the seesaw, one answer to every state."""
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,11 @@ from sensor_msgs.msg import JointState
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.errors import ModelError
-from izmp_dynamics.nodes.exact_join import ExactJoin
 from izmp_dynamics.nodes.health import diagnostic_array
-from izmp_dynamics.nodes.messages import stamp_of
+from izmp_dynamics.nodes.messages import ODOMETRY, odometry_values, stamp_of
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
+from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
 from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
 from izmp_dynamics.seesaw.board import Seesaw
 from izmp_dynamics.seesaw.closed_loop import TICK
@@ -33,7 +34,7 @@ from izmp_dynamics.seesaw.reference import ComReference
 from izmp_dynamics.seesaw.state import BalanceState
 
 
-class Balance(Node):  # type: ignore[misc]
+class Balance(Node):
     """Takes state/joints, state/root, state/board of one stamp; publishes torques of that stamp.
 
     A tick whose quadratic programme has no solution, or whose state cannot be used, repeats the
@@ -66,7 +67,9 @@ class Balance(Node):  # type: ignore[misc]
         self._begin: int | None = None
         self._newest = 0
         self._answered = 0
-        self._join = ExactJoin(*STATE_TOPICS)
+        self._instants: InstantQueue[JointState] = InstantQueue(
+            dict.fromkeys(STATE_TOPICS[1:], ODOMETRY)
+        )
         self._torques = self.create_publisher(JointState, TORQUES, RESULT)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         for topic, msgtype in zip(STATE_TOPICS, STATE_TYPES, strict=True):
@@ -85,22 +88,27 @@ class Balance(Node):  # type: ignore[misc]
     def _take(self, topic: str, message: Any) -> None:
         stamp = stamp_of(message)
         if stamp < self._newest - NANOSECONDS:
-            self._begin_anew()
+            self._restart()
         self._newest = max(self._newest, stamp)
-        parts = self._join.add(topic, stamp, message)
-        if parts is not None:
-            self._answer(stamp, parts)
+        if topic == STATE_TOPICS[0]:
+            self._instants.push(stamp, message)
+        else:
+            self._instants.add(topic, stamp, odometry_values(message))
+        for instant in self._instants.take():
+            self._answer(instant)
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         """The plant has been started again."""
         self._begin, self._newest, self._answered = None, 0, 0
         self.controller.restart()
-        self._join.reset()
+        self._instants.reset()
 
-    def _answer(self, stamp: int, parts: list[Any]) -> None:
+    def _answer(self, instant: Ready[JointState]) -> None:
+        stamp, joints, (root, board) = instant
         if self._begin is None:
             self._begin = stamp
-        state = state_of(parts, self._names, (stamp - self._begin) / NANOSECONDS)
+        time = (stamp - self._begin) / NANOSECONDS
+        state = state_of(joints, root, board, self._names, time)
         if isinstance(state, str):
             self.counts[state] += 1
             self.get_logger().warning(
@@ -122,6 +130,11 @@ class Balance(Node):  # type: ignore[misc]
             )
         return command.torques
 
+    def _missing(self) -> Iterator[tuple[str, int]]:
+        for topic, faults in self._instants.faults.items():
+            for fault, number in faults.items():
+                yield f'{topic}.{fault.key}', number
+
     def _report(self) -> None:
         unsolved = self.controller.unsolved
         message = f'{self._answered} ticks answered, {unsolved} without a solution'
@@ -136,7 +149,7 @@ class Balance(Node):  # type: ignore[misc]
             message=message,
             values=[
                 KeyValue(key=reason, value=str(number))
-                for reason, number in (*self.counts.items(), *self._join.counts.items())
+                for reason, number in (*self.counts.items(), *self._missing())
             ],
         )
         self._diagnostics.publish(diagnostic_array(self.get_clock().now().nanoseconds, status))

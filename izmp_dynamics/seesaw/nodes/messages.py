@@ -1,18 +1,16 @@
 """State and torques of a robot on the seesaw as messages; all of one tick bear the same stamp."""
 
-from typing import Any
-
 import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.live.world import WorldInstant
-from izmp_dynamics.nodes.messages import header, odometry, odometry_instant, quaternion, vector
+from izmp_dynamics.nodes.messages import WorldInstant, header, odometry, world_instant
 from izmp_dynamics.nodes.transforms import WORLD
 from izmp_dynamics.seesaw.mujoco_spec import BOARD
 from izmp_dynamics.seesaw.state import BalanceState, RigidState
-from izmp_dynamics.sensing.imu import NO_ROTATION, NORM_TOLERANCE
+from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.sensing.imu import NORM_TOLERANCE
 
 STATE_TOPICS = ('state/joints', 'state/root', 'state/board')
 """JointState with positions and velocities, and the Odometry of root and board."""
@@ -39,9 +37,18 @@ def state_messages(
     )
 
 
-def state_of(parts: list[Any], joint_names: tuple[str, ...], time: float) -> BalanceState | str:
-    """Read the messages of `state_messages`; say in a sentence what is wrong with them."""
-    joints, root, board = parts
+def state_of(
+    joints: JointState, root: Array, board: Array, joint_names: tuple[str, ...], time: float
+) -> BalanceState | str:
+    """Read the messages of `state_messages`; say in a sentence what is wrong with them.
+
+    Args:
+        joints: the first message.
+        root: (13,) `odometry_values` of the second.
+        board: (13,) of the third.
+        joint_names: of the robot.
+        time: since the start [s].
+    """
     columns = _columns(joints, joint_names, 'position', 'velocity')
     if isinstance(columns, str):
         return columns
@@ -83,17 +90,15 @@ def _columns(message: JointState, names: tuple[str, ...], *fields: str) -> list[
 
 def _odometry(body: RigidState, stamp: int, frame: str) -> Odometry:
     instant = WorldInstant(
-        stamp, body.rotation, body.position, body.velocity, body.rotation.T @ body.angular_velocity
+        body.rotation, body.position, body.velocity, body.rotation.T @ body.angular_velocity
     )
-    return odometry(instant, WORLD, frame)
+    return odometry(stamp, instant, WORLD, frame)
 
 
-def _rigid(message: Odometry, name: str) -> RigidState | str:
-    pose, twist = message.pose.pose, message.twist.twist
-    vectors = [vector(part) for part in (pose.position, twist.linear, twist.angular)]
-    if not np.isfinite(vectors).all():
+def _rigid(values: Array, name: str) -> RigidState | str:
+    if not np.isfinite(values).all():
         return f'the pose and the velocity of the {name} must be finite numbers'
-    if not abs(np.linalg.norm(quaternion(pose.orientation)) - 1.0) <= NORM_TOLERANCE:
-        return f'the {name}: {NO_ROTATION}'
-    instant = odometry_instant(message)
+    if not abs(np.linalg.norm(values[3:7]) - 1.0) <= NORM_TOLERANCE:
+        return f'the {name}: {Reason.NO_ROTATION.text}'
+    instant = world_instant(values)
     return RigidState(instant.p, instant.R, instant.v, instant.R @ instant.angular_velocity)

@@ -50,10 +50,10 @@ LARGEST_DELAY = 0.1
 """What is late by no more is caught up with [s]."""
 
 ASK_AGAIN = 1.0
-"""A state that nobody answers is published again after this time [s]."""
+"""A state without an answer is published again after this time [s]."""
 
 
-class Seesaw(Node):  # type: ignore[misc]
+class Seesaw(Node):
     """Publishes the state, waits for the torques of its stamp, and goes on by one tick.
 
     The plant waits for the controller however long it takes, so a slow computer makes the
@@ -94,7 +94,7 @@ class Seesaw(Node):  # type: ignore[misc]
         self._answer: Array | None = None
         self._asked = self._due = 0.0
         self._tick = 0
-        self._told = (time.monotonic(), 0)
+        self._reported = (time.monotonic(), 0)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = self.create_timer(TICK / self._rate / LOOKS, self._advance, clock=steady)
         self.create_timer(1.0, self._report, clock=steady)
@@ -157,7 +157,10 @@ class Seesaw(Node):  # type: ignore[misc]
     def _publish(self, run: SimulatedRun) -> None:
         ground = run.ground
         if ground is None:
-            raise IzmpError('The seesaw does not move.')
+            raise IzmpError(
+                'The seesaw does not move.',
+                kind='ground_at_rest',
+            )
         cop, poses = run.cop_in_ground(), ground.quaternion_xyzw()
         for row, stamp in enumerate(run.stamps.tolist()):
             self._sensors.publish(run, row)
@@ -176,8 +179,8 @@ class Seesaw(Node):  # type: ignore[misc]
             self._clock_publisher.publish(ClockMessage(clock=Time(sec=sec, nanosec=nanosec)))
 
     def _report(self) -> None:
-        now, (then, tick) = time.monotonic(), self._told
-        self._told = (now, self._tick)
+        now, (then, tick) = time.monotonic(), self._reported
+        self._reported = (now, self._tick)
         factor = TICK * (self._tick - tick) / max(now - then, 1e-3)
         waits = not self.is_over and factor == 0.0
         level = (
@@ -185,7 +188,7 @@ class Seesaw(Node):  # type: ignore[misc]
             else DiagnosticStatus.WARN if waits
             else DiagnosticStatus.OK
         )  # fmt: skip
-        told = (
+        message = (
             f"waits for torques on '{self.resolve_topic_name(TORQUES)}': start the node balance"
             if waits
             else f'the simulation runs at {factor:.2f} of real time'
@@ -193,7 +196,7 @@ class Seesaw(Node):  # type: ignore[misc]
         status = DiagnosticStatus(
             level=level,
             name=self.get_fully_qualified_name(),
-            message=self.fall or ('the run is over' if self.is_over else told),
+            message=self.fall or ('the run is over' if self.is_over else message),
             values=[
                 KeyValue(key='angle of the board [°]',
                          value=f'{np.degrees(self.plant.state.angle):.3f}'),

@@ -48,7 +48,7 @@ def board_points(
     """Balance in MuJoCo, record, replay; all at the K instants of the replay.
 
     Returns:
-        times (K,) [s]; pushed (K,) whether somebody pushes; cop (K, 3) the true one; and for each
+        times (K,) [s]; pushed (K,) whether there is a push; cop (K, 3) the true one; and for each
         of NAMES (K, 3) the point that it gives; all in the board's frame [m].
     """
     from izmp_dynamics.seesaw.bag import SeesawRecorder, record_seesaw
@@ -90,7 +90,7 @@ def replayed_points(bag: Path) -> tuple[Stamps, Array]:
     from izmp_dynamics.bags.reader import BagReader
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
-    from izmp_dynamics.replay.evaluate import evaluate_recording, make_evaluator
+    from izmp_dynamics.replay.chunks import evaluate_recording, make_evaluator
     from izmp_dynamics.replay.recording import Recording
     from izmp_dynamics.seesaw.sensed_robot import ROBOT_YAML
 
@@ -103,9 +103,9 @@ def replayed_points(bag: Path) -> tuple[Stamps, Array]:
 
 
 def distances(points: Arrays, name: str) -> Array:
-    """(N,) distances from the true CoP [mm], where all are known and nobody pushes.
+    """(N,) distances from the true CoP [mm], where all are known and there is no push.
 
-    While somebody pushes, the IZMP is beside the CoP, as it should be.
+    During a push, the IZMP is beside the CoP, as it should be.
     """
     rows = _judged(points) & _known(points)
     apart: Array = 1e3 * np.linalg.norm((points[name] - points['cop'])[rows], axis=1)

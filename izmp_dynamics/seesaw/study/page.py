@@ -33,7 +33,7 @@ _LEAD = (
     'Nava et al. (2017) let iCub balance with both feet on a semi-cylindrical seesaw by control '
     'of momentum: of the robot’s, or of the mixed momentum, the linear one of the robot and the '
     'angular one of robot and seesaw together. Here both controllers are made again, with three '
-    'slips of the paper put right, and run on two plants: ideal constraints, and MuJoCo, where '
+    'errata of the paper corrected, and run on two plants: ideal constraints, and MuJoCo, where '
     'contact alone holds the feet and rolls the board. For this package the seesaw is the hard '
     'case of its own idea: a ground that moves and accelerates.'
 )

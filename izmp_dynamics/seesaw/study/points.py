@@ -60,7 +60,10 @@ def points_on_board(
     """
     ground, root = run.ground, run.truth.root
     if ground is None:
-        raise SimulationError('The ground of this run does not move.')
+        raise SimulationError(
+            'The ground of this run does not move.',
+            kind='ground_at_rest',
+        )
     frame = GroundFrame.from_world(ground.rotation, ground.position, root.rotation, root.position)
     wrench = _wrench(run, model, root, gravity)
     relative = _wrench(run, model, seen_from(ground, root), gravity)

@@ -49,7 +49,7 @@ class Study:
 
     @classmethod
     def quick(cls, robot: str = 'icub') -> 'Study':
-        """Prepare one that takes a minute and still shows all that the page speaks of."""
+        """Prepare one that takes a minute and still shows all that the page describes."""
         forces, other = (100.0, 600.0, 1000.0), (200.0,)
         return cls(robot, 26.0, 2.0, 20.0, forces, other, (0.0, 0.5, 1.0, 2.0))
 

@@ -1,4 +1,4 @@
-"""A small feedback: what the IMU tells of the trunk's tilt moves the ankles.
+"""A small feedback: the trunk's tilt, measured by the IMU, moves the ankles.
 
 The servos hold the planned posture and know nothing of the world: a robot that was pushed tips
 over its feet as if it were rigid. When the root tilts or turns other than planned, the ankles of

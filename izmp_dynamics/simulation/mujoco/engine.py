@@ -1,4 +1,4 @@
-"""MuJoCo, or a sentence that says how to get it."""
+"""Import of MuJoCo; if it is missing, the error says how to install it."""
 
 import logging
 import os
@@ -13,7 +13,9 @@ except ImportError as error:
 except Exception as error:  # it loads the OpenGL library that the environment asks for
     raise SimulationError(
         f"MuJoCo cannot be loaded ({error}). MUJOCO_GL is '{os.environ.get('MUJOCO_GL', '')}': "
-        'unset it, or install the library that it names.'
+        'unset it, or install the library that it names.',
+        kind='mujoco_not_loaded',
+        cause=error,
     ) from error
 
 __all__ = ['diverged', 'mujoco']
@@ -29,8 +31,8 @@ _BAD = (
 
 
 def diverged(data: Any) -> bool:
-    """Return whether a position, velocity or acceleration of mujoco.MjData got out of hand.
+    """Return whether a position, velocity or acceleration of mujoco.MjData diverged.
 
-    MuJoCo then begins anew from its first state, as if nothing had happened.
+    MuJoCo then resets to its first state, with a warning only.
     """
     return any(data.warning[warning].number for warning in _BAD)

@@ -38,7 +38,10 @@ def with_feed_forward(plan: MotionPlan, plant: MujocoRobot) -> MotionPlan:
         row = int(np.argmax(np.isnan(zmp).any(axis=1)))
         raise SimulationError(
             f"The plan '{plan.name}' makes the robot leave the ground at "
-            f'{row * plan.time_step:.3f} s; the ground can only push.'
+            f'{row * plan.time_step:.3f} s; the ground can only push.',
+            kind='leaves_ground',
+            plan=plan.name,
+            time=row * plan.time_step,
         )
     twist = moment_about_origin - np.cross(zmp, force)
     torque = generalized[:, plant.v_columns]
@@ -97,7 +100,11 @@ def _shares(plan: MotionPlan, soles: Array, zmp: Array) -> Array:
         row = int(np.argmax(carrying == 0))
         raise SimulationError(
             f"The plan '{plan.name}' has {len(plan.feet)} feet, of which {carrying[row]} carry at "
-            f'{row * plan.time_step:.3f} s; torques can be found for one or two.'
+            f'{row * plan.time_step:.3f} s; torques can be found for one or two.',
+            kind='carrying_feet',
+            plan=plan.name,
+            time=row * plan.time_step,
+            feet=int(carrying[row]),
         )
     shares: Array = contact / carrying[:, None]
     if len(plan.feet) == 2:

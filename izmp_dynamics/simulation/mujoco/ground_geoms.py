@@ -1,4 +1,4 @@
-"""The ground in MuJoCo's words, with light and sky for pictures."""
+"""The ground as MuJoCo geoms, with light and sky for pictures."""
 
 from typing import Any
 
@@ -42,7 +42,11 @@ def add_ground(spec: Any, terrain: Terrain, contact: dict[str, Any]) -> None:
     elif isinstance(terrain, Uneven):
         _add_height_field(spec, terrain, common)
     else:
-        raise SimulationError(f'MuJoCo has no ground of the kind {type(terrain).__name__}.')
+        raise SimulationError(
+            f'MuJoCo has no ground of the kind {type(terrain).__name__}.',
+            kind='unknown_terrain',
+            terrain=type(terrain).__name__,
+        )
 
 
 def _add_plane(spec: Any, name: str, arguments: dict[str, Any]) -> None:

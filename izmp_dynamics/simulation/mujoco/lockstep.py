@@ -1,4 +1,4 @@
-"""A simulation that goes on a few steps at a time, for running systems."""
+"""A simulation that is advanced a few steps at a time, for running systems."""
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.simulation.mujoco.model import MujocoRobot

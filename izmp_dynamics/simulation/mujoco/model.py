@@ -123,7 +123,12 @@ def compiled(builder: SpecBuilder, urdf: Urdf) -> MujocoRobot:
         model = spec.compile()
     except ValueError as error:
         cause = ' '.join(str(error).split())
-        raise SimulationError(f"MuJoCo cannot simulate '{robot.name}': {cause}") from error
+        raise SimulationError(
+            f"MuJoCo cannot simulate '{robot.name}': {cause}",
+            kind='mujoco_model',
+            robot=robot.name,
+            cause=cause,
+        ) from error
     names = robot.joint_names
     return MujocoRobot(
         robot=robot,

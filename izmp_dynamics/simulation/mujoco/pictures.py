@@ -24,7 +24,7 @@ _CLIP_RATE = {'.gif': 12.5, '.mp4': 25.0}
 
 
 def check_clip(path: Path, plant: MujocoRobot) -> None:
-    """Say now if a clip cannot be made later.
+    """Check before a simulation that its clip can be made.
 
     Raises:
         SimulationError: if the ending is unknown, or there is no renderer or no encoder.
@@ -32,12 +32,18 @@ def check_clip(path: Path, plant: MujocoRobot) -> None:
     """
     if path.suffix not in _CLIP_RATE:
         raise SimulationError(
-            f"A clip is written as .gif or .mp4; '{path.name}' has neither ending."
+            f"A clip is written as .gif or .mp4; '{path.name}' has neither ending.",
+            kind='clip_format',
+            path=path,
         )
     if path.suffix == '.gif':
         _pillow()
     elif shutil.which('ffmpeg') is None:
-        raise SimulationError('Writing .mp4 needs the program ffmpeg; write a .gif instead.')
+        raise SimulationError(
+            'Writing .mp4 needs the program ffmpeg; write a .gif instead.',
+            kind='no_ffmpeg',
+            path=path,
+        )
     with open_renderer(plant, *_CLIP_SIZE):
         pass
 
@@ -100,7 +106,11 @@ def save_strip(run: SimulatedRun, plant: MujocoRobot, path: Path) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=100)
     except (OSError, ValueError) as error:
-        raise SimulationError(f"The picture '{path}' cannot be written: {error}.") from error
+        raise SimulationError(
+            f"The picture '{path}' cannot be written: {error}.",
+            kind='not_written',
+            path=path,
+        ) from error
     return reason
 
 
@@ -201,4 +211,8 @@ def _write_mp4(images: Sequence[Image], path: Path, rate: float) -> None:
     done = subprocess.run(command, input=data, capture_output=True, check=False)
     if done.returncode:
         reason = ' '.join(done.stderr.decode(errors='replace').split())
-        raise SimulationError(f"ffmpeg could not write '{path}': {reason}")
+        raise SimulationError(
+            f"ffmpeg could not write '{path}': {reason}",
+            kind='not_written',
+            path=path,
+        )

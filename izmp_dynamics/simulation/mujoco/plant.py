@@ -1,4 +1,4 @@
-"""The plant: executes a motion plan in MuJoCo and tells what sensors and truth were."""
+"""The plant: executes a motion plan in MuJoCo and returns sensor signals and ground truth."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,10 @@ class Sampling:
         if self.divisor < 1 or self.settle < 0.0:
             raise SimulationError(
                 f'The divisor of the sampling must be at least 1 and the settling time at least '
-                f'0 s, not {self.divisor} and {self.settle} s.'
+                f'0 s, not {self.divisor} and {self.settle} s.',
+                kind='sampling',
+                divisor=self.divisor,
+                settle=self.settle,
             )
 
     @classmethod
@@ -55,7 +58,10 @@ class Sampling:
         if divisor < 1 or abs(steps - divisor) > 1e-9 * divisor:
             raise SimulationError(
                 f'A sensor rate of {rate:g} Hz does not divide the rate of the physics, '
-                f'{1.0 / physics.time_step:g} Hz; choose that rate or a whole part of it.'
+                f'{1.0 / physics.time_step:g} Hz; choose that rate or an integer divisor of it.',
+                kind='rate_divides_not',
+                rate=rate,
+                physics_rate=1.0 / physics.time_step,
             )
         return cls(divisor=divisor)
 
@@ -90,7 +96,10 @@ def simulate(
     if plan.joint_names != plant.robot.joint_names:
         raise SimulationError(
             f"The plan '{plan.name}' is for other joints ({', '.join(plan.joint_names)}) than the "
-            f"robot '{plant.robot.name}' has ({', '.join(plant.robot.joint_names)})."
+            f"robot '{plant.robot.name}' has ({', '.join(plant.robot.joint_names)}).",
+            kind='other_joints',
+            plan=plan.name,
+            robot=plant.robot.name,
         )
     execution = Execution(plan, plant, sampling or Sampling(), pushes, feedback)
     execution.run(progress)
@@ -193,7 +202,11 @@ class Execution:
         """Say how the robot fell; '' if it stands."""
         data, time = self.data, step * self.plant.physics.time_step
         if diverged(data):
-            raise SimulationError(f'The simulation diverged at {time:.3f} s.')
+            raise SimulationError(
+                f'The simulation diverged at {time:.3f} s.',
+                kind='diverged',
+                time=time,
+            )
         height = float(self._above_ground(data.qpos[:3]))
         upright = data.xmat[1].reshape(3, 3)[2, 2]
         place = f"'{self.plant.robot.root}'"

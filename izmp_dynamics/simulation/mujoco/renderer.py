@@ -107,7 +107,7 @@ def open_renderer(plant: MujocoRobot, width: int, height: int) -> Iterator[Rende
     name = os.environ.get('MUJOCO_GL', '').strip().lower() or 'egl'
     view = plant.model.vis.global_
     view.offwidth, view.offheight = width, height
-    logging.getLogger('OpenGL').setLevel(logging.CRITICAL)  # it tells what it does without
+    logging.getLogger('OpenGL').setLevel(logging.CRITICAL)  # it logs optional modules
     try:
         context = importlib.import_module(f'mujoco.{name}').GLContext(width, height)
         context.make_current()
@@ -117,7 +117,9 @@ def open_renderer(plant: MujocoRobot, width: int, height: int) -> Iterator[Rende
         raise SimulationError(
             f"There is no offscreen renderer: OpenGL by '{name}' cannot be used on this computer "
             f'({" ".join(str(error).split()) or type(error).__name__}). Install libegl1 and '
-            'libgl1-mesa-dri, or choose another one with MUJOCO_GL (egl, osmesa or glfw).'
+            'libgl1-mesa-dri, or choose another one with MUJOCO_GL (egl, osmesa or glfw).',
+            kind='no_renderer',
+            graphics=name,
         ) from error
     try:
         yield Renderer(plant, (width, height), graphics)

@@ -49,7 +49,7 @@ def simulated_run(
         accelerometers={sensor.topic: read(sensor.topic) for sensor in file.accelerometers},
         position=read(file.position.topic) if file.position else None,
         wrenches={
-            # MuJoCo tells what the robot above the sensor exerts on the foot below it.
+            # MuJoCo measures what the robot above the sensor exerts on the foot below it.
             foot.wrench.topic: -foot.wrench.sign
             * np.hstack([read(foot.wrench.topic + FORCE), read(foot.wrench.topic + TORQUE)])
             for foot in file.feet

@@ -1,4 +1,4 @@
-"""The robot in MuJoCo's words, made in code from the one URDF.
+"""The robot as a MuJoCo model spec, made in code from the one URDF.
 
 MuJoCo's own URDF importer is not used: depending on the version it drops the inertia of the root,
 fuses static links or loses the rotation of inertials. Here every body of the `RobotModel` becomes
@@ -55,12 +55,16 @@ class SpecBuilder:
         self.terrain = terrain
         if len(robot.bodies) != robot.dof + 1:
             raise SimulationError(
-                f"The robot '{robot.name}' has mimic joints; the simulation cannot couple joints."
+                f"The robot '{robot.name}' has mimic joints; the simulation cannot couple joints.",
+                kind='mimic_joints',
+                robot=robot.name,
             )
         if file.imu.gravity_removed:
             raise SimulationError(
                 'A simulated IMU measures specific force; the robot file says '
-                'imu.gravity_removed: true, which it must not for a simulation.'
+                'imu.gravity_removed: true, which it must not for a simulation.',
+                kind='gravity_removed',
+                sensor='imu',
             )
         self.spec = mujoco.MjSpec()
         self.spec.modelname = robot.name
@@ -143,7 +147,9 @@ class SpecBuilder:
         mass, com, tensor = _about_com(row)
         if mass <= 0.0:
             raise SimulationError(
-                f"Link '{self.links[index]}' moves but has no mass; the simulation needs some."
+                f"Link '{self.links[index]}' moves but has no mass; the simulation needs some.",
+                kind='massless_link',
+                link=self.links[index],
             )
         moments, axes = np.linalg.eigh(tensor)
         axes[:, 2] *= np.linalg.det(axes)
@@ -205,7 +211,9 @@ class SpecBuilder:
         if frame is None:
             raise SimulationError(
                 f"The simulation needs to know where the sensor of topic '{name}' sits; give its "
-                'frame in the robot file.'
+                'frame in the robot file.',
+                kind='sensor_without_frame',
+                topic=name,
             )
         self.robot.mount(frame)
         self.spec.add_sensor(name=name, type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=frame)

@@ -23,7 +23,7 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
     """Make a PROTO from a URDF.
 
     Args:
-        urdf: the URDF. Elements that are no links, joints or materials are left out, and so is a
+        urdf: the URDF. Elements other than links, joints and materials are left out, and so is a
             floating joint that ties the robot to a world.
         name: of the PROTO.
         folder: where the PROTO will lie; addresses of meshes are relative to it.
@@ -50,13 +50,19 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
         except (SystemExit, Exception) as error:  # its way to say what it does not like
             cause = ' '.join(str(error).split()) or type(error).__name__
             raise SimulationError(
-                f"urdf2webots cannot convert '{urdf.path}': {cause.rstrip('.')}."
+                f"urdf2webots cannot convert '{urdf.path}': {cause.rstrip('.')}.",
+                kind='not_converted',
+                path=urdf.path,
+                cause=cause,
             ) from error
         try:
             document = parse(path.read_text(encoding='utf-8'))
         except SimulationError as error:
             raise SimulationError(
-                f"What urdf2webots makes of '{urdf.path}' is no PROTO. {error}"
+                f"What urdf2webots makes of '{urdf.path}' is not a valid PROTO. {error}",
+                kind='no_proto',
+                path=urdf.path,
+                cause=error,
             ) from error
     links = {name: link for link, name in names.items()}
     for node in document.nodes[0].nodes():

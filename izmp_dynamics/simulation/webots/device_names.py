@@ -22,7 +22,7 @@ class DeviceNames:
         sensor_suffix: what follows a joint in the name of its PositionSensor.
         imu_accelerometer: Accelerometer of the IMU.
         imu_gyro: Gyro of the IMU.
-        inertial_unit: InertialUnit of the IMU, which tells its orientation.
+        inertial_unit: InertialUnit of the IMU, which measures its orientation.
         accelerometers: the further Accelerometers, in the order of the robot file.
         gps: GPS; None if the robot file has no position.
         pads: for each foot the TouchSensors at the corners of its sole, in their order; none for
@@ -96,5 +96,9 @@ def _check_count(name: str, listed: tuple[str, ...], count: int, what: str) -> N
     if len(listed) != count:
         raise SimulationError(
             f"The property '{name}' names {len(listed)} devices ({', '.join(listed)}), but there "
-            f'are {count} {what}; name one for each, with commas between them.'
+            f'are {count} {what}; name one for each, with commas between them.',
+            kind='device_count',
+            property=name,
+            given=len(listed),
+            needed=count,
         )

@@ -1,7 +1,7 @@
 """The devices of a robot in Webots: found by name, switched on, read at every step.
 
-What a sensor says before its first sample is no measurement: nan, or, as the InertialUnit's
-quaternion, whatever the memory held. So nothing counts before a whole sampling period has passed
+A sensor's value before its first sample is not a measurement: nan, or, for the InertialUnit's
+quaternion, uninitialised memory. So nothing counts before a whole sampling period has passed
 and every value is finite.
 """
 
@@ -16,7 +16,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.simulation.webots.device_names import DeviceNames
 
 PATIENCE = 1.0
-"""Time after which a sensor that has told nothing is given up [s]."""
+"""Time after which a sensor without a measurement is left out [s]."""
 
 _FORCE_3D = 2
 _UNIT = 1e-3
@@ -24,7 +24,7 @@ _UNIT = 1e-3
 
 @dataclass(frozen=True)
 class Reading:
-    """What the sensors told after one step; None for what is missing.
+    """The sensor values after one step; None for what is missing.
 
     Positions, velocities and orientation are those of the step's end. Accelerations and forces are
     those that acted during the step: Webots differences velocities and reads the solver's forces.
@@ -58,7 +58,7 @@ class Devices:
         file: the robot file; it names topics.
         names: what the devices are called.
         joints: joints of the model.
-        warn: is told in a sentence what is missing.
+        warn: takes a sentence that says what is missing.
 
     Attributes:
         period: time between two samples [s].
@@ -127,10 +127,10 @@ class Devices:
             # A sensor's first measurement is there after its first whole period.
             if waited < 1.5 * self.period:
                 return None
-            silent = self._silent()
-            if silent and waited < PATIENCE:
+            missing = self._without_value()
+            if missing and waited < PATIENCE:
                 return None
-            self._give_up(silent)
+            self._leave_out(missing)
             self._settled = True
         return self._reading()
 
@@ -185,7 +185,7 @@ class Devices:
             f'{", ".join(self._known) or "none"}.'
         )
 
-    def _silent(self) -> list[str]:
+    def _without_value(self) -> list[str]:
         """Names of the sensors that have not measured yet."""
         values: list[tuple[Any, Any]] = [
             (sensor, sensor.getValue()) for sensor in self._positions.values()
@@ -195,31 +195,31 @@ class Devices:
                 values.append((device, device.getValues()[:3]))
         for pads in self._pads:
             values.extend((pad, pad.getValues()[:3]) for pad in pads or ())
-        silent = [device.getName() for device, value in values if not np.isfinite(value).all()]
+        missing = [device.getName() for device, value in values if not np.isfinite(value).all()]
         if self._imu:
             norm = np.linalg.norm(self._imu[2].getQuaternion()[:4])
             if not abs(norm - 1.0) < _UNIT:
-                silent.append(self._imu[2].getName())
-        return silent
+                missing.append(self._imu[2].getName())
+        return missing
 
-    def _give_up(self, silent: list[str]) -> None:
-        """Go on without sensors that tell nothing."""
-        if not silent:
+    def _leave_out(self, missing: list[str]) -> None:
+        """Go on without sensors that measure nothing."""
+        if not missing:
             return
         self.warn(
             f'After {PATIENCE:g} s, these devices have measured nothing, and what needs them is '
-            f'not published: {", ".join(silent)}. Has the solid that carries them a Physics node?'
+            f'not published: {", ".join(missing)}. Has the solid that carries them a Physics node?'
         )
-        quiet = set(silent)
+        left_out = set(missing)
 
-        def speaks(device: Any) -> bool:
-            return device is not None and device.getName() not in quiet
+        def works(device: Any) -> bool:
+            return device is not None and device.getName() not in left_out
 
-        self._positions = {name: item for name, item in self._positions.items() if speaks(item)}
-        self._imu = self._imu if all(map(speaks, self._imu or [None])) else None
-        self._accelerometers = [item if speaks(item) else None for item in self._accelerometers]
-        self._gps = self._gps if speaks(self._gps) else None
-        self._pads = [pads if all(map(speaks, pads or [None])) else None for pads in self._pads]
+        self._positions = {name: item for name, item in self._positions.items() if works(item)}
+        self._imu = self._imu if all(map(works, self._imu or [None])) else None
+        self._accelerometers = [item if works(item) else None for item in self._accelerometers]
+        self._gps = self._gps if works(self._gps) else None
+        self._pads = [pads if all(map(works, pads or [None])) else None for pads in self._pads]
 
 
 def _vector(device: Any) -> Array | None:

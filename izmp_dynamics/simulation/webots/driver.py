@@ -22,9 +22,9 @@ from izmp_dynamics.simulation.webots.robot_loop import RobotLoop, Sink
 class WebotsDriver:
     """What webots_ros2_driver calls: `init` once, `step` after each step, `stop` at the end.
 
-    The driver prints exceptions and goes on. So nothing is raised here: what is wrong is told in
-    a sentence, and without a robot file that can be used the plugin does nothing. With the
-    property `quit`, the simulation ends then.
+    The driver prints exceptions and goes on. So nothing is raised here: errors are logged, and
+    without a robot file that can be used the plugin does nothing. With the property `quit`, the
+    simulation ends then.
 
     Args:
         make_sink: makes the sink and the origin of stamps [ns] from the options; ROS if None.
@@ -56,7 +56,7 @@ class WebotsDriver:
             self._fail(f'It cannot begin ({type(error).__name__}: {error}).')
 
     def step(self) -> None:
-        """Publish a sample and tell the motors their next positions."""
+        """Publish a sample and set the next positions of the motors."""
         if self._loop is None:
             return
         try:
@@ -74,9 +74,9 @@ class WebotsDriver:
         self._loop = self._sink = None
 
     def _fail(self, sentence: str) -> None:
-        """Tell why nothing more is done; end the simulation if it is to end."""
+        """Log why the plugin stops; end the simulation if `quit` is set."""
         if self._sink is not None:
-            self._sink.tell(sentence, 'error')
+            self._sink.log(sentence, 'error')
         else:
             print(f'izmp_dynamics: error: {sentence}', file=sys.stderr, flush=True)
         if self._quit and self._robot is not None and self._robot.getSupervisor():
@@ -84,7 +84,7 @@ class WebotsDriver:
 
 
 def _ros_sink(options: Options) -> tuple[Sink, int]:
-    """Make the node, which lies in a layer above: a plugin, like a command, ties all together."""
+    """Make the node; imported here because nodes import the simulation, not the reverse."""
     importlib.import_module('izmp_dynamics.nodes.main').require_ros()
     sink: tuple[Sink, int] = importlib.import_module('izmp_dynamics.nodes.webots_sink').make_sink(
         options

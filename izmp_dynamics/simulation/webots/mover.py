@@ -12,8 +12,8 @@ class Mover:
     """Lets the joints follow rows of positions, one for each time step.
 
     They go smoothly from where they are to the first row, hold it, follow the rows and hold the
-    last one. A motor takes a position that it is told during the step that comes; so what is told
-    at one instant is the row of the next.
+    last one. A motor takes a commanded position during the following step; so the row of the next
+    instant is commanded.
 
     Args:
         name: of the motion.

@@ -33,7 +33,7 @@ class Options:
         trajectory: topic of JointTrajectory messages.
         namespace: of the node and all topics.
         use_sim_time: stamps are the robot's time; else they begin at the time of day.
-        wait_for_listener: begin the motion when somebody listens to the joints' topic.
+        wait_for_listener: begin the motion when the joints' topic has a subscriber.
         quit: end the simulation after the motion, or if it cannot be.
     """
 
@@ -65,7 +65,8 @@ class Options:
         if 'robot' not in properties:
             raise SimulationError(
                 'The plugin needs the robot file: <plugin …><robot>/path/to/robot.yaml</robot>'
-                '</plugin>.'
+                '</plugin>.',
+                kind='no_robot_file',
             )
         path = Path(properties['robot'].strip()).expanduser()
         return cls.of(load_robot_file(path), properties)
@@ -98,7 +99,11 @@ def _read(name: str, text: str, reader: Callable[[str], Any]) -> Any:
         return reader(text)
     except ValueError:
         raise SimulationError(
-            f"The property '{name}' of the plugin is '{text}'; {_EXPECTED[reader]} is needed."
+            f"The property '{name}' of the plugin is '{text}'; {_EXPECTED[reader]} is needed.",
+            kind='property_value',
+            property=name,
+            value=text,
+            expected=_EXPECTED[reader],
         ) from None
 
 

@@ -1,13 +1,13 @@
 """The PROTO of a robot: urdf2webots' translation, with exact numbers, sensors and soles.
 
 urdf2webots writes six digits, leaves out massless links and puts all joints at zero. Its tree of
-solids and shapes is kept; every pose, axis, limit and inertia in it is written anew from the
+solids and shapes is kept; every pose, axis, limit and inertia in it is replaced by that of the
 `RobotModel`, with the joints as the robot stands when the world begins. Sensors go to the solids
 that carry their frames, and pads to the corners of the soles.
 
 A pad is a TouchSensor of the type force-3d: a small sphere that alone touches the ground. Such a
-sensor tells the force through its joint to the foot, no moment; but the places of the spheres are
-known, so those at the corners of a sole give the whole wrench of the ground on the foot (the
+sensor measures the force through its joint to the foot, no moment; but the places of the spheres
+are known, so those at the corners of a sole give the whole wrench of the ground on the foot (the
 moment of friction on a point is zero). The mass of the pads is taken from the foot.
 """
 
@@ -82,7 +82,9 @@ class ProtoBuilder:
         if len(model.bodies) != model.dof + 1:
             raise SimulationError(
                 f"The robot '{model.name}' has mimic joints, which Webots cannot couple; remove "
-                'their <mimic> or fix them.'
+                'their <mimic> or fix them.',
+                kind='mimic_joints',
+                robot=model.name,
             )
 
     def build(self) -> Document:
@@ -125,7 +127,9 @@ class ProtoBuilder:
         if carrier != parent.body:
             raise SimulationError(
                 f"urdf2webots puts '{end.name}' onto '{link}', but there is a joint in between "
-                'that moves a link without mass; give that link some mass.'
+                'that moves a link without mass; give that link some mass.',
+                kind='massless_link',
+                link=link,
             )
         row, q = self.model.bodies[child.body], self.pose.q[joint]
         link_R_joint = parent.body_R_frame.T @ row[:9].reshape(3, 3)
@@ -139,9 +143,9 @@ class ProtoBuilder:
             turned, place = link_R_joint @ Rotation.from_euler('z', q).as_matrix(), anchor
             parameters_type = 'HingeJointParameters'
             parameters['anchor'] = tuple(anchor)
-        told = node.fields['jointParameters'].fields
+        given = node.fields['jointParameters'].fields
         kept = ('dampingConstant', 'staticFriction')
-        parameters |= {key: told[key] for key in kept if key in told}
+        parameters |= {key: given[key] for key in kept if key in given}
         node.fields['jointParameters'] = Node(parameters_type, parameters)
         node.fields['device'] = self._devices(joint, kind, column)
         _set_pose(end, turned @ child.body_R_frame, place + turned @ child.p_frame_in_body)
@@ -183,7 +187,10 @@ class ProtoBuilder:
         if lost or joints:
             raise SimulationError(
                 f"urdf2webots lost parts of '{self.model.name}': {', '.join(lost + joints)}. It "
-                'leaves out links without mass, with what hangs on them; give them some mass.'
+                'leaves out links without mass, with what hangs on them; give them some mass.',
+                kind='lost_links',
+                robot=self.model.name,
+                lost=(*lost, *joints),
             )
 
     def _relative(self, link: str, frame: str) -> tuple[Array, Array]:
@@ -223,7 +230,11 @@ class ProtoBuilder:
         for link in self._rigidly_tied(carrier):  # nothing else may touch the ground
             self.solids[link].fields.pop('boundingObject', None)
         if carrier not in self.masses:
-            raise SimulationError(f"The link '{carrier}' carries a sole but has no mass.")
+            raise SimulationError(
+                f"The link '{carrier}' carries a sole but has no mass.",
+                kind='massless_link',
+                link=carrier,
+            )
         mass = PAD_PART * self.masses[carrier].mass
         for name, (x, y) in zip(names, foot.polygon, strict=True):
             corner = p + R @ [x, y, 0.0]

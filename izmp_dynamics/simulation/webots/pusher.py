@@ -18,7 +18,7 @@ class Pusher:
         robot: controller.Supervisor.
         pushes: what to push when, since the start of the motion.
         urdf: the robot's; a push acts on the solid that carries the link and is moved by a joint.
-        warn: is told in a sentence if that is not possible.
+        warn: takes a sentence if that is not possible.
     """
 
     def __init__(
@@ -34,8 +34,8 @@ class Pusher:
             return
         if not robot.getSupervisor():
             warn(
-                f"The robot '{robot.getName()}' in Webots cannot be pushed: it is no supervisor; "
-                'set its field supervisor to TRUE.'
+                f"The robot '{robot.getName()}' in Webots cannot be pushed: it is not a "
+                'supervisor; set its field supervisor to TRUE.'
             )
             return
         solids = _Solids(robot, urdf)
@@ -85,6 +85,8 @@ class _Solids:
         solid = find(self.defs[link])
         if solid is None:
             raise SimulationError(
-                f"There is no solid with the DEF name '{self.defs[link]}' to be pushed in Webots."
+                f"There is no solid with the DEF name '{self.defs[link]}' in Webots to push.",
+                kind='no_solid',
+                link=link,
             )
         return solid

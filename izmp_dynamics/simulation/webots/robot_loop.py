@@ -1,7 +1,7 @@
 """What is done for a robot in Webots at every step: sensors out, positions in.
 
-Nothing here knows ROS: where samples and sentences go, and where trajectories come from, is a
-`Sink`. What is wrong is told once in a sentence, and all that still works goes on.
+Nothing here knows ROS: where samples and log messages go, and where trajectories come from, is a
+`Sink`. Each error is logged once, and all that still works goes on.
 """
 
 import math
@@ -33,19 +33,19 @@ _FALLEN = math.cos(math.radians(60.0))
 
 
 class Sink(Protocol):
-    """Where samples and sentences go."""
+    """Takes samples and log messages."""
 
     def publish(self, sample: SensorSignals) -> None:
         """Take a sample (T = 1)."""
 
-    def tell(self, sentence: str, level: str = 'info') -> None:
+    def log(self, sentence: str, level: str = 'info') -> None:
         """Take a sentence; the level is 'info', 'warning' or 'error'."""
 
     def trajectory(self) -> Trajectory | None:
         """Return the trajectory that has come since the last call, if any."""
 
     def listened(self) -> bool:
-        """Whether somebody takes the samples."""
+        """Whether the samples have a subscriber."""
 
     def close(self) -> None:
         """Take nothing any more."""
@@ -85,7 +85,7 @@ class RobotLoop:
         self._plan = self._checked(plan or self._planned())
         self._mover: Mover | None = None
         self._pusher: Pusher | None = None
-        self._told_end = self._told_fall = False
+        self._reported_end = self._reported_fall = False
         self._quit_at = math.inf
 
     def step(self) -> None:
@@ -167,7 +167,7 @@ class RobotLoop:
         return not self.options.wait_for_listener or self.sink.listened()
 
     def _look_for_trajectory(self, reading: Reading) -> None:
-        """Begin a trajectory if one has come; no message, whatever it says, ends the loop."""
+        """Begin a trajectory if one has come; an invalid message does not end the loop."""
         try:
             wanted = self.sink.trajectory()
             if wanted is not None:
@@ -193,7 +193,7 @@ class RobotLoop:
         self._begin('trajectory', columns, rows, reading, approach, settle)
 
     def _now(self, reading: Reading) -> Array:
-        """Positions (n,) of the model's joints; NaN where no sensor tells them."""
+        """Positions (n,) of the model's joints; NaN without a sensor."""
         now = np.full(self.model.dof, np.nan)
         now[[self.model.joint_names.index(joint) for joint in self.devices.joints]] = reading.q
         return now
@@ -211,8 +211,8 @@ class RobotLoop:
             name, columns, rows, self._now(reading)[columns], reading.time, self.devices.period,
             approach, settle,
         )  # fmt: skip
-        self._told_end = False
-        self.sink.tell(
+        self._reported_end = False
+        self.sink.log(
             f"The motion '{name}' begins at {self._mover.begin:.2f} s of the robot's time and "
             f'ends at {self._mover.end:.2f} s.'
         )
@@ -228,21 +228,21 @@ class RobotLoop:
         )
 
     def _watch(self, reading: Reading) -> None:
-        """Tell the end of the motion and a fall; end the simulation if that is wanted."""
+        """Log the end of the motion and a fall; end the simulation if that is wanted."""
         mover = self._mover
-        if mover and not self._told_end and mover.is_over(reading.time):
-            self._told_end = True
-            self.sink.tell(f"The motion '{mover.name}' is over.")
+        if mover and not self._reported_end and mover.is_over(reading.time):
+            self._reported_end = True
+            self.sink.log(f"The motion '{mover.name}' is over.")
             self._quit_at = min(self._quit_at, reading.time + AFTERWARDS)
-        if not self._told_fall and self._lies(reading):
-            self._told_fall = True
+        if not self._reported_fall and self._lies(reading):
+            self._reported_fall = True
             self._warn(
                 f"The robot fell at {reading.time:.2f} s of the robot's time: its root is tilted "
                 'by more than 60°.'
             )
             self._quit_at = min(self._quit_at, reading.time + AFTERWARDS)
         if reading.time >= self._quit_at:
-            self._quit(1 if self._told_fall else 0)
+            self._quit(1 if self._reported_fall else 0)
             self._quit_at = math.inf
 
     def _lies(self, reading: Reading) -> bool:
@@ -264,11 +264,11 @@ class RobotLoop:
                 )
 
     def _warn(self, sentence: str) -> None:
-        self.sink.tell(sentence, 'warning')
+        self.sink.log(sentence, 'warning')
 
     def _cannot(self, sentence: str) -> None:
-        """Tell that there will be no motion."""
-        self.sink.tell(sentence, 'error')
+        """Log why there will be no motion; end the simulation if that is wanted."""
+        self.sink.log(sentence, 'error')
         self._quit(1)
 
     def _quit(self, status: int) -> None:

@@ -1,7 +1,7 @@
-"""From what Webots' sensors tell after each step to signals of one instant each.
+"""From the values of Webots' sensors after each step to signals of one instant each.
 
 A step of Webots leads from an instant k to k + 1. After it, positions, velocities and orientation
-are those of k + 1; an accelerometer tells the change of velocity over the step and a force-3d
+are those of k + 1; an accelerometer measures the change of velocity over the step and a force-3d
 sensor the force of the solver, which both belong to k. So a sample of the instant k takes the
 first from the step before and the second from this one; all of it bears the stamp of k, the
 robot's time at the step before. That is one step of latency, and no skew between the signals.
@@ -95,7 +95,7 @@ class Sampler:
 def with_possible_wrenches(
     file: RobotFile, model: RobotModel, warn: Callable[[str], None]
 ) -> RobotFile:
-    """Return the robot file without wrenches that pads cannot tell, each told in a sentence."""
+    """Return the robot file without wrenches that pads cannot measure; warn of each."""
     feet = []
     for foot in file.feet:
         possible = foot
@@ -110,20 +110,23 @@ def with_possible_wrenches(
 
 
 class _Sole:
-    """The corners of a sole, and where its wrench is told."""
+    """The corners of a sole, and the frame of its wrench."""
 
     def __init__(self, model: RobotModel, foot: Foot) -> None:
         assert foot.wrench is not None
         frame = foot.wrench.frame or foot.sole
-        sole, told = model.mount(foot.sole), model.mount(frame)
-        if sole.body != told.body:
+        sole, sensor = model.mount(foot.sole), model.mount(frame)
+        if sole.body != sensor.body:
             raise SimulationError(
-                f"The wrench of '{foot.name}' is to be told in '{frame}', which is not fixed to "
-                f"the sole '{foot.sole}'; name a frame of the same foot."
+                f"The wrench of '{foot.name}' is to be given in frame '{frame}', which is not "
+                f"fixed to the sole '{foot.sole}'; name a frame of the same foot.",
+                kind='frame_of_other_link',
+                foot=foot.name,
+                frame=frame,
             )
         self.corners = np.array([[x, y, 0.0] for x, y in foot.polygon])
-        self.R = told.body_R_frame.T @ sole.body_R_frame
-        self.p = told.body_R_frame.T @ (sole.p_frame_in_body - told.p_frame_in_body)
+        self.R = sensor.body_R_frame.T @ sole.body_R_frame
+        self.p = sensor.body_R_frame.T @ (sole.p_frame_in_body - sensor.p_frame_in_body)
         self.sign = foot.wrench.sign
 
     def wrench(self, forces: Array) -> Array:

@@ -19,7 +19,7 @@ _SOFT_CFM = 1e-4
 """Softness of the contacts [m/s/N]: with Webots' ERP of 0.2 at 2 ms, 1 MN/m at each corner."""
 
 _NEVER = 1e6
-"""Time after which resting bodies are put to sleep [s]; sensors of sleeping ones tell nothing."""
+"""Time after which resting bodies are put to sleep [s]; sleeping sensors measure nothing."""
 
 _FLOOR_SIZE = (40.0, 40.0)
 _LEVEL_COLOUR, _RAMP_COLOUR = (0.76, 0.79, 0.81), (0.62, 0.65, 0.74)

@@ -48,7 +48,9 @@ class SolidMass:
         if np.linalg.eigvalsh(inertia).min() <= 0.0:
             raise SimulationError(
                 f'A foot of {self.mass:.3g} kg is too light for the pads of its sole; its inertia '
-                'would not be positive.'
+                'would not be positive.',
+                kind='foot_too_light',
+                mass=self.mass,
             )
         return SolidMass(mass, com, inertia)
 

@@ -1,4 +1,4 @@
-"""A motion of joints that somebody asks for in a message."""
+"""A motion of joints that a message asks for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,13 +41,19 @@ class Trajectory:
                 times that do not increase or beyond `LONGEST`, or values that are not finite.
         """
         if not self.joint_names:
-            raise MotionError('The trajectory names no joints; joint_names must not be empty.')
+            raise MotionError(
+                'The trajectory names no joints; joint_names must not be empty.',
+                kind='no_joints',
+            )
         unknown = [name for name in self.joint_names if name not in model.joint_names]
         if unknown or len(set(self.joint_names)) < len(self.joint_names):
             raise MotionError(
                 'The trajectory is for another robot: '
                 f'{_listed(unknown or self.joint_names)} are not, or not once, among the joints '
-                f"of '{model.name}' ({', '.join(model.joint_names)})."
+                f"of '{model.name}' ({', '.join(model.joint_names)}).",
+                kind='other_joints',
+                joints=tuple(unknown or self.joint_names),
+                robot=model.name,
             )
         self._check_points()
         return [model.joint_names.index(name) for name in self.joint_names]
@@ -82,7 +88,11 @@ class Trajectory:
             raise MotionError(
                 f"The trajectory wants joint '{self.joint_names[column]}' at "
                 f'{positions[row, column]:.3f} at {times[row]:.3f} s; its limits are '
-                f'{lower[column]:.3f} to {upper[column]:.3f}.'
+                f'{lower[column]:.3f} to {upper[column]:.3f}.',
+                kind='joint_limit',
+                joint=self.joint_names[column],
+                value=float(positions[row, column]),
+                time=float(times[row]),
             )
 
     def _check_points(self) -> None:
@@ -91,18 +101,35 @@ class Trajectory:
         if not len(self.times) or self.positions.shape != shape:
             raise MotionError(
                 f'The trajectory has {len(self.times)} points of {len(self.joint_names)} joints, '
-                'but no position for each of them.'
+                'but no position for each of them.',
+                kind='positions_missing',
+                points=len(self.times),
+                joints=len(self.joint_names),
             )
         if self.velocities is not None and self.velocities.shape != shape:
-            raise MotionError('The trajectory lacks a velocity for some joint of some point.')
+            raise MotionError(
+                'The trajectory lacks a velocity for some joint of some point.',
+                kind='velocities_missing',
+                shape=self.velocities.shape,
+            )
         if not all(np.isfinite(array).all() for array in arrays if array is not None):
-            raise MotionError('In the trajectory not every number is finite.')
+            raise MotionError(
+                'In the trajectory not every number is finite.',
+                kind='not_finite',
+            )
         if (np.diff(self.times) <= 0.0).any():
-            raise MotionError("The trajectory's times do not increase from point to point.")
+            raise MotionError(
+                "The trajectory's times do not increase from point to point.",
+                kind='times_not_increasing',
+            )
         if self.times[0] < 0.0 or self.times[-1] > LONGEST:
             raise MotionError(
                 f'The trajectory lasts from {self.times[0]:g} s to {self.times[-1]:g} s after its '
-                f'start; 0 to {LONGEST:g} s are possible.'
+                f'start; 0 to {LONGEST:g} s are possible.',
+                kind='times_out_of_range',
+                first=float(self.times[0]),
+                last=float(self.times[-1]),
+                longest=LONGEST,
             )
 
 

@@ -95,10 +95,14 @@ def parse(text: str) -> Document:
     """Read a file; comments are left out.
 
     Raises:
-        SimulationError: if it is none of Webots', or has a mistake; the message names the line.
+        SimulationError: if it is not a Webots file, or has a syntax error; the message names the
+            line.
     """
     if not text.startswith('#VRML_SIM '):
-        raise SimulationError('This is no file of Webots: its first line is not #VRML_SIM ….')
+        raise SimulationError(
+            'This is not a Webots file: its first line is not #VRML_SIM ….',
+            kind='not_vrml',
+        )
     return _Parser(text).document()
 
 
@@ -132,7 +136,7 @@ class _Parser:
         while place < len(text):
             match = _TOKEN.match(text, place)
             if match is None:
-                self._fail(place, 'a string is not closed')
+                self._fail(place, 'vrml_string_open', 'a string is not closed')
             if match.lastgroup != 'space':
                 self.tokens.append((str(match.lastgroup), match.group(), place))
             place = match.end()
@@ -151,7 +155,7 @@ class _Parser:
             self._expect('}')
         while self.next < len(self.tokens):
             if document.interface:
-                self._refuse('nothing may follow a PROTO')
+                self._fail(self._peek()[2], 'vrml_trailing', 'nothing may follow a PROTO')
             document.nodes.append(self._node())
         return document
 
@@ -176,7 +180,9 @@ class _Parser:
             place = self.tokens[self.next][2]
             key = self._take('word')
             if key in node.fields:
-                self._fail(place, f'the field {key} of {node.type} stands here twice')
+                self._fail(
+                    place, 'vrml_field_twice', f'the field {key} of {node.type} stands here twice'
+                )
             node.fields[key] = self._value()
         self._expect('}')
         return node
@@ -216,31 +222,28 @@ class _Parser:
 
     def _peek(self) -> tuple[str, str, int]:
         if self.next >= len(self.tokens):
-            self._fail(len(self.text), 'the file ends too early')
+            self._fail(len(self.text), 'vrml_truncated', 'the file ends too early')
         return self.tokens[self.next]
 
     def _take(self, kind: str) -> str:
         found, text, place = self._peek()
         if found != kind:
-            self._fail(place, f'a {kind} is missing before {text}')
+            self._fail(place, 'vrml_syntax', f'a {kind} is missing before {text}')
         self.next += 1
         return text
 
     def _expect(self, mark: str) -> None:
         _, text, place = self._peek()
         if text != mark:
-            self._fail(place, f'{mark} is missing before {text}')
+            self._fail(place, 'vrml_syntax', f'{mark} is missing before {text}')
         self.next += 1
 
     def _string(self) -> str:
         return re.sub(r'\\(.)', r'\1', self._take('string')[1:-1])
 
-    def _refuse(self, what: str) -> NoReturn:
-        self._fail(self._peek()[2], what)
-
-    def _fail(self, place: int, what: str) -> NoReturn:
+    def _fail(self, place: int, kind: str, what: str) -> NoReturn:
         line = self.text.count('\n', 0, place) + 1
-        raise SimulationError(f'Line {line} of the file of Webots: {what}.')
+        raise SimulationError(f'Line {line} of the Webots file: {what}.', kind=kind, line=line)
 
 
 def _node_lines(lead: str, node: Node, level: int) -> list[str]:
@@ -285,8 +288,10 @@ def _scalar(value: Any) -> str:
 def _identifier(name: str) -> str:
     if not IDENTIFIER.fullmatch(name):
         raise SimulationError(
-            f"'{name}' is no name for a node or PROTO of Webots; letters, digits and _ are, not "
-            'beginning with a digit.'
+            f"'{name}' is not a valid name of a Webots node or PROTO; use letters, digits and _, "
+            'not beginning with a digit.',
+            kind='vrml_name',
+            name=name,
         )
     return name
 

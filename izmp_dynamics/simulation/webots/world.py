@@ -1,7 +1,8 @@
 """A world of Webots for a robot: the PROTO, the ground, the plugin's URDF and the robot file.
 
-The four files belong together and are made together; nobody edits them. Only base nodes of Webots
-are used and no sounds, so that nothing is downloaded. The same arguments give the same bytes.
+The four files belong together and are generated together; do not edit them. Only base nodes of
+Webots are used and no sounds, so that nothing is downloaded. The same arguments give the same
+bytes.
 """
 
 import math
@@ -68,7 +69,7 @@ class World:
     def of(cls, folder: Path, robot: str) -> 'World':
         """Name the files for a robot.
 
-        No base node of Webots is called …Proto; one with the PROTO's name would win over it.
+        No base node of Webots is called …Proto; one with the PROTO's name would take precedence.
         """
         name = re.sub(r'\W', '_', robot, flags=re.ASCII)
         proto = f'{name[:1].upper()}{name[1:]}Proto'
@@ -108,7 +109,10 @@ def make_world(
     """
     if time_step not in TIME_STEPS:
         raise SimulationError(
-            f'A world has time steps of {" or ".join(map(str, TIME_STEPS))} ms, not {time_step}.'
+            f'A world has time steps of {" or ".join(map(str, TIME_STEPS))} ms, not {time_step}.',
+            kind='time_step',
+            time_step=time_step,
+            valid=TIME_STEPS,
         )
     ramp = Ramp(math.radians(slope_deg), WalkParameters.slope_start)
     given = load_robot_file(robot)
@@ -140,14 +144,18 @@ def _check_sensors(file: RobotFile) -> None:
     if file.imu.gravity_removed:
         raise SimulationError(
             "Webots' accelerometers measure specific force; the robot file says "
-            'imu.gravity_removed: true, which it must not for a simulation.'
+            'imu.gravity_removed: true, which it must not for a simulation.',
+            kind='gravity_removed',
+            sensor='imu',
         )
     sensors: list[Imu | Accelerometer] = [file.imu, *file.accelerometers]
     for sensor in sensors:
         if sensor.frame is None:
             raise SimulationError(
                 f"Webots needs to know where the sensor of topic '{sensor.topic}' sits; give its "
-                'frame in the robot file.'
+                'frame in the robot file.',
+                kind='sensor_without_frame',
+                topic=sensor.topic,
             )
 
 
@@ -169,9 +177,9 @@ def _robot_file(path: Path, file: RobotFile, urdf: str) -> str:
     """Return the text of the robot file with another URDF and the wrenches of `file`."""
     settings: dict[str, Any] = yaml.safe_load(path.read_text(encoding='utf-8-sig'))
     settings['urdf'] = urdf
-    for told, foot in zip(settings.get('feet', []), file.feet, strict=True):
+    for entry, foot in zip(settings.get('feet', []), file.feet, strict=True):
         if foot.wrench:
-            told['wrench'] = {'topic': foot.wrench.topic, 'frame': foot.wrench.frame}
+            entry['wrench'] = {'topic': foot.wrench.topic, 'frame': foot.wrench.frame}
     text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=98)
     return f'# {MARK}\n{text}'
 
@@ -204,11 +212,13 @@ def _urdf(urdf: Urdf, folder: Path, names: DeviceNames, properties: Mapping[str,
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
-    """Write the files, or none if one would replace what somebody else wrote."""
+    """Write the files, or none if one would replace a file of another origin."""
     for path in texts:
         if path.exists() and MARK not in path.read_text(encoding='utf-8', errors='replace'):
             raise SimulationError(
-                f"'{path}' exists and was not made by izmp make-world; choose another folder."
+                f"'{path}' exists and was not made by izmp make-world; choose another folder.",
+                kind='foreign_file',
+                path=path,
             )
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -100,9 +100,9 @@ def picture(study: Study, load: Load) -> Picture:
             for choice, score in found
         ),
         seen='Error of the ZMP of all bodies of biped31 in x, steps of 0.8 s and 0.25 m. The '
-        'centre of mass is at 0.75 m unless told.',
+        'centre of mass is at 0.75 m unless stated otherwise.',
         paper='Nodes are uniform or at the beginning; where exactly, is not stated.',
-        ours='Nodes that are always at the knots tell nothing of what is between them: {knots} '
+        ours='Nodes that are always at the knots do not sample what is between them: {knots} '
         'instead of {e3}. What enters at the end of the window has no estimate until a node has '
         'been there; to hold the last value or to assume 0 makes little difference, {e3_zero}, as '
         'it is far ahead. “Concentrated at the beginning”, taken literally, does worse than four '

@@ -1,4 +1,4 @@
-"""How long the parts of a planning cycle take, while a robot walks as it is told."""
+"""How long the parts of a planning cycle take, while a robot walks by commands."""
 
 import time
 from collections.abc import Callable, Iterator

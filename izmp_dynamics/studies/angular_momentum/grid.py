@@ -216,7 +216,7 @@ def _facts(study: Study, found: Maps) -> tuple[Fact, ...]:
              0),
         Fact('between', 'of these, E4 works in, biped31', count(early, between), '', 0),
         Fact('between_fine', 'the same with knots every 0.05 s', count(fine, between), '', 0),
-        Fact('late_length', 'length of the step that is told', moved[1], 'm', 2),
+        Fact('late_length', 'length of the commanded step', moved[1], 'm', 2),
         Fact('late_rms', 'RMS error in x of that, everything 0.05 s later',
              1e3 * float(late[moved].rms[0]), 'mm', 1),
         Fact('late_largest', 'largest error in x of that', 1e3 * float(late[moved].largest[0]),

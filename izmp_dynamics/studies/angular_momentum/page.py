@@ -27,7 +27,7 @@ FIGURES: dict[str, tuple[ModuleType, str]] = {
 """Name → module with `runs` and `picture`, and what it shows."""
 
 _LEAD = (
-    'Mayr, Gattringer and Bremer plan the motion of the centre of mass anew every 0.1 s, as a '
+    'Mayr, Gattringer and Bremer replan the motion of the centre of mass every 0.1 s, as a '
     'quadratic programme over the contact forces and torques of the next 1.6 s. What legs and '
     'arms do to the angular momentum is estimated at a few nodes of the plan before, and is part '
     'of the contact constraint. E4 of the poster has 8 nodes “concentrated at the beginning”; '
@@ -40,10 +40,10 @@ _METHOD = (
     'A walk is planned interval by interval as a robot would do it online; then inverse dynamics '
     'of the executed motion, every 2 ms, gives the ZMP of all bodies. Errors count from the '
     'beginning of the first step to the end of the last one. Lift-offs and landings are at knots '
-    'of the splines unless told: between them the errors are larger, see “Step time and step '
-    'length”. The poster states window, splines, interval and number of nodes; the robot, the '
-    'gait, the weights, the terminal condition and the places of the nodes are open, and listed '
-    'below. Nothing is random.'
+    'of the splines unless stated otherwise: between them the errors are larger, see “Step time '
+    'and step length”. The poster states window, splines, interval and number of nodes; the '
+    'robot, the gait, the weights, the terminal condition and the places of the nodes are open, '
+    'and listed below. Nothing is random.'
 )
 
 

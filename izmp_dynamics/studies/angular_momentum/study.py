@@ -118,7 +118,7 @@ class Study:
 
     @classmethod
     def quick(cls, folder: Path) -> 'Study':
-        """Prepare one that takes seconds and still shows all that the page speaks of."""
+        """Prepare one that takes seconds and still shows all that the page describes."""
         return cls(
             _robots(folder)[:1], step_times=(0.6, 0.75, 0.8), step_lengths=(0.25,),
             weights=(1e-6, 1e-2), soles=1, cycles=60,

@@ -49,7 +49,7 @@ class Score:
             rms=np.sqrt(np.mean(errors**2, axis=0)),
             largest=np.abs(errors).max(axis=0),
             outside=_outside(walk, biped),
-            refused=walk.stopped,
+            refused=str(walk.stopped or ''),
         )
 
     @classmethod
@@ -62,7 +62,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Execution:
-    """What became of a walk in MuJoCo.
+    """The outcome of a walk in MuJoCo.
 
     Attributes:
         mean: distance of the centre of mass from the planned one, from the first step to the last

@@ -9,7 +9,7 @@ from izmp_dynamics.studies.picture import Fact, Picture, Table
 from izmp_dynamics.studies.runs import Load, Run
 
 _COLOURS = ('mr-ad', 'ir-md')
-_SPOILT = 1e-2
+_TOO_LARGE = 1e-2
 
 
 def _run(study: Study, robot: Robot, weight: float) -> Run:
@@ -44,7 +44,7 @@ def picture(study: Study, load: Load) -> Picture:
             log_ticks(ax.yaxis, (1, 3, 10, 30, 100) if axis == 0 else (0.3, 1, 3, 10, 30))
         return canvas
 
-    usual, spoilt = (found['biped31', weight].rms[0] for weight in (1e-6, _SPOILT))
+    usual, degraded = (found['biped31', weight].rms[0] for weight in (1e-6, _TOO_LARGE))
     return Picture(
         name='weights',
         title='The weights',
@@ -53,17 +53,17 @@ def picture(study: Study, load: Load) -> Picture:
         facts=(
             Fact('usual', 'RMS error in x with α = γ = 1e-6, biped31', 1e3 * float(usual), 'mm',
                  2),
-            Fact('spoilt', 'RMS error in x with α = γ = 1e-2, biped31', 1e3 * float(spoilt), 'mm',
-                 1),
+            Fact('degraded', 'RMS error in x with α = γ = 1e-2, biped31',
+                 1e3 * float(degraded), 'mm', 1),
         ),
         seen='Error of the ZMP of all bodies with E4 over the weights α of the acceleration of '
         'the centre of mass and γ of its distance from the wanted ZMP. β weighs the contact '
         'torque over the weight of the robot, which is the distance of the ZMP in metres, so the '
         'numbers hold for robots of every mass.',
         paper='α, β and γ are not stated.',
-        ours='Both must be small against β: 1e-6 leaves {usual}, 1e-2 spoils it, {spoilt}. They '
-        'are not needed to make the programme convex; the terminal condition keeps the centre of '
-        'mass from diverging.',
+        ours='Both must be small against β: 1e-6 leaves {usual}, 1e-2 degrades it to '
+        '{degraded}. They are not needed to make the programme convex; the terminal condition '
+        'keeps the centre of mass from diverging.',
         why='',
         data=Table(
             ('robot', 'α = γ', 'RMS x [mm]', 'RMS y [mm]'),

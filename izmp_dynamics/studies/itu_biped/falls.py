@@ -60,7 +60,7 @@ def picture(study: Study, load: Load) -> Picture:
         draw=draw,
         facts=_facts(study, found),
         seen='Every cell is a step time and a foot size; its stripes are frictions of '
-        f'{frictions} from left to right. Colour and number tell the mean '
+        f'{frictions} from left to right. Colour and number show the mean '
         'error of the CoG in mm (median over the frictions that are survived), hatching and ✕ in '
         'how many of them the robot falls.',
         paper='One walk of each method: CCG finishes, the constant vector falls.',

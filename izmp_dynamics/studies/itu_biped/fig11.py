@@ -88,7 +88,7 @@ def picture(study: Study, load: Load) -> Picture:
         'are left (left, with CCG) when the robot stands again: the feet creep a little in '
         'MuJoCo’s soft contacts, less in harder ones. Our constant vector has about the mean '
         'error, {constant_10} and {constant_14}, that the paper reports with CCG; why, the paper '
-        'does not tell.',
+        'does not say.',
         data=Table(
             ('foot [m]', 'step time [s]', 'method', 'time [s]', 'error [mm]'),
             [

@@ -65,7 +65,7 @@ class Grid:
 
     @classmethod
     def quick(cls) -> 'Grid':
-        """Return a small grid that still shows all that the page speaks of."""
+        """Return a small grid that still shows all that the page describes."""
         return cls((0.6, 1.0, 1.4), (SMALL, LARGE), (0.8, 1.0))
 
     def __iter__(self) -> Iterator[Setting]:
@@ -113,7 +113,7 @@ class Study:
 
     @classmethod
     def quick(cls) -> 'Study':
-        """Prepare one that takes seconds and still shows all that the page speaks of."""
+        """Prepare one that takes seconds and still shows all that the page describes."""
         few = {name: values[:1] for name, values in OPEN_PARAMETERS.items()}
         return cls(Grid.quick(), few, _robot_key())
 

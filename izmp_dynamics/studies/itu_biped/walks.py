@@ -101,7 +101,7 @@ def _outcome(robot: dict[str, Any], trial: dict[str, Any]) -> Outcome:
 
 @dataclass(frozen=True)
 class Score:
-    """What became of a walk; lengths in m.
+    """The outcome of a walk; lengths in m.
 
     Attributes:
         mean: distance of the CoG from the wanted one, over the whole run.

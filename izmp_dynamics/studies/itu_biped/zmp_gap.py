@@ -83,7 +83,8 @@ def picture(study: Study, load: Load) -> Picture:
         '{constant_slowest_x}. CCG puts the CoG right by moving the pelvis against the swinging '
         'leg, the faster the shorter the steps; the rate of angular momentum that this costs is '
         'in no equation of the method. Whether the gap is less than the way to the edge, in x and '
-        'y, tells of {right_converging} of {settings} walks with CCG whether they are finished; '
+        'y, predicts for {right_converging} of {settings} walks with CCG whether they are '
+        'finished; '
         'of those with the constant vector, whose CoG is not where it should be, of '
         '{right_constant}. The dynamics filter corrects the wanted CoG until at most '
         '{filtered_largest} of the gap are left at any step time.',
@@ -114,7 +115,7 @@ def _facts(
 
 
 def _predictions(study: Study, load: Load) -> tuple[Fact, ...]:
-    """How often the gap tells whether a walk is finished."""
+    """How often the gap predicts whether a walk is finished."""
     found = falls.scores(study, load)
     facts = [Fact('settings', 'settings of the grid', len(found) // len(METHODS), '', 0)]
     for method in PAPER_METHODS:
@@ -123,6 +124,6 @@ def _predictions(study: Study, load: Load) -> tuple[Fact, ...]:
                                   zip(score.zmp_gap, setting.foot, strict=True))
             for (name, setting), score in found.items() if name == method
         )  # fmt: skip
-        label = f'walks of which the gap tells the end, {LABELS[method]}'
+        label = f'walks whose end the gap predicts, {LABELS[method]}'
         facts.append(Fact(f'right_{method}', label, right, '', 0))
     return tuple(facts)

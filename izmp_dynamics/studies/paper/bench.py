@@ -1,24 +1,23 @@
 """The test bench: derives noisy samples from a trial and evaluates them as a setup says.
 
-The stages are those of the package (difference quotients, accelerometer array, MR-AD, IR-MD, ZMP);
-the bench only decides which samples they see. The ground plane is that of the sole which carries
-most, and points are given in nif, the non-inertial frame of sect. 4.2, as in the paper.
+The stages are those of the package (ACD, accelerometer array, gyroscope difference, Localizer,
+MR-AD, IR-MD, ZMP); the bench only decides which samples they see. The ground plane is that of the
+sole which carries most, and points are given in nif, the non-inertial frame of sect. 4.2, as in
+the paper.
 """
 
 import copy
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.rig import Rig, make_rig
-from izmp_dynamics.sensing.differences import backward_quotient, central_quotient
-from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_point
@@ -30,10 +29,17 @@ from izmp_dynamics.studies.noise_propagation import (
     zmp_covariance,
 )
 from izmp_dynamics.studies.paper.root_sensors import Densities, RootSensors
+from izmp_dynamics.studies.paper.samples import (
+    JointState,
+    Rows,
+    Samples,
+    gyro_state,
+    gyro_weights,
+    joint_state,
+    root_velocity,
+)
 from izmp_dynamics.studies.paper.setups import Setup
 from izmp_dynamics.studies.paper.trial import Trial
-
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -61,48 +67,6 @@ class Ground:
         """Express points (K, 3) of the root frame at the instants `rows` in nif [m]."""
         rotated: Array = np.einsum('tij,tj->ti', self.nif_R_root[rows], points)
         return rotated
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Which samples of a trial a setup sees.
-
-    Attributes:
-        actuator: (N,) rows of the trial at the actuator rate.
-        bus: (K,) indices into `actuator`: the samples that reach the bus.
-    """
-
-    actuator: Rows
-    bus: Rows
-
-    @classmethod
-    def of(cls, trial: Trial, setup: Setup, phase: int = 0) -> 'Samples':
-        """Sample a trial.
-
-        Args:
-            trial: the trial.
-            setup: its rates must divide the trial's.
-            phase: index of a row that reaches the bus.
-        """
-        stride = trial.stride(setup.actuator)
-        first = phase % stride
-        actuator = np.arange(first, len(trial), stride)
-        bus = np.arange((phase - first) // stride % setup.stride, len(actuator), setup.stride)
-        return cls(actuator, bus)
-
-    @property
-    def rows(self) -> Rows:
-        """(K,) rows of the trial that reach the bus."""
-        return self.actuator[self.bus]
-
-
-@dataclass(frozen=True)
-class JointState:
-    """Joints on the bus: (K, n) each; NaN where a quotient lacks a neighbour."""
-
-    q: Array
-    qd: Array
-    qdd: Array
 
 
 class Bench:
@@ -220,11 +184,8 @@ class Bench:
         if setup.angular_acceleration == 'accelerometers':
             spread = array_covariance(self.sensors.array, omega, force, gyro)
         else:
-            h = setup.differenced_over
-            aligned = setup.convention == 'aligned'
-            weights = (-1.0 / h, 0.0, 1.0 / h) if aligned else (-1.0 / h, 1.0 / h, 0.0)
             arm = self.sensors.imu.p_sensor_in_root
-            spread = gyro_covariance(arm, omega, weights, force, gyro)
+            spread = gyro_covariance(arm, omega, gyro_weights(setup), force, gyro)
         return mr_ad_covariance(
             self.mr_ad,
             root.proper_acceleration,
@@ -260,13 +221,9 @@ class Bench:
 
     def joints(self, trial: Trial, setup: Setup, samples: Samples) -> JointState:
         """ACD at the actuator rate; the bus sees every n-th result."""
-        stamps, q = trial.stamps[samples.actuator], trial.q[samples.actuator]
-        if setup.convention == 'aligned':
-            _, qd, qdd, _ = central_quotient(stamps, q)
-        else:
-            qd, _ = backward_quotient(stamps, q)
-            qdd, _ = backward_quotient(stamps, qd)
-        return JointState(q[samples.bus], qd[samples.bus], qdd[samples.bus])
+        rows = samples.actuator
+        found = joint_state(setup, trial.stamps[rows], trial.q[rows])
+        return found.paired(setup, samples.bus)
 
     def root_state(
         self, trial: Trial, setup: Setup, samples: Samples, noise: Densities | None, seed: int
@@ -278,21 +235,24 @@ class Bench:
         omega = omega + sensors.gyro_noise(noise, seed, rate, len(omega))
         averaged = setup.convention == 'paper'
         readings = {
-            sensor.name: (
-                sensors.readings(trial, sensor, samples.actuator, averaged)
-                + sensors.accelerometer_noise(sensor, noise, seed, rate, len(omega))
-            )[bus]
+            sensor.name: sensors.readings(trial, sensor, samples.actuator, averaged)
+            + sensors.accelerometer_noise(sensor, noise, seed, rate, len(omega))
             for sensor in sensors.used(setup)
         }
         stamps = trial.stamps[samples.actuator]
         if setup.angular_acceleration == 'accelerometers':
-            return sensors.array.batch(stamps[bus], omega[bus], readings)
-        alpha = _gyro_quotient(setup, stamps, omega, bus)
-        arm, force = sensors.imu.p_sensor_in_root, next(iter(readings.values()))
-        force = force @ sensors.imu.root_R_sensor.T
-        w = omega[bus]
-        phi = force - np.cross(alpha, arm) - np.cross(w, np.cross(w, arm))
-        return root_state(stamps[bus], w, alpha, phi)
+            on_bus = {name: values[bus] for name, values in readings.items()}
+            return sensors.array.batch(stamps[bus], omega[bus], on_bus)
+        used = samples.differenced(setup)
+        imu, force = sensors.imu, next(iter(readings.values()))
+        state = gyro_state(
+            setup,
+            imu.p_sensor_in_root,
+            stamps[used],
+            omega[used],
+            force[used] @ imu.root_R_sensor.T,
+        )
+        return state if setup.step == 'bus' else state.select(bus)
 
     def mr_ad_wrench(self, root: RootState, joints: JointState) -> ContactWrench:
         """MR-AD on the bus."""
@@ -316,16 +276,13 @@ class Bench:
         """
         rows, stamps = samples.actuator, trial.stamps[samples.actuator]
         q, position = trial.q[rows], trial.position[rows]
-        if setup.convention == 'aligned':
-            qd, velocity = central_quotient(stamps, q).first, central_quotient(stamps, position)[1]
-        else:
-            qd, velocity = (backward_quotient(stamps, x)[0] for x in (q, position))
+        R = trial.rotation[rows]
+        qd = joint_state(setup, stamps, q).qd
+        velocity = root_velocity(setup, stamps, position, R)
         velocity = velocity + self.sensors.velocity_noise(noise, seed, setup.actuator, len(rows))
-        used = samples.bus if setup.step == 'bus' else np.arange(len(rows))
-        R, p = trial.rotation[rows[used]], position[used]
-        method = IrMd(
-            self.model, self.file.gravity, 'central' if setup.convention == 'aligned' else 'paper'
-        )
+        used = samples.differenced(setup)
+        R, p = R[used], position[used]
+        method = IrMd(self.model, self.file.gravity, setup.quotient)
         momentum = method.momentum(
             R, p, velocity[used], trial.angular_velocity[rows[used]], q[used], qd[used]
         )
@@ -334,13 +291,3 @@ class Bench:
         in_root = in_world.transformed(root_R_world, -np.einsum('tij,tj->ti', root_R_world, p))
         on_bus = slice(None) if setup.step == 'bus' else samples.bus
         return ContactWrench(in_root.force[on_bus], in_root.moment[on_bus])
-
-
-def _gyro_quotient(setup: Setup, stamps: npt.NDArray[np.int64], omega: Array, bus: Rows) -> Array:
-    """(K, 3) ω̇ on the bus, differenced over the step of the setup."""
-    used = bus if setup.step == 'bus' else np.arange(len(omega))
-    if setup.convention == 'aligned':
-        alpha = central_quotient(stamps[used], omega[used]).first
-    else:
-        alpha, _ = backward_quotient(stamps[used], omega[used])
-    return alpha if setup.step == 'bus' else frozen(alpha[bus])

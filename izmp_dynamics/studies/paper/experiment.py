@@ -57,11 +57,17 @@ class Experiment:
         names = [setup.name for setup in self.setups]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
-            raise RobotFileError(f"two setups are called '{twice[0]}'; give each its own name.")
+            raise RobotFileError(
+                f"two setups are called '{twice[0]}'; give each its own name.",
+                kind='setup_twice',
+                setup=twice[0],
+            )
         taken = sorted({setup.name for setup in (*PAPER_SETUPS, *VARIANTS)} & set(names))
         if taken:
             raise RobotFileError(
-                f"'{taken[0]}' is a setup of the paper; give your own another name."
+                f"'{taken[0]}' is a setup of the paper; give your own another name.",
+                kind='setup_of_paper',
+                setup=taken[0],
             )
 
     @property

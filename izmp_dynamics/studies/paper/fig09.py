@@ -56,7 +56,7 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         'B {B_aligned}, C {C_aligned}, D {D_aligned}: MR-AD at 125 Hz is then no worse than at '
         '500 Hz, because there is no skew that faster samples could lessen.',
         why='Δ is decided by the samples near the zero crossings of y (see the picture of the '
-        'trap), so it tells more about the sampling than about the method. The errors of IR-MD '
+        'trap), so it says more about the sampling than about the method. The errors of IR-MD '
         'scale with σ/Δt: the paper’s 65 % are what a central quotient (over 16 ms) gives '
         'here, or half the noise density. The error of B is the skew between quotients and '
         'accelerometers, which depends on the gait. Over 2 ms the noise of IR-MD’s normal force '

@@ -73,7 +73,7 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         facts=_facts(campaign, sizes, spreads),
         seen='Standard deviation of the IZMP over repetitions with other noise, beside the one '
         'that follows from the noise densities by first-order propagation through array, '
-        'kernel and ZMP (“izmp compare” tells it for one’s own recording); '
+        'kernel and ZMP (“izmp compare” prints it for one’s own recording); '
         'a star marks aligned quotients.',
         paper='Nothing.',
         ours='Where the noise of the normal force is below 15 % of it, all agree within '

@@ -63,7 +63,8 @@ class RootSensors:
         if not rig.accelerometers:
             raise SensingError(
                 'The experiments compare the angular acceleration from accelerometers with that '
-                "from the gyroscope, but the robot file lists no 'accelerometers'; list three."
+                "from the gyroscope, but the robot file lists no 'accelerometers'; list three.",
+                kind='no_accelerometers',
             )
         sensors = tuple(
             Accelerometer(mount.name, mount.R, mount.p, np.eye(3)[list(mount.axes)])

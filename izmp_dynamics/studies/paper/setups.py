@@ -19,10 +19,12 @@ def _divides(rate: float, faster: float) -> bool:
 class Setup:
     """One way to evaluate a walk.
 
-    The convention 'paper' takes every quotient backwards and gives it the stamp of the newest
-    sample, and its accelerometers report the mean over their sample interval, because those of
-    the paper's simulator are differences of velocity. 'aligned' is this package's default:
-    central quotients at the instant they belong to, and accelerometers that report that instant.
+    The convention 'paper' takes the quotients that robot files call 'paper', gives each the stamp
+    of the newest sample (q̈ one later than the instant it belongs to, see
+    `differences.paper_quotient`), and its accelerometers report the mean over their sample
+    interval, because those of the paper's simulator are differences of velocity. 'aligned' is this
+    package's default: central quotients at the instant they belong to, and accelerometers that
+    report that instant.
     """
 
     name: str = setting('what it is called in figures and tables')
@@ -58,7 +60,11 @@ class Setup:
         if not _divides(self.bus, self.actuator):
             raise RobotFileError(
                 f"in setup '{self.name}' the bus sees every n-th sample of the actuators, so its "
-                f'rate must divide theirs; {self.bus:g} Hz does not divide {self.actuator:g} Hz.'
+                f'rate must divide theirs; {self.bus:g} Hz does not divide {self.actuator:g} Hz.',
+                kind='rate_divides_not',
+                setup=self.name,
+                bus=self.bus,
+                actuator=self.actuator,
             )
 
     @property
@@ -70,6 +76,11 @@ class Setup:
     def label(self) -> str:
         """The method as the paper writes it."""
         return 'MR-AD' if self.method == 'mr_ad' else 'IR-MD'
+
+    @property
+    def quotient(self) -> str:
+        """Method of the package's stages."""
+        return 'central' if self.convention == 'aligned' else 'paper'
 
     @property
     def sample_step(self) -> float:

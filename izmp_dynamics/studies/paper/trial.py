@@ -116,7 +116,10 @@ class Trial:
         if stride < 1 or abs(self.rate / rate - stride) > 1e-9 * stride:
             raise SimulationError(
                 f'Samples at {rate:g} Hz cannot be taken from a simulation at {self.rate:g} Hz; '
-                'choose a rate that divides it.'
+                'choose a rate that divides it.',
+                kind='rate_divides_not',
+                rate=rate,
+                simulation_rate=self.rate,
             )
         return stride
 
@@ -130,7 +133,10 @@ class Trial:
         if len(begins) < 2 * SKIPPED_STEPS + 2:
             raise SimulationError(
                 f'A walk of {len(begins) - 1} steps has none besides the first and last '
-                f'{SKIPPED_STEPS}; simulate at least {2 * SKIPPED_STEPS + 1}.'
+                f'{SKIPPED_STEPS}; simulate at least {2 * SKIPPED_STEPS + 1}.',
+                kind='walk_too_short',
+                steps=len(begins) - 1,
+                least=2 * SKIPPED_STEPS + 1,
             )
         return self.between(begins[SKIPPED_STEPS], begins[-1 - SKIPPED_STEPS])
 

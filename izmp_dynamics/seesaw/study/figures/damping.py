@@ -42,7 +42,7 @@ def picture(study: Study, load: Load) -> Picture:
         draw=draw,
         facts=tuple(_facts(growth)),
         seen='The loop of controller (100 Hz, torques held) and robot, linearised about the '
-        'stance: by which factor the deviation that fares worst grows per tick, over the viscous '
+        'stance: by which factor the least stable deviation grows per tick, over the viscous '
         'friction of all joints; the right panel shows the same near 1. The loop is stable below '
         '1. The controller does not know of the friction.',
         paper='Not considered; iCub has 1 N·m·s/rad in Gazebo.',

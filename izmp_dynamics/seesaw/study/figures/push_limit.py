@@ -105,7 +105,7 @@ def picture(study: Study, load: Load) -> Picture:
         ours='With the gains of the authors all pushes that were tried up to {mixed_authors} '
         '(mixed) and {robot_authors} (robot) are survived; with 600 N the board turns by '
         '{mixed_authors_at} and {robot_authors_at}. Tuned gains stand {mixed_tuned} and '
-        '{robot_tuned}. The table tells the other directions.',
+        '{robot_tuned}. The table lists the other directions.',
         why='',
         data=Table(
             ('controller', 'gains', 'direction', 'push [N]', 'survived', 'largest |θ| [°]',

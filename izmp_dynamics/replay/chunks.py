@@ -1,0 +1,61 @@
+"""A recording through the pipeline, in large chunks."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.standstill import compile_stages
+from izmp_dynamics.replay.recording import Recording
+
+CHUNK = 5.0
+"""Time that is read and evaluated at once [s]."""
+
+LATE = 1.0
+"""A message may arrive so much later than the joints' messages of its time [s]."""
+
+Progress = Callable[[float], None]
+"""Called with the fraction that is done."""
+
+
+def make_evaluator(recording: Recording) -> Evaluator:
+    """Make the evaluator of a recording, ready to run.
+
+    Raises:
+        SensingError: if the sensors do not suffice; the message says what is missing.
+    """
+    compile_stages(recording.rig)
+    return Evaluator(
+        recording.rig,
+        recording.groups,
+        recording.periods,
+        orientation=recording.orientation,
+        patience=LATE,
+    )
+
+
+def evaluate_recording(
+    recording: Recording, evaluator: Evaluator, progress: Progress = lambda fraction: None
+) -> Iterator[Evaluated]:
+    """Evaluate a recording piece by piece, in the order of time.
+
+    If the clock was set back in the recording, what repeats a time that is evaluated already is
+    left out.
+    """
+    begin, end = recording.bag.start or 0, recording.bag.end or 1
+    newest = 0
+    for results, received in _pieces(recording, evaluator):
+        later = results.stamps > newest
+        if later.any():
+            piece = results if later.all() else results.select(np.asarray(later))
+            newest = int(piece.stamps[-1])
+            yield piece
+        progress(min(1.0, (received - begin) / max(end - begin, 1)))
+
+
+def _pieces(recording: Recording, evaluator: Evaluator) -> Iterator[tuple[Evaluated, int]]:
+    for signals, received in recording.spans(CHUNK):
+        for results in evaluator.push(signals):
+            yield results, received
+    for results in evaluator.flush():
+        yield results, recording.bag.end or 1

@@ -1,0 +1,57 @@
+"""The documentation builds without warnings, has every public name, and rosdoc2 finds it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+import izmp_dynamics as izmp
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / 'docs'
+
+
+@pytest.fixture(scope='module')
+def built(tmp_path_factory):
+    """The pages as HTML, built as `make docs` does."""
+    pytest.importorskip('sphinx', reason="the documentation needs Sphinx: pip install '.[docs]'")
+    pytest.importorskip('myst_parser', reason="the pages are MyST: pip install '.[docs]'")
+    folder = tmp_path_factory.mktemp('docs')
+    done = subprocess.run(
+        [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', 'docs', str(folder)],
+        capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_api_page_has_every_public_name():
+    text = (DOCS / 'api.md').read_text('utf-8')
+    named = re.findall(r'^\.\. auto\w+:: izmp_dynamics\.(\w+)$', text, re.MULTILINE)
+    assert sorted(named) == izmp.__all__
+
+
+def test_the_built_page_explains_every_public_name(built):
+    page = (built / 'api.html').read_text('utf-8')
+    for name in izmp.__all__:
+        assert f'id="izmp_dynamics.{name}"' in page
+
+
+def test_every_page_is_in_the_table_of_contents(built):
+    index = (built / 'index.html').read_text('utf-8')
+    for page in DOCS.glob('*.md'):
+        assert f'href="{page.stem}.html"' in index
+        assert (built / f'{page.stem}.html').exists()
+
+
+def test_rosdoc2_finds_the_documentation():
+    package = ElementTree.parse(ROOT / 'package.xml').getroot()
+    kind, config = yaml.safe_load_all((ROOT / package.findtext('export/rosdoc2')).read_text())
+    assert kind == {'type': 'rosdoc2 config', 'version': 1}
+    (builder,) = config['builders']
+    folder = ROOT / builder['sphinx']['sphinx_sourcedir']
+    assert {'conf.py', 'index.rst'} <= {path.name for path in folder.iterdir()}

@@ -1,0 +1,191 @@
+"""The public names: found lazily, documented with shapes and units, and used in the README."""
+
+import inspect
+import re
+import runpy
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import izmp_dynamics as izmp
+from izmp_dynamics.bags.messages import pose_batch
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.errors import MissingDependencyError, ReplayError
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.replay.run import replay
+
+from .bag_surgery import JOINTS
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / 'examples' / 'python_api.py'
+PACKAGE = ROOT / 'izmp_dynamics'
+NAMES = izmp.__all__
+WITHOUT_UNIT = {
+    'joints',
+    'normal',
+    'R',
+    'valid',
+    'loaded',
+    'world_R_root',
+    'root_R_sensor',
+    'axes',
+    'gain',
+    'soles',
+    'rows',
+}  # fmt: skip; rotations, unit vectors, masks, indices
+
+
+@pytest.fixture(scope='module')
+def result(sway):
+    return izmp.evaluate_bag(str(sway[1]), ROOT / 'robots' / 'biped31' / 'robot.yaml')
+
+
+def loaded_by(program):
+    """Names of the modules that a program has loaded at its end, in a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, '-c', f'import sys, izmp_dynamics; {program}; print(*sys.modules)'],
+        capture_output=True, text=True, cwd=ROOT, check=True,
+    )  # fmt: skip
+    return set(ran.stdout.split())
+
+
+def own(modules):
+    return {name for name in modules if name.startswith(PACKAGE.name)}
+
+
+def test_importing_the_package_imports_no_library_and_no_module_of_its_own():
+    modules = loaded_by('pass')
+    assert own(modules) == {'izmp_dynamics'}
+    assert not modules & {'numpy', 'ast', 'importlib.metadata', 'PyKDL', 'yaml'}
+
+
+def test_the_first_use_of_a_name_imports_its_module_only():
+    assert own(loaded_by('izmp_dynamics.ShapeError')) == {'izmp_dynamics', 'izmp_dynamics.errors'}
+
+
+def test_every_public_name_is_there():
+    assert len(NAMES) > 30
+    assert set(NAMES) <= set(dir(izmp))
+    for name in NAMES:
+        assert getattr(izmp, name).__name__ == name
+    everything: dict = {}
+    exec('from izmp_dynamics import *', everything)
+    assert set(NAMES) <= set(everything)
+    assert izmp.load_model is everything['load_model']
+    with pytest.raises(AttributeError, match='no_such_name'):
+        izmp.no_such_name  # noqa: B018
+
+
+def test_no_public_name_is_also_a_module():
+    assert not set(NAMES) & {path.stem for path in PACKAGE.iterdir()}
+
+
+def members(name):
+    """A public name and its public methods and properties."""
+    public = getattr(izmp, name)
+    yield name, public
+    if inspect.isclass(public):
+        for attribute, member in inspect.getmembers(public):
+            theirs = any(attribute in vars(base) for base in public.__mro__[:-1])
+            if (
+                theirs
+                and attribute[0] != '_'
+                and (isinstance(member, property) or callable(member))
+            ):
+                yield f'{name}.{attribute}', member
+
+
+def array_arguments(member):
+    """Names of the arguments or attributes of a member that are arrays."""
+    if isinstance(member, property):
+        return []
+    try:
+        hints = typing.get_type_hints(member)
+    except (NameError, TypeError):
+        return []
+    return [name for name, hint in hints.items() if name != 'return' and 'ndarray' in str(hint)]
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_what_is_public_says_what_it_is_and_its_arrays_their_shape_and_unit(name):
+    for label, member in members(name):
+        text = inspect.getdoc(member)
+        assert text, f'{label} has no docstring'
+        for argument in array_arguments(member):
+            assert re.search(r'\((…|T|K|B|n|N|k|\d)[^)]*\)', line := said_of(argument, text)), (
+                f'{label}: {argument} has no shape in {line!r}'
+            )
+            assert '[' in line or argument in WITHOUT_UNIT, f'{label}: {argument} has no unit'
+
+
+def said_of(argument, text):
+    """The entry of an argument in a docstring; the whole text if there are no entries."""
+    entry = re.search(rf'^( +){argument}: (.*(\n\1 +.*)*)', text, re.MULTILINE)
+    return entry[2] if entry else text
+
+
+def test_the_readme_shows_the_example():
+    shown = re.findall(r'```python\n(.*?)```', (ROOT / 'README.md').read_text('utf-8'), re.DOTALL)
+    _, _, code = EXAMPLE.read_text('utf-8').partition('"""\n\n')
+    assert shown == [code]
+
+
+def test_the_example_runs_on_a_recording(sway, tmp_path, monkeypatch):
+    pytest.importorskip('pandas', reason='the example ends with a table')
+    (tmp_path / 'demo').mkdir()
+    (tmp_path / 'demo' / 'walk').symlink_to(sway[1])
+    (tmp_path / 'robots').symlink_to(ROOT / 'robots')
+    monkeypatch.chdir(tmp_path)
+    done = runpy.run_path(str(EXAMPLE))
+    assert isinstance(done['model'], RobotModel)
+    np.testing.assert_allclose(done['point'][:, :2], done['com'][:, :2], atol=1e-12)
+    assert done['walk'].valid.mean() > 0.9
+
+
+def test_the_evaluation_has_the_numbers_of_the_replay(sway, biped31, result, tmp_path):
+    replayed = replay(sway[1], biped31, tmp_path / 'out')
+    with BagReader(replayed.bag) as bag:
+        (batch,) = bag.batches(['/mr_ad/izmp'], 1e9)
+        written = pose_batch(batch['/mr_ad/izmp'])
+    track = result.tracks['mr_ad']
+    np.testing.assert_array_equal(result.stamps[track.valid], written.stamps)
+    np.testing.assert_array_equal(track.point[track.valid], written.positions)
+    assert result.missing + result.notes == (*replayed.summary.missing, *replayed.summary.notes)
+
+
+def test_a_mask_says_where_there_is_a_point(result):
+    for track in result.tracks.values():
+        np.testing.assert_array_equal(track.valid, np.isfinite(track.point).all(axis=1))
+    np.testing.assert_allclose(result.time, (result.stamps - result.stamps[0]) * 1e-9)
+
+
+def test_the_table_has_the_arrays_as_columns(result):
+    pd = pytest.importorskip('pandas', reason='a table is a DataFrame of pandas')
+    table = result.to_dataframe()
+    assert isinstance(table, pd.DataFrame)
+    np.testing.assert_array_equal(table.index, result.stamps)
+    for name, track in result.tracks.items():
+        columns = [f'{name}.point.{axis}' for axis in 'xyz']
+        np.testing.assert_array_equal(table[columns], track.point)
+        np.testing.assert_array_equal(table[f'{name}.moment.y'], track.wrench[:, 4])
+        np.testing.assert_array_equal(table[f'{name}.valid'], track.valid)
+    for foot in result.feet:
+        np.testing.assert_array_equal(table[f'{foot.name}.loaded'], foot.loaded)
+
+
+def test_without_pandas_the_table_says_what_to_install(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'pandas', None)
+    with pytest.raises(MissingDependencyError) as raised:
+        result.to_dataframe()
+    assert raised.value.library == 'pandas'
+
+
+def test_a_recording_from_which_nothing_comes_is_an_error(sound, biped31, tmp_path):
+    draft = sound.copy()
+    draft[JOINTS]['position'][:] = np.nan
+    with pytest.raises(ReplayError):
+        izmp.evaluate_bag(draft.write(tmp_path / 'bag'), biped31)
