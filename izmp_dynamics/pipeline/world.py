@@ -204,11 +204,12 @@ class WorldStage(Stage):
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
-        waiting = int(self._fixes.stamps[0]) if len(self._fixes) else before
-        self.orientation.forget(min(before, waiting))
         self._located.forget(before)
         if self.position is not None:
             self.position.buffer.forget(before)
+            fixes = self._fixes.stamps if len(self._fixes) else [self.position.buffer.newest]
+            before = min(before, int(fixes[0]))  # later fixes need the orientation as well
+        self.orientation.forget(before)
 
     def _locate(self) -> None:
         """Give the localizer the fixes at which the orientation is known, or never will be."""
