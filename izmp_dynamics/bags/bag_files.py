@@ -24,7 +24,7 @@ class BagFiles:
     Attributes:
         paths: storage files in the order of recording.
         metadata: of the folder; None when there is none to rely on.
-        notes: what is odd.
+        notes: anomalies.
         damages: what is missing.
     """
 
@@ -47,10 +47,16 @@ def find_files(path: Path) -> BagFiles:
             return BagFiles([path])
         exists = path.exists()
     except OSError as error:
-        raise BagError(f"The bag '{path}' cannot be read: {error.strerror}.") from error
+        raise _unreadable(path, error) from error
     if exists:
-        raise BagError(f"'{path}' is neither a folder nor a file; give a rosbag2 folder or file.")
-    raise BagError(f"There is no bag at '{path}'; give a rosbag2 folder, an .mcap or a .db3 file.")
+        raise BagError(
+            f"'{path}' is neither a folder nor a regular file; give a rosbag2 folder or file.",
+            kind='not_a_regular_file', path=path,
+        )  # fmt: skip
+    raise BagError(
+        f"There is no bag at '{path}'; give a rosbag2 folder, an .mcap or a .db3 file.",
+        kind='no_bag', path=path,
+    )  # fmt: skip
 
 
 def open_storage(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Storage:
@@ -70,21 +76,29 @@ def open_storage(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Stora
             return _open_compressed(path, scratch)
         return _open_plain(path, head)
     except OSError as error:
-        raise BagError(f"The bag file '{path}' cannot be read: {error.strerror}.") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> BagError:
+    sentence = f"The bag '{path}' cannot be read: {error.strerror}."
+    return BagError(sentence, kind='unreadable', path=path, errno=error.errno)
 
 
 def _folder(folder: Path) -> BagFiles:
     present = sorted(x for x in folder.iterdir() if x.name.endswith(_SUFFIXES) and x.is_file())
     if not (folder / FILE).exists():
         if not present:
-            raise BagError(_no_bag_in(folder))
+            raise _no_bag_in(folder)
         note = f"'{folder}' has no {FILE} (was the recorder killed?); its storage files are read."
         return BagFiles(_natural(present), notes=[note])
     try:
         metadata = read_metadata(folder)
     except BagError as error:
         if not present:
-            raise BagError(f"{FILE} in '{folder}' cannot be used: {error}.") from error
+            raise BagError(
+                f"{FILE} in '{folder}' cannot be used: {error}.",
+                kind='bad_metadata', path=folder / FILE, cause=error.kind,
+            ) from error  # fmt: skip
         note = f"{FILE} in '{folder}' cannot be used: {error}; the storage files are read."
         return BagFiles(_natural(present), notes=[note])
     return _listed(folder, metadata, present)
@@ -103,16 +117,21 @@ def _listed(folder: Path, metadata: Metadata, present: list[Path]) -> BagFiles:
     if present:
         note = f"{FILE} of '{folder}' lists {missing or 'no file'}; {present[0].name} is read."
         return BagFiles(_natural(present), metadata, notes=[note])
-    raise BagError(f"{FILE} of '{folder}' lists files that are missing: {missing or 'none'}.")
+    raise BagError(
+        f"{FILE} of '{folder}' lists files that are missing: {missing or 'none'}.",
+        kind='files_missing', path=folder, files=metadata.files,
+    )  # fmt: skip
 
 
-def _no_bag_in(folder: Path) -> str:
+def _no_bag_in(folder: Path) -> BagError:
     bags = sorted(x.parent.name for x in folder.glob(f'*/{FILE}'))
     hint = f" Did you mean '{folder / bags[0]}'?" if bags else ''
     old = sorted(x.name for x in folder.glob('*.bag'))
     if old:
-        return f"'{folder}' holds a ROS 1 bag ({old[0]}). {_convert(folder / old[0])}"
-    return f"'{folder}' holds no bag: there is no {FILE}, .mcap or .db3 file in it.{hint}"
+        sentence = f"'{folder}' holds a ROS 1 bag ({old[0]}). {_convert(folder / old[0])}"
+        return BagError(sentence, kind='ros1_bag', path=folder / old[0])
+    sentence = f"'{folder}' holds no bag: there is no {FILE}, .mcap or .db3 file in it.{hint}"
+    return BagError(sentence, kind='no_bag', path=folder, similar=bags)
 
 
 def _convert(path: Path) -> str:
@@ -130,10 +149,14 @@ def _open_plain(path: Path, head: bytes) -> Storage:
     if head == _SQLITE:
         return SqliteFile(path)
     if head.startswith(_ROS1):
-        raise BagError(f"'{path}' is a ROS 1 bag. {_convert(path)}")
+        sentence = f"'{path}' is a ROS 1 bag. {_convert(path)}"
+        raise BagError(sentence, kind='ros1_bag', path=path)
     if not head:
-        raise BagError(f"The bag file '{path}' is empty.")
-    raise BagError(f"'{path}' is no bag: it begins neither like an mcap nor like a sqlite3 file.")
+        raise BagError(f"The bag file '{path}' is empty.", kind='empty_file', path=path)
+    raise BagError(
+        f"'{path}' is no bag: it begins neither like an mcap nor like a sqlite3 file.",
+        kind='not_a_bag', path=path,
+    )  # fmt: skip
 
 
 def _open_compressed(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Storage:
@@ -143,9 +166,10 @@ def _open_compressed(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> S
     with unpacked.open('rb') as whole:
         storage = _open_plain(unpacked, whole.read(16)) if unpacked.stat().st_size else None
     if storage is None:
-        raise BagError(f"The bag file '{path}' cannot be unpacked: {fault}.")
+        sentence = f"The bag file '{path}' cannot be decompressed: {fault}."
+        raise BagError(sentence, kind='cannot_decompress', path=path)
     if fault and not storage.damages:
-        storage.damages.append(f"'{path.name}' cannot be unpacked completely: {fault}.")
+        storage.damages.append(f"'{path.name}' cannot be decompressed completely: {fault}.")
     return storage
 
 

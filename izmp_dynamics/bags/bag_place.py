@@ -75,32 +75,40 @@ class BagPlace:
         if not os.path.lexists(self.path):
             return
         if not self._overwrite:
-            raise BagError(f"'{self.path}' exists; name another place, or say --overwrite.")
+            raise BagError(
+                f"'{self.path}' exists; name another place, or add --overwrite.",
+                kind='place_taken', path=self.path,
+            )  # fmt: skip
         foreign = _foreign(self.path)
         if foreign:
-            raise BagError(f"'{self.path}' is not overwritten: {foreign}.")
+            kind, what, name = foreign
+            sentence = f"'{self.path}' is not overwritten: {what}."
+            raise BagError(sentence, kind=kind, path=self.path, name=name)
 
 
-def _foreign(path: Path) -> str | None:
-    """Why a place must not be replaced; None if it is a bag and nothing else."""
+def _foreign(path: Path) -> tuple[str, str, str] | None:
+    """Why a place must not be replaced: kind, sentence, file; None if it is a bag only."""
     if path.is_symlink() or not path.is_dir():
-        return 'it is no folder of a bag'
+        return 'not_a_bag_folder', 'it is no folder of a bag', path.name
     try:
         text = (path / FILE).read_text('utf-8', errors='replace')
     except OSError:
-        return f'it holds no {FILE}, so it is no bag'
+        return 'no_metadata', f'it holds no {FILE}, so it is no bag', FILE
     if KEY not in text:
-        return f'its {FILE} is not that of a bag'
+        return 'foreign_metadata', f'its {FILE} is not that of a bag', FILE
     own = {FILE, *_further_files(path)}
     others = [
         x.name for x in path.iterdir() if x.name not in own and not x.name.endswith(_STORAGE)
     ]
-    return f"besides the bag it holds '{sorted(others)[0]}'" if others else None
+    if not others:
+        return None
+    name = min(others)
+    return 'foreign_file', f"besides the bag it holds '{name}'", name
 
 
 def _further_files(path: Path) -> list[str]:
     """Names of the files that were written with a bag, as its metadata say."""
     try:
         return read_metadata(path).custom_data.get(FILES, '').split()
-    except BagError:  # of a bag that is damaged nobody knows
+    except BagError:  # damaged metadata list nothing
         return []

@@ -89,7 +89,9 @@ class Decoded:
         if not parts:
             return np.zeros(0)
         if len({part.shape[1:] for part in parts}) > 1:
-            raise BagError(f'{what} changes its length between messages.')
+            raise BagError(
+                f'{what} changes its length between messages.', kind='length_changes', field=what
+            )
         order = np.argsort(np.concatenate([group.index for group in self.groups]))
         joined: npt.NDArray[Any] = np.concatenate(parts)[order]
         return joined

@@ -62,21 +62,26 @@ class CdrWalk:
         self._definitions = typestore.fielddefs
         self._msgtype = msgtype
         if raw[:2] not in (b'\0\0', b'\0\1') or len(raw) < HEADER:
-            raise self._error('it does not begin with the header of plain CDR')
+            raise self._error('not_plain_cdr', 'it does not begin with the header of plain CDR')
         self._order = '<' if raw[1] else '>'
         self._at = HEADER
         self._message('', msgtype)
         if not 0 <= len(raw) - self._at <= 3:  # some writers pad the end to four bytes
-            raise self._error(f'it has {len(raw)} bytes where {self._at} were expected')
+            raise self._error(
+                'trailing_bytes', f'it has {len(raw)} bytes where {self._at} were expected'
+            )
 
-    def _error(self, what: str) -> BagError:
-        return BagError(f'A message is not of type {self._msgtype}: {what}.')
+    def _error(self, kind: str, what: str) -> BagError:
+        sentence = f'A message is not of type {self._msgtype}: {what}.'
+        return BagError(sentence, kind=kind, msgtype=self._msgtype)
 
     def _message(self, path: str, name: str) -> None:
         if name not in self._definitions:
-            raise BagError(f"The definition of the message type '{name}' is not known.")
+            sentence = f"The definition of the message type '{name}' is not known."
+            raise BagError(sentence, kind='unknown_type', msgtype=name)
         if path.count('.') > _DEPTH:
-            raise BagError(f'The definition of the message type {self._msgtype} is recursive.')
+            sentence = f'The definition of the message type {self._msgtype} is recursive.'
+            raise BagError(sentence, kind='recursive_type', msgtype=self._msgtype)
         if name in _TIMES:
             self.times.append(path)
         prefix = f'{path}.' if path else ''
@@ -99,7 +104,7 @@ class CdrWalk:
     def _elements(self, path: str, description: Any, count: int) -> None:
         kind, detail = description
         if count > len(self.raw) - self._at:
-            raise self._error(f'{path} claims {count} elements')
+            raise self._error('truncated', f'{path} claims {count} elements')
         if kind == _NAME:
             for index in range(count):
                 self._message(f'{path}[{index}]', detail)
@@ -110,7 +115,8 @@ class CdrWalk:
 
     def _numbers(self, path: str, name: str, count: int | None) -> None:
         if name not in _DTYPES:
-            raise BagError(f'{path} of {self._msgtype} has the type {name}, which is unsupported.')
+            sentence = f'{path} of {self._msgtype} has the type {name}, which is unsupported.'
+            raise BagError(sentence, kind='unsupported_type', field=path, name=name)
         dtype = np.dtype(self._order + _DTYPES[name])
         if count != 0:
             self._align(dtype.itemsize)
@@ -123,7 +129,7 @@ class CdrWalk:
     def _advance(self, size: int) -> None:
         self._at += size
         if self._at > len(self.raw):
-            raise self._error(f'it ends after {len(self.raw)} bytes')
+            raise self._error('truncated', f'it ends after {len(self.raw)} bytes')
 
     def _length(self) -> int:
         self._align(4)
@@ -138,8 +144,8 @@ class CdrWalk:
         self._advance(length)
         self.constants.append((begin, self._at))
         if not length or self.raw[self._at - 1]:
-            raise self._error('a text in it is not terminated')
+            raise self._error('bad_text', 'a text in it is not terminated')
         try:
             return self.raw[begin : self._at - 1].decode()
         except UnicodeDecodeError as error:
-            raise self._error('a text in it is not UTF-8') from error
+            raise self._error('bad_text', 'a text in it is not UTF-8') from error

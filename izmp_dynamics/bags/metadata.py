@@ -43,13 +43,15 @@ def read_metadata(folder: Path) -> Metadata:
     path = folder / FILE
     try:
         if path.stat().st_size > _LARGEST:
-            raise BagError('it is far too large')
+            raise BagError('it is far too large', kind='too_large', limit=_LARGEST)
         text = path.read_text('utf-8')
         return _metadata(yaml.load(text, yaml.BaseLoader)[KEY])  # every scalar is a text
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise BagError(str(error).splitlines()[0]) from error
+        raise BagError(str(error).splitlines()[0], kind='not_yaml') from error
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise BagError(f'it is not that of a rosbag2 ({type(error).__name__}: {error})') from error
+        raise BagError(
+            f'it is not that of a rosbag2 ({type(error).__name__}: {error})', kind='not_rosbag2'
+        ) from error
 
 
 def _metadata(information: dict[str, Any]) -> Metadata:

@@ -46,8 +46,9 @@ class SqliteFile:
             self.close()
             hint = ' '.join(self.notes)
             raise BagError(
-                f"'{path}' is no readable rosbag2 database ({error}). {hint}"
-            ) from error
+                f"'{path}' is no readable rosbag2 database ({error}). {hint}".rstrip(),
+                kind='not_rosbag2', path=path,
+            ) from error  # fmt: skip
         except BaseException:
             self.close()
             raise
@@ -99,7 +100,7 @@ class SqliteFile:
             query = 'SELECT topic_id, COUNT(*) FROM messages GROUP BY topic_id'
             try:
                 self.counts = dict(self._database.execute(query).fetchall())
-            except _FAILURES:  # reading will tell how far it is damaged
+            except _FAILURES:  # reading shows how far it is damaged
                 self.counts = {}
         return self.counts
 

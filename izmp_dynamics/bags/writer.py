@@ -88,8 +88,9 @@ class BagWriter:
         self.path = self._place.path
         if storage == 'sqlite3' and set('?#%') & set(str(self.path)):
             raise BagError(
-                f"'{self.path}' has a character (?, # or %) that sqlite3 bags must not."
-            )
+                f"The path '{self.path}' of a sqlite3 bag must not contain ?, # or %.",
+                kind='bad_path', path=self.path,
+            )  # fmt: skip
         self._marks = dict(custom_data or {})
         self._files: dict[str, str] = {}
         self._topics: dict[str, _Topic] = {}
@@ -166,7 +167,7 @@ class BagWriter:
             BagError: the name is taken, or `like` is no such message or is not finite.
         """
         if name in self._topics:
-            raise BagError(f"Topic '{name}' of the bag '{self.path}' was added before.")
+            raise self._added_before(name)
         layout = self._layout(msgtype, like)
         allowed = frozenset(may_be_nan)
         self._check_finite(name, layout, layout.encode_rows(1, {}), layout.floats(), allowed)
@@ -245,13 +246,16 @@ class BagWriter:
             BagError: the name is taken, or the type is not known.
         """
         if name in self._topics or name in self._raw_topics:
-            raise BagError(f"Topic '{name}' of the bag '{self.path}' was added before.")
+            raise self._added_before(name)
         try:
             self._raw_topics[name] = self._writer.add_connection(
                 name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
             )
         except KeyError as error:
-            raise BagError(f"The type {msgtype} of topic '{name}' is no standard one.") from error
+            raise BagError(
+                f"The type {msgtype} of topic '{name}' is no standard one.",
+                kind='unknown_type', topic=name, msgtype=msgtype,
+            ) from error  # fmt: skip
 
     def write_raw(self, topic: str, stamp: int, raw: bytes) -> None:
         """Write a serialized message of a topic of `add_raw_topic`; nothing in it is checked.
@@ -311,7 +315,10 @@ class BagWriter:
             message = example(msgtype, like) if isinstance(like, Mapping) else like
             layout = CdrLayout.of_message(standard_types(), msgtype, message)
         if layout.msgtype != msgtype:
-            raise BagError(f'The layout is that of {layout.msgtype}, not of {msgtype}.')
+            raise BagError(
+                f'The layout is that of {layout.msgtype}, not of {msgtype}.',
+                kind='wrong_type', msgtype=msgtype,
+            )  # fmt: skip
         return layout
 
     def _topic(self, name: str) -> _Topic:
@@ -320,13 +327,23 @@ class BagWriter:
             raise UnknownNameError('topic', name, self._topics, where)
         return self._topics[name]
 
+    def _added_before(self, topic: str) -> BagError:
+        sentence = f"Topic '{topic}' of the bag '{self.path}' was added before."
+        return BagError(sentence, kind='topic_exists', topic=topic)
+
     def _check_stamps(self, topic: str, stamps: npt.NDArray[Any]) -> None:
         if stamps.ndim != 1:
             raise ShapeError('stamps', '(T,)', stamps.shape)
         if stamps.dtype.kind not in 'iu':
-            raise BagError(f"The stamps of topic '{topic}' are {stamps.dtype}, not integers [ns].")
+            raise BagError(
+                f"The stamps of topic '{topic}' are {stamps.dtype}, not integers [ns].",
+                kind='wrong_dtype', topic=topic,
+            )  # fmt: skip
         if stamps.size and not 0 <= stamps.min() <= stamps.max() < FOREVER:
-            raise BagError(f"A stamp of topic '{topic}' is negative or beyond the year 2116.")
+            raise BagError(
+                f"A stamp of topic '{topic}' is negative or beyond the year 2116.",
+                kind='bad_stamp', topic=topic,
+            )  # fmt: skip
 
     def _check_finite(
         self,
@@ -344,10 +361,12 @@ class BagWriter:
             numbers = np.isfinite(fields[path])
             finite = numbers.all(axis=tuple(range(1, numbers.ndim)))
             if not finite.all():
+                place = int(finite.argmin())
                 raise BagError(
-                    f"Field '{path}' of topic '{topic}' is not finite in message "
-                    f"{int(finite.argmin())} of a batch; it is not written to '{self.path}'."
-                )
+                    f"Field '{path}' of topic '{topic}' is not finite in message {place} of a "
+                    f"batch; it is not written to '{self.path}'.",
+                    kind='not_finite', topic=topic, field=path, index=place,
+                )  # fmt: skip
 
     def _abort(self) -> None:
         """Close and remove what was written."""
@@ -357,8 +376,11 @@ class BagWriter:
         self._place.discard()
 
     def _raise(self, error: BaseException) -> NoReturn:
-        """Raise a `BagError` for what went wrong, or the error itself if it is no such matter."""
+        """Raise a `BagError` for a failure of writing, any other error as it is."""
         if isinstance(error, BagError) or not isinstance(error, Exception):
             raise error
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BagError(f"The bag '{self.path}' cannot be written: {reason}.") from error
+        raise BagError(
+            f"The bag '{self.path}' cannot be written: {reason}.",
+            kind='cannot_write', path=self.path, errno=getattr(error, 'errno', None),
+        ) from error  # fmt: skip

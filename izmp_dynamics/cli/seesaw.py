@@ -105,7 +105,10 @@ def _controller(options: argparse.Namespace) -> Any:
     robot = load_balancing_robot(options.robot)
     if options.damping is not None:
         if not 0.0 <= options.damping <= 1e3:
-            raise SimulationError(f'--damping is {options.damping:g}; valid: 0 to 1000 N·m·s/rad.')
+            raise SimulationError(
+                f'--damping is {options.damping:g}; valid: 0 to 1000 N·m·s/rad.',
+                kind='out_of_range', option='--damping', value=options.damping,
+            )  # fmt: skip
         damping = np.full(robot.model.dof, options.damping)
         robot = dataclasses.replace(robot, damping=damping)
     chosen = gains(options.controller, robot.model.joint_names, options.gains)

@@ -70,7 +70,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     world.add_argument(
         '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
         help='push with so many newtons to a side (forward, back, left or lateral, right, up, '
-        'down) at a time [s], for 0.1 s unless told; repeatable. Example: 40:lateral:3.0',
+        'down) at a time [s], for 0.1 s by default; repeatable. Example: 40:lateral:3.0',
     )  # fmt: skip
     world.add_argument(
         '--push-on', default='trunk', metavar='LINK', help='the link pushed (default: trunk)'
@@ -90,7 +90,7 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
     sensors = parser.add_argument_group('sensors')
     sensors.add_argument(
         '--sensor-rate', type=float, default=500.0, metavar='HZ',
-        help='a whole part of the physics rate (default: 500)',
+        help='an integer divisor of the physics rate (default: 500)',
     )  # fmt: skip
     sensors.add_argument(
         '--noise', metavar='UNIT',
@@ -146,7 +146,10 @@ def run_walk(options: argparse.Namespace) -> int:
     from izmp_dynamics.walking.gaits import load_biped
 
     if options.uneven is not None and options.slope_deg:
-        raise SimulationError('--uneven is level on the whole; it cannot have a --slope-deg.')
+        raise SimulationError(
+            '--uneven is level on average; it cannot be combined with --slope-deg.',
+            kind='uneven_slope',
+        )
     robot = load_robot_file(options.robot or find_resource(BIPED31))
     physics = Physics.at_rate(options.physics_rate, options.friction)
     if options.video:

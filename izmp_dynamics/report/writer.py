@@ -82,7 +82,10 @@ def _write_all(texts: Mapping[Path, str]) -> None:
     except OSError as error:
         folder = next(iter(texts)).parent
         reason = error.strerror or str(error)
-        raise ReportError(f"The report cannot be written to '{folder}': {reason}.") from error
+        raise ReportError(
+            f"The report cannot be written to '{folder}': {reason}.",
+            kind='cannot_write', path=folder, errno=error.errno,
+        ) from error  # fmt: skip
     finally:
         for temporary in written.values():
             temporary.unlink(missing_ok=True)
