@@ -30,7 +30,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('--overwrite', action='store_true', help='replace an earlier recording')
     parser.add_argument(
-        '--rate', type=float, default=1.0, metavar='X', help='times as fast (default: 1)'
+        '--rate', type=float, default=1.0, metavar='X', help='playback rate (default: 1)'
     )
     parser.add_argument('--quiet', action='store_true', help='no live figures')
     parser.set_defaults(run=run)

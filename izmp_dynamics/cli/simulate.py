@@ -179,11 +179,11 @@ def run_walk(options: argparse.Namespace) -> int:
         reason = save_strip(walk.run, plant, options.picture)
         if reason:
             print(f'izmp: stick figures instead of pictures: {reason}', file=sys.stderr)
-        _tell('Picture', options.picture, options)
+        _print_path('Picture', options.picture, options)
     if options.video:
         with progress_bar('Drawing', options.quiet) as progress:
             save_clip(walk.run, plant, options.video, progress)
-        _tell('Video', options.video, options)
+        _print_path('Video', options.video, options)
     if walk.planned.stopped:
         print(f'izmp: the robot stops early: {walk.planned.stopped}', file=sys.stderr)
     status = _finish(walk.run.fall, options)
@@ -195,10 +195,10 @@ def _finish(fall: str, options: argparse.Namespace) -> int:
     if fall:
         print(f'izmp: {fall} The bag is kept and marked: {options.output}', file=sys.stderr)
         return 1
-    _tell('Bag', options.output, options)
+    _print_path('Bag', options.output, options)
     return 0
 
 
-def _tell(what: str, path: Path, options: argparse.Namespace) -> None:
+def _print_path(what: str, path: Path, options: argparse.Namespace) -> None:
     if not options.quiet:
         print(f'{what + ":":8} {path}')

@@ -51,7 +51,7 @@ def write_report(evaluation: Evaluation, folder: Path) -> ReportPaths:
         MissingDependencyError: matplotlib or jinja2 is not installed.
         ReportError: the files cannot be written.
     """
-    # Here, because matplotlib takes long to import and not everybody wants a report.
+    # Here, because matplotlib takes long to import and a report is optional.
     from izmp_dynamics.report.figures import draw_figures
     from izmp_dynamics.report.page import render
 
