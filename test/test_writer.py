@@ -6,6 +6,8 @@ import errno
 import hashlib
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -246,12 +248,59 @@ def test_a_place_that_cannot_be_made(tmp_path):
         writer.__enter__()
 
 
-def test_the_remains_of_a_killed_process_do_not_hinder(tmp_path):
-    remains = tmp_path / f'.out.partial-{os.getpid()}'
-    remains.mkdir()
-    (remains / 'x').touch()
+def killed_while_writing(path, calls):
+    """Run statements on an open `bag` in another process that is then killed; wait for that."""
+    program = (
+        'import os, signal, sys\n'
+        'from izmp_dynamics.bags.writer import BagWriter\n'
+        'with BagWriter(sys.argv[1], *sys.argv[2:]) as bag:\n'
+        f'    {calls}\n'
+        '    os.kill(os.getpid(), signal.SIGKILL)\n'
+    )
+    command = [sys.executable, '-c', program, str(path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+
+
+def test_what_a_killed_process_left_is_named_and_removed(tmp_path, caplog):
+    killed_while_writing(tmp_path / 'out', "bag.add_topic('/izmp', 'std_msgs/msg/String', {})")
+    (remnant,) = tmp_path.iterdir()
     write_walk(tmp_path / 'out')
     assert [x.name for x in tmp_path.iterdir()] == ['out']
+    assert remnant.name in caplog.text
+
+
+def test_a_killed_recording_is_named_and_kept(tmp_path, caplog):
+    calls = (
+        "bag.add_raw_topic('/x', 'std_msgs/msg/String'); "
+        f"bag.write_raw('/x', {START}, bytes([0, 1, 0, 0, 2, 0, 0, 0, 65, 0])); bag.flush()"
+    )
+    killed_while_writing(tmp_path / 'out', calls)
+    write_walk(tmp_path / 'out')
+    (kept,) = (path for path in tmp_path.iterdir() if path.name != 'out')
+    assert kept.name in caplog.text
+    assert storage_file(kept).suffix == '.mcap'
+
+
+def test_a_process_that_is_still_writing_is_not_hindered(tmp_path, caplog):
+    with raising(BagError, 'place_taken'), BagWriter(tmp_path / 'out') as bag:
+        bag.add_topic('/izmp', POINT, {})
+        bag.write_batch('/izmp', stamps(3))
+        write_walk(tmp_path / 'out')
+    assert not caplog.text
+    with BagReader(tmp_path / 'out') as found:
+        assert '/robot_description' in found.topics
+
+
+def test_a_bag_that_a_killed_process_had_moved_comes_back(tmp_path, caplog):
+    path = imu_bag(tmp_path / 'out', 3)
+    (tmp_path / '.out.partial-1').mkdir()
+    path.rename(tmp_path / '.out.partial-1' / '.replaced')
+    with raising(BagError, 'place_taken', path=path):
+        write_walk(path)
+    with BagReader(path) as bag:
+        assert list(bag.topics) == ['/imu']
+    assert [x.name for x in tmp_path.iterdir()] == ['out']
+    assert str(path) in caplog.text
 
 
 @STORAGES
@@ -334,11 +383,18 @@ def test_further_files_come_and_go_with_the_bag(tmp_path):
 
 
 def test_a_place_taken_meanwhile_is_respected(tmp_path):
-    with raising(BagError, 'place_taken'), BagWriter(tmp_path / 'out') as bag:
+    writer = BagWriter(tmp_path / 'out')
+    with raising(BagError, 'place_taken', path=tmp_path / 'out') as caught, writer as bag:
         bag.add_topic('/izmp', POINT, {})
+        bag.write_batch('/izmp', stamps(3))
         (tmp_path / 'out').mkdir()
         (tmp_path / 'out' / 'precious').touch()
-    assert [x.name for x in tmp_path.rglob('*')] == ['out', 'precious']
+    kept = caught.value.data['kept']
+    assert [x.name for x in (tmp_path / 'out').iterdir()] == ['precious']
+    assert set(tmp_path.iterdir()) == {tmp_path / 'out', kept}
+    assert str(kept) in str(caught.value)
+    with BagReader(kept) as found:
+        assert len(list(found.messages())) == 3
 
 
 # -- what must not be written -----------------------------------------------------------------

@@ -9,9 +9,9 @@ Usage::
             bag.flush()
         bag.mark('fell', 'no')
 
-The bag is written to `.out.partial-<pid>` beside its place and moved there when it is complete;
-an exception, Ctrl-C included, leaves nothing behind. Within one flush, the messages of all topics
-lie in the order of their stamps.
+The bag is written to a hidden folder `.out.partial-…` beside its place and moved there when it is
+complete; an exception, Ctrl-C included, leaves nothing behind. Within one flush, the messages of
+all topics lie in the order of their stamps.
 
 The metadata has version 8. No rosbag2 looks at the number, but each fails on what it cannot
 parse: up to version 8 the QoS profiles are one text with numbers in it, as Humble and Iron expect
@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.bag_place import FILES, BagPlace
+from izmp_dynamics.bags.bag_place import FILES, bag_place
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Raw, Rows
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.libraries import library
@@ -84,7 +84,7 @@ class BagWriter:
         if storage not in ('mcap', 'sqlite3'):
             raise UnknownNameError('bag storage', storage, ('mcap', 'sqlite3'))
         self.storage = storage
-        self._place = BagPlace(Path(path), overwrite)
+        self._place = bag_place(Path(path), overwrite)
         self.path = self._place.path
         if storage == 'sqlite3' and set('?#%') & set(str(self.path)):
             raise BagError(
@@ -247,6 +247,7 @@ class BagWriter:
         """
         if name in self._topics or name in self._raw_topics:
             raise self._added_before(name)
+        self._place.keep_if_killed()
         try:
             self._raw_topics[name] = self._writer.add_connection(
                 name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
