@@ -1,5 +1,7 @@
 """The vectorised layout against rosbags, message by message."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -131,6 +133,43 @@ def test_up_to_three_bytes_after_the_end_are_padding():
     assert CdrLayout(TYPES, 'std_msgs/msg/String', raw + b'\0').strings['data'] == 'ab'
     with raising(BagError, 'trailing_bytes'):
         CdrLayout(TYPES, 'std_msgs/msg/String', raw + b'\0\0\0\0')
+
+
+@pytest.mark.parametrize('padding', [4, 8, 12])
+def test_empty_sequences_may_leave_padding_of_any_content(padding):
+    """As `rclpy.serialization.serialize_message` does: what was in memory follows."""
+    raw = raw_of(JOINTS, {'name': ['a'], 'position': [2.5]})  # velocity and effort are empty
+    for noise in (bytes(padding), bytes(range(1, 1 + padding))):
+        decoded = CdrDecoder(TYPES, JOINTS).decode([raw + noise])
+        assert (decoded.broken, decoded.column('position').tolist()) == (0, [[2.5]])
+    with raising(BagError, 'trailing_bytes'):
+        CdrLayout(TYPES, JOINTS, raw + bytes(20))
+
+
+def test_every_joint_state_that_ros_serializes_is_read():
+    serialization = pytest.importorskip('rclpy.serialization')
+    joint_state = pytest.importorskip('sensor_msgs.msg').JointState
+    for frame, count, *full in product(range(5), range(1, 4), *[(False, True)] * 3):
+        names, values = ['knee_pitch'[: k + 3] for k in range(count)], [2.5] * count
+        message = joint_state(name=names)
+        message.header.frame_id = 'x' * frame
+        for field, there in zip(('position', 'velocity', 'effort'), full, strict=True):
+            setattr(message, field, values if there else [])
+        decoded = CdrDecoder(TYPES, JOINTS).decode([serialization.serialize_message(message)])
+        assert (decoded.broken, decoded.fault) == (0, None)
+        assert decoded.groups[0].layout.strings['name'] == tuple(names)
+        assert decoded.column('position').tolist() == [values if full[0] else []]
+
+
+def test_a_type_of_countless_fields_ends_in_a_sentence():
+    class Nested:
+        fielddefs = {  # noqa: RUF012
+            f'a/msg/A{depth}': ([], [('a', (3, ((2, f'a/msg/A{depth + 1}'), 1000)))])
+            for depth in range(5)
+        } | {'a/msg/A5': ([], [])}
+
+    with raising(BagError, 'too_many_values', msgtype='a/msg/A0'):
+        CdrLayout(Nested(), 'a/msg/A0', bytes([0, 1, 0, 0]) + bytes(1000))
 
 
 def test_paths_name_leaves_times_and_uniform_messages():

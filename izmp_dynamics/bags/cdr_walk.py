@@ -25,6 +25,16 @@ _TIMES = ('builtin_interfaces/msg/Time', 'builtin_interfaces/msg/Duration')
 
 _DEPTH = 32
 
+_MOST_VALUES = 2**18
+"""Values of one message, each a number, a text or a sequence of these."""
+
+_END_PADDING = 3
+"""Bytes after the last field: some writers pad the end to four bytes."""
+
+_SEQUENCE_PADDING = 8
+"""Bytes after the last field for every empty sequence: ROS 2 sizes its buffer as if the numbers of
+an empty sequence were aligned too, and publishes the buffer whole (uninitialised at its end)."""
+
 _BASE, _NAME, _ARRAY, _SEQUENCE = 1, 2, 3, 4  # rosbags.interfaces.Nodetype
 
 
@@ -65,8 +75,10 @@ class CdrWalk:
             raise self._error('not_plain_cdr', 'it does not begin with the header of plain CDR')
         self._order = '<' if raw[1] else '>'
         self._at = HEADER
+        self._empty = 0  # sequences without elements
+        self._visits = 0
         self._message('', msgtype)
-        if not 0 <= len(raw) - self._at <= 3:  # some writers pad the end to four bytes
+        if len(raw) - self._at > _END_PADDING + _SEQUENCE_PADDING * self._empty:
             raise self._error(
                 'trailing_bytes', f'it has {len(raw)} bytes where {self._at} were expected'
             )
@@ -90,12 +102,15 @@ class CdrWalk:
 
     def _value(self, path: str, description: Any) -> None:
         kind, detail = description
+        self._visit(1)
         if kind == _NAME:
             self._message(path, detail)
         elif kind == _ARRAY:
             self._elements(path, *detail)
         elif kind == _SEQUENCE:
-            self._elements(path, detail[0], self._length())
+            count = self._length()
+            self._empty += not count
+            self._elements(path, detail[0], count)
         elif detail[0] == 'string':
             self.strings[path] = self._string()
         else:
@@ -109,9 +124,16 @@ class CdrWalk:
             for index in range(count):
                 self._message(f'{path}[{index}]', detail)
         elif detail[0] == 'string':
+            self._visit(count)
             self.strings[path] = tuple(self._string() for _ in range(count))
         else:
             self._numbers(path, detail[0], count)
+
+    def _visit(self, count: int) -> None:
+        self._visits += count
+        limit = min(_MOST_VALUES, 1000 + len(self.raw))
+        if self._visits > limit:
+            raise self._error('too_many_values', f'it has more than {limit} values')
 
     def _numbers(self, path: str, name: str, count: int | None) -> None:
         if name not in _DTYPES:
