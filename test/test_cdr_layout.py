@@ -163,7 +163,7 @@ def test_every_joint_state_that_ros_serializes_is_read():
 
 def test_a_type_of_countless_fields_ends_in_a_sentence():
     class Nested:
-        fielddefs = {  # noqa: RUF012
+        fielddefs = {
             f'a/msg/A{depth}': ([], [('a', (3, ((2, f'a/msg/A{depth + 1}'), 1000)))])
             for depth in range(5)
         } | {'a/msg/A5': ([], [])}
