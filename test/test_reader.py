@@ -415,12 +415,16 @@ def test_names_that_are_special_in_a_url(tmp_path):
     assert everything(path) == (expected(logs()), None)
 
 
-def test_a_log_of_changes_beside_a_database_is_noted(tmp_path):
+@pytest.mark.parametrize('suffix', ['-wal', '-journal'])
+def test_a_log_of_changes_beside_a_database_is_noted(tmp_path, suffix):
     path = write_bag(tmp_path / 'bag', logs(), 'sqlite3')
-    (path / 'bag.db3-wal').write_bytes(b'x')
+    log = path / f'bag.db3{suffix}'
+    log.write_bytes(b'x')
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    assert everything(path) == (expected(logs()), None)
     with BagReader(path) as bag:
-        assert 'bag.db3-wal' in bag.notes[0]
-        assert 'wal_checkpoint' in bag.notes[0]
+        assert log.name in bag.notes[0]
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from contextlib import suppress
@@ -248,7 +249,7 @@ def test_a_place_that_cannot_be_made(tmp_path):
         writer.__enter__()
 
 
-def killed_while_writing(path, calls):
+def killed_while_writing(path, calls, *options):
     """Run statements on an open `bag` in another process that is then killed; wait for that."""
     program = (
         'import os, signal, sys\n'
@@ -257,7 +258,7 @@ def killed_while_writing(path, calls):
         f'    {calls}\n'
         '    os.kill(os.getpid(), signal.SIGKILL)\n'
     )
-    command = [sys.executable, '-c', program, str(path)]
+    command = [sys.executable, '-c', program, str(path), *options]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
 
 
@@ -279,6 +280,36 @@ def test_a_killed_recording_is_named_and_kept(tmp_path, caplog):
     (kept,) = (path for path in tmp_path.iterdir() if path.name != 'out')
     assert kept.name in caplog.text
     assert storage_file(kept).suffix == '.mcap'
+
+
+@STORAGES
+def test_a_killed_recorder_loses_only_what_came_after_its_last_flush(tmp_path, storage):
+    raw = bytes([0, 1, 0, 0, 2, 0, 0, 0, 65, 0])
+    calls = (
+        "bag.add_raw_topic('/x', 'std_msgs/msg/String'); "
+        f"[bag.write_raw('/x', {START} + k, {raw} + bytes(800_000)) for k in range(5)]; "
+        f"bag.flush(); bag.write_raw('/x', {START} + 9, {raw})"
+    )
+    killed_while_writing(tmp_path / 'out', calls, storage)
+    (remnant,) = tmp_path.iterdir()
+    before = sorted(remnant.rglob('*'))
+    with BagReader(remnant / 'out') as bag:
+        received = [message.received for message in bag.messages()]
+    complete = 5 if storage == 'sqlite3' else 4  # a chunk of mcap is written when it is full
+    assert received == list(range(START, START + complete))
+    assert sorted(remnant.rglob('*')) == before
+
+
+def test_a_recorder_flushes_unasked(tmp_path, monkeypatch):
+    monkeypatch.setattr('izmp_dynamics.bags.writer._FLUSH_EVERY', 0.0)
+    with BagWriter(tmp_path / 'out', 'sqlite3') as bag:
+        bag.add_raw_topic('/x', TEXT)
+        bag.write_raw('/x', START, bytes(10))
+        with sqlite3.connect(next(tmp_path.rglob('*.db3'))) as database:
+            assert database.execute('SELECT COUNT(*) FROM messages').fetchone() == (1,)
+        database.close()
+    assert [x.name for x in (tmp_path / 'out').iterdir()] == ['out.db3', 'metadata.yaml']
+    assert (tmp_path / 'out' / 'out.db3').read_bytes()[18:20] == bytes([1, 1])  # no log needed
 
 
 def test_a_process_that_is_still_writing_is_not_hindered(tmp_path, caplog):

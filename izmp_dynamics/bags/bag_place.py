@@ -5,6 +5,7 @@ from pathlib import Path
 from izmp_dynamics.bags.metadata import FILE, KEY, read_metadata
 from izmp_dynamics.bags.place import Obstacle, Place
 from izmp_dynamics.errors import BagError
+from izmp_dynamics.regular_file import read_regular_file
 
 FILES = 'files'
 """Mark of the metadata with the names of further files that belong to the bag."""
@@ -32,7 +33,7 @@ def _foreign(path: Path) -> Obstacle | None:
     if path.is_symlink() or not path.is_dir():
         return 'not_a_bag_folder', 'is not overwritten: it is no folder of a bag', path.name
     try:
-        text = (path / FILE).read_text('utf-8', errors='replace')
+        text = read_regular_file(path / FILE, 2**24).decode('utf-8', errors='replace')
     except OSError:
         return 'no_metadata', f'is not overwritten: it holds no {FILE}, so it is no bag', FILE
     if KEY not in text:

@@ -13,7 +13,6 @@ or not, with or without metadata.yaml. What is damaged is read as far as it goes
 how far. Every failure is a `BagError` that says what, where and what would help.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -25,6 +24,7 @@ import numpy as np
 from izmp_dynamics.bags.bag_files import find_files, open_storage
 from izmp_dynamics.bags.batch import Batch, Message, RawMessages, Topic
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
+from izmp_dynamics.bags.scratch import Scratch
 from izmp_dynamics.bags.spans import Merger, Parts
 from izmp_dynamics.bags.storage import Channel, Storage
 from izmp_dynamics.bags.typestores import choose_types, standard_types
@@ -58,7 +58,7 @@ class BagReader:
         standard_types()  # say at once if rosbags is missing
         self._files = find_files(self.path)
         self._decoders: dict[str, CdrDecoder] = {}
-        self._scratch = tempfile.TemporaryDirectory(prefix='izmp_bag_')
+        self._scratch = Scratch()
         self._storages: list[Storage] = []
         try:
             self._open()
@@ -81,7 +81,7 @@ class BagReader:
         """Close all files."""
         for storage in self._storages:
             storage.close()
-        self._scratch.cleanup()
+        self._scratch.remove()
 
     @cached_property
     def topics(self) -> dict[str, Topic]:

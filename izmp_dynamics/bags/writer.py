@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -43,6 +44,9 @@ from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
 
 _VERSION = 8
 _LATCHED = ('/tf_static', '/robot_description')
+_FLUSH_EVERY = 1.0
+"""Recorded messages are flushed unasked after this time [s]; a killed recorder loses no more."""
+
 _LARGEST_FLUSH = 2**26
 """Pending messages are flushed unasked when they exceed this size [bytes]."""
 
@@ -97,6 +101,7 @@ class BagWriter:
         self._raw_topics: dict[str, Any] = {}
         self._pending: list[tuple[Stamps, Any, list[Raw]]] = []
         self._pending_size = 0
+        self._flushed = monotonic()
         self._writer: Any = None
 
     def __enter__(self) -> 'BagWriter':
@@ -122,6 +127,7 @@ class BagWriter:
             return
         try:
             self.flush()
+            self._commit('DELETE')
             for key, value in sorted(self._marks.items()):
                 self._writer.set_custom_data(key, value)
             self._writer.close()
@@ -247,7 +253,9 @@ class BagWriter:
         """
         if name in self._topics or name in self._raw_topics:
             raise self._added_before(name)
-        self._place.keep_if_killed()
+        if not self._raw_topics:
+            self._place.keep_if_killed()
+            self._commit('WAL')
         try:
             self._raw_topics[name] = self._writer.add_connection(
                 name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
@@ -277,7 +285,7 @@ class BagWriter:
         self._check_stamps(topic, stamps)
         self._pending.append((stamps, self._raw_topics[topic], [raw]))
         self._pending_size += len(raw)
-        if self._pending_size > _LARGEST_FLUSH:
+        if self._pending_size > _LARGEST_FLUSH or monotonic() - self._flushed >= _FLUSH_EVERY:
             self.flush()
 
     def mark(self, key: str, value: str) -> None:
@@ -290,6 +298,7 @@ class BagWriter:
         Raises:
             BagError: writing fails (disk full).
         """
+        self._flushed = monotonic()
         if not self._pending:
             return
         stamps = np.concatenate([stamps for stamps, _, _ in self._pending])
@@ -299,8 +308,23 @@ class BagWriter:
             for place in np.argsort(stamps, kind='stable').tolist():
                 connection, raw = flat[place]
                 self._writer.write(connection, int(stamps[place]), raw)
+            if self._raw_topics:
+                self._commit()
         except Exception as error:
             self._raise(error)
+
+    def _commit(self, journal: str = '') -> None:
+        """Commit what a sqlite3 bag holds; set the mode of its journal ('WAL' or 'DELETE').
+
+        Other bags than recordings are worthless before they are complete: they have one
+        transaction, and so the same bytes whenever they are written.
+        """
+        if self.storage != 'sqlite3':
+            return
+        database = self._writer.storage.conn
+        database.commit()
+        if journal:
+            database.execute(f'PRAGMA journal_mode={journal}')
 
     def _add(self, entry: _Topic, stamps: Stamps, raws: list[Raw], size: int) -> None:
         if len(stamps):
