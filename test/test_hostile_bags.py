@@ -18,6 +18,8 @@ from izmp_dynamics.bags.mcap_file import McapFile
 from izmp_dynamics.bags.mcap_records import Fields, Statistics
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.spans import Merger
+from izmp_dynamics.bags.sqlite_file import _blocks
+from izmp_dynamics.bags.sqlite_salvage import Salvage
 from izmp_dynamics.bags.storage import FOREVER, Block
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.errors import BagError, ModelError, RobotFileError
@@ -243,51 +245,48 @@ def test_a_query_that_takes_longer_than_its_file_explains_is_ended(tmp_path, mon
     assert 'bag.db3' in damage
 
 
-LONG = 300_000
-CLAIMED = 2_000_000
-
-
-@pytest.mark.parametrize('cut', [False, True])
-def test_an_overflow_page_that_points_to_itself(tmp_path, cut):
+def test_an_overflow_page_that_points_to_itself(tmp_path):
     """And a row that claims to be as long as that chain is."""
-    path = storage_file(write_bag(tmp_path / 'bag', text_log(LONG), 'sqlite3'))
-    data = bytearray(path.read_bytes())
-    size = len(text_log(LONG)[0][3][0])
-    head = data.find(_varint(2 * size + 12))
-    data[head : head + 3] = _varint(2 * (CLAIMED - 20) + 12)
-    cell = max(data.rfind(_varint(size + k), 0, head) for k in range(8, 24))
-    data[cell : cell + 3] = _varint(CLAIMED)
-    page = data.find(b'aaaa', head + 3 + 4096) // 4096 * 4096
-    data[page : page + 4] = (page // 4096 + 1).to_bytes(4, 'big')
-    path.write_bytes(data[:-4096] if cut else data)
-    received, damage = read(path)
-    assert received == []
-    assert 'bag.db3' in damage
+    page = 4096
+    pages = bytearray(3 * page)
+    pages[16:18] = page.to_bytes(2, 'big')
+    pages[page : page + 10] = bytes([0x0D, 0, 0, 0, 1, 0, 0, 0, 0, 100])  # a leaf with one cell
+    claimed = bytes([0x81, 0x80, 0x80, 0x80, 0x80, 0])  # 2**35
+    pages[page + 100 : page + 107] = claimed + bytes([1])
+    for at in (*range(page + 108, 2 * page, 4), *range(2 * page, 3 * page, 4)):
+        pages[at : at + 4] = (3).to_bytes(4, 'big')  # the number of the third page
+    path = tmp_path / 'x.db3'
+    path.write_bytes(pages)
+    assert list(Salvage(path, {1}).messages()) == []
+
+
+def test_a_leaf_whose_rows_are_all_the_same(tmp_path):
+    """Ten thousand pointers to one cell."""
+    page = 65536
+    pages = bytearray(2 * page)
+    pages[16:18] = (1).to_bytes(2, 'big')
+    raw = bytes(30_000)
+    payload = bytes([7, 0, 1, 6]) + _varint(2 * len(raw) + 12) + bytes([1]) + bytes(8) + raw
+    cell = _varint(len(payload)) + bytes([1]) + payload
+    pages[page : page + 8] = bytes([0x0D, 0, 0, *(10_000).to_bytes(2, 'big'), 0, 0, 0])
+    for k in range(10_000):
+        pages[page + 8 + 2 * k : page + 10 + 2 * k] = (30_000).to_bytes(2, 'big')
+    pages[page + 30_000 : page + 30_000 + len(cell)] = cell
+    path = tmp_path / 'x.db3'
+    path.write_bytes(pages)
+    assert list(Salvage(path, {1}).messages()) == [(1, 0, raw)] * 2
 
 
 def _varint(number):
     return bytes([number >> 14 | 0x80, number >> 7 & 0x7F | 0x80, number & 0x7F])
 
 
-def test_rows_that_need_more_space_than_the_file_has(tmp_path):
-    """Two entries of a tree that lead to the same leaves."""
-    path = storage_file(imu_bag(tmp_path / 'bag', 3000, storage='sqlite3'))
-    with sqlite3.connect(path) as connection:
-        connection.execute('DROP INDEX timestamp_idx')
-        connection.execute('VACUUM')
-    connection.close()
-    data = bytearray(path.read_bytes())
-    (root,) = (
-        at
-        for at in range(4096, len(data), 4096)
-        if data[at] == 5 and int.from_bytes(data[at + 3 : at + 5], 'big') > 20
-    )
-    count = int.from_bytes(data[root + 3 : root + 5], 'big')
-    cells = [int.from_bytes(data[root + 12 + 2 * k :][:2], 'big') for k in range(count)]
-    for cell in cells:  # all of them lead to the first leaf
-        data[root + cell : root + cell + 4] = data[root + cells[0] : root + cells[0] + 4]
-    path.write_bytes(data)
-    assert len(read(path)[0]) <= 3000
+def test_rows_that_need_more_space_than_the_file_has():
+    """As a tree gives them whose branches lead to the same leaves."""
+    rows = [(1, START, bytes(92))] * 40
+    assert [len(block) for block in _blocks(rows, 4000)] == [40]
+    with pytest.raises(sqlite3.DatabaseError):
+        list(_blocks(rows, 3999))
 
 
 # -- mcap -------------------------------------------------------------------------------------
@@ -330,13 +329,14 @@ def test_a_chunk_that_the_index_names_twice(tmp_path):
     file.close()
 
 
-def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path):
+def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path, monkeypatch):
+    monkeypatch.setattr('izmp_dynamics.bags.mcap_index._WINDOW', 2**24)
     nothing = RECORD.pack(0x90, 0)
     chunk = struct.pack('<QQQIIQ', 0, 0, 0, 0, 0, 0)
     (tmp_path / 'x.mcap').write_bytes(
-        b'\x89MCAP0\r\n' + (nothing + RECORD.pack(6, len(chunk)) + chunk) * 40_000
+        b'\x89MCAP0\r\n' + (nothing + RECORD.pack(6, len(chunk)) + chunk) * 60_000
     )
-    with within(10.0):
+    with within(5.0):
         file = McapFile(tmp_path / 'x.mcap')
     file.close()
 
