@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from izmp_dynamics.replay.rig import make_rig
+from izmp_dynamics.pipeline.rig import make_rig
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import RobotFileError, SensingError, SimulationError
