@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from izmp_dynamics.pipeline.rig import make_rig
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.messages import pose_batch
@@ -15,6 +14,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import Ground
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
 

@@ -59,7 +59,8 @@ def stage_of(messages=None, robot=ROBOT, causal=False, **options):
 def evaluate(stage, messages, pieces=1):
     """All instants for messages in so many pieces."""
     parts = [
-        stage.push(messages.rows(rows)) for rows in np.array_split(np.arange(len(messages)), pieces)
+        stage.push(messages.rows(rows))
+        for rows in np.array_split(np.arange(len(messages)), pieces)
     ]
     return joined([*parts, stage.flush()], 3)
 

@@ -59,9 +59,7 @@ def test_predicted_and_observed_sigma_of_a_recording(recorded, method):
 
     predicted = izmp_covariance(*evaluated(span))[5:-5]
     random, rate = np.random.default_rng(7), 1.0 / recording.periods['imu']
-    drawn = [
-        evaluated(noisy(span, random, rate))[1].points['mr_ad'][5:-5] for _ in range(30)
-    ]
+    drawn = [evaluated(noisy(span, random, rate))[1].points['mr_ad'][5:-5] for _ in range(30)]
     observed = np.var(drawn, axis=0, ddof=1)
     for axis in (0, 1):
         ratio = predicted[:, axis, axis].mean() / observed[:, axis].mean()
