@@ -1,7 +1,6 @@
 """Terminals of all kinds: other encodings, and names that would steer them."""
 
 import os
-import signal
 import subprocess
 import sys
 
@@ -56,16 +55,21 @@ def test_results_do_not_depend_on_the_encoding_of_the_terminal(spoilt):
     assert (desk.results / 'report.html').is_file()
 
 
-def test_an_interrupt_has_its_status_wherever_it_comes():
-    """Also inside the text that a library executes, which CPython reports as a signal."""
-    program = (
+def test_an_interrupt_has_its_status_wherever_it_comes(tmp_path):
+    """Also inside a text that a library executes, after which `python -m` ends by the signal."""
+    (tmp_path / 'interrupted.py').write_text(
         'import sys\n'
         'from izmp_dynamics.cli import main, model\n'
         "model.run = lambda options: exec('raise KeyboardInterrupt')\n"
         'sys.exit(main.main())\n'
     )
-    assert in_another_process(program, 'model', BIPED31).returncode == 130
-    assert signal.SIGINT == 2
+    done = subprocess.run(
+        [sys.executable, '-m', 'interrupted', 'model', str(BIPED31)],
+        env=os.environ | {'PYTHONPATH': f'{REPOSITORY}{os.pathsep}{tmp_path}'},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 130
 
 
 @given(st.text())

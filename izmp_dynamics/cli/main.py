@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print('izmp: interrupted; nothing was left half-written.', file=sys.stderr)
-        exec('')  # else CPython ends with SIGINT if the interrupt came inside an exec of a text
+        exec('')  # else `python -m` ends by SIGINT if it came inside an exec of a text
         return 130
     except BrokenPipeError:  # the reader of our output, e.g. `head`, has seen enough
         _discard_output()
