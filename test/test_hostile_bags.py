@@ -284,9 +284,9 @@ def _varint(number):
 def test_rows_that_need_more_space_than_the_file_has():
     """As a tree gives them whose branches lead to the same leaves."""
     rows = [(1, START, bytes(92))] * 40
-    assert [len(block) for block in _blocks(rows, 4000)] == [40]
+    assert [len(block) for block in _blocks(iter(rows), 4000)] == [40]
     with pytest.raises(sqlite3.DatabaseError):
-        list(_blocks(rows, 3999))
+        list(_blocks(iter(rows), 3999))
 
 
 # -- mcap -------------------------------------------------------------------------------------
