@@ -1,6 +1,10 @@
 """Laws of the evaluation of signals: what depends on what, what is counted, what is kept."""
 
 import dataclasses
+import itertools
+import re
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,7 +124,7 @@ def instants(rig, signals, pieces=1):
     known = (JointGroup((0,), 0.05),), {'imu': 0.05}
     evaluator = Evaluator(rig, *known, orientation=None)
     ends = np.linspace(0, max(len(part) for part in signals.values()), pieces + 1).astype(int)
-    cuts = [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    cuts = [slice(begin, end) for begin, end in itertools.pairwise(ends)]
     parts = ({name: part.rows(cut) for name, part in signals.items()} for cut in cuts)
     results = evaluate(evaluator, parts)
     known = np.isfinite(results.points['mr_ad']).all(axis=1)
@@ -206,3 +210,14 @@ def test_a_longer_wait_than_the_patience_ends(small):
         if stamp > START + SECOND:
             assert stamp - newest < 1.2 * SECOND
     assert dataclasses.is_dataclass(evaluate(evaluator, []))
+
+
+def test_the_example_of_the_documentation_runs(monkeypatch, capsys):
+    root = Path(__file__).resolve().parents[1]
+    example = (root / 'examples' / 'feed_the_pipeline.py').read_text('utf-8')
+    assert example.partition('\n\n')[2] in (root / 'docs' / 'pipeline.md').read_text('utf-8')
+    monkeypatch.chdir(root)
+    runpy.run_path('examples/feed_the_pipeline.py')
+    printed = capsys.readouterr().out
+    assert sum(int(count) for count in re.findall(r'(\d+) instants', printed)) == 98
+    assert 'Fault(' not in printed
