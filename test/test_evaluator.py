@@ -1,6 +1,7 @@
 """Laws of the evaluation of signals: what depends on what, what is counted, what is kept."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def instants(rig, signals, pieces=1):
     known = (JointGroup((0,), 0.05),), {'imu': 0.05}
     evaluator = Evaluator(rig, *known, orientation=None)
     ends = np.linspace(0, max(len(part) for part in signals.values()), pieces + 1).astype(int)
-    cuts = [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    cuts = [slice(begin, end) for begin, end in itertools.pairwise(ends)]
     parts = ({name: part.rows(cut) for name, part in signals.items()} for cut in cuts)
     results = evaluate(evaluator, parts)
     known = np.isfinite(results.points['mr_ad']).all(axis=1)
