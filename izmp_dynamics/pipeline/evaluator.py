@@ -186,7 +186,10 @@ class Evaluator:
         while self._clocks.new_time:
             results += self._finish() + self._begin_new_time()
         for signal in self._clocks.alone:
-            self._stage_of(signal).reset()
+            stage = self._stage_of(signal)
+            stage.flush()
+            results += self._advance()
+            stage.reset()
             held = self._clocks.gates[signal].release()
             self._take_all({} if held is None else {signal: held})
         return results
