@@ -256,7 +256,7 @@ HEALTH = (
         5988,
         500.0,
         0.026,
-        {'duplicate stamp': 2, 'not a number': 11},
+        {'stamp_twice': 2, 'not_finite': 11},
     ),
     SignalHealth(
         '/accelerometers/back', 'sensor_msgs/msg/Imu', 'angular acceleration', 6001, 500.0, 0.002
