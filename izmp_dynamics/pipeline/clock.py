@@ -69,6 +69,8 @@ class ClockGate(Generic[Batch]):
         self.held: Batch | None = None
         self.turned: bool = False
         self._outdated = False
+        self._before_jump = 0
+        self._since_jump = CONFIRMATIONS
 
     @property
     def held_for(self) -> float:
@@ -111,14 +113,27 @@ class ClockGate(Generic[Batch]):
         if len(known) == 1:
             if not -BACK <= int(known[0]) - before <= AHEAD:
                 return False
-            self.newest = max(before, int(known[0]))
+            self._follow(int(known[0]))
             return True
         top = np.maximum.accumulate(np.append(before, known))
         steps = known - top[:-1]
-        if steps.min() < -BACK or steps.max() > AHEAD:
+        if steps.min() < -BACK or steps.max() > BACK:
             return False
         self.newest = int(top[-1])
+        self._since_jump += len(known)
         return True
+
+    def _follow(self, stamp: int) -> None:
+        """Take the stamp of a sample of the present time; a jump ahead may still prove wrong."""
+        self._since_jump += 1
+        if self.newest and stamp - self.newest > BACK:
+            self._before_jump, self._since_jump = self.newest, 1
+        self.newest = max(self.newest, stamp)
+
+    def _jump_was_wrong(self, stamp: int) -> bool:
+        """Whether a stamp goes on from before a jump ahead that few samples confirmed."""
+        few = self._since_jump < CONFIRMATIONS
+        return few and stamp < self.newest and -BACK <= stamp - self._before_jump <= AHEAD
 
     def _judge(self, one: Batch) -> list[Batch]:
         """Judge one sample; return those of the present time that it settles."""
@@ -128,9 +143,11 @@ class ClockGate(Generic[Batch]):
             return []
         if stamp <= 0:
             return [one]
+        if stamp - self.newest < -BACK and self._jump_was_wrong(stamp):
+            self.newest, self._since_jump = self._before_jump, CONFIRMATIONS
         if not self.newest or -BACK <= stamp - self.newest <= AHEAD:
             self.drop_doubtful()
-            self.newest = max(self.newest, stamp)
+            self._follow(stamp)
             if self._outdated:
                 self.faults[Fault(Reason.CLOCK_SET_BACK)] += 1
                 return []
