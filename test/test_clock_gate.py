@@ -81,6 +81,18 @@ def test_single_wrong_stamps_are_left_out_and_counted(places, jump):
     assert gate.faults == {Fault(Reason.STAMP_FAR): len(wrong)}
 
 
+@given(st.integers(1, CONFIRMATIONS - 1), st.integers(BACK + 100 * STEP, AHEAD - 100 * STEP))
+def test_few_stamps_a_little_ahead_set_no_clock(count, ahead):
+    """Their order is for others to judge; what follows is not taken for a new time."""
+    stamps = regular(100)
+    stamps[50 : 50 + count] += ahead
+    gate = ClockGate()
+    assert len(gate.admit(numbered(stamps))) == 100
+    assert not gate.turned
+    assert gate.newest == stamps[-1]
+    assert len(admitted(ClockGate(), numbered(stamps), (1,))) == 100
+
+
 @given(
     st.lists(
         st.one_of(
