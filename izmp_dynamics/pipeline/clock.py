@@ -69,8 +69,8 @@ class ClockGate(Generic[Batch]):
         self.held: Batch | None = None
         self.turned: bool = False
         self._outdated = False
-        self._before_jump = 0
-        self._since_jump = CONFIRMATIONS
+        self._left: int | None = None
+        self._ahead_for = 0
 
     @property
     def held_for(self) -> float:
@@ -84,7 +84,8 @@ class ClockGate(Generic[Batch]):
         if self.turned:
             self._hold(batch)
             return batch.rows(slice(0, 0))
-        if self.held is None and not self._outdated and self._is_steady(batch.stamps):
+        unsure = self.held is not None or self._outdated or self._left is not None
+        if not unsure and self._is_steady(batch.stamps):
             return batch
         admitted = [batch.rows(slice(0, 0))]
         for row in range(len(batch.stamps)):
@@ -111,29 +112,16 @@ class ClockGate(Generic[Batch]):
             return True
         before = self.newest or int(known[0])
         if len(known) == 1:
-            if not -BACK <= int(known[0]) - before <= AHEAD:
+            if abs(int(known[0]) - before) > BACK:
                 return False
-            self._follow(int(known[0]))
+            self.newest = max(before, int(known[0]))
             return True
         top = np.maximum.accumulate(np.append(before, known))
         steps = known - top[:-1]
-        if steps.min() < -BACK or steps.max() > BACK:
+        if np.abs(steps).max() > BACK:
             return False
         self.newest = int(top[-1])
-        self._since_jump += len(known)
         return True
-
-    def _follow(self, stamp: int) -> None:
-        """Take the stamp of a sample of the present time; a jump ahead may still prove wrong."""
-        self._since_jump += 1
-        if self.newest and stamp - self.newest > BACK:
-            self._before_jump, self._since_jump = self.newest, 1
-        self.newest = max(self.newest, stamp)
-
-    def _jump_was_wrong(self, stamp: int) -> bool:
-        """Whether a stamp goes on from before a jump ahead that few samples confirmed."""
-        few = self._since_jump < CONFIRMATIONS
-        return few and stamp < self.newest and -BACK <= stamp - self._before_jump <= AHEAD
 
     def _judge(self, one: Batch) -> list[Batch]:
         """Judge one sample; return those of the present time that it settles."""
@@ -143,9 +131,7 @@ class ClockGate(Generic[Batch]):
             return []
         if stamp <= 0:
             return [one]
-        if stamp - self.newest < -BACK and self._jump_was_wrong(stamp):
-            self.newest, self._since_jump = self._before_jump, CONFIRMATIONS
-        if not self.newest or -BACK <= stamp - self.newest <= AHEAD:
+        if not self.newest or -BACK <= stamp - self.newest <= AHEAD or self._returns(stamp):
             self.drop_doubtful()
             self._follow(stamp)
             if self._outdated:
@@ -163,6 +149,23 @@ class ClockGate(Generic[Batch]):
             return []
         held, self.held, self.newest, self._outdated = self.held, None, stamp, False
         return [held]
+
+    def _follow(self, stamp: int) -> None:
+        """Take the stamp for the time; after a pause it may still turn out to be wrong."""
+        if self.newest and stamp - self.newest > BACK:
+            self._left, self._ahead_for = self.newest, 0
+        elif self._left is not None:
+            self._ahead_for += 1
+            if self._ahead_for >= CONFIRMATIONS:
+                self._left = None
+        self.newest = max(self.newest, stamp)
+
+    def _returns(self, stamp: int) -> bool:
+        """Whether the stamps were ahead by mistake and are back where they left off."""
+        if self._left is None or not -BACK <= stamp - self._left <= BACK:
+            return False
+        self.newest, self._left = self._left, None
+        return True
 
     def drop_doubtful(self) -> None:
         """Leave out and count stamps that were far from all others."""
