@@ -30,6 +30,7 @@ class Acd(StageNode):
             JointState,
             self._take,
             "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
+            signal='joints',
             sensor=True,
         )
         self.health.counters.append(lambda: {'joints': self._stage.faults})

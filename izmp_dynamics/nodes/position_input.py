@@ -29,7 +29,7 @@ class PositionInput:
         topic: as in the robot file.
         callback: is given stamp [ns], position (3,) [m] and orientation (4,) or None.
         frame: is given the link whose pose Odometry is.
-        found: is called when the publisher is there, with whether it gives orientations.
+        found: is called when the publisher is there, with whether its messages hold orientations.
     """
 
     signal = 'position'
@@ -73,6 +73,7 @@ class PositionInput:
             self.types[known[0]],
             self._take,
             self.remedy,
+            signal=self.signal,
             sensor=True,
         )
 

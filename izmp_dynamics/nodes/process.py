@@ -4,6 +4,7 @@ import gc
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -67,7 +68,8 @@ class Graph:
         sys.setswitchinterval(SWITCH_INTERVAL)
         gc.collect()
         gc.freeze()  # or each thorough collection stops the nodes for a tenth of a second
-        self._thread = threading.Thread(target=_spin_quietly, args=(others,), daemon=True)
+        log = self.nodes[0].get_logger()
+        self._thread = threading.Thread(target=spin_on, args=(others, log), daemon=True)
         self._thread.start()
         receiver.spin()
 
@@ -114,6 +116,13 @@ def _inputs_node() -> Node:
     return Node('izmp_inputs', start_parameter_services=False)
 
 
-def _spin_quietly(executor: SingleThreadedExecutor) -> None:
-    with until_shutdown():
-        executor.spin()
+def spin_on(executor: SingleThreadedExecutor, log: Any) -> None:
+    """Spin until the context is shut down; an error in a timer or a service is logged."""
+    while rclpy.ok():
+        try:
+            executor.spin()
+        except ExternalShutdownException:
+            return
+        except Exception:
+            if rclpy.ok():
+                log.error(f'An error in a timer or a service:\n{traceback.format_exc()}')

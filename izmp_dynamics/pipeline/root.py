@@ -91,7 +91,7 @@ class RootStage(Stage):
         return self.method != self._chosen
 
     @property
-    def unheard(self) -> tuple[int, ...]:
+    def without_messages(self) -> tuple[int, ...]:
         """Indices of the accelerometers from which no message came so far."""
         return tuple(k for k, stream in enumerate(self.accelerometers) if not stream.received)
 
@@ -121,7 +121,7 @@ class RootStage(Stage):
     def push_accelerometer(self, index: int, samples: Samples) -> None:
         """Take samples (T, 3) of a further accelerometer."""
         self.accelerometers[index].push(samples)
-        if self.fell_back and not self.unheard:
+        if self.fell_back and not self.without_messages:
             self.method = self._chosen
             self._forget_gyro()
 
@@ -137,7 +137,12 @@ class RootStage(Stage):
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will; see `Stage`."""
         count = super().decided(instants, newest)
-        if count and self._may_fall_back and self.method == 'accelerometers' and self.unheard:
+        if (
+            count
+            and self._may_fall_back
+            and self.method == 'accelerometers'
+            and self.without_messages
+        ):
             self.method = 'gyro'
             self._differentiate(self.imu.kept())
             return super().decided(instants, newest)
@@ -177,7 +182,7 @@ class RootStage(Stage):
 
     def _differentiate(self, usable: Samples) -> None:
         """Difference the gyroscope, if that is the method."""
-        self._differenced.heard = self.imu.buffer.heard
+        self._differenced.received_until = self.imu.buffer.received_until
         if self.method != 'gyro' or not len(usable) or self.imu.period is None:
             return
         if self._gyro is None:
