@@ -65,7 +65,8 @@ class PlayedGraph:
                     self.graph.hub.deliver(item.topic, message)
                     self.finish()
         for node in self.graph.nodes if flush else ():
-            node.flush()
+            with node._guarded('flush'):
+                node.flush()
             self.finish()
 
     def finish(self):

@@ -7,22 +7,15 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 import rclpy
-from geometry_msgs.msg import PointStamped
 from rclpy.parameter import Parameter
-from rclpy.serialization import deserialize_message
 
-from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import MissingDependencyError, RobotFileError
-from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
 from izmp_dynamics.nodes.izmp import Izmp
-from izmp_dynamics.nodes.main import GRAPH
-from izmp_dynamics.nodes.messages import stamp_of, vector
-from izmp_dynamics.nodes.process import Graph
+from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 from .node_processes import ROBOT, free_domain
 from .played_graph import PlayedGraph
-from .raising import raising
 from .replayed import evaluate_log
 
 

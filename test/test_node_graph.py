@@ -21,8 +21,11 @@ from .node_processes import ROBOT, free_domain
 from .played_graph import PlayedGraph
 from .replayed import evaluate_log
 
-FILTERED = {'acd': 100.0, 'angular_acceleration': 500.0, 'localizer': 500.0, 'izmp': 500.0}
-"""The nodes with a low-pass, and the rate of their sensors [Hz]."""
+FILTERED = ('acd', 'angular_acceleration', 'localizer', 'izmp')
+"""The nodes with a low-pass."""
+
+RATE = 500.0
+"""Of all sensors [Hz]."""
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -60,7 +63,7 @@ def assert_points(graph, expected):
     np.testing.assert_allclose(found, expected.points['mr_ad'][known], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize('cutoff', [4.0, 20.0, 45.0])
+@pytest.mark.parametrize('cutoff', [4.0, 20.0, 60.0])
 def test_any_cutoff_at_the_start_gives_the_numbers_of_the_same_filter(bag, biped31, cutoff):
     filtered = dataclasses.replace(biped31, low_pass=LowPass(cutoff=cutoff))
     with PlayedGraph(biped31, parameters(low_pass__cutoff=cutoff)) as graph:
@@ -71,7 +74,7 @@ def test_any_cutoff_at_the_start_gives_the_numbers_of_the_same_filter(bag, biped
 @pytest.mark.parametrize('name', FILTERED)
 def test_a_cutoff_is_set_while_the_graph_runs(graph, bag, name):
     """Up to half the rate: before the first message, when no rate is known, and after the last."""
-    for cutoff in (0.02, 0.48 * FILTERED[name]):
+    for cutoff in (0.02, 0.48 * RATE):
         (result,) = graph.node(name).set_parameters([Parameter('low_pass.cutoff', value=cutoff)])
         assert result.successful, result.reason
         assert graph.node(name).robot.low_pass.cutoff == cutoff
@@ -82,12 +85,12 @@ def test_a_cutoff_is_set_while_the_graph_runs(graph, bag, name):
 
 def test_a_cutoff_above_half_the_rate_is_refused_once_the_rate_is_known(graph, bag):
     graph.play(bag)
-    for name, rate in FILTERED.items():
+    for name in FILTERED:
         node = graph.node(name)
-        (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=0.52 * rate)])
+        (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=0.52 * RATE)])
         assert not result.successful
-        assert f'{0.52 * rate:g}' in result.reason
-        assert f'{rate:g}' in result.reason
+        assert f'{0.52 * RATE:g}' in result.reason
+        assert f'{RATE:g}' in result.reason
         assert node.robot.low_pass.cutoff is None
     graph.messages.clear()
     graph.play(bag)
@@ -104,7 +107,7 @@ def test_a_cutoff_above_half_the_rate_at_the_start_is_an_error_of_each_node(bag,
             assert level == ERROR
             assert f'finding {signal}.raised' in values
         for name in FILTERED:
-            (result,) = graph.node(name).set_parameters([Parameter('low_pass.cutoff', value=40.0)])
+            (result,) = graph.node(name).set_parameters([Parameter('low_pass.cutoff', value=60.0)])
             assert result.successful
         graph.play(bag)
         assert len(graph.messages['/mr_ad/izmp']) > 100

@@ -37,7 +37,7 @@ class Case:
     learned: bool = False
 
 
-def low_pass(cutoff, duration=3.0, **changes):
+def low_pass(cutoff, duration=2.0, **changes):
     return Case({'low_pass': LowPass(cutoff=cutoff)}, duration=duration, **changes)
 
 
@@ -131,7 +131,7 @@ CASES = {
     'nothing': Case(),
     'actuator steps': Case({'ir_md': IrMd(step='actuator')}),
     'paper steps': Case({'ir_md': IrMd(difference='paper')}),
-    '4 Hz': low_pass(4.0, duration=5.0),
+    '4 Hz': low_pass(4.0, duration=3.6),
     '20 Hz': low_pass(20.0),
     '20 Hz causal': low_pass(20.0, options={'causal': True}),
     '60 Hz': dataclasses.replace(
@@ -144,7 +144,7 @@ CASES = {
         ),
     ),
     '20 Hz, spoilt': low_pass(20.0, spoil=lambda log: (wild_value(log), no_numbers(log))),
-    '4 Hz, slow position': low_pass(4.0, duration=8.0, rhythms={'position': (0.1, 0.03)}),
+    '4 Hz, slow position': low_pass(4.0, 4.8, rhythms={'position': (0.05, 0.013)}),
     'one wild value': Case(spoil=wild_value),
     'lasting fault': Case(spoil=lasting_fault),
     'absent joint': Case(spoil=absent_joint),

@@ -48,7 +48,9 @@ class Simulation(Node):
         path = fixed(self, 'robot', '', 'robot file (YAML)')
         if not path:
             raise RobotFileError(
-                "The node 'simulation' needs the parameter robot.", kind='no_robot_file', node='simulation'
+                "The node 'simulation' needs the parameter robot.",
+                kind='no_robot_file',
+                node='simulation',
             )
         robot = load_robot_file(path)
         self.rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))

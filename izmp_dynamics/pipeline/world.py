@@ -177,6 +177,11 @@ class WorldStage(Stage):
         self._locate()
         return super().decided(instants, newest)
 
+    def decides(self, instant: int, newest: int) -> bool:
+        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
+        self._locate()
+        return super().decides(instant, newest)
+
     def flush(self) -> None:
         """Take in the last samples, as nothing follows."""
         self.orientation.flush()

@@ -46,6 +46,7 @@ from izmp_dynamics.sensing.outlier_gate import (
     faulty_instants,
     gate_positions,
     per_joint,
+    settled_rows,
 )
 from izmp_dynamics.sensing.sample_window import SampleWindow
 from izmp_dynamics.sensing.stamps import StampVerdict, nanoseconds, screen_stamps
@@ -289,7 +290,10 @@ class ActuatorDifferentiator:
     def _usable(self, gated: GatedPositions, final: bool) -> Array:
         """Positions of the rows whose gates (and filter) no further sample can change."""
         window = self._window
-        end = len(window.stamps) if final else self._settled_rows(gated.outliers)
+        end = len(window.stamps)
+        if not final:
+            gap = nanoseconds(self.max_gap)
+            end = settled_rows(window.stamps, gated.outliers, gap, self._reach)
         if self._low_pass is None:
             return gated.positions[:end]
         new = slice(self._filtered_to - window.dropped, end)
@@ -301,18 +305,6 @@ class ActuatorDifferentiator:
         self._filtered = np.concatenate(smooth)
         self._filtered_from, self._filtered_to = window.dropped, window.dropped + end
         return self._filtered
-
-    def _settled_rows(self, outliers: Mask) -> int:
-        """Rows whose position, repaired or not, no further sample can change."""
-        stamps = self._window.stamps
-        newest = len(stamps) - 1
-        row = max(newest + 1 - REPAIR_REACH, 0)
-        while row <= newest and (
-            self._closed(row, row + REPAIR_REACH)
-            or (newest >= row + self._reach and not outliers[max(row - 1, 0) : row + 1].any())
-        ):
-            row += 1
-        return row
 
     def _closed(self, row: int, last: int) -> bool:
         """Whether a gap lies between `row` and `last`, as far as there are samples."""

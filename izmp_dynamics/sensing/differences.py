@@ -145,11 +145,11 @@ def check_window(window: int, degree: int) -> None:
 
 def check_increasing(stamps: Stamps) -> None:
     """Refuse stamps that do not strictly increase."""
-    stuck = np.flatnonzero(np.diff(stamps) <= 0)
-    if len(stuck):
+    stuck = _first_stuck(stamps)
+    if stuck >= 0:
         raise SensingError(
-            f'The stamps must strictly increase, but sample {stuck[0] + 1} '
-            f'({stamps[stuck[0] + 1]} ns) follows {stamps[stuck[0]]} ns.'
+            f'The stamps must strictly increase, but sample {stuck + 1} '
+            f'({stamps[stuck + 1]} ns) follows {stamps[stuck]} ns.'
         )
 
 
@@ -160,6 +160,15 @@ def _checked(stamps: Stamps, values: Array, max_gap: float | None) -> tuple[Stam
         raise ShapeError('values', f'({len(stamps)}, m)', values.shape)
     check_increasing(stamps)
     return stamps, values, NO_GAP if max_gap is None else nanoseconds(max_gap)
+
+
+@kernel
+def _first_stuck(stamps: Stamps) -> int:
+    """The first row whose successor is not later; -1 without one."""
+    for k in range(len(stamps) - 1):
+        if stamps[k + 1] <= stamps[k]:
+            return k
+    return -1
 
 
 @kernel

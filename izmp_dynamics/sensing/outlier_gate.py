@@ -70,9 +70,36 @@ def gate_positions(
         resolution: (n,) resolutions of the encoders [rad] or [m].
         gap: samples further apart do not know each other [ns].
     """
+    return GatedPositions(*_gate(stamps, positions, limit, resolution, gap))
+
+
+@kernel
+def settled_rows(stamps: Stamps, outliers: Mask, gap: int, reach: int) -> int:
+    """Leading rows whose position, repaired or not, no further sample can change.
+
+    Args:
+        stamps: (T,) [ns].
+        outliers: (T, n) of `gate_positions`.
+        gap: samples further apart do not know each other [ns].
+        reach: samples after a row that decide whether it is an outlier; 0 without the gate.
+    """
+    newest = len(stamps) - 1
+    row = max(newest + 1 - REPAIR_REACH, 0)
+    while row <= newest:
+        alone = not contiguous(stamps, row, min(row + REPAIR_REACH, newest), gap)
+        if not alone and (newest < row + reach or np.any(outliers[max(row - 1, 0) : row + 1])):
+            break
+        row += 1
+    return row
+
+
+@kernel
+def _gate(
+    stamps: Stamps, positions: Array, limit: Array, resolution: Array, gap: int
+) -> tuple[Array, Mask, Mask]:
     outliers = _outliers(stamps, positions, limit, resolution, gap)
     repaired = _repaired(stamps, positions, outliers, gap)
-    return GatedPositions(repaired, outliers, _kinks(stamps, repaired, limit, resolution, gap))
+    return repaired, outliers, _kinks(stamps, repaired, limit, resolution, gap)
 
 
 @kernel
