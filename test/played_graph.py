@@ -1,4 +1,4 @@
-"""The whole graph in this process: messages of a bag in, one by one and without DDS; results out."""
+"""The whole graph in this process: messages of a bag in, one by one, without DDS; results out."""
 
 from collections import defaultdict
 

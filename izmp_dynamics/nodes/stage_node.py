@@ -149,6 +149,12 @@ class StageNode(Node):
         """The stages whose samples wait for instants."""
         return ()
 
+    def periods(self) -> Iterator[tuple[str, float]]:
+        """Signals whose low-pass can be set, with the time between their samples if known [s]."""
+        for stream in (stream for stage in self.stages for stream in stage.streams):
+            if stream.period is not None:
+                yield stream.signal, stream.period
+
     def filtering(self, robot: RobotFile) -> Filtering:
         """The low-pass of a robot file, as a running system can do it."""
         return Filtering.of(robot, causal=True)
@@ -329,9 +335,8 @@ class StageNode(Node):
                 if item.name in names
             }
             robot = with_values(self.robot, values)
-            for stream in (stream for stage in self.stages for stream in stage.streams):
-                if stream.period is not None:
-                    self.filtering(robot).check(stream.signal, stream.period)
+            for signal, period in self.periods():
+                self.filtering(robot).check(signal, period)
             self.configure(robot)
             self.health.clear('stage')
         except IzmpError as error:
