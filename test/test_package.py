@@ -19,17 +19,26 @@ from izmp_dynamics.studies.source_closure import Sources
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'izmp_dynamics'
 LAYERS = (  # from the ground up; a layer may import from those before it; a/b is apart from a
-    ('errors', 'conventions', 'kernel', 'kernel_cache', 'vectors', 'resources', 'rotations'),
+    (
+        'errors',
+        'conventions',
+        'kernel',
+        'kernel_cache',
+        'vectors',
+        'regular_file',
+        'resources',
+        'rotations',
+    ),
     ('model',),
     ('sensing',),
     ('dynamics',),
     ('stability',),
     ('walking',),
+    ('pipeline',),
     ('bags', 'report'),
     ('simulation',),
     ('seesaw',),
     ('replay',),
-    ('live',),
     ('nodes',),
     ('seesaw/nodes',),
     ('studies',),

@@ -175,8 +175,8 @@ class Evaluator:
         }
         faults[oriented.stream.signal] = faults[oriented.stream.signal] + oriented.faults
         for signal, clock in self._clocks.gates.items():
-            known = 'imu' if signal == 'orientation' else signal
-            faults[known] = faults.get(known, Faults()) + clock.faults
+            if signal != 'orientation':  # the same messages are counted elsewhere
+                faults[signal] = faults.get(signal, Faults()) + clock.faults
         return faults
 
     def push(self, signals: Signals) -> list[Evaluated]:

@@ -245,7 +245,7 @@ class JointStage:
         count = min(
             other.decided(pending.stamps, newest, self._patience) for other in self._others
         )
-        self._pending = pending.select(np.arange(count, len(pending)))
+        self._pending = pending.select(slice(count, None))
         return self._merged(pending.select(np.arange(count)))
 
     def _merged(self, first: JointKinematics) -> JointKinematics:

@@ -43,8 +43,8 @@ from izmp_dynamics.sensing.outlier_gate import (
     REPAIR_REACH,
     RESOLUTION,
     GatedPositions,
-    faulty_instants,
     gate_positions,
+    judge_instants,
     per_joint,
     settled_rows,
 )
@@ -244,20 +244,18 @@ class ActuatorDifferentiator:
     def _evaluate(self, stamps: Stamps, positions: Array, gated: GatedPositions) -> _Instants:
         """Difference quotients of positions that went through the gates (and the filter)."""
         values, first, second, exists = self._quotients(stamps, positions)
-        faulty = faulty_instants(
+        valid, repaired, faulty = judge_instants(
             stamps,
+            values,
             first,
             second,
             exists,
+            gated.outliers,
             gated.kinks,
             nanoseconds(self.max_gap),
             self._half,
             self.recovery,
         )
-        for array in (values, first, second):
-            array[faulty] = np.nan
-        valid = exists & ~faulty.any(axis=1)
-        repaired = gated.outliers & ~faulty & exists[:, None]
         kinematics = JointKinematics(stamps, values, first, second, valid)
         return _Instants(kinematics, exists, repaired, faulty)
 
@@ -281,10 +279,14 @@ class ActuatorDifferentiator:
             end += 1
         new = window.hand_out(end)
         self._count(instants, new)
-        kinematics = instants.kinematics.select(new.start + np.flatnonzero(instants.exists[new]))
+        exists = instants.exists[new]
+        kinematics = instants.kinematics.select(new)
+        if not exists.all():
+            kinematics = kinematics.select(exists)
+        if self._bus.rate is None or not len(kinematics):
+            return kinematics
         selected = self._bus.select(kinematics.stamps, window.origin, self._last_instant)
-        if len(kinematics):
-            self._last_instant = int(kinematics.stamps[-1])
+        self._last_instant = int(kinematics.stamps[-1])
         return kinematics.select(selected)
 
     def _usable(self, gated: GatedPositions, final: bool) -> Array:

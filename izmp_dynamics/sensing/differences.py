@@ -79,8 +79,7 @@ def central_quotient(stamps: Stamps, values: Array, max_gap: float | None = None
         max_gap: no quotient across a longer time [s]; None: any.
     """
     stamps, values, gap = _checked(stamps, values, max_gap)
-    first, second, valid = _central(stamps, values, gap)
-    return Derivatives(np.where(valid[:, None], values, np.nan), first, second, valid)
+    return Derivatives(*_central(stamps, values, gap))
 
 
 def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) -> Derivatives:
@@ -198,8 +197,9 @@ def _backward(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Mask]:
 
 
 @kernel
-def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Mask]:
+def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Array, Mask]:
     rows, width = x.shape
+    value = np.full((rows, width), np.nan)
     first = np.full((rows, width), np.nan)
     second = np.full((rows, width), np.nan)
     valid = np.zeros(rows, dtype=np.bool_)
@@ -210,11 +210,12 @@ def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Mask]:
         h1 = (stamps[k] - stamps[k - 1]) / NANOSECONDS
         h2 = (stamps[k + 1] - stamps[k]) / NANOSECONDS
         for j in range(width):
+            value[k, j] = x[k, j]
             before = (x[k, j] - x[k - 1, j]) / h1
             after = (x[k + 1, j] - x[k, j]) / h2
             first[k, j] = (before * h2 + after * h1) / (h1 + h2)
             second[k, j] = 2.0 * (after - before) / (h1 + h2)
-    return first, second, valid
+    return value, first, second, valid
 
 
 @kernel

@@ -180,29 +180,38 @@ def _kinks(stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int) 
 
 
 @kernel
-def faulty_instants(
+def judge_instants(
     stamps: Stamps,
+    value: Array,
     first: Array,
     second: Array,
     exists: Mask,
+    outliers: Mask,
     kinks: Mask,
     gap: int,
     half: int,
     recovery: int,
-) -> Mask:
+) -> tuple[Mask, Mask, Mask]:
     """Find instants without a trustworthy value: a hole in the stencil, a kink in or before it.
 
     Args:
         stamps: (T,) [ns].
+        value: (T, n); NaN is filled in where a joint is at fault, as in the derivatives.
         first: (T, n) derivative; NaN where a sample of the stencil is missing.
         second: (T, n) likewise.
         exists: (T,) whether the stencil is complete.
+        outliers: (T, n) of `gate_positions`.
         kinks: (T, n) of `gate_positions`.
         gap: kinks before a longer time than this do not count [ns].
         half: samples of the stencil on either side.
         recovery: instants that a joint stays at fault after a kink.
+
+    Returns:
+        (T,) whether all joints have a value, (T, n) values that were repaired, (T, n) faulty ones.
     """
     rows, joints = first.shape
+    valid = exists.copy()
+    repaired = np.zeros((rows, joints), dtype=np.bool_)
     faulty = np.zeros((rows, joints), dtype=np.bool_)
     for k in range(rows):
         if not exists[k]:
@@ -213,11 +222,16 @@ def faulty_instants(
                 break
             start -= 1
         for j in range(joints):
-            faulty[k, j] = not (np.isfinite(first[k, j]) and np.isfinite(second[k, j]))
+            wrong = not (np.isfinite(first[k, j]) and np.isfinite(second[k, j]))
             for i in range(start, k + half):
-                if kinks[i, j]:
-                    faulty[k, j] = True
-    return faulty
+                wrong = wrong or kinks[i, j]
+            if wrong:
+                faulty[k, j] = True
+                valid[k] = False
+                value[k, j] = first[k, j] = second[k, j] = np.nan
+            else:
+                repaired[k, j] = outliers[k, j]
+    return valid, repaired, faulty
 
 
 def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:

@@ -172,7 +172,7 @@ def _hull(corners: Array) -> Array:
 @kernel
 def _in_order(corners: Array) -> Array:
     """Sort points (N, 2) by x, then by y; insertion sort, as they are few."""
-    points = corners.copy()
+    points: Array = corners.copy()
     for k in range(1, len(points)):
         x, y = points[k, 0], points[k, 1]
         row = k
@@ -204,4 +204,4 @@ def _signed_distance(polygon: Array, point: Array) -> float:
         x, y = x - share * along_x, y - share * along_y
         nearest = min(nearest, np.sqrt(x * x + y * y))
         inside = inside and _turn(start, end, point) >= 0.0
-    return nearest if inside else -nearest
+    return float(nearest if inside else -nearest)
