@@ -159,7 +159,7 @@ def written(robot, folder):
     content['urdf'] = str(robot.urdf_path)
     content['ground'] = {'source': robot.ground.source}
     for foot, with_imu in zip(content['feet'], robot.feet, strict=True):
-        foot['imu'] = {'topic': with_imu.imu.topic}
+        foot['imu'] = {'topic': with_imu.imu.topic, 'frame': with_imu.name}
     path = folder / 'robot.yaml'
     path.write_text(yaml.safe_dump(content))
     return path

@@ -99,6 +99,11 @@ class Input:
         self.count += 1
         self.last = now
 
+    def skipped(self, number: int) -> None:
+        """Note messages that came but were too old to be processed."""
+        self.count += number
+        self.last = time.monotonic()
+
     def take_rate(self, elapsed: float) -> tuple[float, float]:
         """Messages per second since the last call, and how many there usually are."""
         usual = float(np.median(self._rates)) if len(self._rates) > _USUAL // 2 else 0.0

@@ -256,6 +256,8 @@ class StageNode(Node):
 
     def _lose(self, entry: Input, reason: Reason, number: int) -> None:
         self.health.count(entry.signal, reason, number=number)
+        if reason is Reason.SKIPPED:
+            entry.skipped(number)
 
     def _clock_faults(self) -> dict[str, Faults]:
         return {self._signals[topic]: gate.faults for topic, gate in self._clocks.gates.items()}
