@@ -68,9 +68,9 @@ class LiveSession:
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
-            discover_quickly()
             if self._own_source:
                 stay_on_this_computer()
+            discover_quickly()
             rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures show it
             stack.callback(rclpy.try_shutdown)
             overrides = self._parameters(reliable_inputs=self._own_source)

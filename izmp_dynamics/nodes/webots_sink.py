@@ -13,6 +13,7 @@ from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
 from izmp_dynamics.simulation.sensor_signals import SensorSignals
@@ -30,6 +31,7 @@ def make_sink(options: Options) -> tuple['WebotsSink', int]:
     """Make the node, and the origin of its stamps [ns]: 0, or now without simulated time."""
     if not rclpy.ok():
         # Ctrl-C belongs to the driver, which ends the plugins.
+        discover_quickly()
         rclpy.init(args=None, signal_handler_options=SignalHandlerOptions.NO)
     origin = (
         0 if options.use_sim_time else Clock(clock_type=ClockType.SYSTEM_TIME).now().nanoseconds
