@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -20,6 +21,16 @@ from izmp_dynamics.nodes.registry import node_class
 
 SWITCH_INTERVAL = 5e-4
 """Time after which a thread that reports makes way for the one that receives [s]."""
+
+
+LOOK_EVERY = 0.25
+"""Time after which a node looks for silent inputs and new publishers [s].
+
+A single timer for all nodes, as rclpy's executor gathers all entities whenever one is due.
+"""
+
+REPORT_EVERY = 4
+"""Looks between two diagnostics of a node."""
 
 
 class Graph:
@@ -41,6 +52,7 @@ class Graph:
         self.nodes: list[Any] = []  # classes by name
         self.hub: Hub | None = None
         self._thread: threading.Thread | None = None
+        self._turn = 0
         try:
             if len(names) > 1:
                 self.hub = Hub(_inputs_node())
@@ -68,10 +80,18 @@ class Graph:
         sys.setswitchinterval(SWITCH_INTERVAL)
         gc.collect()
         gc.freeze()  # or each thorough collection stops the nodes for a tenth of a second
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.nodes[0].create_timer(LOOK_EVERY, self._look_after_nodes, clock=steady)
         log = self.nodes[0].get_logger()
         self._thread = threading.Thread(target=spin_on, args=(others, log), daemon=True)
         self._thread.start()
         receiver.spin()
+
+    def _look_after_nodes(self) -> None:
+        """Let one in four nodes report, so that their diagnostics do not come all at once."""
+        self._turn += 1
+        for k, node in enumerate(self.nodes):
+            node.look_after(report=(self._turn + k) % REPORT_EVERY == 0)
 
     def destroy(self) -> None:
         """Destroy the nodes, after the context was shut down."""

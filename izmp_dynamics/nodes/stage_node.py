@@ -11,7 +11,6 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -37,9 +36,6 @@ FLUSH_AFTER = 1.0
 
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
-
-REPORT_EVERY = 1.0
-"""Time between two diagnostics [s]."""
 
 
 class StageNode(Node):
@@ -112,12 +108,10 @@ class StageNode(Node):
         self._callbacks: dict[str, Callable[[int, Any], None]] = {}
         self._signals: dict[str, str] = {}
         self._flushed = True
-        self.steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._searches: list[Callable[[], bool]] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.configure(self.robot)
         self.add_on_set_parameters_callback(self._changed)
-        self.create_timer(REPORT_EVERY, self._report, clock=self.steady)
-        self.create_timer(FLUSH_AFTER / 4, self._flush_after_pause, clock=self.steady)
 
     @property
     def patience(self) -> float:
@@ -351,6 +345,23 @@ class StageNode(Node):
         self.robot = robot
         self.get_logger().info(f'New values of {", ".join(names)}: resetting.')
         return SetParametersResult(successful=True)
+
+    def look_after(self, report: bool) -> None:
+        """Do what is due four times a second; `process.Graph` calls it.
+
+        Args:
+            report: whether diagnostics are due as well.
+        """
+        with self._guarded('diagnostics'):
+            self._searches = [search for search in self._searches if not search()]
+            self._flush_after_pause()
+            if report:
+                self._report()
+
+    def search(self, search: Callable[[], bool]) -> None:
+        """Call a function four times a second until it returns True."""
+        if not search():
+            self._searches.append(search)
 
     def check_frame(self, topic: str, expected: str | None, message: Any) -> None:
         """Remark on a message whose frame is not the one that the robot file states."""
