@@ -24,7 +24,7 @@ SWITCH_INTERVAL = 5e-4
 
 
 LOOK_EVERY = 0.25
-"""Time after which a node looks for silent inputs and new publishers [s].
+"""Time after which a node looks for pauses of its inputs and new publishers [s].
 
 A single timer for all nodes, as rclpy's executor gathers all entities whenever one is due.
 """
