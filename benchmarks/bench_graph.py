@@ -6,7 +6,7 @@
 A robot that stands is published with the stamps of now: joints at 500 Hz, the other sensors at
 the rate of the bus. The latency of an instant is the time from the stamp of the last sample that
 it needs (the joints' differentiation looks a few samples ahead; of the other sensors it needs the
-sample at the instant or, where the sensors speak between the instants, the next two) to the
+sample at the instant or, where the sensors publish between the instants, the next two) to the
 arrival of its IZMP here. Beside it: a bare chain of relays with as many hops, an Imu message at
 the rate of the bus through processes that do nothing but publish what they receive, with each of
 the executors at hand.
@@ -74,7 +74,7 @@ def relay(source, target, kind):
 
 
 def percentiles(latencies):
-    """Median, 99th percentile and largest in words."""
+    """Median, 99th percentile and largest as text."""
     import numpy as np
 
     if not latencies:

@@ -69,7 +69,7 @@ def izmp_errors(walk: SimulatedWalk, plant: MujocoRobot) -> tuple[Array, Array]:
     return errors[0], errors[1]
 
 
-def tell(label: str, walk: SimulatedWalk) -> None:
+def print_walk(label: str, walk: SimulatedWalk) -> None:
     """Print how a walk went."""
     if walk.run.fall:
         print(f'  {label:26} {walk.run.fall}')
@@ -97,7 +97,7 @@ def main() -> None:
         planned, planning = timed(plan_walk, BIPED, parameters)
         terrain = Slope(planned.ramp) if planned.ramp.slope else Flat()
         walk, simulating = timed(walked, planned, Physics(), terrain)
-        tell(label, walk)
+        print_walk(label, walk)
         exact, acd = izmp_errors(walk, build_mujoco(FILE))
         print(
             f'  {"":26} {planned.plan.duration:.1f} s planned in {planning:.2f} s, simulated in '
@@ -113,11 +113,11 @@ def main() -> None:
         planned = plan_walk(BIPED, parameters)
         terrain = Slope(planned.ramp) if planned.ramp.slope else Flat()
         for label, physics in NEIGHBOURS.items():
-            tell(label, walked(planned, physics, terrain))
+            print_walk(label, walked(planned, physics, terrain))
     print('uneven ground, ± 10 mm, with ankle feedback [mm]')
     planned = plan_walk(BIPED, WalkParameters(steps=20))
     for seed in range(4):
-        tell(f'seed {seed}', walked(planned, Physics(), Uneven(seed), AnkleFeedback()))
+        print_walk(f'seed {seed}', walked(planned, Physics(), Uneven(seed), AnkleFeedback()))
     walk = walked(planned, Physics(), Flat())
     with tempfile.TemporaryDirectory() as folder:
         _, recording = timed(record, walk.run, FILE, Path(folder) / 'bag')

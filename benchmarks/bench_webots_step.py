@@ -2,7 +2,7 @@
 
 biped31 (31 joints, 4 accelerometers, gyroscope, InertialUnit, GPS, 8 force sensors) walks in the
 stand-in for Webots of the tests. Timed is `step()` of the plugin: reading the devices, making and
-publishing the sample, telling the motors their positions. The stand-in's devices are Python
+publishing the sample, commanding the motors' positions. The stand-in's devices are Python
 objects; those of Webots call libController through ctypes, which is measured beside it with a
 function of the C library that returns a double.
 """
@@ -38,18 +38,18 @@ CALLS = 31 + 3 + 3 + 1 + 8 + 31
 """Calls of libController in one step: joints, accelerometers …, pads, motors."""
 
 
-def measure(world: World, driver: WebotsDriver, heard: bool = False) -> np.ndarray:
+def measure(world: World, driver: WebotsDriver, subscribed: bool = False) -> np.ndarray:
     """Return the times of `step()` while the robot stands and walks [ms].
 
     Args:
         world: the robot's.
         driver: the plugin.
-        heard: wait for somebody who listens to the joints.
+        subscribed: wait for a subscriber of the joint states.
     """
     stand_in = StandIn(world)
     properties = {'robot': str(world.robot), 'steps': '8'}
     driver.init(SimpleNamespace(robot=stand_in.robot), properties)
-    while heard and not driver._sink.node.count_subscribers('/joint_states'):
+    while subscribed and not driver._sink.node.count_subscribers('/joint_states'):
         time.sleep(0.1)
     times = []
     for _ in range(STEPS):
@@ -82,7 +82,7 @@ def call_through_ctypes() -> float:
     return 1e3 * (time.perf_counter() - start) / 100_000
 
 
-def tell(name: str, times: np.ndarray) -> None:
+def print_times(name: str, times: np.ndarray) -> None:
     """Print a row of the table."""
     p99 = np.percentile(times, 99)
     print(f'| {name} | {np.median(times):.3f} | {p99:.3f} | {times.max():.2f} |', flush=True)
@@ -94,14 +94,14 @@ def main() -> None:
         world = make_world(ROOT / 'robots' / 'biped31' / 'robot.yaml', Path(folder))
         print('| sink | median [ms] | p99 [ms] | max [ms] |')
         print('|---|---:|---:|---:|')
-        tell('none', measure(world, WebotsDriver(lambda options: (Recorder(), 0))))
+        print_times('none', measure(world, WebotsDriver(lambda options: (Recorder(), 0))))
         try:
-            tell('rclpy, nobody listens', measure(world, WebotsDriver()))
+            print_times('rclpy, no subscriber', measure(world, WebotsDriver()))
         except MissingDependencyError as error:
             print(error)
             return
         with recorder(Path(folder)):
-            tell('rclpy, recorded', measure(world, WebotsDriver(), heard=True))
+            print_times('rclpy, recorded', measure(world, WebotsDriver(), subscribed=True))
     print(f'{CALLS} calls through ctypes: {CALLS * call_through_ctypes():.3f} ms')
 
 

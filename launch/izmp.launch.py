@@ -17,7 +17,10 @@ ARGUMENTS = {
     'composed': ('false', 'Run all nodes in one process: less latency, less work.'),
     'use_sim_time': ('false', 'Take the time from /clock.'),
     'reliable_inputs': ('false', "Ask for reliable delivery of the sensors' topics."),
-    'evaluation_frame': ('', 'Frame of the points: a link, world, nif or one of TF; the root.'),
+    'evaluation_frame': (
+        '',
+        'Frame of IZMP and CoP: a link, world, nif or one of TF; default: the root.',
+    ),
     'record': ('false', 'Record all topics.'),
     'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
     'rviz': ('false', 'Start rviz with the view of this package.'),

@@ -1,7 +1,7 @@
 """A recording through the graph: `ros2 launch izmp_dynamics replay.launch.py bag:=… robot:=…`.
 
 It is played by the node player, which waits for the graph, or without rosbags by `ros2 bag play`;
-of the recording only what the robot publishes. /clock tells the time of the recording.
+of the recording only what the robot publishes. /clock carries the time of the recording.
 """
 
 import importlib.util
@@ -34,7 +34,7 @@ FORWARDED = ('robot', 'namespace', 'composed', 'record', 'rviz')
 ARGUMENTS = {
     'bag': (None, 'Recording to play (rosbag2).'),
     'robot': (None, 'Robot file (YAML) of the recording.'),
-    'rate': ('1.0', 'Times as fast.'),
+    'rate': ('1.0', 'Playback rate.'),
     'namespace': ('', 'Namespace of all nodes and topics.'),
     'composed': ('true', 'All nodes in one process.'),
     'record': ('false', 'Record all topics.'),

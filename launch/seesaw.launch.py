@@ -22,7 +22,7 @@ ARGUMENTS = {
         "Push on the torso, NEWTONS:DIRECTION:START:DURATION; '' for none.",
     ),
     'duration': ('60.0', 'Of the run [s].'),
-    'rate': ('1.0', 'Simulated per real time, at most.'),
+    'rate': ('1.0', 'Simulated time per real time, at most.'),
     'izmp': ('false', 'Start the graph too: the IZMP on the moving board, live.'),
     'rviz': ('false', 'With izmp: start rviz.'),
 }

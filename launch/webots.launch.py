@@ -41,7 +41,10 @@ ARGUMENTS = {
     'worlds': ('', 'Folder for the world; izmp_webots/PORT in ROS_HOME if empty.'),
     'quit': ('false', 'End Webots, and all the rest, after the motion.'),
     'composed': ('true', 'All nodes of the graph in one process.'),
-    'evaluation_frame': ('', 'Frame of the points: a link, world, nif or one of TF; the root.'),
+    'evaluation_frame': (
+        '',
+        'Frame of IZMP and CoP: a link, world, nif or one of TF; default: the root.',
+    ),
     'record': ('false', 'Record all topics.'),
     'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
     'rviz': ('false', 'Start rviz with the view of this package.'),
@@ -95,7 +98,7 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         gui=given['gui'],
         mode=given['mode'],
         port=given['port'],
-        ros2_supervisor=True,  # tells /clock
+        ros2_supervisor=True,  # publishes /clock
     )
     controller = WebotsController(
         robot_name=world.name,

@@ -671,10 +671,10 @@ def test_a_cut_bag_is_evaluated_up_to_the_cut(spoilt, sound_points, storage, sha
     replayed, checked = desk.replay(), desk.check()
     assert_whole(desk, replayed)
     assert checked.status == 0
-    told = re.search(r"'bag\..*' is cut off .*read up to (\d\.\d+) s after", replayed.out)
-    assert told[0] in ' '.join(desk.report()['notes'])
-    assert told[0] in checked.out
-    points, cut = desk.points(), float(told[1])
+    note = re.search(rf"'{file.name}'[^.]*[^']* (\d\.\d{{3}}) s ", replayed.out)
+    assert note[0] in ' '.join(desk.report()['notes'])
+    assert note[0] in checked.out
+    points, cut = desk.points(), float(note[1])
     assert abs(cut - 2.0 * share) < 0.25
     assert_equal_outside(points, sound_points, cut - 0.05, 2.0)
     assert max(points['/mr_ad/izmp']) <= min(sound_points['/mr_ad/izmp']) + cut * SECOND
@@ -752,26 +752,26 @@ def name_urdf(desk, text):
 
 
 @pytest.mark.parametrize(
-    ('damage', 'sentence'),
+    ('damage', 'datum'),
     [
-        (no_bag, r'There is no bag at .*; give a rosbag2 folder, an \.mcap or a \.db3 file'),
-        (an_empty_folder, r'holds no bag: there is no metadata\.yaml, \.mcap or \.db3 file in it'),
-        (a_text, r'is no bag: it begins neither like an mcap nor like a sqlite3 file'),
-        (an_empty_file, r"The bag file '.*' is empty"),
-        (no_robot_file, r"There is no robot file '.*robot\.yaml'"),
-        (a_folder_as_robot_file, r"The robot file '.*' cannot be read: Is a directory"),
-        (a_bag_as_robot_file, r'has 3 MB; a robot file is a short YAML text'),
-        (a_urdf_as_robot_file, r'line 1: the file must be a mapping with keys: urdf, root'),
-        (a_broken_urdf, r'robot\.urdf.* is not valid XML: .* line \d+'),
+        (no_bag, r"/bag'.*\.mcap"),
+        (an_empty_folder, r"/bag'.*metadata\.yaml"),
+        (a_text, r"/bag'.*mcap"),
+        (an_empty_file, r"/bag/bag\.mcap'"),
+        (no_robot_file, r"/robot\.yaml'"),
+        (a_folder_as_robot_file, r"/robot\.yaml'.*Is a directory"),
+        (a_bag_as_robot_file, r"/robot\.yaml'.* 3 MB"),
+        (a_urdf_as_robot_file, r'/robot\.yaml.*line 1\b.*urdf, root'),
+        (a_broken_urdf, r'robot\.urdf.* line \d+'),
         (a_xacro_file, r'xacro'),
         (a_negative_mass, r'mass'),
     ],
 )
-def test_files_that_are_not_what_they_should_be(spoilt, damage, sentence):
+def test_files_that_are_not_what_they_should_be(spoilt, damage, datum):
     desk = spoilt()
     damage(desk)
     before = set(desk.folder.iterdir())
-    assert_refused(desk.replay(), sentence)
+    assert_refused(desk.replay(), datum)
     assert set(desk.folder.iterdir()) == before
     assert desk.check().status == 1
 
@@ -793,16 +793,16 @@ def test_results_do_not_fall_on_anything_else(spoilt):
     desk = spoilt()
     here = ('replay', desk.bag, '--robot', desk.robot, '-o')
     desk.results.write_text('my thesis')
-    assert_refused(desk.replay(), r"'.*/out' exists; choose another place or add --overwrite")
-    assert_refused(desk.replay('--overwrite'), r'is not the result of a replay .*choose another')
+    assert_refused(desk.replay(), r"/out'.*--overwrite")
+    assert_refused(desk.replay('--overwrite'), r"/out'.*report\.json")
     assert desk.results.read_text() == 'my thesis'
-    assert_refused(izmp(*here, desk.results / 'out'), r'cannot be written .*: Not a directory')
-    assert_refused(izmp(*here, desk.bag, '--overwrite'), r'is not the result of a replay')
-    assert_refused(izmp(*here, '/'), r"'/' cannot be a folder of results; name one")
+    assert_refused(izmp(*here, desk.results / 'out'), r"/out/out'.*Not a directory")
+    assert_refused(izmp(*here, desk.bag, '--overwrite'), r"/bag'.*report\.json")
+    assert_refused(izmp(*here, '/'), r"'/'")
     desk.results.unlink()
     assert desk.replay().status == 0
     (desk.results / 'notes.txt').write_text('my notes')
-    assert_refused(desk.replay('--overwrite'), r"holds 'notes\.txt', which is no result of a repl")
+    assert_refused(desk.replay('--overwrite'), r"/out'.*'notes\.txt'")
     assert (desk.results / 'notes.txt').read_text() == 'my notes'
     assert_nothing_else(desk)
 
@@ -820,8 +820,8 @@ def test_a_failed_replay_leaves_no_parents_of_its_results(spoilt):
 def test_a_place_where_nobody_can_write(spoilt):
     desk = spoilt()
     outcome = izmp('replay', desk.bag, '--robot', desk.robot, '-o', '/proc/izmp')
-    assert_refused(outcome, r"The results cannot be written to '/proc/izmp': No such file or dir")
-    assert_refused(izmp('simulate', 'sway', '-o', '/proc/izmp'), r"bag '/proc/izmp' cannot be wri")
+    assert_refused(outcome, r"'/proc/izmp'.*No such file")
+    assert_refused(izmp('simulate', 'sway', '-o', '/proc/izmp'), r"'/proc/izmp'")
 
 
 @pytest.fixture
@@ -836,7 +836,7 @@ def small_disk():
 def test_a_full_disk(spoilt, request):
     desk = spoilt()
     request.getfixturevalue('small_disk')
-    assert_refused(desk.replay(), r'cannot be written: File too large')
+    assert_refused(desk.replay(), r'File too large')
     assert_nothing_else(desk)
     assert not desk.results.exists()
 
@@ -854,7 +854,7 @@ def test_a_signal_while_the_report_is_made(spoilt, monkeypatch, number):
     desk = spoilt()
     outcome = desk.replay()
     assert outcome.status == 130
-    assert outcome.err == 'izmp: interrupted; nothing was left half-written.\n'
+    assert re.fullmatch(r'izmp: [^\n]+\n', outcome.err)
     assert_nothing_else(desk)
     assert not desk.results.exists()
 
@@ -878,7 +878,7 @@ def test_ctrl_c_in_the_middle_of_a_replay(sway, biped31, tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, '')
-    assert err.endswith('izmp: interrupted; nothing was left half-written.\n')
+    assert err.splitlines()[-1].startswith('izmp: ')
     assert 'Traceback' not in err
     assert list(tmp_path.iterdir()) == []
 
@@ -909,7 +909,7 @@ def test_nobody_reads_what_is_printed(full):
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == ('izmp: error: No space left on device.\n' if full else '')
+    assert re.fullmatch(r'izmp: error: .*No space left.*\n' if full else '', done.stderr)
 
 
 # ---- Any numbers --------------------------------------------------------------------------------

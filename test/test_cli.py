@@ -11,7 +11,7 @@ from izmp_dynamics.cli.main import COMMANDS
 
 from . import test_bad_input as bad
 from .bag_surgery import GPS, LEFT, RIGHT, TOPICS
-from .command_line import assert_nothing_else, assert_whole, izmp
+from .command_line import assert_nothing_else, assert_refused, assert_whole, izmp
 from .test_bad_input import BIPED31
 
 
@@ -31,7 +31,7 @@ def test_wrong_usage_shows_the_usage(arguments):
     outcome = izmp(*arguments)
     assert (outcome.status, outcome.out) == (2, '')
     assert outcome.err.startswith('usage: izmp')
-    assert re.search(r'error: .*(required|invalid choice)', outcome.err)
+    assert re.search(r'^izmp.*: error: ', outcome.err, re.MULTILINE)
 
 
 def test_help_names_every_command_and_its_options():
@@ -76,9 +76,7 @@ def test_model_hangs_the_tree_on_any_link():
     assert 'mass 27.600 kg' in outcome.out
     unknown = izmp('model', BIPED31, '--root', 'tail')
     assert unknown.status == 1
-    assert re.fullmatch(
-        r"izmp: error: There is no link 'tail' .* valid: pelvis, .*\n", unknown.err
-    )
+    assert_refused(unknown, r"'tail'.*\bpelvis\b")
 
 
 def test_model_lists_all_problems_of_a_urdf(tmp_path):
@@ -195,7 +193,7 @@ def test_simulate_sway_records_a_bag(tmp_path):
         assert set(TOPICS) < set(bag.topics)
     again = izmp('simulate', 'sway', '-o', tmp_path / 'bag')
     assert again.status == 1
-    assert re.search(r"'.*/bag' exists; .*overwrite", again.err)
+    assert_refused(again, rf"'{tmp_path / 'bag'}'.*--overwrite")
 
 
 # ---- izmp replay --------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Reading bags: whatever a recorder wrote, whatever has happened to it since."""
 
+import errno
 import os
 import sqlite3
 import sys
@@ -20,6 +21,7 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.errors import BagError, MissingDependencyError, UnknownNameError
 
+from .raising import raising
 from .sample_bags import (
     START,
     TYPES,
@@ -245,8 +247,9 @@ def test_topics_that_were_not_asked_for_do_not_appear(tmp_path):
     path = write_bag(tmp_path / 'bag', logs())
     with BagReader(path) as bag:
         assert {name for batch in bag.batches(['/gps']) for name in batch.topics} == {'/gps'}
-        with pytest.raises(UnknownNameError, match=r"no topic '/imU'.*valid: /gps, /imu"):
+        with raising(UnknownNameError, 'unknown_name') as caught:
             next(bag.batches(['/imU']))
+        assert (caught.value.name, caught.value.valid) == ('/imU', ('/gps', '/imu'))
 
 
 # -- metadata and files -----------------------------------------------------------------------
@@ -277,7 +280,7 @@ def test_a_renamed_storage_file_is_found(tmp_path):
     storage_file(path).rename(path / 'other.mcap')
     assert everything(path) == (expected(logs()), None)
     with BagReader(path) as bag:
-        assert 'lists bag.mcap; other.mcap is read' in bag.notes[0]
+        assert 'other.mcap' in bag.notes[0]
 
 
 def test_a_missing_part_of_a_split_bag_is_damage(tmp_path):
@@ -285,7 +288,7 @@ def test_a_missing_part_of_a_split_bag_is_damage(tmp_path):
     change_metadata(path, lambda info: info['relative_file_paths'].append('bag_1.mcap'))
     found, damage = everything(path)
     assert found == expected(logs())
-    assert 'missing: bag_1.mcap' in damage
+    assert 'bag_1.mcap' in damage
 
 
 def test_an_unreadable_part_of_a_split_bag_is_damage(tmp_path):
@@ -294,7 +297,7 @@ def test_an_unreadable_part_of_a_split_bag_is_damage(tmp_path):
     (path / 'metadata.yaml').unlink()
     found, damage = everything(path)
     assert found == expected(logs())
-    assert "bag_1.mcap' is empty" in damage
+    assert 'bag_1.mcap' in damage
 
 
 def test_custom_data_and_distribution(tmp_path):
@@ -365,32 +368,33 @@ def make_broken_metadata_alone(folder):
 
 
 @pytest.mark.parametrize(
-    ('make', 'sentence'),
+    ('make', 'kind', 'data'),
     [
-        (lambda folder: folder / 'nothing', 'There is no bag at'),
-        (lambda folder: folder, 'holds no bag'),
-        (make_nested, "Did you mean '.*walk'"),
-        (make_text, 'is no bag: it begins neither like'),
-        (make_empty, 'is empty'),
-        (make_ros1, 'is a ROS 1 bag. Convert it first: rosbags-convert'),
-        (make_ros1_folder, 'holds a ROS 1 bag'),
-        (make_missing_files, r'lists files that are missing: bag\.mcap'),
-        (make_other_database, 'no readable rosbag2 database'),
-        (make_fifo, 'neither a folder nor a file'),
-        (make_unpackable, 'cannot be unpacked'),
-        (make_broken_metadata_alone, 'metadata.yaml in .* cannot be used'),
+        (lambda folder: folder / 'nothing', 'no_bag', {}),
+        (lambda folder: folder, 'no_bag', {'similar': []}),
+        (make_nested, 'no_bag', {'similar': ['walk']}),
+        (make_text, 'not_a_bag', {}),
+        (make_empty, 'empty_file', {}),
+        (make_ros1, 'ros1_bag', {}),
+        (make_ros1_folder, 'ros1_bag', {}),
+        (make_missing_files, 'files_missing', {'files': ('bag.mcap',)}),
+        (make_other_database, 'not_rosbag2', {}),
+        (make_fifo, 'not_a_regular_file', {}),
+        (make_unpackable, 'cannot_decompress', {}),
+        (make_broken_metadata_alone, 'bad_metadata', {'cause': 'not_yaml'}),
     ],
 )
-def test_what_is_no_bag_ends_in_a_sentence(tmp_path, make, sentence):
-    with pytest.raises(BagError, match=sentence):
+def test_what_is_no_bag_is_refused(tmp_path, make, kind, data):
+    with raising(BagError, kind, **data) as caught:
         BagReader(make(tmp_path))
+    assert tmp_path in (caught.value.data['path'], *caught.value.data['path'].parents)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason='root may read everything')
 def test_a_file_that_must_not_be_read(tmp_path):
     path = storage_file(imu_bag(tmp_path / 'bag'))
     path.chmod(0)
-    with pytest.raises(BagError, match='cannot be read: Permission denied'):
+    with raising(BagError, 'unreadable', path=path, errno=errno.EACCES):
         BagReader(path)
 
 
@@ -401,7 +405,7 @@ def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
         raise PermissionError(13, 'Permission denied')
 
     monkeypatch.setattr(Path, 'open', refuse)
-    with pytest.raises(BagError, match=r'bag\.mcap.* cannot be read: Permission denied'):
+    with raising(BagError, 'unreadable', path=path, errno=errno.EACCES):
         BagReader(path)
 
 
@@ -411,20 +415,26 @@ def test_names_that_are_special_in_a_url(tmp_path):
     assert everything(path) == (expected(logs()), None)
 
 
-def test_a_log_of_changes_beside_a_database_is_noted(tmp_path):
+@pytest.mark.parametrize('suffix', ['-wal', '-journal'])
+def test_a_log_of_changes_beside_a_database_is_noted(tmp_path, suffix):
     path = write_bag(tmp_path / 'bag', logs(), 'sqlite3')
-    (path / 'bag.db3-wal').write_bytes(b'x')
+    log = path / f'bag.db3{suffix}'
+    log.write_bytes(b'x')
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    assert everything(path) == (expected(logs()), None)
     with BagReader(path) as bag:
-        assert 'bag.db3-wal' in bag.notes[0]
-        assert 'wal_checkpoint' in bag.notes[0]
+        assert log.name in bag.notes[0]
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch):
     path = imu_bag(tmp_path / 'bag')
     standard_types.cache_clear()
     monkeypatch.setitem(sys.modules, 'rosbags.typesys', None)
-    with pytest.raises(MissingDependencyError, match=r"'rosbags'; .*pip install rosbags"):
+    with raising(MissingDependencyError, 'missing_dependency') as caught:
         BagReader(path)
+    assert caught.value.library == 'rosbags'
+    assert caught.value.remedy == 'pip install rosbags'
 
 
 # -- types ------------------------------------------------------------------------------------
@@ -439,7 +449,7 @@ def test_unknown_types_elsewhere_do_not_matter(tmp_path):
     path = write_old_sqlite(tmp_path / 'old', 2, 4, [*logs(), ('/odd', 'my/msg/Odd', [1], [b'x'])])
     with BagReader(path) as bag:
         assert sum(len(batch['/imu']) for batch in bag.batches(['/imu'])) == 300
-        with pytest.raises(BagError, match=r"Topic '/odd'.*no definition of my/msg/Odd"):
+        with raising(BagError, 'unknown_type', topic='/odd', msgtype='my/msg/Odd'):
             next(bag.batches(['/odd']))
 
 
@@ -461,18 +471,18 @@ def test_the_definition_in_the_bag_counts(tmp_path):
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 @pytest.mark.parametrize(
-    ('definition', 'type_hash', 'sentence'),
+    ('definition', 'type_hash', 'kind'),
     [
-        ('int32 x', 'RIHS01_' + '0' * 64, 'not the one with which the messages were recorded'),
-        ('int32', 'RIHS01_' + '0' * 64, 'is broken'),
+        ('int32 x', 'RIHS01_' + '0' * 64, 'type_hash_mismatch'),
+        ('int32', 'RIHS01_' + '0' * 64, 'broken_definition'),
     ],
 )
 def test_a_definition_that_contradicts_its_hash_is_refused(
-    tmp_path, storage, definition, type_hash, sentence
+    tmp_path, storage, definition, type_hash, kind
 ):
     log = [('/t', TEXT, [START], [raw_of(TEXT)])]
     path = write_bag(tmp_path / 'bag', log, storage, msgdef=definition, rihs01=type_hash)
-    with BagReader(path) as bag, pytest.raises(BagError, match=f"Topic '/t'.*{sentence}"):
+    with BagReader(path) as bag, raising(BagError, kind, topic='/t', msgtype=TEXT):
         next(bag.batches(['/t']))
 
 
@@ -482,7 +492,7 @@ def test_a_broken_definition_of_a_standard_type_is_replaced(tmp_path):
     with BagReader(path) as bag:
         (batch,) = bag.batches(['/t'])
         assert batch['/t'].decode().texts('data') == ('hi',)
-        assert 'The usual definition is used' in bag.notes[0]
+        assert TEXT in bag.notes[0]
 
 
 def test_another_definition_of_a_standard_type_is_noted(tmp_path):
@@ -493,18 +503,18 @@ def test_another_definition_of_a_standard_type_is_noted(tmp_path):
     with BagReader(path) as bag:
         (batch,) = bag.batches(['/t'])
         assert batch['/t'].decode().column('x').tolist() == [2.5]
-        assert f'defines {TEXT} otherwise than ROS' in bag.notes[0]
+        assert TEXT in bag.notes[0]
 
 
 def test_a_foreign_definition_without_text_is_refused(tmp_path):
     path = write_bag(tmp_path / 'bag', logs())
 
-    def spoil(info):
+    def corrupt(info):
         for topic in info['topics_with_message_count']:
             topic['topic_metadata']['type_description_hash'] = 'RIHS01_' + '0' * 64
 
-    change_metadata(path, spoil)
-    with BagReader(path) as bag, pytest.raises(BagError, match='not the one with which'):
+    change_metadata(path, corrupt)
+    with BagReader(path) as bag, raising(BagError, 'type_hash_mismatch', topic='/imu'):
         next(bag.batches(['/imu']))
 
 
@@ -519,7 +529,7 @@ def test_other_serializations_are_refused(tmp_path):
         writer.add_message(channel, START, b'{}', START)
         writer.finish()
     with BagReader(tmp_path / 'x.mcap') as bag:
-        with pytest.raises(BagError, match=r"'/json'.* serialized as 'json'; only 'cdr'"):
+        with raising(BagError, 'unsupported_encoding', topic='/json', encoding='json'):
             next(bag.batches(['/json']))
         assert [m.raw for m in bag.messages()] == [b'{}']
 
@@ -543,7 +553,7 @@ class Sample:
         self.whole, damage = everything(path)
         assert damage is None
 
-    def spoiled(self, folder, data):
+    def corrupted(self, folder, data):
         copy = folder / self.path.name
         copy.write_bytes(data)
         return copy
@@ -589,7 +599,7 @@ def read_damaged(path):
 def test_a_cut_bag_is_read_up_to_the_cut(tmp_path, samples, name, share):
     sample = samples[name]
     size = int(share * len(sample.data))
-    found, damage = read_damaged(sample.spoiled(tmp_path, sample.data[:size]))
+    found, damage = read_damaged(sample.corrupted(tmp_path, sample.data[:size]))
     assert damage or found == sample.whole
     if found is None:
         assert sample.safe(size) == 0
@@ -602,7 +612,7 @@ def test_a_cut_bag_is_read_up_to_the_cut(tmp_path, samples, name, share):
 def test_a_cut_says_where_and_when(tmp_path, samples, name):
     sample = samples[name]
     size = len(sample.data) // 2
-    found, damage = everything(sample.spoiled(tmp_path, sample.data[:size]))
+    found, damage = everything(sample.corrupted(tmp_path, sample.data[:size]))
     elapsed = (found[-1][1] - START) / 1e9
     assert f'of {len(sample.data)}' in damage or f'of {size}' in damage
     assert f'read up to {elapsed:.3f} s after the start' in damage
@@ -614,9 +624,9 @@ def test_a_cut_says_where_and_when(tmp_path, samples, name):
 @given(place=st.integers(0, 10**9), change=st.integers(1, 255))
 def test_no_wrong_message_passes_a_checksum(tmp_path, samples, name, place, change):
     sample = samples[name]
-    spoiled = bytearray(sample.data)
-    spoiled[place % len(spoiled)] ^= change
-    found, damage = read_damaged(sample.spoiled(tmp_path, spoiled))
+    corrupted = bytearray(sample.data)
+    corrupted[place % len(corrupted)] ^= change
+    found, damage = read_damaged(sample.corrupted(tmp_path, corrupted))
     if damage is None:
         assert found == sample.whole
     elif found is not None and name != 'loose':  # its checksum is over everything at once
@@ -630,13 +640,13 @@ def test_no_wrong_message_passes_a_checksum(tmp_path, samples, name, place, chan
     cut=st.none() | st.integers(0, 10**9),
 )
 def test_noise_in_a_bag_never_ends_in_a_traceback(tmp_path, samples, name, changes, cut):
-    spoiled = bytearray(samples[name].data)
+    corrupted = bytearray(samples[name].data)
     for place, noise in changes:
-        at = place % len(spoiled)
-        spoiled[at : at + len(noise)] = noise
+        at = place % len(corrupted)
+        corrupted[at : at + len(noise)] = noise
     if cut is not None:
-        del spoiled[cut % len(spoiled) :]
-    copy = samples[name].spoiled(tmp_path, spoiled)
+        del corrupted[cut % len(corrupted) :]
+    copy = samples[name].corrupted(tmp_path, corrupted)
     with suppress(BagError), BagReader(copy) as bag:
         for topic in bag.topics:
             with suppress(BagError):

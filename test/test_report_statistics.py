@@ -136,7 +136,7 @@ def test_a_stay_outside_is_found_with_its_measures(start, length, depth):
     assert statistics.outside_time == pytest.approx(stay.duration)
 
 
-def test_the_gravest_stays_come_first():
+def test_the_worst_excursions_come_first():
     starts = np.arange(0.5, 9.5, 0.5)
 
     def offset(time):

@@ -39,7 +39,7 @@ def test_a_walk_inside_the_polygon_is_stable():
     assert verdict.state == 'stable'
     assert verdict.judged_by == 'mr_ad'
     assert 'for the whole loaded time' in verdict.sentence
-    assert 'closest to the edge: 42 mm inside at' in verdict.sentence
+    assert 'minimum margin: 42 mm at' in verdict.sentence
 
 
 def test_brief_crossings_are_stable_and_counted():

@@ -1,19 +1,25 @@
 """From a path to open containers: which files belong to a bag, and of what kind each is."""
 
-import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
+from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.libraries import zstandard
 from izmp_dynamics.bags.mcap_file import McapFile
 from izmp_dynamics.bags.mcap_records import MAGIC
 from izmp_dynamics.bags.metadata import FILE, Metadata, read_metadata
+from izmp_dynamics.bags.scratch import Scratch
 from izmp_dynamics.bags.sqlite_file import SqliteFile
 from izmp_dynamics.bags.storage import ZSTD, Storage
 from izmp_dynamics.errors import BagError
 
 _SQLITE = b'SQLite format 3\0'
 _ROS1 = b'#ROSBAG'
+_PIECE = 2**18
+"""Bytes that are decompressed at a time."""
+
 _SUFFIXES = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
 
 
@@ -24,7 +30,7 @@ class BagFiles:
     Attributes:
         paths: storage files in the order of recording.
         metadata: of the folder; None when there is none to rely on.
-        notes: what is odd.
+        notes: anomalies.
         damages: what is missing.
     """
 
@@ -47,18 +53,24 @@ def find_files(path: Path) -> BagFiles:
             return BagFiles([path])
         exists = path.exists()
     except OSError as error:
-        raise BagError(f"The bag '{path}' cannot be read: {error.strerror}.") from error
+        raise _unreadable(path, error) from error
     if exists:
-        raise BagError(f"'{path}' is neither a folder nor a file; give a rosbag2 folder or file.")
-    raise BagError(f"There is no bag at '{path}'; give a rosbag2 folder, an .mcap or a .db3 file.")
+        raise BagError(
+            f"'{path}' is neither a folder nor a regular file; give a rosbag2 folder or file.",
+            kind='not_a_regular_file', path=path,
+        )  # fmt: skip
+    raise BagError(
+        f"There is no bag at '{path}'; give a rosbag2 folder, an .mcap or a .db3 file.",
+        kind='no_bag', path=path,
+    )  # fmt: skip
 
 
-def open_storage(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Storage:
+def open_storage(path: Path, scratch: Scratch) -> Storage:
     """Open one storage file by its content.
 
     Args:
         path: the file.
-        scratch: where a compressed file is unpacked to.
+        scratch: where a compressed file is decompressed to.
 
     Raises:
         BagError: it cannot be opened or is of no kind that is known.
@@ -68,23 +80,31 @@ def open_storage(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Stora
             head = stream.read(16)
         if head.startswith(ZSTD):
             return _open_compressed(path, scratch)
-        return _open_plain(path, head)
+        return _open_plain(path, head, scratch)
     except OSError as error:
-        raise BagError(f"The bag file '{path}' cannot be read: {error.strerror}.") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> BagError:
+    sentence = f"The bag '{path}' cannot be read: {error.strerror}."
+    return BagError(sentence, kind='unreadable', path=path, errno=error.errno)
 
 
 def _folder(folder: Path) -> BagFiles:
     present = sorted(x for x in folder.iterdir() if x.name.endswith(_SUFFIXES) and x.is_file())
     if not (folder / FILE).exists():
         if not present:
-            raise BagError(_no_bag_in(folder))
+            raise _no_bag_in(folder)
         note = f"'{folder}' has no {FILE} (was the recorder killed?); its storage files are read."
         return BagFiles(_natural(present), notes=[note])
     try:
         metadata = read_metadata(folder)
     except BagError as error:
         if not present:
-            raise BagError(f"{FILE} in '{folder}' cannot be used: {error}.") from error
+            raise BagError(
+                f"{FILE} in '{folder}' cannot be used: {error}.",
+                kind='bad_metadata', path=folder / FILE, cause=error.kind,
+            ) from error  # fmt: skip
         note = f"{FILE} in '{folder}' cannot be used: {error}; the storage files are read."
         return BagFiles(_natural(present), notes=[note])
     return _listed(folder, metadata, present)
@@ -103,16 +123,21 @@ def _listed(folder: Path, metadata: Metadata, present: list[Path]) -> BagFiles:
     if present:
         note = f"{FILE} of '{folder}' lists {missing or 'no file'}; {present[0].name} is read."
         return BagFiles(_natural(present), metadata, notes=[note])
-    raise BagError(f"{FILE} of '{folder}' lists files that are missing: {missing or 'none'}.")
+    raise BagError(
+        f"{FILE} of '{folder}' lists files that are missing: {missing or 'none'}.",
+        kind='files_missing', path=folder, files=metadata.files,
+    )  # fmt: skip
 
 
-def _no_bag_in(folder: Path) -> str:
+def _no_bag_in(folder: Path) -> BagError:
     bags = sorted(x.parent.name for x in folder.glob(f'*/{FILE}'))
     hint = f" Did you mean '{folder / bags[0]}'?" if bags else ''
     old = sorted(x.name for x in folder.glob('*.bag'))
     if old:
-        return f"'{folder}' holds a ROS 1 bag ({old[0]}). {_convert(folder / old[0])}"
-    return f"'{folder}' holds no bag: there is no {FILE}, .mcap or .db3 file in it.{hint}"
+        sentence = f"'{folder}' holds a ROS 1 bag ({old[0]}). {_convert(folder / old[0])}"
+        return BagError(sentence, kind='ros1_bag', path=folder / old[0])
+    sentence = f"'{folder}' holds no bag: there is no {FILE}, .mcap or .db3 file in it.{hint}"
+    return BagError(sentence, kind='no_bag', path=folder, similar=bags)
 
 
 def _convert(path: Path) -> str:
@@ -124,43 +149,61 @@ def _natural(paths: list[Path]) -> list[Path]:
     return sorted(paths, key=lambda p: (len(p.name), p.name))
 
 
-def _open_plain(path: Path, head: bytes) -> Storage:
+def _open_plain(path: Path, head: bytes, scratch: Scratch) -> Storage:
     if head.startswith(MAGIC):
         return McapFile(path)
     if head == _SQLITE:
-        return SqliteFile(path)
+        return SqliteFile(path, scratch)
     if head.startswith(_ROS1):
-        raise BagError(f"'{path}' is a ROS 1 bag. {_convert(path)}")
+        sentence = f"'{path}' is a ROS 1 bag. {_convert(path)}"
+        raise BagError(sentence, kind='ros1_bag', path=path)
     if not head:
-        raise BagError(f"The bag file '{path}' is empty.")
-    raise BagError(f"'{path}' is no bag: it begins neither like an mcap nor like a sqlite3 file.")
+        raise BagError(f"The bag file '{path}' is empty.", kind='empty_file', path=path)
+    raise BagError(
+        f"'{path}' is no bag: it begins neither like an mcap nor like a sqlite3 file.",
+        kind='not_a_bag', path=path,
+    )  # fmt: skip
 
 
-def _open_compressed(path: Path, scratch: tempfile.TemporaryDirectory[str]) -> Storage:
-    """Unpack a file that was compressed as a whole; what is cut off is read as far as it goes."""
-    unpacked = Path(scratch.name) / path.stem
-    fault = _unpack(path, unpacked)
+def _open_compressed(path: Path, scratch: Scratch) -> Storage:
+    """Decompress a file that was compressed as a whole; one that is cut off as far as it goes."""
+    faults: list[str] = []
+    with path.open('rb') as packed:
+        unpacked = scratch.write(path.stem, _decompressed(packed, path, faults))
     with unpacked.open('rb') as whole:
-        storage = _open_plain(unpacked, whole.read(16)) if unpacked.stat().st_size else None
+        head = whole.read(16)
+        storage = _open_plain(unpacked, head, scratch) if head else None
     if storage is None:
-        raise BagError(f"The bag file '{path}' cannot be unpacked: {fault}.")
-    if fault and not storage.damages:
-        storage.damages.append(f"'{path.name}' cannot be unpacked completely: {fault}.")
+        sentence = f"The bag file '{path}' cannot be decompressed: {faults[0]}."
+        raise BagError(sentence, kind='cannot_decompress', path=path)
+    if faults and not storage.damages:
+        storage.damages.append(f"'{path.name}' cannot be decompressed completely: {faults[0]}.")
     return storage
 
 
-def _unpack(path: Path, target: Path) -> Exception | None:
-    """Decompress a zstd file as far as it goes; return what stopped it."""
-    codec = zstandard()
+def _decompressed(packed: BinaryIO, path: Path, faults: list[str]) -> Iterator[bytes]:
+    """Decompress zstd piece by piece; note what stops it.
+
+    Raises:
+        BagError: it grows beyond all measure.
+    """
+    codec, expansion = zstandard(), Expansion()
     decompressor = codec.ZstdDecompressor()
-    with path.open('rb') as packed, target.open('wb') as unpacked:
-        while piece := packed.read(2**18):
-            while piece:
-                if decompressor.eof:
-                    decompressor = codec.ZstdDecompressor()
-                try:
-                    unpacked.write(decompressor.decompress(piece))
-                except codec.ZstdError as error:
-                    return ValueError(str(error))
-                piece = decompressor.unused_data
-    return None if decompressor.eof else EOFError('it ends too early')
+    while piece := packed.read(_PIECE):
+        expansion.add(len(piece), 0)
+        while piece or not (decompressor.eof or decompressor.needs_input):
+            if decompressor.eof:
+                decompressor = codec.ZstdDecompressor()
+            try:
+                unpacked = decompressor.decompress(piece, max_length=_PIECE)
+                expansion.add(0, len(unpacked))
+            except codec.ZstdError as error:
+                faults.append(str(error))
+                return
+            except BagError as error:
+                sentence = f"The bag file '{path}' is refused: {error}."
+                raise BagError(sentence, kind=error.kind, path=path) from error
+            yield unpacked
+            piece = decompressor.unused_data if decompressor.eof else b''
+    if not decompressor.eof:
+        faults.append('it ends too early')

@@ -89,7 +89,9 @@ class Decoded:
         if not parts:
             return np.zeros(0)
         if len({part.shape[1:] for part in parts}) > 1:
-            raise BagError(f'{what} changes its length between messages.')
+            raise BagError(
+                f'{what} changes its length between messages.', kind='length_changes', field=what
+            )
         order = np.argsort(np.concatenate([group.index for group in self.groups]))
         joined: npt.NDArray[Any] = np.concatenate(parts)[order]
         return joined
@@ -125,7 +127,10 @@ class CdrDecoder:
                 broken, fault = broken + 1, fault or str(error)
                 sorting.remaining = sorting.remaining[1:]
             else:
-                sorting.take(layout, alone=tried >= _TRIED)
+                if tried < _TRIED:
+                    sorting.take(layout)
+                else:
+                    sorting.take_first(layout)
                 tried += 1
         self._remember([group.layout for group in sorting.groups])
         return Decoded.of(sorting.groups, broken, fault)
@@ -144,10 +149,15 @@ class _Sorting:
         self._raws = raws
         self._sizes = np.fromiter(map(len, raws), np.intp, len(raws))
 
-    def take(self, layout: CdrLayout, alone: bool = False) -> None:
-        """Make a group of the remaining messages (or the first alone) with this layout."""
-        candidates = self.remaining[:1] if alone else self.remaining
-        index = candidates[self._sizes[candidates] == layout.size]
+    def take_first(self, layout: CdrLayout) -> None:
+        """Make a group of the first remaining message alone, which has this layout."""
+        index, self.remaining = self.remaining[:1], self.remaining[1:]
+        rows = layout.rows([self._raws[index[0]]])
+        self.groups.append(Group(layout, index, layout.fields(rows)))
+
+    def take(self, layout: CdrLayout) -> None:
+        """Make a group of the remaining messages with this layout."""
+        index = self.remaining[self._sizes[self.remaining] == layout.size]
         if not index.size:
             return
         every = len(index) == len(self._raws)

@@ -93,7 +93,10 @@ class CdrLayout:
         try:
             return cls(typestore, msgtype, typestore.serialize_cdr(message, msgtype))
         except (AttributeError, TypeError, KeyError, ValueError) as error:
-            raise BagError(f'The example is not a message of type {msgtype}: {error}.') from error
+            raise BagError(
+                f'The example is not a message of type {msgtype}: {error}.',
+                kind='wrong_type', msgtype=msgtype,
+            ) from error  # fmt: skip
 
     def rows(self, raws: Sequence[Raw]) -> Rows:
         """Stack messages, each of length `size`, to (N, size) bytes."""
@@ -125,7 +128,10 @@ class CdrLayout:
         """
         rows = self.rows(raws)
         if not self.matches(rows).all():
-            raise BagError(f'A message of type {self.msgtype} deviates from its example.')
+            raise BagError(
+                f'A message of type {self.msgtype} deviates from its example.',
+                kind='layout_differs', msgtype=self.msgtype,
+            )  # fmt: skip
         return self.fields(rows)
 
     def encode_rows(self, count: int, values: Mapping[str, npt.ArrayLike]) -> Rows:
@@ -187,11 +193,17 @@ class CdrLayout:
         if value.shape != target.shape:
             raise ShapeError(path, str(target.shape), value.shape)
         if value.dtype.kind not in ('fiub' if target.dtype.kind == 'f' else 'iub'):
-            raise BagError(f'{path} of {self.msgtype} takes {target.dtype}, not {value.dtype}.')
+            raise BagError(
+                f'{path} of {self.msgtype} takes {target.dtype}, not {value.dtype}.',
+                kind='wrong_dtype', field=path, dtype=target.dtype.name,
+            )  # fmt: skip
         if target.dtype.kind in 'iu' and value.size:
             limits = np.iinfo(target.dtype)
             if value.min() < limits.min or value.max() > limits.max:
-                raise BagError(f'A value of {path} of {self.msgtype} exceeds {target.dtype}.')
+                raise BagError(
+                    f'A value of {path} of {self.msgtype} exceeds {target.dtype}.',
+                    kind='out_of_range', field=path, dtype=target.dtype.name,
+                )  # fmt: skip
         with np.errstate(over='ignore'):  # a float64 too large for float32 becomes inf
             target[...] = value
 
@@ -199,7 +211,10 @@ class CdrLayout:
         if value.shape != (len(rows),):
             raise ShapeError(path, f'({len(rows)},)', value.shape)
         if value.dtype.kind not in 'iu':
-            raise BagError(f'{path} of {self.msgtype} takes integer nanoseconds.')
+            raise BagError(
+                f'{path} of {self.msgtype} takes integer nanoseconds.',
+                kind='wrong_dtype', field=path, dtype='int64',
+            )  # fmt: skip
         sec, nanosec = np.divmod(value.astype(np.int64), NANOSECONDS)
         self._write(rows, f'{path}.sec', sec)
         self._write(rows, f'{path}.nanosec', nanosec)

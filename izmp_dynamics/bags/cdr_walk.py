@@ -25,6 +25,16 @@ _TIMES = ('builtin_interfaces/msg/Time', 'builtin_interfaces/msg/Duration')
 
 _DEPTH = 32
 
+_MOST_VALUES = 2**18
+"""Values of one message, each a number, a text or a sequence of these."""
+
+_END_PADDING = 3
+"""Bytes after the last field: some writers pad the end to four bytes."""
+
+_SEQUENCE_PADDING = 8
+"""Bytes after the last field for every empty sequence: ROS 2 sizes its buffer as if the numbers of
+an empty sequence were aligned too, and publishes the buffer whole (uninitialised at its end)."""
+
 _BASE, _NAME, _ARRAY, _SEQUENCE = 1, 2, 3, 4  # rosbags.interfaces.Nodetype
 
 
@@ -62,21 +72,28 @@ class CdrWalk:
         self._definitions = typestore.fielddefs
         self._msgtype = msgtype
         if raw[:2] not in (b'\0\0', b'\0\1') or len(raw) < HEADER:
-            raise self._error('it does not begin with the header of plain CDR')
+            raise self._error('not_plain_cdr', 'it does not begin with the header of plain CDR')
         self._order = '<' if raw[1] else '>'
         self._at = HEADER
+        self._empty = 0  # sequences without elements
+        self._visits = 0
         self._message('', msgtype)
-        if not 0 <= len(raw) - self._at <= 3:  # some writers pad the end to four bytes
-            raise self._error(f'it has {len(raw)} bytes where {self._at} were expected')
+        if len(raw) - self._at > _END_PADDING + _SEQUENCE_PADDING * self._empty:
+            raise self._error(
+                'trailing_bytes', f'it has {len(raw)} bytes where {self._at} were expected'
+            )
 
-    def _error(self, what: str) -> BagError:
-        return BagError(f'A message is not of type {self._msgtype}: {what}.')
+    def _error(self, kind: str, what: str) -> BagError:
+        sentence = f'A message is not of type {self._msgtype}: {what}.'
+        return BagError(sentence, kind=kind, msgtype=self._msgtype)
 
     def _message(self, path: str, name: str) -> None:
         if name not in self._definitions:
-            raise BagError(f"The definition of the message type '{name}' is not known.")
+            sentence = f"The definition of the message type '{name}' is not known."
+            raise BagError(sentence, kind='unknown_type', msgtype=name)
         if path.count('.') > _DEPTH:
-            raise BagError(f'The definition of the message type {self._msgtype} is recursive.')
+            sentence = f'The definition of the message type {self._msgtype} is recursive.'
+            raise BagError(sentence, kind='recursive_type', msgtype=self._msgtype)
         if name in _TIMES:
             self.times.append(path)
         prefix = f'{path}.' if path else ''
@@ -85,12 +102,15 @@ class CdrWalk:
 
     def _value(self, path: str, description: Any) -> None:
         kind, detail = description
+        self._visit(1)
         if kind == _NAME:
             self._message(path, detail)
         elif kind == _ARRAY:
             self._elements(path, *detail)
         elif kind == _SEQUENCE:
-            self._elements(path, detail[0], self._length())
+            count = self._length()
+            self._empty += not count
+            self._elements(path, detail[0], count)
         elif detail[0] == 'string':
             self.strings[path] = self._string()
         else:
@@ -99,18 +119,26 @@ class CdrWalk:
     def _elements(self, path: str, description: Any, count: int) -> None:
         kind, detail = description
         if count > len(self.raw) - self._at:
-            raise self._error(f'{path} claims {count} elements')
+            raise self._error('truncated', f'{path} claims {count} elements')
         if kind == _NAME:
             for index in range(count):
                 self._message(f'{path}[{index}]', detail)
         elif detail[0] == 'string':
+            self._visit(count)
             self.strings[path] = tuple(self._string() for _ in range(count))
         else:
             self._numbers(path, detail[0], count)
 
+    def _visit(self, count: int) -> None:
+        self._visits += count
+        limit = min(_MOST_VALUES, 1000 + len(self.raw))
+        if self._visits > limit:
+            raise self._error('too_many_values', f'it has more than {limit} values')
+
     def _numbers(self, path: str, name: str, count: int | None) -> None:
         if name not in _DTYPES:
-            raise BagError(f'{path} of {self._msgtype} has the type {name}, which is unsupported.')
+            sentence = f'{path} of {self._msgtype} has the type {name}, which is unsupported.'
+            raise BagError(sentence, kind='unsupported_type', field=path, name=name)
         dtype = np.dtype(self._order + _DTYPES[name])
         if count != 0:
             self._align(dtype.itemsize)
@@ -123,7 +151,7 @@ class CdrWalk:
     def _advance(self, size: int) -> None:
         self._at += size
         if self._at > len(self.raw):
-            raise self._error(f'it ends after {len(self.raw)} bytes')
+            raise self._error('truncated', f'it ends after {len(self.raw)} bytes')
 
     def _length(self) -> int:
         self._align(4)
@@ -138,8 +166,8 @@ class CdrWalk:
         self._advance(length)
         self.constants.append((begin, self._at))
         if not length or self.raw[self._at - 1]:
-            raise self._error('a text in it is not terminated')
+            raise self._error('bad_text', 'a text in it is not terminated')
         try:
             return self.raw[begin : self._at - 1].decode()
         except UnicodeDecodeError as error:
-            raise self._error('a text in it is not UTF-8') from error
+            raise self._error('bad_text', 'a text in it is not UTF-8') from error

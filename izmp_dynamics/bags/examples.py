@@ -1,4 +1,4 @@
-"""Example messages: zero everywhere, except where told.
+"""Example messages: zero everywhere, except where a value is given.
 
 Usage::
 
@@ -39,7 +39,9 @@ def example(msgtype: str, values: Mapping[str, Any] | None = None) -> Any:
         UnknownNameError: a path does not exist.
     """
     if msgtype not in standard_types().fielddefs:
-        raise BagError(f"'{msgtype}' is no standard message type.")
+        raise BagError(
+            f"'{msgtype}' is no standard message type.", kind='unknown_type', msgtype=msgtype
+        )
     message = _blank(msgtype)
     for path, value in (values or {}).items():
         _put(message, path, value)

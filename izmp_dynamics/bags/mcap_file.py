@@ -8,6 +8,7 @@ are decompressed one at a time and checked against their checksums.
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.mcap_index import Index, Run, index_of, read_run
 from izmp_dynamics.bags.mcap_records import Schema
 from izmp_dynamics.bags.storage import FOREVER, Block, Channel, after, read_up_to
@@ -23,6 +24,8 @@ class McapFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.notes: list[str] = []
+        self._expansion = Expansion()
+        self._damaged_at: set[int] = set()
         self._stream = path.open('rb')
         try:
             index = index_of(self._stream, path.stat().st_size)
@@ -52,7 +55,7 @@ class McapFile:
         horizons = [*(run.first for run in runs[1:]), FOREVER]
         for run, horizon in zip(runs, horizons, strict=False):
             try:
-                contents = read_run(self._stream, run, wanted)
+                contents = read_run(self._stream, run, wanted, self._expansion)
             except (BagError, OSError) as error:
                 self._damaged(run, error)
             else:
@@ -69,7 +72,8 @@ class McapFile:
             f"'{self.path.name}' is damaged at byte {run.begin}: {error}; its messages from "
             f'{after(self.start, run.first)} to {after(self.start, run.last)} are left out.'
         )
-        if sentence not in self.damages:
+        if run.begin not in self._damaged_at:
+            self._damaged_at.add(run.begin)
             self.damages.append(sentence)
 
 

@@ -4,14 +4,19 @@ import zlib
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import BinaryIO
 
 from izmp_dynamics.bags import mcap_records as mcap
+from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.errors import BagError
 
 _WINDOW = 2**18
-"""Records outside of chunks are read in pieces of this size [bytes]."""
+"""Records outside of chunks are read in pieces of at most this size [bytes]."""
+
+_LEAST_WINDOW = 2**10
+"""Where few records lie between chunks, the pieces are of this size [bytes]."""
 
 _FOOTER = mcap.RECORD.size + 20 + len(mcap.MAGIC)
 _OF_MESSAGES = (0, mcap.SCHEMA, mcap.CHANNEL, mcap.MESSAGE)
@@ -69,16 +74,20 @@ class Index:
     reached: int | None = None
 
 
-def read_run(stream: BinaryIO, run: Run, wanted: Collection[int] | None) -> mcap.Contents:
-    """Read and check the records of one run.
+def read_run(
+    stream: BinaryIO, run: Run, wanted: Collection[int] | None, expansion: Expansion
+) -> mcap.Contents:
+    """Read and check the records of one run; `expansion` counts those of the file.
 
     Raises:
         BagError: when the run is damaged as a whole.
     """
+    if run.end - run.begin > mcap.LARGEST:
+        raise BagError(f'a chunk claims {run.end - run.begin} bytes')
     stream.seek(run.begin)
     records = stream.read(run.end - run.begin)
     if run.chunk:
-        records = mcap.unpack_chunk(records, partial=run.cut)
+        records = mcap.unpack_chunk(records, expansion, partial=run.cut)
     contents = mcap.read_records(records, wanted)
     if contents.size != len(records) and not run.cut:
         raise BagError('records do not follow each other')
@@ -125,13 +134,20 @@ class _Summary:
         ):
             raise BagError('')  # nothing wrong, but not enough: messages outside of chunks
         self.index.counts = Counter(statistics.counts)
+        self._check_order()
         self.index.runs = [x for x in self.index.runs if (x.first, x.last) != _EMPTY]
         if statistics.messages:
             self._span(statistics)
         self.index.damages += _wrong_checksum(self._stream, begin - _DATA_END)
 
+    def _check_order(self) -> None:
+        """Refuse an index in which one chunk stands twice, or inside another."""
+        runs = sorted(self.index.runs, key=lambda run: run.begin)
+        if any(first.end > second.begin for first, second in pairwise(runs)):
+            raise BagError('its index contradicts itself')
+
     def _span(self, statistics: mcap.Statistics) -> None:
-        """Take over first and last stamp, if the index agrees."""
+        """Apply first and last stamp, if the index agrees."""
         first = min((run.first for run in self.index.runs), default=FOREVER)
         last = max((run.last for run in self.index.runs), default=0)
         if not first <= statistics.start <= statistics.end <= last:
@@ -195,6 +211,8 @@ class _Scan:
         self.index = Index()
         self._stream = stream
         self._size = size
+        self._expansion = Expansion()
+        self._window = _LEAST_WINDOW
         at = len(mcap.MAGIC)
         while (following := self._step(at)) > at:
             at = following
@@ -222,7 +240,9 @@ class _Scan:
             return end if whole else -1
         if opcode not in _OF_MESSAGES and length > _WINDOW:  # a large attachment
             return end if whole else -1
-        return self._loose(at, max(end, min(at + _WINDOW, self._size))) if whole else -1
+        if not whole or length > mcap.LARGEST:
+            return -1
+        return self._loose(at, max(end, min(at + self._window, self._size)))
 
     def _loose(self, begin: int, end: int) -> int:
         """Take the complete records between two offsets, up to the next chunk."""
@@ -232,13 +252,15 @@ class _Scan:
             contents = mcap.read_records(self._stream.read(end - begin), None, stop)
         except BagError:
             return -1
+        few = 2 * contents.size < self._window
+        self._window = _LEAST_WINDOW if few else min(2 * self._window, _WINDOW)
         self._note(Run(begin, begin + contents.size, 0, 0, chunk=False), contents)
         return begin + contents.size if contents.size else -1
 
     def _take(self, run: Run) -> None:
         """Read a chunk; what is damaged is left out, and said unless the file ends there."""
         try:
-            self._note(run, read_run(self._stream, run, None))
+            self._note(run, read_run(self._stream, run, None, self._expansion))
         except BagError as error:
             if not run.cut:
                 what = f'{error} at byte {run.begin}; the messages of this chunk are left out'

@@ -2,11 +2,12 @@
 
 import struct
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.libraries import library, zstandard
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.conventions import Stamps
@@ -20,8 +21,11 @@ RECORD = struct.Struct('<BQ')
 MESSAGE_HEAD = struct.Struct('<BQHIQ')
 """Opcode, length, channel, sequence number, log time; publish time and data follow."""
 
+_PADDING = bytes(MESSAGE_HEAD.size)
+_PAIR = struct.Struct('<HQ')
 _DATA = RECORD.size + 22
-_LARGEST_CHUNK = 2**31
+LARGEST = 2**31
+"""Most bytes of a chunk or a message."""
 
 
 class Fields:
@@ -103,11 +107,7 @@ class Statistics:
         messages, _, channels = fields.number(8), fields.number(2), fields.number(4)
         fields.take(8)  # attachments, metadata
         chunks, start, end = fields.number(4), fields.number(8), fields.number(8)
-        pairs = Fields(fields.take(fields.number(4)))
-        counts = {}
-        while pairs.rest():
-            channel = pairs.number(2)
-            counts[channel] = pairs.number(8)
+        counts = dict(_pairs(fields))
         return cls(messages, channels, chunks, start, end, counts)
 
 
@@ -115,20 +115,29 @@ def parse_chunk_index(data: bytes) -> tuple[int, int, int, int, frozenset[int]]:
     """First and last stamp, offset and length of a chunk, and its channels ('none' if unknown)."""
     fields = Fields(data)
     start, end, offset, length = (fields.number(8) for _ in range(4))
-    pairs = fields.take(fields.number(4))
-    channels = frozenset(channel for channel, _ in struct.iter_unpack('<HQ', pairs))
+    channels = frozenset(channel for channel, _ in _pairs(fields))
     return start, end, offset, length, channels
 
 
-def unpack_chunk(body: bytes, *, partial: bool = False) -> bytes:
+def _pairs(fields: Fields) -> Iterator[tuple[int, int]]:
+    """Read a map of channel id → number."""
+    data = fields.take(fields.number(4))
+    if len(data) % _PAIR.size:
+        raise BagError('a record is shorter than its fields')
+    return _PAIR.iter_unpack(data)
+
+
+def unpack_chunk(body: bytes, expansion: Expansion, *, partial: bool = False) -> bytes:
     """Decompress the body of a chunk record and check its checksum.
 
     Args:
         body: start, end, uncompressed size, checksum, compression, records.
+        expansion: of the chunks of this file.
         partial: the file ends inside this chunk; return what there is of it.
 
     Raises:
-        BagError: it cannot be decompressed, or size or checksum are wrong.
+        BagError: it cannot be decompressed or grows beyond all measure, or size or checksum are
+            wrong.
     """
     fields = Fields(body)
     fields.take(16)
@@ -136,8 +145,12 @@ def unpack_chunk(body: bytes, *, partial: bool = False) -> bytes:
         fields.number(8), fields.number(4), fields.text(), fields.number(8),
     )  # fmt: skip
     packed = fields.rest()[:length]
-    if size > _LARGEST_CHUNK:
+    if size > LARGEST:
         raise BagError(f'a chunk claims {size} bytes')
+    try:
+        expansion.add(len(packed), size if compression else len(packed))
+    except BagError as error:
+        raise BagError(f'a chunk is refused: {error}', kind=error.kind) from error
     records = _decompress(packed, compression, size)
     if partial:
         return records
@@ -208,9 +221,10 @@ def read_records(
     """
     contents = Contents({channel: ([], []) for channel in wanted or ()})
     messages, unpack, at, size = contents.messages, MESSAGE_HEAD.unpack_from, 0, len(records)
-    padded = records + bytes(MESSAGE_HEAD.size)
+    last = size - MESSAGE_HEAD.size
     while at < size:
-        opcode, length, channel, _, stamp = unpack(padded, at)
+        head, place = (records, at) if at <= last else (records[at:] + _PADDING, 0)
+        opcode, length, channel, _, stamp = unpack(head, place)
         end = at + RECORD.size + length
         if end > size or opcode in stop:
             break

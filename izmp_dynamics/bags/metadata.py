@@ -6,10 +6,11 @@ from typing import Any
 
 from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.errors import BagError
+from izmp_dynamics.regular_file import read_regular_file
 
 FILE = 'metadata.yaml'
 KEY = 'rosbag2_bagfile_information'
-_LARGEST = 2**24
+_LARGEST = 2**21
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,18 @@ def read_metadata(folder: Path) -> Metadata:
     yaml = library('yaml', 'Reading a bag')
     path = folder / FILE
     try:
-        if path.stat().st_size > _LARGEST:
-            raise BagError('it is far too large')
-        text = path.read_text('utf-8')
+        text = read_regular_file(path, _LARGEST).decode('utf-8')
         return _metadata(yaml.load(text, yaml.BaseLoader)[KEY])  # every scalar is a text
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise BagError(str(error).splitlines()[0]) from error
+    except OSError as error:
+        raise BagError(
+            error.strerror or str(error), kind='unreadable', errno=error.errno
+        ) from error
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise BagError(str(error).splitlines()[0], kind='not_yaml') from error
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise BagError(f'it is not that of a rosbag2 ({type(error).__name__}: {error})') from error
+        raise BagError(
+            f'it is not that of a rosbag2 ({type(error).__name__}: {error})', kind='not_rosbag2'
+        ) from error
 
 
 def _metadata(information: dict[str, Any]) -> Metadata:
@@ -58,13 +63,25 @@ def _metadata(information: dict[str, Any]) -> Metadata:
         (entry['topic_metadata'], int(entry['message_count']))
         for entry in information.get('topics_with_message_count') or []
     ]
-    keys = [(str(topic['name']), str(topic['type'])) for topic, _ in topics]
-    hashes = [str(topic.get('type_description_hash') or '') for topic, _ in topics]
+    keys = [(_text(topic['name']), _text(topic['type'])) for topic, _ in topics]
+    hashes = [_text(topic.get('type_description_hash') or '') for topic, _ in topics]
     return Metadata(
-        storage=str(information['storage_identifier']),
-        files=tuple(PurePosixPath(str(p)).name for p in information['relative_file_paths']),
+        storage=_text(information['storage_identifier']),
+        files=tuple(PurePosixPath(_text(p)).name for p in information['relative_file_paths']),
         counts={key: count for key, (_, count) in zip(keys, topics, strict=True)},
         type_hashes={key: text for key, text in zip(keys, hashes, strict=True) if text},
-        custom_data=dict(custom) if isinstance(custom, dict) else {},
-        distro=str(information.get('ros_distro') or ''),
+        custom_data=_texts(custom) if isinstance(custom, dict) else {},
+        distro=_text(information.get('ros_distro') or ''),
     )
+
+
+def _text(value: Any) -> str:
+    """A text; anything else may be a tree of aliases that is endless when written out."""
+    if not isinstance(value, str):
+        raise TypeError(f'a {type(value).__name__} where a text is expected')
+    return value
+
+
+def _texts(values: dict[Any, Any]) -> dict[str, str]:
+    """The entries that are texts; others mean nothing here."""
+    return {k: v for k, v in values.items() if isinstance(k, str) and isinstance(v, str)}

@@ -9,7 +9,7 @@ Qos = Literal['default', 'sensor_data', 'latched']
 
 
 def qos_profile(name: Qos) -> Any:
-    """The profile in the words of rosbags."""
+    """The profile as an object of rosbags."""
     ros = library('rosbags.interfaces', 'Writing a bag')
     latched, sensor = name == 'latched', name == 'sensor_data'
     unlimited = ros.QosTime(9223372036, 854775807)

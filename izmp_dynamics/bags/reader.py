@@ -13,7 +13,6 @@ or not, with or without metadata.yaml. What is damaged is read as far as it goes
 how far. Every failure is a `BagError` that says what, where and what would help.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -25,6 +24,7 @@ import numpy as np
 from izmp_dynamics.bags.bag_files import find_files, open_storage
 from izmp_dynamics.bags.batch import Batch, Message, RawMessages, Topic
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
+from izmp_dynamics.bags.scratch import Scratch
 from izmp_dynamics.bags.spans import Merger, Parts
 from izmp_dynamics.bags.storage import Channel, Storage
 from izmp_dynamics.bags.typestores import choose_types, standard_types
@@ -32,7 +32,7 @@ from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import BagError, UnknownNameError
 
 _SENTENCES = 5
-"""Damages told in full; more of them are counted."""
+"""Damages that are listed; further ones are counted."""
 
 
 class BagReader:
@@ -58,7 +58,7 @@ class BagReader:
         standard_types()  # say at once if rosbags is missing
         self._files = find_files(self.path)
         self._decoders: dict[str, CdrDecoder] = {}
-        self._scratch = tempfile.TemporaryDirectory(prefix='izmp_bag_')
+        self._scratch = Scratch()
         self._storages: list[Storage] = []
         try:
             self._open()
@@ -81,7 +81,7 @@ class BagReader:
         """Close all files."""
         for storage in self._storages:
             storage.close()
-        self._scratch.cleanup()
+        self._scratch.remove()
 
     @cached_property
     def topics(self) -> dict[str, Topic]:
@@ -93,7 +93,7 @@ class BagReader:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is odd about the bag, a sentence each."""
+        """Anomalies of the bag, a sentence each."""
         return (*self._files.notes, *(note for s in self._storages for note in s.notes))
 
     @property
@@ -182,7 +182,10 @@ class BagReader:
                     raise
                 self._files.damages.append(str(error))
         if not self._storages:
-            raise BagError(f"No file of the bag '{self.path}' can be read. {self.damage}")
+            raise BagError(
+                f"No file of the bag '{self.path}' can be read. {self.damage}",
+                kind='unreadable', path=self.path,
+            )  # fmt: skip
         metadata = self._files.metadata
         self.storage = self._storages[0].kind
         self.start = min((s.start for s in self._storages if s.start is not None), default=None)
@@ -231,8 +234,9 @@ class BagReader:
         if channel.encoding != 'cdr':
             raise BagError(
                 f"Topic '{topic}' of the bag '{self.path}' is serialized as '{channel.encoding}'; "
-                f"only 'cdr' can be read."
-            )
+                f"only 'cdr' can be read.",
+                kind='unsupported_encoding', topic=topic, encoding=channel.encoding,
+            )  # fmt: skip
         metadata = self._files.metadata
         recorded = channel.type_hash
         if metadata and not recorded:
@@ -240,7 +244,10 @@ class BagReader:
         try:
             typestore = choose_types(channel, recorded, self._note)
         except BagError as error:
-            raise BagError(f"Topic '{topic}' of the bag '{self.path}': {error}") from error
+            raise BagError(
+                f"Topic '{topic}' of the bag '{self.path}': {error}",
+                kind=error.kind, topic=topic, **error.data,
+            ) from error  # fmt: skip
         return CdrDecoder(typestore, channel.msgtype)
 
 

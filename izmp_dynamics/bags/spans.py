@@ -1,12 +1,15 @@
 """Merges the blocks of several containers into successive spans of receive time."""
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.libraries import zstandard
 from izmp_dynamics.bags.storage import FOREVER, ZSTD, Block, Storage
 from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.errors import BagError
 
 Part = tuple[Stamps, list[bytes]]
 """Receive stamps (T,) [ns] and as many serialized messages."""
@@ -14,16 +17,15 @@ Part = tuple[Stamps, list[bytes]]
 Parts = dict[str, Part]
 """Parts by topic."""
 
-_LARGEST = 2**28
-"""Largest message that is decompressed [bytes]."""
-
 
 class _Source:
     """One container being read; `horizon` is the earliest stamp that may still come."""
 
     def __init__(self, storage: Storage, topics: Mapping[int, str]) -> None:
+        self._storage = storage
         self._blocks: Iterator[Block] = storage.blocks(topics.keys()) if topics else iter(())
         self._topics = topics
+        self._expansion = Expansion()
         self.horizon = FOREVER if storage.start is None or not topics else storage.start
 
     def pull(self) -> Iterator[tuple[str, Part]]:
@@ -31,7 +33,67 @@ class _Source:
         block = next(self._blocks, None)
         self.horizon = FOREVER if block is None else block.horizon
         for channel, (stamps, raws) in block.messages.items() if block else ():
-            yield self._topics[channel], (stamps, _unpacked(raws))
+            topic = self._topics[channel]
+            if raws[0].startswith(ZSTD):
+                raws = self._unpacked(topic, raws)
+            yield topic, (stamps, raws)
+
+    def _unpacked(self, topic: str, raws: list[bytes]) -> list[bytes]:
+        """Decompress messages that were compressed one by one (compression mode 'message').
+
+        No message in CDR begins like a zstd frame. A broken one stays as it is: it cannot be
+        decoded.
+        """
+        codec = zstandard()
+        unpacked = []
+        for raw in raws:
+            room = self._expansion.room(len(raw))
+            try:
+                whole = codec.ZstdDecompressor().decompress(raw, max_length=room + 1)
+                self._expansion.add(len(raw), len(whole))
+            except codec.ZstdError:
+                whole = raw
+            except BagError as error:
+                whole = raw
+                self._refuse(topic, error)
+            unpacked.append(whole)
+        return unpacked
+
+    def _refuse(self, topic: str, error: BagError) -> None:
+        name = self._storage.path.name
+        sentence = f"A message of '{topic}' in '{name}' is left out: {error}."
+        if sentence not in self._storage.damages:
+            self._storage.damages.append(sentence)
+
+
+class _Pending:
+    """Messages of one topic that were read and not taken: parts by their first stamp."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, int, int, Stamps, list[bytes]]] = []
+        self._count = 0
+
+    @property
+    def first(self) -> int:
+        """The earliest stamp; FOREVER without messages."""
+        return self._parts[0][0] if self._parts else FOREVER
+
+    def add(self, part: Part) -> None:
+        """Add messages in any order."""
+        stamps, raws = _sorted([part])
+        self._count += 1  # keeps the order of the file among equal stamps
+        heapq.heappush(self._parts, (int(stamps[0]), self._count, 0, stamps, raws))
+
+    def take(self, end: int) -> Part:
+        """Take the messages received before `end`, of which there is at least one."""
+        taken = []
+        while self.first < end:
+            _, number, start, stamps, raws = heapq.heappop(self._parts)
+            stop = start + int(np.searchsorted(stamps[start:], end))
+            taken.append((number, (stamps[start:stop], raws[start:stop])))
+            if stop < len(raws):
+                heapq.heappush(self._parts, (int(stamps[stop]), number, stop, stamps, raws))
+        return _sorted([part for _, part in sorted(taken, key=lambda entry: entry[0])])
 
 
 class Merger:
@@ -40,7 +102,7 @@ class Merger:
     def __init__(self, sources: Sequence[tuple[Storage, Mapping[int, str]]]) -> None:
         """Take containers, each with its wanted channels and the topics that they belong to."""
         self._sources = [_Source(storage, topics) for storage, topics in sources]
-        self._pending: dict[str, list[Part]] = {}
+        self._pending: dict[str, _Pending] = {}
 
     def spans(self, span: int) -> Iterator[tuple[int, int, Parts]]:
         """Start, end [ns] and the messages by topic, for every span that has any.
@@ -49,23 +111,21 @@ class Merger:
             span: length [ns].
         """
         end = None
-        while (first := self._first()) is not None:
+        while (first := self._first()) < FOREVER:
             end = first + span if end is None or first >= end + span else end + span
             while self._horizon() < end:
                 self._pull()
-            yield end - span, end, self._take(end)
+            topics = [topic for topic, pending in self._pending.items() if pending.first < end]
+            yield end - span, end, {topic: self._pending[topic].take(end) for topic in topics}
 
-    def _first(self) -> int | None:
-        """The earliest stamp that was not taken yet; None at the end."""
-        while not self._pending and self._horizon() < FOREVER:
+    def _first(self) -> int:
+        """The earliest stamp that was not taken yet; FOREVER at the end."""
+        while self._horizon() < (first := self._earliest()):
             self._pull()
-        starts = [int(s.min()) for parts in self._pending.values() for s, _ in parts]
-        first = min(starts, default=None)
-        while first is not None and self._horizon() < first:
-            self._pull()
-            starts = [int(s.min()) for parts in self._pending.values() for s, _ in parts]
-            first = min(starts)
         return first
+
+    def _earliest(self) -> int:
+        return min((pending.first for pending in self._pending.values()), default=FOREVER)
 
     def _horizon(self) -> int:
         return min((source.horizon for source in self._sources), default=FOREVER)
@@ -73,21 +133,8 @@ class Merger:
     def _pull(self) -> None:
         source = min(self._sources, key=lambda s: s.horizon)
         for topic, part in source.pull():
-            self._pending.setdefault(topic, []).append(part)
-
-    def _take(self, end: int) -> Parts:
-        """Take the messages received before `end` out of the pending ones."""
-        taken = {}
-        for topic, parts in list(self._pending.items()):
-            stamps, raws = _sorted(parts)
-            count = int(np.searchsorted(stamps, end))
-            if count:
-                taken[topic] = (stamps[:count], raws[:count])
-            if count < len(raws):
-                self._pending[topic] = [(stamps[count:], raws[count:])]
-            else:
-                del self._pending[topic]
-        return taken
+            if len(part[1]):
+                self._pending.setdefault(topic, _Pending()).add(part)
 
 
 def _sorted(parts: list[Part]) -> Part:
@@ -98,20 +145,3 @@ def _sorted(parts: list[Part]) -> Part:
         order = np.argsort(stamps, kind='stable')
         stamps, raws = stamps[order], [raws[i] for i in order]
     return stamps, raws
-
-
-def _unpacked(raws: list[bytes]) -> list[bytes]:
-    """Decompress messages that were compressed one by one (compression mode 'message').
-
-    No message in CDR begins like a zstd frame. A broken one stays as it is: it cannot be decoded.
-    """
-    if not raws[0].startswith(ZSTD):
-        return raws
-    codec = zstandard()
-    unpacked = []
-    for raw in raws:
-        try:
-            unpacked.append(codec.ZstdDecompressor().decompress(raw, max_length=_LARGEST))
-        except codec.ZstdError:
-            unpacked.append(raw)
-    return unpacked

@@ -39,30 +39,35 @@ class Salvage:
     def messages(self) -> Iterator[tuple[int, int, bytes]]:
         """(channel id, stamp [ns], serialized message) of every complete message."""
         with self._path.open('rb') as pages, self._path.open('rb') as overflow:
+            chains = _Chains(overflow, self._page, self._usable)
             pages.seek(self._page)
             while len(page := pages.read(self._page)) == self._page:
                 if page[0] == _LEAF:
-                    yield from self._rows(page, overflow)
+                    yield from self._rows(page, chains)
 
-    def _rows(self, page: bytes, overflow: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-        count = int.from_bytes(page[3:5], 'big')
+    def _rows(self, page: bytes, chains: '_Chains') -> Iterator[tuple[int, int, bytes]]:
+        count, room = int.from_bytes(page[3:5], 'big'), self._usable
         for at in range(8, min(8 + 2 * count, self._usable), 2):
             try:
-                message = self._row(page, int.from_bytes(page[at : at + 2], 'big'), overflow)
-            except IndexError:
+                size, begin = _varint(page, int.from_bytes(page[at : at + 2], 'big'))
+                _, begin = _varint(page, begin)
+                local = self._local(size)
+                room -= local
+                if room < 0:  # rows do not overlap
+                    return
+                message = self._row(page[begin : begin + local + 4], size, local, chains)
+            except IndexError:  # it reaches beyond its page
                 continue
             if message:
                 yield message
 
-    def _row(self, page: bytes, at: int, overflow: BinaryIO) -> tuple[int, int, bytes] | None:
-        """One row, if it is a complete message; IndexError when it reaches beyond its page."""
-        size, at = _varint(page, at)
-        _, at = _varint(page, at)
-        local = self._local(size)
-        payload = page[at : at + local]
+    def _row(
+        self, part: bytes, size: int, local: int, chains: '_Chains'
+    ) -> tuple[int, int, bytes] | None:
+        """One row, if it is a complete message."""
+        payload = part[:local]
         if local < size:
-            number = int.from_bytes(page[at + local : at + local + 4], 'big')
-            payload += self._chain(number, size - local, overflow)
+            payload += chains.read(int.from_bytes(part[local:], 'big'), size - local)
         return self._message(payload) if len(payload) == size else None
 
     def _local(self, size: int) -> int:
@@ -72,18 +77,6 @@ class Salvage:
             return size
         kept = least + (size - least) % (self._usable - 4)
         return kept if kept <= most else least
-
-    def _chain(self, number: int, size: int, stream: BinaryIO) -> bytes:
-        """The part of a payload that lies in overflow pages; shorter when one is missing."""
-        parts = bytearray()
-        while number and len(parts) < size:
-            stream.seek((number - 1) * self._page)
-            page = stream.read(self._page)
-            if len(page) < self._page:
-                break
-            number = int.from_bytes(page[:4], 'big')
-            parts += page[4 : self._usable]
-        return bytes(parts[:size])
 
     def _message(self, payload: bytes) -> tuple[int, int, bytes] | None:
         """Take a record apart if it is (id, topic, timestamp, data)."""
@@ -101,6 +94,29 @@ class Salvage:
         raw = payload[at : at + (kinds[3] - 12) // 2]
         known = channel in self._channels and abs(stamp) < FOREVER
         return (channel, stamp, raw) if known else None
+
+
+class _Chains:
+    """Overflow pages. A page belongs to one chain only, so one that leads into itself ends."""
+
+    def __init__(self, stream: BinaryIO, page: int, usable: int) -> None:
+        self._stream = stream
+        self._page = page
+        self._usable = usable
+        self._used: set[int] = set()
+
+    def read(self, number: int, size: int) -> bytes:
+        """The part of a payload in the chain from page `number`; shorter if a page is missing."""
+        parts = bytearray()
+        while number and len(parts) < size and number not in self._used:
+            self._used.add(number)
+            self._stream.seek((number - 1) * self._page)
+            page = self._stream.read(self._page)
+            if len(page) < self._page:
+                break
+            number = int.from_bytes(page[:4], 'big')
+            parts += page[4 : self._usable]
+        return bytes(parts[:size])
 
 
 def _page_size(header: bytes) -> int:

@@ -45,8 +45,9 @@ def expect(messages: RawMessages, *types: str) -> None:
     if messages.msgtype not in types:
         raise BagError(
             f"Topic '{messages.topic}' has the type {messages.msgtype}; "
-            f'expected {" or ".join(types)}.'
-        )
+            f'expected {" or ".join(types)}.',
+            kind='wrong_type', topic=messages.topic, msgtype=messages.msgtype, valid=types,
+        )  # fmt: skip
 
 
 def header_values(messages: RawMessages, decoded: Decoded) -> HeaderValues:

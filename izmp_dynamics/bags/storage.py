@@ -60,7 +60,7 @@ class Storage(Protocol):
         start: first receive stamp [ns]; None when there is no message.
         end: last receive stamp [ns].
         damages: one sentence for everything that could not be read; grows while reading.
-        notes: one sentence for everything else that is odd.
+        notes: one sentence for every other anomaly.
     """
 
     path: Path
@@ -86,7 +86,7 @@ class Storage(Protocol):
 
 
 def after(start: int | None, stamp: int) -> str:
-    """A stamp in words: '12.345 s after the start'."""
+    """A stamp as text: '12.345 s after the start'."""
     elapsed = (stamp - (stamp if start is None else start)) / NANOSECONDS
     return f'{elapsed:.3f} s after the start'
 

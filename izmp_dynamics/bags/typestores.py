@@ -40,9 +40,15 @@ def embedded_types(definition: str, encoding: str, msgtype: str) -> Any:
         store.register(_parsed(typesys, definition, encoding, msgtype))
     except Exception as error:  # the parsers raise whatever a broken text makes them raise
         reason = f'{type(error).__name__}: {error}'.splitlines()[0]
-        raise BagError(f'The definition of {msgtype} in the bag is broken ({reason}).') from error
+        raise BagError(
+            f'The definition of {msgtype} in the bag is broken ({reason}).',
+            kind='broken_definition', msgtype=msgtype,
+        ) from error  # fmt: skip
     if msgtype not in store.fielddefs:
-        raise BagError(f'The definition stored for {msgtype} in the bag defines another type.')
+        raise BagError(
+            f'The definition stored for {msgtype} in the bag defines another type.',
+            kind='broken_definition', msgtype=msgtype,
+        )  # fmt: skip
     return store
 
 
@@ -52,7 +58,7 @@ def choose_types(channel: Channel, recorded: str, note: Callable[[str], None]) -
     Args:
         channel: it may carry a definition.
         recorded: hash of the type with which the messages were written; '' when unknown.
-        note: is told what is odd.
+        note: called with a sentence for every anomaly.
 
     Raises:
         BagError: the definition is unknown, broken, or not the one that was recorded.
@@ -63,9 +69,11 @@ def choose_types(channel: Channel, recorded: str, note: Callable[[str], None]) -
         return standard
     if not channel.definition:
         if fitting is None:
-            raise BagError(f'the bag has no definition of {msgtype}, which is no standard type.')
+            sentence = f'the bag has no definition of {msgtype}, which is no standard type.'
+            raise BagError(sentence, kind='unknown_type', msgtype=msgtype)
         if recorded.startswith(_HASH):
-            raise BagError(f'{msgtype} was recorded with another definition than the usual one.')
+            sentence = f'{msgtype} was recorded with another definition than the usual one.'
+            raise BagError(sentence, kind='type_hash_mismatch', msgtype=msgtype)
         return standard
     try:
         embedded = embedded_types(channel.definition, channel.definition_encoding, msgtype)
@@ -80,13 +88,14 @@ def choose_types(channel: Channel, recorded: str, note: Callable[[str], None]) -
     if recorded.startswith(_HASH) and given != recorded:
         raise BagError(
             f'the definition of {msgtype} in the bag is not the one with which the messages were '
-            f'recorded (hash {recorded[:15]}…); they could be misread.'
-        )
+            f'recorded (hash {recorded[:15]}…); they could be misread.',
+            kind='type_hash_mismatch', msgtype=msgtype,
+        )  # fmt: skip
     return embedded
 
 
 def type_hash(store: Any, msgtype: str) -> str | None:
-    """The RIHS01 hash of a type by the definitions in `store`; None when it cannot be told."""
+    """The RIHS01 hash of a type by the definitions in `store`; None when a part is undefined."""
     try:
         return str(store.hash_rihs01(msgtype))
     except (KeyError, AssertionError, RecursionError):

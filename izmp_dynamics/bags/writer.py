@@ -9,9 +9,9 @@ Usage::
             bag.flush()
         bag.mark('fell', 'no')
 
-The bag is written to `.out.partial-<pid>` beside its place and moved there when it is complete;
-an exception, Ctrl-C included, leaves nothing behind. Within one flush, the messages of all topics
-lie in the order of their stamps.
+The bag is written to a hidden folder `.out.partial-…` beside its place and moved there when it is
+complete; an exception, Ctrl-C included, leaves nothing behind. Within one flush, the messages of
+all topics lie in the order of their stamps.
 
 The metadata has version 8. No rosbag2 looks at the number, but each fails on what it cannot
 parse: up to version 8 the QoS profiles are one text with numbers in it, as Humble and Iron expect
@@ -25,13 +25,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.bag_place import FILES, BagPlace
+from izmp_dynamics.bags.bag_place import FILES, bag_place
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Raw, Rows
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.libraries import library
@@ -43,6 +44,9 @@ from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
 
 _VERSION = 8
 _LATCHED = ('/tf_static', '/robot_description')
+_FLUSH_EVERY = 1.0
+"""Recorded messages are flushed unasked after this time [s]; a killed recorder loses no more."""
+
 _LARGEST_FLUSH = 2**26
 """Pending messages are flushed unasked when they exceed this size [bytes]."""
 
@@ -84,18 +88,20 @@ class BagWriter:
         if storage not in ('mcap', 'sqlite3'):
             raise UnknownNameError('bag storage', storage, ('mcap', 'sqlite3'))
         self.storage = storage
-        self._place = BagPlace(Path(path), overwrite)
+        self._place = bag_place(Path(path), overwrite)
         self.path = self._place.path
         if storage == 'sqlite3' and set('?#%') & set(str(self.path)):
             raise BagError(
-                f"'{self.path}' has a character (?, # or %) that sqlite3 bags must not."
-            )
+                f"The path '{self.path}' of a sqlite3 bag must not contain ?, # or %.",
+                kind='bad_path', path=self.path,
+            )  # fmt: skip
         self._marks = dict(custom_data or {})
         self._files: dict[str, str] = {}
         self._topics: dict[str, _Topic] = {}
         self._raw_topics: dict[str, Any] = {}
         self._pending: list[tuple[Stamps, Any, list[Raw]]] = []
         self._pending_size = 0
+        self._flushed = monotonic()
         self._writer: Any = None
 
     def __enter__(self) -> 'BagWriter':
@@ -121,6 +127,7 @@ class BagWriter:
             return
         try:
             self.flush()
+            self._commit('DELETE')
             for key, value in sorted(self._marks.items()):
                 self._writer.set_custom_data(key, value)
             self._writer.close()
@@ -166,7 +173,7 @@ class BagWriter:
             BagError: the name is taken, or `like` is no such message or is not finite.
         """
         if name in self._topics:
-            raise BagError(f"Topic '{name}' of the bag '{self.path}' was added before.")
+            raise self._added_before(name)
         layout = self._layout(msgtype, like)
         allowed = frozenset(may_be_nan)
         self._check_finite(name, layout, layout.encode_rows(1, {}), layout.floats(), allowed)
@@ -245,13 +252,19 @@ class BagWriter:
             BagError: the name is taken, or the type is not known.
         """
         if name in self._topics or name in self._raw_topics:
-            raise BagError(f"Topic '{name}' of the bag '{self.path}' was added before.")
+            raise self._added_before(name)
+        if not self._raw_topics:
+            self._place.keep_if_killed()
+            self._commit('WAL')
         try:
             self._raw_topics[name] = self._writer.add_connection(
                 name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
             )
         except KeyError as error:
-            raise BagError(f"The type {msgtype} of topic '{name}' is no standard one.") from error
+            raise BagError(
+                f"The type {msgtype} of topic '{name}' is no standard one.",
+                kind='unknown_type', topic=name, msgtype=msgtype,
+            ) from error  # fmt: skip
 
     def write_raw(self, topic: str, stamp: int, raw: bytes) -> None:
         """Write a serialized message of a topic of `add_raw_topic`; nothing in it is checked.
@@ -272,7 +285,7 @@ class BagWriter:
         self._check_stamps(topic, stamps)
         self._pending.append((stamps, self._raw_topics[topic], [raw]))
         self._pending_size += len(raw)
-        if self._pending_size > _LARGEST_FLUSH:
+        if self._pending_size > _LARGEST_FLUSH or monotonic() - self._flushed >= _FLUSH_EVERY:
             self.flush()
 
     def mark(self, key: str, value: str) -> None:
@@ -285,6 +298,7 @@ class BagWriter:
         Raises:
             BagError: writing fails (disk full).
         """
+        self._flushed = monotonic()
         if not self._pending:
             return
         stamps = np.concatenate([stamps for stamps, _, _ in self._pending])
@@ -294,8 +308,23 @@ class BagWriter:
             for place in np.argsort(stamps, kind='stable').tolist():
                 connection, raw = flat[place]
                 self._writer.write(connection, int(stamps[place]), raw)
+            if self._raw_topics:
+                self._commit()
         except Exception as error:
             self._raise(error)
+
+    def _commit(self, journal: str = '') -> None:
+        """Commit what a sqlite3 bag holds; set the mode of its journal ('WAL' or 'DELETE').
+
+        Other bags than recordings are worthless before they are complete: they have one
+        transaction, and so the same bytes whenever they are written.
+        """
+        if self.storage != 'sqlite3':
+            return
+        database = self._writer.storage.conn
+        database.commit()
+        if journal:
+            database.execute(f'PRAGMA journal_mode={journal}')
 
     def _add(self, entry: _Topic, stamps: Stamps, raws: list[Raw], size: int) -> None:
         if len(stamps):
@@ -311,7 +340,10 @@ class BagWriter:
             message = example(msgtype, like) if isinstance(like, Mapping) else like
             layout = CdrLayout.of_message(standard_types(), msgtype, message)
         if layout.msgtype != msgtype:
-            raise BagError(f'The layout is that of {layout.msgtype}, not of {msgtype}.')
+            raise BagError(
+                f'The layout is that of {layout.msgtype}, not of {msgtype}.',
+                kind='wrong_type', msgtype=msgtype,
+            )  # fmt: skip
         return layout
 
     def _topic(self, name: str) -> _Topic:
@@ -320,13 +352,23 @@ class BagWriter:
             raise UnknownNameError('topic', name, self._topics, where)
         return self._topics[name]
 
+    def _added_before(self, topic: str) -> BagError:
+        sentence = f"Topic '{topic}' of the bag '{self.path}' was added before."
+        return BagError(sentence, kind='topic_exists', topic=topic)
+
     def _check_stamps(self, topic: str, stamps: npt.NDArray[Any]) -> None:
         if stamps.ndim != 1:
             raise ShapeError('stamps', '(T,)', stamps.shape)
         if stamps.dtype.kind not in 'iu':
-            raise BagError(f"The stamps of topic '{topic}' are {stamps.dtype}, not integers [ns].")
+            raise BagError(
+                f"The stamps of topic '{topic}' are {stamps.dtype}, not integers [ns].",
+                kind='wrong_dtype', topic=topic,
+            )  # fmt: skip
         if stamps.size and not 0 <= stamps.min() <= stamps.max() < FOREVER:
-            raise BagError(f"A stamp of topic '{topic}' is negative or beyond the year 2116.")
+            raise BagError(
+                f"A stamp of topic '{topic}' is negative or beyond the year 2116.",
+                kind='bad_stamp', topic=topic,
+            )  # fmt: skip
 
     def _check_finite(
         self,
@@ -344,10 +386,12 @@ class BagWriter:
             numbers = np.isfinite(fields[path])
             finite = numbers.all(axis=tuple(range(1, numbers.ndim)))
             if not finite.all():
+                place = int(finite.argmin())
                 raise BagError(
-                    f"Field '{path}' of topic '{topic}' is not finite in message "
-                    f"{int(finite.argmin())} of a batch; it is not written to '{self.path}'."
-                )
+                    f"Field '{path}' of topic '{topic}' is not finite in message {place} of a "
+                    f"batch; it is not written to '{self.path}'.",
+                    kind='not_finite', topic=topic, field=path, index=place,
+                )  # fmt: skip
 
     def _abort(self) -> None:
         """Close and remove what was written."""
@@ -357,8 +401,11 @@ class BagWriter:
         self._place.discard()
 
     def _raise(self, error: BaseException) -> NoReturn:
-        """Raise a `BagError` for what went wrong, or the error itself if it is no such matter."""
+        """Raise a `BagError` for a failure of writing, any other error as it is."""
         if isinstance(error, BagError) or not isinstance(error, Exception):
             raise error
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BagError(f"The bag '{self.path}' cannot be written: {reason}.") from error
+        raise BagError(
+            f"The bag '{self.path}' cannot be written: {reason}.",
+            kind='cannot_write', path=self.path, errno=getattr(error, 'errno', None),
+        ) from error  # fmt: skip

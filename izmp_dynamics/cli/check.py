@@ -1,4 +1,4 @@
-"""`izmp check`: what is in a recording, what is missing, what is odd, and the remedy."""
+"""`izmp check`: contents of a recording, missing signals, anomalies, and how to fix them."""
 
 import argparse
 from pathlib import Path
@@ -9,9 +9,9 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'check',
-        help='say what is in a recording, what is missing or odd, and the remedy',
-        description='Say what is in a recording, what is missing, what is odd, and the remedy '
-        'for each. Exits with 1 if a replay would fail.',
+        help='list the contents of a recording, missing signals and anomalies, with fixes',
+        description='List the signals of a recording, missing signals and anomalies, each with a '
+        'suggested fix. Exits with 1 if a replay would fail.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')

@@ -204,8 +204,9 @@ def _experiment(options: argparse.Namespace) -> Any:
     if options.noise_density is not None:
         if not 0.01 <= options.noise_density <= 1e5:
             raise RobotFileError(
-                f'--noise-density is {options.noise_density:g}; valid: 0.01 to 1e+05 µg/√Hz.'
-            )
+                f'--noise-density is {options.noise_density:g}; valid: 0.01 to 1e+05 µg/√Hz.',
+                kind='out_of_range', option='--noise-density', value=options.noise_density,
+            )  # fmt: skip
         noise = dataclasses.replace(experiment.noise, accelerometer=options.noise_density)
         experiment = dataclasses.replace(experiment, noise=noise)
     return experiment

@@ -30,7 +30,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('--overwrite', action='store_true', help='replace an earlier recording')
     parser.add_argument(
-        '--rate', type=float, default=1.0, metavar='X', help='times as fast (default: 1)'
+        '--rate', type=float, default=1.0, metavar='X', help='playback rate (default: 1)'
     )
     parser.add_argument('--quiet', action='store_true', help='no live figures')
     parser.set_defaults(run=run)
@@ -42,11 +42,14 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.nodes.main import require_ros
 
     if options.bag and options.simulate:
-        raise IzmpError('Give a bag or --simulate, not both.')
+        raise IzmpError('Give a bag or --simulate, not both.', kind='two_sources')
     if not options.robot and not options.simulate:
-        raise IzmpError("The robot file is missing; add '--robot FILE'.")
+        raise IzmpError("The robot file is missing; add '--robot FILE'.", kind='no_robot_file')
     if not 0.0 < options.rate <= 100.0:
-        raise IzmpError(f'--rate is {options.rate:g}; valid: more than 0, up to 100.')
+        raise IzmpError(
+            f'--rate is {options.rate:g}; valid: more than 0, up to 100.',
+            kind='out_of_range', option='--rate', value=options.rate,
+        )  # fmt: skip
     require_ros()
     from izmp_dynamics.nodes.session import LiveSession
 

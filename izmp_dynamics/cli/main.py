@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _of_the_system(error: OSError | MemoryError) -> str:
-    """What went wrong where, for errors that nobody expected at their place."""
+    """What went wrong where, for errors that no subcommand handles."""
     if isinstance(error, MemoryError):
         return 'the memory does not suffice'
     where = f"'{error.filename}': " if error.filename else ''
@@ -73,7 +73,7 @@ def _of_the_system(error: OSError | MemoryError) -> str:
 
 
 def _discard_output() -> None:
-    """Let nobody try again, at the end, to write what cannot be written."""
+    """Keep the interpreter from writing at its end what cannot be written."""
     try:
         print(end='', flush=True)
     except OSError:

@@ -70,7 +70,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     world.add_argument(
         '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
         help='push with so many newtons to a side (forward, back, left or lateral, right, up, '
-        'down) at a time [s], for 0.1 s unless told; repeatable. Example: 40:lateral:3.0',
+        'down) at a time [s], for 0.1 s by default; repeatable. Example: 40:lateral:3.0',
     )  # fmt: skip
     world.add_argument(
         '--push-on', default='trunk', metavar='LINK', help='the link pushed (default: trunk)'
@@ -90,7 +90,7 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
     sensors = parser.add_argument_group('sensors')
     sensors.add_argument(
         '--sensor-rate', type=float, default=500.0, metavar='HZ',
-        help='a whole part of the physics rate (default: 500)',
+        help='an integer divisor of the physics rate (default: 500)',
     )  # fmt: skip
     sensors.add_argument(
         '--noise', metavar='UNIT',
@@ -146,7 +146,10 @@ def run_walk(options: argparse.Namespace) -> int:
     from izmp_dynamics.walking.gaits import load_biped
 
     if options.uneven is not None and options.slope_deg:
-        raise SimulationError('--uneven is level on the whole; it cannot have a --slope-deg.')
+        raise SimulationError(
+            '--uneven is level on average; it cannot be combined with --slope-deg.',
+            kind='uneven_slope',
+        )
     robot = load_robot_file(options.robot or find_resource(BIPED31))
     physics = Physics.at_rate(options.physics_rate, options.friction)
     if options.video:
@@ -176,11 +179,11 @@ def run_walk(options: argparse.Namespace) -> int:
         reason = save_strip(walk.run, plant, options.picture)
         if reason:
             print(f'izmp: stick figures instead of pictures: {reason}', file=sys.stderr)
-        _tell('Picture', options.picture, options)
+        _print_path('Picture', options.picture, options)
     if options.video:
         with progress_bar('Drawing', options.quiet) as progress:
             save_clip(walk.run, plant, options.video, progress)
-        _tell('Video', options.video, options)
+        _print_path('Video', options.video, options)
     if walk.planned.stopped:
         print(f'izmp: the robot stops early: {walk.planned.stopped}', file=sys.stderr)
     status = _finish(walk.run.fall, options)
@@ -192,10 +195,10 @@ def _finish(fall: str, options: argparse.Namespace) -> int:
     if fall:
         print(f'izmp: {fall} The bag is kept and marked: {options.output}', file=sys.stderr)
         return 1
-    _tell('Bag', options.output, options)
+    _print_path('Bag', options.output, options)
     return 0
 
 
-def _tell(what: str, path: Path, options: argparse.Namespace) -> None:
+def _print_path(what: str, path: Path, options: argparse.Namespace) -> None:
     if not options.quiet:
         print(f'{what + ":":8} {path}')

@@ -71,7 +71,9 @@ def walk_parameters(options: argparse.Namespace) -> 'WalkParameters':
     stated = {name: value for name, value in given.items() if value is not None}
     if options.scheme:
         if options.generator != 'angular_momentum':
-            raise MotionError('A --scheme is for --generator angular_momentum.')
+            raise MotionError(
+                'A --scheme is for --generator angular_momentum.', kind='scheme_without_generator'
+            )
         stated['momentum'] = MomentumParameters.scheme(options.scheme)
     slope = math.radians(options.slope_deg)
     return WalkParameters.by(options.generator, slope=slope, **stated)

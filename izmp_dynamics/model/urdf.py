@@ -20,6 +20,10 @@ from urdf_parser_py.xml_reflection import core as xml_reflection
 from izmp_dynamics.errors import ModelError
 from izmp_dynamics.model.problem import Problem, refuse_errors
 from izmp_dynamics.model.urdf_grammar import GRAMMAR, VERSIONS, check_element, lookalike
+from izmp_dynamics.regular_file import read_regular_file
+
+_LARGEST = 2**25
+"""Most bytes of a URDF file."""
 
 _PARTS = {'link': GRAMMAR['link'], 'joint': GRAMMAR['joint']}
 _ABSENT = {
@@ -87,7 +91,7 @@ def read_urdf(path: str | Path) -> Urdf:
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = read_regular_file(path, _LARGEST)
     except FileNotFoundError:
         raise ModelError(f"There is no URDF file '{path}'.") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL

@@ -10,6 +10,7 @@ from typing import NoReturn
 import yaml
 
 from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.regular_file import read_regular_file
 
 LARGEST_FILE = 1_000_000
 """Size beyond which a file is no robot file [byte]."""
@@ -87,7 +88,7 @@ def _read_text(path: Path) -> str:
         if path.is_file() and path.stat().st_size > LARGEST_FILE:
             size = path.stat().st_size / 1e6
             raise RobotFileError(f"'{path}' has {size:.0f} MB; a robot file is a short YAML text.")
-        data = path.read_bytes()
+        data = read_regular_file(path, LARGEST_FILE)
     except FileNotFoundError:
         raise RobotFileError(f"There is no robot file '{path}'.") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL

@@ -1,16 +1,15 @@
 """The folder of a replay's results: there as a whole or not at all."""
 
 import os
-import shutil
-import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from izmp_dynamics.bags.place import Obstacle, Place
 from izmp_dynamics.errors import ReplayError
 
 MARK = 'report.json'
-"""A folder with this file is one of ours and may be replaced when told so."""
+"""A folder with this file is a result of a replay and may be replaced if that is asked for."""
 
 _RESULTS = {MARK, 'report.html', 'bag'}
 
@@ -24,25 +23,28 @@ def result_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
         overwrite: whether an earlier result there may be replaced.
 
     Yields:
-        A hidden folder beside it. If the block raises, Ctrl-C included, it is removed.
+        A folder in a hidden one beside it. If the block raises, Ctrl-C included, it is removed.
 
     Raises:
-        ReplayError: if the place is taken or cannot be written to.
+        ReplayError: if the place is taken or cannot be written to. What was put there meanwhile
+            is left alone, and the complete results are kept beside it.
     """
     folder = Path(os.path.realpath(folder))
-    _check(folder, overwrite)
-    partial = folder.with_name(f'.{folder.name}.partial-{uuid.uuid4().hex[:8]}')
-    made = [parent for parent in partial.parents if not parent.exists()]
+    if not folder.name:
+        raise ReplayError(
+            f"'{folder}' cannot be a folder of results; name one.", kind='no_name', path=folder
+        )
+    place = Place(folder, _replaceable if overwrite else _empty, ReplayError)
     try:
         with _writing(folder):
-            partial.mkdir(parents=True)
-        yield partial
+            new = place.prepare()
+            new.mkdir()
+        yield new
         with _writing(folder):
-            _publish(partial, folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if not folder.exists():
-            _remove_empty(made)
+            place.publish()
+    except BaseException:
+        place.discard()
+        raise
 
 
 @contextmanager
@@ -51,49 +53,27 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ReplayError(
-            f"The results cannot be written to '{folder}': {error.strerror or error}."
-        ) from error
+            f"The results cannot be written to '{folder}': {error.strerror or error}.",
+            kind='cannot_write', path=folder, errno=error.errno,
+        ) from error  # fmt: skip
 
 
-def _remove_empty(folders: list[Path]) -> None:
-    """Remove folders, the innermost first, that were made for results that did not come."""
-    with suppress(OSError):
-        for folder in folders:
-            folder.rmdir()
+def _empty(found: Path) -> Obstacle | None:
+    if found.is_dir() and not any(found.iterdir()):
+        return None
+    return 'place_taken', 'exists; choose another place or add --overwrite', found.name
 
 
-def _check(folder: Path, overwrite: bool) -> None:
-    if not folder.name:
-        raise ReplayError(f"'{folder}' cannot be a folder of results; name one.")
-    if not os.path.lexists(folder):
-        return
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if not overwrite:
-        raise ReplayError(f"'{folder}' exists; choose another place or add --overwrite.")
-    if not (folder.is_dir() and (folder / MARK).is_file()):
-        raise ReplayError(
-            f"'{folder}' is not the result of a replay (it has no {MARK}), so --overwrite does "
-            'not touch it; choose another place.'
-        )
-    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in _RESULTS)
-    if foreign:
-        raise ReplayError(
-            f"'{folder}' holds '{foreign[0]}', which is no result of a replay, so --overwrite "
-            'does not touch it; choose another place, or move that away.'
-        )
-
-
-def _publish(partial: Path, folder: Path) -> None:
-    """Put the complete results in place; an earlier result goes only now."""
-    if not folder.exists():
-        os.replace(partial, folder)
-        return
-    previous = folder.with_name(f'.{folder.name}.previous-{uuid.uuid4().hex[:8]}')
-    try:
-        os.replace(folder, previous)
-        os.replace(partial, folder)
-    finally:
-        if not folder.exists():
-            os.replace(previous, folder)
-        shutil.rmtree(previous, ignore_errors=True)
+def _replaceable(found: Path) -> Obstacle | None:
+    """Why --overwrite does not touch a folder; None if it holds the results of a replay only."""
+    if _empty(found) is None:
+        return None
+    if not (found.is_dir() and (found / MARK).is_file()):
+        reason = f'is not the result of a replay (it has no {MARK}), so --overwrite does not touch'
+        return 'not_a_result', f'{reason} it; choose another place', MARK
+    foreign = [entry.name for entry in found.iterdir() if entry.name not in _RESULTS]
+    if not foreign:
+        return None
+    name = min(foreign)
+    reason = f"holds '{name}', which is no result of a replay, so --overwrite does not touch it"
+    return 'foreign_file', f'{reason}; choose another place, or move that away', name

@@ -1,4 +1,4 @@
-"""Long signals in few points, and axis limits that a few wild samples cannot spoil."""
+"""Long signals in few points, and axis limits that a few outliers do not dominate."""
 
 from collections.abc import Iterable
 

@@ -19,7 +19,7 @@ from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.timeline import Mask
 
 LONGEST_VIEW = 4.0
-"""A walk longer than this [m] is shown only around the instant closest to the edge."""
+"""A walk longer than this [m] is shown only around the instant of the minimum margin."""
 
 _VIEW_RADIUS = 1.5  # [m] around that instant
 _SHOWN_IN_NIF = 6
@@ -108,7 +108,7 @@ def _ground(scene: Scene, summary: Summary) -> _Ground:
 
 
 def _world_points(scene: Scene) -> dict[str, Array]:
-    """Tracks in the world; empty unless at least half of all points can be told there."""
+    """Tracks in the world; empty unless at least half of all points are known there."""
     evaluation = scene.evaluation
     found = {}
     for name, track in evaluation.tracks.items():
@@ -123,7 +123,7 @@ def _world_points(scene: Scene) -> dict[str, Array]:
 
 
 def _shown(scene: Scene, summary: Summary, points: dict[str, Array]) -> Mask:
-    """Restrict a long walk to the surroundings of the instant closest to the edge."""
+    """Restrict a long walk to the surroundings of the instant of the minimum margin."""
     everything: Mask = np.ones(len(scene.loaded), dtype=bool)
     judged = summary.judged
     if judged is None:

@@ -9,8 +9,8 @@ from izmp_dynamics.dynamics.external_wrench import find_forces
 from izmp_dynamics.report.formatting import instant, newtons, seconds, times
 from izmp_dynamics.report.scene import Scene
 
-_TOLD = 3
-"""So many pushes are told one by one, the largest first; of more, the number is."""
+_LISTED = 3
+"""Pushes that are listed one by one, the largest; all are counted."""
 
 
 @dataclass(frozen=True)
@@ -51,23 +51,23 @@ def push_statistics(scene: Scene) -> tuple[PushStatistics, ...]:
 
 def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     """Say in sentences what pushed."""
-    largest = sorted(pushes, key=lambda push: -push.size)[:_TOLD]
+    largest = sorted(pushes, key=lambda push: -push.size)[:_LISTED]
     remarks = tuple(
         f'Something besides the ground pushed the robot {_direction(push)} with '
         f'{newtons(push.size)} for {seconds(push.duration)} at {instant(push.start)}.'
         for push in sorted(largest, key=lambda push: push.start)
     )
-    if len(pushes) > _TOLD:
+    if len(pushes) > _LISTED:
         remarks += (
             f'Forces besides those of the ground acted {times(len(pushes))}; the largest '
-            f'{_TOLD} are told. So many may also be errors of model or force sensors.',
+            f'{_LISTED} are listed. So many may also be errors of model or force sensors.',
         )
     return remarks
 
 
 def _direction(push: PushStatistics) -> str:
-    """The main direction in words."""
-    words = (('forward', 'back'), ('to the left', 'to the right'), ('up', 'down'))
+    """The main direction as text."""
+    names = (('forward', 'back'), ('to the left', 'to the right'), ('up', 'down'))
     components = (push.forward, push.left, push.up)
     axis = int(np.argmax(np.abs(components)))
-    return words[axis][0 if components[axis] > 0 else 1]
+    return names[axis][0 if components[axis] > 0 else 1]

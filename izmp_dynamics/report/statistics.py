@@ -12,7 +12,7 @@ TOLERANCE = 0.005
 """Distance beyond the edge [m] that the geometry of soles and model leaves open at best."""
 
 LISTED = 12
-"""Excursions that are listed, the gravest first."""
+"""Excursions that are listed, the worst first."""
 
 _RAYLEIGH_MEDIAN = 1.1774  # median distance of a 2-D normal distribution in its σ per axis
 _MAD_TO_SIGMA = 1.4826
@@ -21,14 +21,14 @@ _SECOND_DIFFERENCE_GAIN = np.sqrt(6.0)  # white noise of σ has second differenc
 
 @dataclass(frozen=True)
 class Excursion:
-    """A sustained stay outside the support polygon.
+    """A sustained excursion of the point outside the support polygon.
 
     Attributes:
         start: first instant outside [s].
         duration: time spent outside [s].
         depth: farthest distance outside [m].
-        throw: ∫ distance dt / √(h/g) [m]: how far the stay carries the capture point outwards.
-        cop_margin: smallest margin of the CoP during the stay [m]; NaN without a CoP.
+        throw: ∫ distance dt / √(h/g) [m]: how far it carries the capture point outwards.
+        cop_margin: minimum margin of the CoP meanwhile [m]; NaN without a CoP.
     """
 
     start: float
@@ -50,19 +50,19 @@ class TrackStatistics:
         inside_share: share of the evaluated time inside the support polygon.
         outside_time: time outside it.
         beyond_time: time outside by more than `TOLERANCE`: not just rocking on the edge.
-        longest_beyond: longest such stay.
-        smallest_margin: smallest signed margin.
+        longest_beyond: longest such excursion.
+        smallest_margin: minimum signed margin.
         smallest_margin_time: its instant.
         first_percentile_margin: 99 % of the instants have a larger margin.
         crossings: how often the point left the polygon, however briefly.
-        longest_outside: longest unbroken stay outside.
+        longest_outside: longest uninterrupted excursion.
         scatter: standard deviation per axis of the point's error, as far as it can be known.
         scatter_against: 'cop' when measured against the CoP, 'itself' when estimated from the
             jumps of the point from instant to instant.
         tolerance: distance beyond the edge that still counts as on it, max(5 mm, scatter).
-        excursion_count: number of sustained stays outside.
-        excursion_time: total duration of the sustained stays.
-        excursions: the gravest of them.
+        excursion_count: number of sustained excursions.
+        excursion_time: total duration of the sustained excursions.
+        excursions: the worst of them.
         mean_normal_force: time mean of the contact force along the ground normal.
         force_over_weight: the same, divided by the weight m·g.
         force_rms_error: RMS difference to the force measured by the feet.
@@ -149,7 +149,7 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
     beyond_ends = np.concatenate([[0.0], np.cumsum(timeline.span * beyond)])
     scatter, against = _scatter(scene, name, evaluated)
     tolerance = max(TOLERANCE, scatter) if np.isfinite(scatter) else TOLERANCE
-    stays = _stays(scene, margin, outside, tolerance)
+    excursions = _excursions(scene, margin, outside, tolerance)
     lowest = int(np.argmin(np.where(evaluated, margin, np.inf))) if evaluated.any() else None
     mean_force = _time_mean(scene, scene.normal_forces[name])
     return TrackStatistics(
@@ -169,9 +169,9 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
         scatter=scatter,
         scatter_against=against,
         tolerance=tolerance,
-        excursion_count=len(stays.start),
-        excursion_time=float(stays.duration.sum()),
-        excursions=stays.gravest(),
+        excursion_count=len(excursions.start),
+        excursion_time=float(excursions.duration.sum()),
+        excursions=excursions.worst(),
         mean_normal_force=mean_force,
         force_over_weight=mean_force / scene.weight if scene.weight > 0 else np.nan,
         force_rms_error=_rms(scene.normal_forces[name] - scene.measured_force),
@@ -224,8 +224,8 @@ def correlation(first: Array, second: Array) -> float:
 
 
 @dataclass(frozen=True)
-class _Stays:
-    """All sustained stays outside, as arrays (E,) in order of time."""
+class _Excursions:
+    """All sustained excursions, as arrays (E,) in order of time."""
 
     start: Array
     duration: Array
@@ -233,15 +233,15 @@ class _Stays:
     throw: Array
     cop_margin: Array
 
-    def gravest(self) -> tuple[Excursion, ...]:
+    def worst(self) -> tuple[Excursion, ...]:
         """Pick those that carry the capture point farthest outwards."""
         order = np.argsort(-self.throw, kind='stable')[:LISTED]
         columns = (self.start, self.duration, self.depth, self.throw, self.cop_margin)
         return tuple(Excursion(*(float(column[i]) for column in columns)) for i in order)
 
 
-def _stays(scene: Scene, margin: Array, outside: Mask, tolerance: float) -> _Stays:
-    """Find the sustained stays farther than `tolerance` outside."""
+def _excursions(scene: Scene, margin: Array, outside: Mask, tolerance: float) -> _Excursions:
+    """Find the sustained excursions farther than `tolerance` outside."""
     timeline = scene.timeline
     beyond = outside & (margin < -tolerance)
     first, last = timeline.runs(timeline.sustained(beyond))
@@ -251,7 +251,7 @@ def _stays(scene: Scene, margin: Array, outside: Mask, tolerance: float) -> _Sta
     distance, span = -margin[instants], timeline.span[instants]
     cop = scene.evaluation.tracks.get('cop')
     cop_margin = np.full(len(instants), np.nan) if cop is None else cop.margin[instants]
-    return _Stays(
+    return _Excursions(
         start=timeline.time[instants][first],
         duration=_over_runs(np.add, span, first, last),
         depth=_over_runs(np.maximum, distance, first, last),

@@ -66,7 +66,7 @@ class Summary:
         pushes: forces besides those of the ground, in the order of time.
         remarks: what a reader should know before trusting the numbers, one sentence each.
         missing: what could not be evaluated, and why.
-        notes: what is odd about the inputs.
+        notes: anomalies of the inputs.
         health: what was found on each input topic.
         parameters: what was used, by dotted name.
         hashes: SHA-256 of the inputs by file name.

@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The state in words."""
+        """The state as a heading."""
         return HEADLINES[self.state]
 
     @property
@@ -190,7 +190,7 @@ def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
 def _untrustworthy(
     scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
 ) -> _Answer | None:
-    """Refuse to judge by a point whose error is larger than what it is to tell apart."""
+    """Refuse to judge by a point whose error is larger than the support polygon."""
     other = _about_cop(tracks, track)
     if track.scatter > scene.room:
         against = 'about the measured CoP' if track.scatter_against == 'cop' else 'on its own'
@@ -226,7 +226,7 @@ def _untrustworthy(
 def _outside(
     scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
 ) -> _Answer | None:
-    """Judge the sustained stays outside, if there are any."""
+    """Judge the sustained excursions, if there are any."""
     if not track.excursions:
         return None
     worst = track.excursions[0]
@@ -237,7 +237,7 @@ def _outside(
     else:
         left += (
             f' {times(track.excursion_count)}, for {seconds(track.excursion_time)} in all and by '
-            f'up to {depth} (the gravest time at {instant(worst.start)})'
+            f'up to {depth} (the worst at {instant(worst.start)})'
         )
     if worst.throw < TIPPING_SHARE * scene.room:
         inside = f'inside for {percent(track.inside_share)} of the loaded time'
@@ -258,8 +258,8 @@ def _inside(track: TrackStatistics) -> _Answer:
         return (
             'stable',
             f'the {track.described} stayed {where} for the whole loaded time '
-            f'({seconds(track.evaluated_time)}); closest to the edge: '
-            f'{mm(track.smallest_margin)} inside at {instant(track.smallest_margin_time)}.',
+            f'({seconds(track.evaluated_time)}); minimum margin: '
+            f'{mm(track.smallest_margin)} at {instant(track.smallest_margin_time)}.',
             '',
         )
     briefly = (

@@ -39,13 +39,18 @@ def save_walk_figure(walk: PlannedWalk, biped: Biped, path: Path) -> None:
         MotionError: if the picture cannot be written.
     """
     if not path.suffix:
-        raise MotionError(f"The plot '{path}' has no ending: .png, .svg or .pdf sets its format.")
+        raise MotionError(
+            f"The plot '{path}' has no ending: .png, .svg or .pdf sets its format.",
+            kind='no_file_ending', path=path,
+        )  # fmt: skip
     figure = walk_figure(walk, biped)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=110)
     except (OSError, ValueError) as error:
-        raise MotionError(f"The plot '{path}' cannot be written: {error}.") from error
+        raise MotionError(
+            f"The plot '{path}' cannot be written: {error}.", kind='cannot_write', path=path
+        ) from error
 
 
 def walk_figure(walk: PlannedWalk, biped: Biped) -> Any:

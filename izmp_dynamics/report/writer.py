@@ -51,7 +51,7 @@ def write_report(evaluation: Evaluation, folder: Path) -> ReportPaths:
         MissingDependencyError: matplotlib or jinja2 is not installed.
         ReportError: the files cannot be written.
     """
-    # Here, because matplotlib takes long to import and not everybody wants a report.
+    # Here, because matplotlib takes long to import and a report is optional.
     from izmp_dynamics.report.figures import draw_figures
     from izmp_dynamics.report.page import render
 
@@ -82,7 +82,10 @@ def _write_all(texts: Mapping[Path, str]) -> None:
     except OSError as error:
         folder = next(iter(texts)).parent
         reason = error.strerror or str(error)
-        raise ReportError(f"The report cannot be written to '{folder}': {reason}.") from error
+        raise ReportError(
+            f"The report cannot be written to '{folder}': {reason}.",
+            kind='cannot_write', path=folder, errno=error.errno,
+        ) from error  # fmt: skip
     finally:
         for temporary in written.values():
             temporary.unlink(missing_ok=True)

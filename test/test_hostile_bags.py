@@ -1,0 +1,379 @@
+"""Contrived bags: small files that would fill the memory or keep a computer busy for hours."""
+
+import os
+import sqlite3
+import struct
+import time
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mcap.writer import CompressionType
+
+from izmp_dynamics.bags import expansion
+from izmp_dynamics.bags.libraries import zstandard
+from izmp_dynamics.bags.mcap_file import McapFile
+from izmp_dynamics.bags.mcap_records import Fields, Statistics
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.spans import Merger
+from izmp_dynamics.bags.sqlite_file import _blocks
+from izmp_dynamics.bags.sqlite_salvage import Salvage
+from izmp_dynamics.bags.storage import FOREVER, Block
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.errors import BagError, ModelError, RobotFileError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.urdf import read_urdf
+
+from .raising import raising
+from .sample_bags import START, imu_bag, imu_raws, raw_of, storage_file, write_bag, write_mcap
+
+TEXT = 'std_msgs/msg/String'
+RECORD = struct.Struct('<BQ')
+
+
+@contextmanager
+def within(seconds):
+    """The block must end in time; without a bound on the work it would take a hundred times it."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < seconds
+
+
+def text_log(length, count=1):
+    """Messages with a text of one letter, which compress well."""
+    raws = [raw_of(TEXT, {'data': 'a' * length})] * count
+    return [('/text', TEXT, list(range(START, START + count)), raws)]
+
+
+def read(path):
+    """Stamps of all messages, and the damage."""
+    with BagReader(path) as bag:
+        return [message.received for message in bag.messages()], bag.damage or ''
+
+
+# -- decompression ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_allowance(monkeypatch):
+    """Few bytes may be decompressed whatever their ratio is."""
+    monkeypatch.setattr(expansion, 'ALLOWANCE', 2**16)
+
+
+@pytest.mark.usefixtures('small_allowance')
+@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+def test_a_file_that_grows_beyond_all_measure_is_refused(tmp_path, storage):
+    path = storage_file(write_bag(tmp_path / 'bag', text_log(3_000_000), storage, mode='FILE'))
+    with raising(BagError, 'decompression_bomb', path=path):
+        BagReader(path)
+
+
+@pytest.mark.usefixtures('small_allowance')
+def test_a_message_that_grows_beyond_all_measure_is_left_out(tmp_path):
+    log = text_log(3_000_000)
+    log[0][2].append(START + 1)
+    log[0][3].append(raw_of(TEXT, {'data': 'sound'}))
+    path = write_bag(tmp_path / 'bag', log, mode='MESSAGE')
+    with BagReader(path) as bag:
+        (batch,) = bag.batches(['/text'])
+        decoded = batch['/text'].decode()
+        assert (decoded.broken, decoded.texts('data')) == (1, ('sound',))
+        assert '/text' in bag.damage
+
+
+@pytest.mark.usefixtures('small_allowance')
+@pytest.mark.parametrize('kind', [CompressionType.ZSTD, CompressionType.LZ4])
+@pytest.mark.parametrize('cut', [0, 1])
+def test_a_chunk_that_grows_beyond_all_measure_is_left_out(tmp_path, kind, cut):
+    log = [*text_log(3_000_000), ('/sound', TEXT, [START + 1], [raw_of(TEXT)])]
+    path = write_mcap(tmp_path / 'x.mcap', log, compression=kind)
+    path.write_bytes(path.read_bytes()[: -cut or None])  # without its end it has no index
+    received, damage = read(path)
+    assert received == [START + 1]
+    assert 'x.mcap' in damage
+
+
+def test_many_chunks_are_measured_together(monkeypatch):
+    counted = expansion.Expansion()
+    monkeypatch.setattr(expansion, 'ALLOWANCE', 1000)
+    for _ in range(4):
+        counted.add(1, 250)
+    with raising(BagError, 'decompression_bomb'):
+        counted.add(1, 250)
+    counted.add(100, 1000)  # what is not compressed makes room
+
+
+def test_what_robots_record_is_far_below_the_limit(tmp_path):
+    raws = [raw_of('sensor_msgs/msg/Imu')] * 2000  # a robot that is switched off
+    log = [('/imu', 'sensor_msgs/msg/Imu', list(range(START, START + 2000)), raws)]
+    path = storage_file(write_bag(tmp_path / 'bag', log, mode='FILE'))
+    packed = len(zstandard().decompress(path.read_bytes())) / path.stat().st_size
+    assert packed < expansion.RATIO / 2
+
+
+def test_a_full_temporary_folder_is_named(tmp_path, monkeypatch):
+    path = storage_file(write_bag(tmp_path / 'bag', text_log(10), mode='FILE'))
+    monkeypatch.setattr('tempfile.gettempdir', lambda: str(tmp_path / 'missing'))
+    with raising(BagError, 'temporary_folder', path=tmp_path / 'missing'):
+        BagReader(path)
+
+
+def test_what_a_killed_process_left_in_the_temporary_folder_is_removed(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr('tempfile.gettempdir', lambda: str(tmp_path))
+    remnant = tmp_path / 'izmp_bag_12345678'
+    remnant.mkdir()
+    path = storage_file(write_bag(tmp_path / 'bag', text_log(10), mode='FILE'))
+    with BagReader(path), BagReader(path):
+        assert len(list(tmp_path.glob('izmp_bag_*'))) == 2
+    assert remnant.name in caplog.text
+    assert [x.name for x in tmp_path.iterdir()] == ['bag']
+
+
+def test_a_bag_that_is_not_compressed_needs_no_temporary_folder(tmp_path, monkeypatch):
+    path = imu_bag(tmp_path / 'bag', 3)
+    monkeypatch.setattr('tempfile.gettempdir', lambda: str(tmp_path / 'missing'))
+    assert len(read(path)[0]) == 3
+
+
+# -- files that are none ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('name', ['metadata.yaml', 'bag.mcap', 'bag.db3-wal'])
+def test_pipes_in_a_bag_are_not_read(tmp_path, name):
+    path = imu_bag(tmp_path / 'bag', 3, storage='sqlite3' if 'wal' in name else 'mcap')
+    (path / name).unlink(missing_ok=True)
+    os.mkfifo(path / name)
+    if name == 'bag.mcap':
+        with raising(BagError, 'files_missing'):
+            BagReader(path)
+    else:
+        assert len(read(path)[0]) == 3
+    if name == 'metadata.yaml':
+        with raising(BagError, 'no_metadata'):
+            BagWriter(path, overwrite=True)
+
+
+@pytest.mark.parametrize('device', ['pipe', '/dev/zero'])
+def test_models_are_read_from_regular_files_only(tmp_path, device):
+    path = Path(tmp_path / device)
+    if device == 'pipe':
+        os.mkfifo(path)
+    with pytest.raises(ModelError) as caught:
+        read_urdf(path)
+    assert str(path) in str(caught.value)
+    with pytest.raises(RobotFileError) as caught:
+        load_robot_file(path)
+    assert str(path) in str(caught.value)
+
+
+# -- metadata ---------------------------------------------------------------------------------
+
+
+def test_aliases_in_the_metadata_are_not_written_out(tmp_path):
+    path = imu_bag(tmp_path / 'bag', 3)
+    lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+    lines += [f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 10)}]' for k in range(1, 6)]
+    head = 'rosbag2_bagfile_information:\n  storage_identifier: *a5\n  relative_file_paths: []\n'
+    (path / 'metadata.yaml').write_text('\n'.join(lines) + '\n' + head)
+    with BagReader(path) as bag:
+        assert len(list(bag.messages())) == 3
+        assert len(bag.notes) == 1
+        assert len(bag.notes[0]) < 1000
+
+
+@pytest.mark.parametrize('odd', ['files: [1, {a: b}]', 'files: {a: b}', 'files:', '[a]: b', '1'])
+def test_a_bag_with_odd_custom_data_can_be_replaced(tmp_path, odd):
+    path = imu_bag(tmp_path / 'bag', 3)
+    text = (path / 'metadata.yaml').read_text()
+    assert 'custom_data: null' in text
+    (path / 'metadata.yaml').write_text(
+        text.replace('custom_data: null', f'custom_data: {{{odd}}}' if ':' in odd else odd)
+    )
+    with BagWriter(path, overwrite=True) as bag:
+        bag.add_topic('/text', TEXT, {})
+    with BagReader(path) as bag:
+        assert list(bag.topics) == ['/text']
+
+
+# -- sqlite3 ----------------------------------------------------------------------------------
+
+
+def database(path, messages):
+    """A database with one topic; `messages` is the SQL that makes the messages."""
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        'CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT,'
+        'serialization_format TEXT, offered_qos_profiles TEXT);'
+        f"INSERT INTO topics VALUES(1, '/text', '{TEXT}', 'cdr', '');" + messages
+    )
+    connection.commit()
+    connection.close()
+    return path
+
+
+ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT'
+
+
+@pytest.mark.parametrize(
+    'messages',
+    [
+        f'CREATE VIEW messages AS {ENDLESS} i AS id, 1 AS topic_id, i AS timestamp, i AS data '
+        'FROM n;',
+        'CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER,'
+        'data BLOB GENERATED ALWAYS AS (zeroblob(900000000)));',
+        'CREATE TABLE t(a);',
+    ],
+    ids=['view', 'computed column', 'absent'],
+)
+def test_messages_that_are_no_table_are_refused(tmp_path, messages):
+    path = database(tmp_path / 'x.db3', messages)
+    with raising(BagError, 'not_rosbag2', path=path):
+        BagReader(path)
+
+
+def test_a_query_that_takes_longer_than_its_file_explains_is_ended(tmp_path, monkeypatch):
+    path = imu_bag(tmp_path / 'bag', 3000, storage='sqlite3')
+    monkeypatch.setattr('izmp_dynamics.bags.sqlite_database._STEPS', 100)
+    monkeypatch.setattr('izmp_dynamics.bags.sqlite_database._LEAST_STEPS', 10_000)
+    monkeypatch.setattr('izmp_dynamics.bags.sqlite_database._STEPS_PER_BYTE', 0)
+    received, damage = read(path)
+    assert len(received) < 3000
+    assert 'bag.db3' in damage
+
+
+def test_an_overflow_page_that_points_to_itself(tmp_path):
+    """And a row that claims to be as long as that chain is."""
+    page = 4096
+    pages = bytearray(3 * page)
+    pages[16:18] = page.to_bytes(2, 'big')
+    pages[page : page + 10] = bytes([0x0D, 0, 0, 0, 1, 0, 0, 0, 0, 100])  # a leaf with one cell
+    claimed = bytes([0x81, 0x80, 0x80, 0x80, 0x80, 0])  # 2**35
+    pages[page + 100 : page + 107] = claimed + bytes([1])
+    for at in (*range(page + 108, 2 * page, 4), *range(2 * page, 3 * page, 4)):
+        pages[at : at + 4] = (3).to_bytes(4, 'big')  # the number of the third page
+    path = tmp_path / 'x.db3'
+    path.write_bytes(pages)
+    assert list(Salvage(path, {1}).messages()) == []
+
+
+def test_a_leaf_whose_rows_are_all_the_same(tmp_path):
+    """Ten thousand pointers to one cell."""
+    page = 65536
+    pages = bytearray(2 * page)
+    pages[16:18] = (1).to_bytes(2, 'big')
+    raw = bytes(30_000)
+    payload = bytes([7, 0, 1, 6]) + _varint(2 * len(raw) + 12) + bytes([1]) + bytes(8) + raw
+    cell = _varint(len(payload)) + bytes([1]) + payload
+    pages[page : page + 8] = bytes([0x0D, 0, 0, *(10_000).to_bytes(2, 'big'), 0, 0, 0])
+    for k in range(10_000):
+        pages[page + 8 + 2 * k : page + 10 + 2 * k] = (30_000).to_bytes(2, 'big')
+    pages[page + 30_000 : page + 30_000 + len(cell)] = cell
+    path = tmp_path / 'x.db3'
+    path.write_bytes(pages)
+    assert list(Salvage(path, {1}).messages()) == [(1, 0, raw)] * 2
+
+
+def _varint(number):
+    return bytes([number >> 14 | 0x80, number >> 7 & 0x7F | 0x80, number & 0x7F])
+
+
+def test_rows_that_need_more_space_than_the_file_has():
+    """As a tree gives them whose branches lead to the same leaves."""
+    rows = [(1, START, bytes(92))] * 40
+    assert [len(block) for block in _blocks(rows, 4000)] == [40]
+    with pytest.raises(sqlite3.DatabaseError):
+        list(_blocks(rows, 3999))
+
+
+# -- mcap -------------------------------------------------------------------------------------
+
+
+def test_long_statistics_are_read_in_time():
+    pairs = struct.pack('<HQ', 1, 2) * 400_000
+    body = struct.pack('<QHIIIIQQI', 1, 1, 1, 0, 0, 1, 1, 2, len(pairs)) + pairs
+    with within(5.0):
+        assert Statistics.parse(body).counts == {1: 2}
+    with pytest.raises(BagError):
+        Fields(b'').number(1)
+
+
+def test_a_chunk_that_the_index_names_twice(tmp_path):
+    """The index is not used; the file is read from its beginning."""
+    path = write_mcap(tmp_path / 'x.mcap', [('/imu', 'sensor_msgs/msg/Imu', *imu_raws(40))])
+    data = path.read_bytes()
+    begin = int.from_bytes(data[-8 - 20 : -8 - 12], 'little')
+    records, at, entry = bytearray(), begin, b''
+    while at < len(data) - 37:
+        opcode, length = RECORD.unpack_from(data, at)
+        record = data[at : at + RECORD.size + length]
+        if opcode == 8 and not entry:
+            records += record
+            entry = record
+        if opcode == 11:
+            record = bytearray(record)
+            chunks = int.from_bytes(record[9 + 22 : 9 + 26], 'little')
+            record[9 + 22 : 9 + 26] = (chunks + 1).to_bytes(4, 'little')
+        records += record
+        at += RECORD.size + length
+    footer = data[-37:-12]
+    records += footer
+    checksum = zlib.crc32(records).to_bytes(4, 'little')
+    path.write_bytes(data[:begin] + records + checksum + data[-8:])
+    file = McapFile(path)
+    assert file.damages
+    assert sum(file.counts.values()) == 40
+    file.close()
+
+
+def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path, monkeypatch):
+    monkeypatch.setattr('izmp_dynamics.bags.mcap_index._WINDOW', 2**24)
+    nothing = RECORD.pack(0x90, 0)
+    chunk = struct.pack('<QQQIIQ', 0, 0, 0, 0, 0, 0)
+    (tmp_path / 'x.mcap').write_bytes(
+        b'\x89MCAP0\r\n' + (nothing + RECORD.pack(6, len(chunk)) + chunk) * 60_000
+    )
+    with within(5.0):
+        file = McapFile(tmp_path / 'x.mcap')
+    file.close()
+
+
+# -- spans ------------------------------------------------------------------------------------
+
+
+class Blocks:
+    """A container with blocks that are given."""
+
+    path = Path('blocks')
+    start = 0
+
+    def __init__(self, blocks):
+        self._blocks = blocks
+        self.damages = []
+
+    def blocks(self, wanted):
+        """All blocks."""
+        return iter(self._blocks)
+
+
+def spans(blocks, span):
+    """Number of messages in every span."""
+    merger = Merger([(Blocks(blocks), {1: '/a'})])
+    return [len(parts['/a'][0]) for _, _, parts in merger.spans(span)]
+
+
+def test_an_index_that_promises_early_messages_is_read_in_time():
+    count = 20_000
+    blocks = [Block({1: (np.array([count - k]), [b''])}, 0) for k in range(count)]
+    with within(10.0):
+        assert sum(spans(blocks, 5)) == count
+
+
+def test_a_chunk_of_many_spans_is_read_in_time():
+    count = 100_000
+    block = Block({1: (10 * np.arange(count), [b''] * count)}, FOREVER)
+    with within(10.0):
+        assert spans([block], 5) == [1] * count
