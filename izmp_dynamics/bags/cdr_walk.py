@@ -131,7 +131,7 @@ class CdrWalk:
 
     def _visit(self, count: int) -> None:
         self._visits += count
-        limit = min(_MOST_VALUES, 1000 + len(self.raw))
+        limit = min(_MOST_VALUES, 100 + len(self.raw))
         if self._visits > limit:
             raise self._error('too_many_values', f'it has more than {limit} values')
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from izmp_dynamics.bags.batch import Topic
+from izmp_dynamics.cli.terminal import printable
 from izmp_dynamics.replay.check import CheckResult
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.stability.evaluation import SignalHealth
@@ -21,10 +22,12 @@ def show_result(console: Console, result: CheckResult) -> None:
     used = {signal.topic for signal in result.signals}
     others = [topic.name for topic in result.topics if topic.name not in used]
     if result.signals and others:
-        console.print(f'Not used: {", ".join(others)}', style='dim', markup=False)
+        console.print(Text(printable(f'Not used: {", ".join(others)}'), style='dim'))
     for finding in result.findings:
-        text = Text(f'{finding.severity}: {finding.message}', style=_STYLES[finding.severity])
-        console.print(text.append(f' {finding.remedy}'.rstrip(), style='not dim default'))
+        message = printable(f'{finding.severity}: {finding.message}')
+        remedy = printable(f' {finding.remedy}'.rstrip())
+        text = Text(message, style=_STYLES[finding.severity])
+        console.print(text.append(remedy, style='not dim default'))
     odd = sum(finding.severity == 'odd' for finding in result.findings)
     console.print(
         f'This recording can be replayed; {odd or "no"} odd finding{"s"[: odd != 1]}.'
@@ -41,8 +44,8 @@ def _signals(signals: Sequence[SignalHealth]) -> Table:
         table.add_column(Text(heading), justify='right', no_wrap=True)
     for signal in signals:
         table.add_row(
-            Text(signal.topic),
-            signal.used_as,
+            Text(printable(signal.topic)),
+            Text(printable(signal.used_as)),
             str(signal.count),
             f'{signal.rate:.1f}',
             f'{1e3 * signal.longest_gap:.1f}',
@@ -58,5 +61,6 @@ def _topics(topics: Sequence[Topic]) -> Table:
             heading, overflow='fold', justify='right' if heading == 'messages' else 'left'
         )
     for topic in topics:
-        table.add_row(Text(topic.name), topic.msgtype, str(topic.count))
+        name, msgtype = Text(printable(topic.name)), Text(printable(topic.msgtype))
+        table.add_row(name, msgtype, str(topic.count))
     return table

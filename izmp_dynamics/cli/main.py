@@ -24,6 +24,7 @@ from izmp_dynamics.cli import (
     replay,
     simulate,
 )
+from izmp_dynamics.cli.terminal import accept_any_encoding, printable
 from izmp_dynamics.errors import IzmpError
 
 COMMANDS = (replay, live, check, model, plan, simulate, make_world, experiments, compare)
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done. 1: it could not be done, a sentence on standard error says why. 2: wrong usage.
     130: interrupted.
     """
+    accept_any_encoding()
     given = sys.argv[1:] if arguments is None else list(arguments)
     if '--ros-args' in given:  # `ros2 run izmp_dynamics izmp`: the node of the same name
         from izmp_dynamics.nodes.main import run
@@ -47,16 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = options.run(options)
         print(end='', flush=True)
     except IzmpError as error:
-        print(f'izmp: error: {error}', file=sys.stderr)
+        print(printable(f'izmp: error: {error}'), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print('izmp: interrupted; nothing was left half-written.', file=sys.stderr)
+        exec('')  # else `python -m` ends by SIGINT if it came inside an exec of a text
         return 130
     except BrokenPipeError:  # the reader of our output, e.g. `head`, has seen enough
         _discard_output()
         return 1
     except (OSError, MemoryError) as error:
-        print(f'izmp: error: {_of_the_system(error)}.', file=sys.stderr)
+        print(printable(f'izmp: error: {_of_the_system(error)}.'), file=sys.stderr)
         _discard_output()
         return 1
     finally:
@@ -84,7 +87,7 @@ class _ToStderr(logging.Handler):
     """Writes to what standard error is at that moment: a progress bar puts itself in between."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr)
+        print(printable(self.format(record)), file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -25,6 +25,7 @@ def run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from izmp_dynamics.cli.model_view import show_model, show_problems
+    from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.audit import audit
     from izmp_dynamics.model.robot_model import load_model
     from izmp_dynamics.model.urdf import read_urdf
@@ -33,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
     urdf = read_urdf(options.urdf)
     problems = audit(urdf)
     if any(problem.severity == 'error' for problem in problems):
-        console.print(f"Robot '{urdf.robot.name}' cannot be used:", style='bold', markup=False)
+        sentence = printable(f"Robot '{urdf.robot.name}' cannot be used:")
+        console.print(sentence, style='bold', markup=False)
         show_problems(console, problems)
         return 1
     show_model(console, load_model(urdf, options.root))

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from izmp_dynamics.cli.terminal import printable
 from izmp_dynamics.model.audit import Problem
 from izmp_dynamics.model.kinematic_tree import TreeSegment
 from izmp_dynamics.model.robot_model import RobotModel
@@ -26,17 +27,17 @@ def show_problems(console: Console, problems: Sequence[Problem]) -> None:
     console.print(f'\nProblems: {len(problems) or "none"}')
     for problem in problems:
         style = 'red' if problem.severity == 'error' else 'yellow'
-        console.print(Text(f'  {problem.severity}: {problem}', style=style))
+        console.print(Text(printable(f'  {problem.severity}: {problem}'), style=style))
 
 
 def _print_summary(console: Console, model: RobotModel) -> None:
     com = model.tree.inertia_at_rest().getCOG()
-    console.print(f"Robot '{model.name}'", style='bold', markup=False)
+    console.print(Text(printable(f"Robot '{model.name}'"), style='bold'))
     console.print(
-        f"  root link '{model.root}', {model.dof} independent joints, "
+        f"  root link '{printable(model.root)}', {model.dof} independent joints, "
         f'{len(model.frame_names)} links\n'
         f'  mass {model.total_mass:.3f} kg\n'
-        f'  centre of mass at q = 0, in the frame of {model.root}: '
+        f'  centre of mass at q = 0, in the frame of {printable(model.root)}: '
         f'x {com[0]:.4f}, y {com[1]:.4f}, z {com[2]:.4f} m\n'
         f'  SHA-256 {model.sha256}',
         markup=False,
@@ -55,15 +56,14 @@ def _tree(model: RobotModel) -> Tree:
 
 
 def _link_label(link: str, mass: float, segment: TreeSegment | None) -> Text:
-    label = Text(link, style='bold' if mass else 'dim')
+    label = Text(printable(link), style='bold' if mass else 'dim')
     if mass:
         label.append(f'  {mass:.3f} kg', style='cyan')
     if segment is not None and segment.kind != 'fixed':
-        label.append(f'  ← {segment.joint} ({segment.kind})', style='not bold')
+        label.append(printable(f'  ← {segment.joint} ({segment.kind})'), style='not bold')
         if segment.driver != segment.joint:
-            label.append(
-                f' = {segment.multiplier:g} · {segment.driver} + {segment.offset:g}', style='dim'
-            )
+            relation = f' = {segment.multiplier:g} · {segment.driver} + {segment.offset:g}'
+            label.append(printable(relation), style='dim')
     return label
 
 
@@ -82,7 +82,7 @@ def _joint_table(model: RobotModel) -> Table:
             model.effort_limit[k],
         )
         unit = 'rad, N·m' if kinds[name] == 'revolute' else 'm, N'
-        table.add_row(Text(name), *(_limit(value) for value in limits), unit)
+        table.add_row(Text(printable(name)), *(_limit(value) for value in limits), unit)
     return table
 
 
@@ -100,5 +100,5 @@ def _print_mounts(console: Console, model: RobotModel) -> None:
     on_root = [name for name in mounts if model.mounted_on_root(name)]
     elsewhere = [name for name in mounts if name not in on_root]
     console.print('\nSensor frames and soles (massless links at the ends of the tree)')
-    console.print(f'  fixed to the root: {", ".join(on_root) or "none"}', markup=False)
-    console.print(f'  on other links: {", ".join(elsewhere) or "none"}', markup=False)
+    for where, found in (('fixed to the root', on_root), ('on other links', elsewhere)):
+        console.print(printable(f'  {where}: {", ".join(found) or "none"}'), markup=False)

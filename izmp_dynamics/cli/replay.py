@@ -39,6 +39,7 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate and say what came out."""
     from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.replay.run import replay
     from izmp_dynamics.report.summary import summary_lines
@@ -58,11 +59,11 @@ def run(options: argparse.Namespace) -> int:
         )
     if not options.quiet:
         for note in result.notes:
-            print(f'Note: {note}')
+            print(printable(f'Note: {note}'))
         verdict, *figures = summary_lines(result.summary)
         for line in (verdict, result.summary.verdict.advice, *result.summary.remarks, *figures):
             if line:
-                print(line)
+                print(printable(line))
         print(f'Report: {result.html}')
         print(f'Bag:    {result.bag}')
     return 0

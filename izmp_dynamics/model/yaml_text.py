@@ -44,6 +44,8 @@ def read_yaml(path: Path) -> yaml.Node | None:
     """
     text = _read_text(path)
     try:
+        if '\\' in text:
+            _refuse_surrogates(path, text)
         return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         _refuse(path, error)
@@ -102,6 +104,19 @@ def _read_text(path: Path) -> str:
             f"'{path}', line {line}: this is not UTF-8 (byte 0x{data[error.start]:02x}); save the "
             'file as UTF-8.'
         ) from error
+
+
+def _refuse_surrogates(path: Path, text: str) -> None:
+    """Refuse escapes of half a character (U+D800 …): no other file could hold such a name."""
+    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        if isinstance(token, yaml.ScalarToken):
+            half = next((c for c in token.value if '\ud800' <= c <= '\udfff'), None)
+            if half is not None:
+                line = token.start_mark.line + 1
+                raise RobotFileError(
+                    f"'{path}', line {line}: the escape \\u{ord(half):04x} is half a character.",
+                    kind='half_character', path=path, line=line,
+                )  # fmt: skip
 
 
 def _refuse(path: Path, error: yaml.MarkedYAMLError) -> NoReturn:

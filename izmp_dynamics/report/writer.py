@@ -74,7 +74,8 @@ def _write_all(texts: Mapping[Path, str]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.name}.')
             written[path] = Path(name)
-            with open(handle, 'w', encoding='utf-8') as file:
+            # 'backslashreplace': a name of a file need not be UTF-8; in JSON it is the same text
+            with open(handle, 'w', encoding='utf-8', errors='backslashreplace') as file:
                 file.write(text)
             os.chmod(name, 0o644)
         for path, temporary in written.items():

@@ -1,0 +1,163 @@
+"""Terminals of all kinds: other encodings, and names that would steer them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.cli.terminal import printable
+from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.robot_file import load_robot_file
+
+from .command_line import assert_refused, assert_whole, izmp
+from .conftest import REPOSITORY
+from .raising import raising
+from .sample_bags import START, raw_of
+from .test_bad_input import BIPED31
+
+EVIL = '\x1b[31m\x9b2J\r\u202e'
+
+
+def in_another_process(program, *arguments, **environment):
+    """Run Python code that imports this package."""
+    return subprocess.run(
+        [sys.executable, '-c', program, *map(str, arguments)],
+        env=os.environ | {'PYTHONPATH': str(REPOSITORY), 'COLUMNS': '200'} | environment,
+        capture_output=True,
+        check=False,
+    )
+
+
+MAIN = 'import sys; from izmp_dynamics.cli.main import main; sys.exit(main())'
+
+
+@pytest.mark.parametrize('encoding', ['ascii', 'latin-1', 'ascii:strict', 'utf-8'])
+def test_a_terminal_that_is_not_utf8_gets_the_exit_status(tmp_path, encoding):
+    urdf = tmp_path / 'robot.urdf'
+    urdf.write_text(BIPED31.read_text().replace('l_knee', 'колено'), encoding='utf-8')
+    done = in_another_process(MAIN, 'model', urdf, PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, b'')
+    name = 'колено'.encode('utf-8' if encoding == 'utf-8' else 'ascii', 'backslashreplace')
+    assert name in done.stdout
+    refused = in_another_process(MAIN, 'model', urdf, '--root', 'Ж', PYTHONIOENCODING=encoding)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(b'izmp: error: ')
+
+
+def test_results_do_not_depend_on_the_encoding_of_the_terminal(spoilt):
+    desk = spoilt()
+    options = ('replay', desk.bag, '--robot', desk.robot, '-o', desk.results)
+    done = in_another_process(MAIN, *options, PYTHONIOENCODING='ascii')
+    assert (done.returncode, done.stderr) == (0, b'')
+    assert (desk.results / 'report.html').is_file()
+
+
+def test_an_interrupt_has_its_status_wherever_it_comes(tmp_path):
+    """Also inside a text that a library executes, after which `python -m` ends by the signal."""
+    (tmp_path / 'interrupted.py').write_text(
+        'import sys\n'
+        'from izmp_dynamics.cli import main, model\n'
+        "model.run = lambda options: exec('raise KeyboardInterrupt')\n"
+        'sys.exit(main.main())\n'
+    )
+    done = subprocess.run(
+        [sys.executable, '-m', 'interrupted', 'model', str(BIPED31)],
+        env=os.environ | {'PYTHONPATH': f'{REPOSITORY}{os.pathsep}{tmp_path}'},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 130
+
+
+@given(st.text())
+def test_printable_text_steers_nothing_and_is_not_changed_twice(text):
+    shown = printable(text)
+    assert printable(shown) == shown
+    assert not set(shown) & {chr(c) for c in (*range(9), *range(11, 32), *range(127, 160))}
+    shown.encode()
+    if text.isascii() and text.isprintable():
+        assert shown == text
+
+
+def assert_harmless(text):
+    """No character of `EVIL` is in what a terminal gets."""
+    assert not set(EVIL) - set('[31m2J') & set(text)
+
+
+def odd_topics(draft, robot):
+    draft.raw_topics.append(
+        ('/odd' + EVIL, 'std_msgs/msg/String', [START], [raw_of('std_msgs/msg/String')])
+    )
+
+
+def test_check_shows_odd_topics_escaped(spoilt):
+    outcome = spoilt(odd_topics).check()
+    assert outcome.status == 0
+    assert r'/odd\x1b[31m\x9b2J\r\u202e' in outcome.out
+    assert_harmless(outcome.out + outcome.err)
+
+
+def test_check_shows_brackets_as_they_are(spoilt):
+    def markup(draft, robot):
+        draft.parts = draft.parts[:1]
+        draft.parts[0].topic = '/[bold]x[/bold][/red]'
+
+    desk = spoilt(markup)
+    file = next(desk.bag.glob('*.mcap'))
+    assert desk.check().status == 1
+    assert '[bold]x[/bold][/red]' in desk.check().out
+    assert file.is_file()
+
+
+def test_check_shows_types_with_brackets(tmp_path, spoilt):
+    desk = spoilt()
+    path = tmp_path / 'x.mcap'
+    write_odd_type(path, 'my/msg/[/bold]' + EVIL)
+    outcome = izmp('check', path, '--robot', desk.robot)
+    assert outcome.status == 1
+    assert 'my/msg/[/bold]' in outcome.out
+    assert_harmless(outcome.out + outcome.err)
+
+
+def write_odd_type(path, msgtype):
+    """An mcap with one message of a type of any name."""
+    from mcap.writer import Writer
+
+    with path.open('wb') as stream:
+        writer = Writer(stream)
+        writer.start()
+        channel = writer.register_channel(
+            '/x', 'cdr', writer.register_schema(msgtype, 'ros2msg', b'')
+        )
+        writer.add_message(channel, START, b'', START)
+        writer.finish()
+
+
+def test_names_in_errors_are_escaped(tmp_path):
+    outcome = izmp('model', tmp_path / f'x{EVIL}.urdf')
+    assert_refused(outcome, r'\\x1b')
+    assert_harmless(outcome.err)
+
+
+def test_a_name_with_half_a_character_is_refused(spoilt):
+    desk = spoilt()
+    text = desk.robot.read_text().replace('name: l_foot', 'name: "l_\\ud800"')
+    desk.robot.write_text(text)
+    line = text[: text.index('ud800')].count('\n') + 1
+    with raising(RobotFileError, 'half_character', path=desk.robot, line=line):
+        load_robot_file(desk.robot)
+    assert_refused(desk.replay(), 'd800')
+
+
+def test_a_bag_whose_name_is_not_utf8_is_evaluated(spoilt):
+    desk = spoilt()
+    file = next(desk.bag.glob('*.mcap'))
+    odd = file.with_name(os.fsdecode(b'\xff.mcap'))
+    file.rename(odd)
+    (desk.bag / 'metadata.yaml').unlink()
+    outcome = desk.replay()
+    assert_whole(desk, outcome)
+    assert odd.name in desk.report()['hashes']
