@@ -142,6 +142,14 @@ def test_names_in_errors_are_escaped(tmp_path):
     assert_harmless(outcome.err)
 
 
+def test_a_name_with_a_line_break_cannot_pretend_to_be_a_message(tmp_path):
+    robot = tmp_path / 'robot.yaml'
+    robot.write_text('"a\\nizmp: error: b": 1\n')
+    outcome = izmp('check', tmp_path, '--robot', robot)
+    assert_refused(outcome, r"unknown key 'a\\nizmp: error: b'")
+    assert outcome.err.count('\n') == 1
+
+
 def test_a_name_with_half_a_character_is_refused(spoilt):
     desk = spoilt()
     text = desk.robot.read_text().replace('name: l_foot', 'name: "l_\\ud800"')

@@ -5,8 +5,12 @@ import sys
 
 _UNPRINTABLE = re.compile(
     r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]'
+    r'|\n(?!  )'
 )
-"""Control characters, marks that reverse the direction of writing, and halves of characters."""
+"""Control characters, marks that reverse the direction of writing, and halves of characters.
+
+Lines of a list are indented; no other line may follow, or a name could pretend to be a message.
+"""
 
 
 def printable(text: object) -> str:
