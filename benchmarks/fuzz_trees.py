@@ -134,8 +134,8 @@ def mutated_xml(rng: Generator, content: bytes) -> bytes:
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError, LookupError):
         return mutated_text(rng, content)
-    _mutate_element(rng, root)
     try:
+        _mutate_element(rng, root)
         return encoded(ElementTree.tostring(root, 'unicode'))
     except RecursionError:  # it was nested deeply before
         return mutated_text(rng, content)
