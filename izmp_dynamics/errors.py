@@ -1,13 +1,13 @@
-"""The one tree of errors that a user can meet.
+"""The hierarchy of errors that this package raises.
 
-Every message is a sentence that says what is wrong, where, and what would be valid. The command
-line prints it and exits with a non-zero status; nodes report it and go on.
+Every message states what is wrong, where, and what would be valid. The command line prints it and
+exits with a non-zero status; nodes report it and keep running.
 """
 
 import difflib
 from collections.abc import Iterable
 
-_TOLD = 20
+_MOST_LISTED = 20
 """Valid names that a message lists."""
 
 
@@ -54,12 +54,12 @@ class UnknownNameError(IzmpError):
 
 def _choices(name: str, valid: tuple[str, ...]) -> str:
     """List the valid names; of many, those that look like the wrong one, or the first."""
-    if len(valid) <= _TOLD:
+    if len(valid) <= _MOST_LISTED:
         return f'valid: {", ".join(valid) or "none"}'
     near = difflib.get_close_matches(name, valid, n=3, cutoff=0.5)
     if near:
         return f'did you mean {" or ".join(map(repr, near))}? ({len(valid)} are valid)'
-    return f'valid: {", ".join(valid[:_TOLD])} and {len(valid) - _TOLD} more'
+    return f'valid: {", ".join(valid[:_MOST_LISTED])} and {len(valid) - _MOST_LISTED} more'
 
 
 class RobotFileError(IzmpError):

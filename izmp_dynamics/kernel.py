@@ -1,9 +1,10 @@
 """Compiled functions: one typed decorator for every kernel of the package.
 
 A kernel is compiled by numba at its first call, which takes up to seconds, and cached beside the
-source, so it is compiled once per installation. Whoever must not wait runs all kernels once
-beforehand, inside `announced_compilation`, which says what is going on. `error_model='numpy'`
-makes a division by zero give inf or NaN, as numpy does, instead of an exception.
+source (`kernel_cache`), so it is compiled once per version of the sources. Programs that must not
+wait run all kernels once at their start, inside `announced_compilation`, which logs what happens.
+`error_model='numpy'` makes a division by zero give inf or NaN, as numpy does, instead of an
+exception.
 """
 
 import logging
@@ -15,6 +16,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import njit
 from numba.core import event
+
+from izmp_dynamics.kernel_cache import KernelCache
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 
@@ -37,18 +40,19 @@ def inlined(function: Function) -> Function:
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     global _cached
+    dispatcher = njit(error_model='numpy', **options)(function)
     try:
-        return njit(cache=True, error_model='numpy', **options)(function)
+        dispatcher._cache = KernelCache(function)
     except RuntimeError:  # no folder for the cache: neither the installation's nor the user's
         _cached = 'not cached: set NUMBA_CACHE_DIR to a folder that can be written to'
-        return njit(error_model='numpy', **options)(function)
+    return dispatcher
 
 
 @contextmanager
 def announced_compilation() -> Iterator[None]:
     """Log that kernels are being compiled when the first one is, and at the end how long it took.
 
-    Nothing is logged when all come from the cache. Inside another such block, this one is silent.
+    Nothing is logged when all come from the cache, nor by a block inside another such block.
     """
     if _Announcer.active:
         yield
@@ -66,7 +70,7 @@ def announced_compilation() -> Iterator[None]:
 
 
 class _Announcer(event.Listener):
-    """Hears when numba compiles."""
+    """Logs when numba starts to compile."""
 
     active = False
 
@@ -76,7 +80,7 @@ class _Announcer(event.Listener):
     def on_start(self, _: Any) -> None:
         if self.started is None:
             self.started = time.perf_counter()
-            _log.info('Compiling the kernels, once per installation (some ten seconds) ...')
+            _log.info('Compiling the kernels, once per version (some ten seconds) ...')
 
     def on_end(self, _: Any) -> None:
         pass

@@ -1,6 +1,6 @@
-"""Find the files that travel beside the code: robots, configuration, launch files.
+"""Find the files that are shipped beside the code: robots, configuration, launch files.
 
-They lie in the folders of a source checkout (also with an editable install or `colcon build
+They are in the folders of a source checkout (also with an editable install or `colcon build
 --symlink-install`), or below share/izmp_dynamics of the prefix that pip or colcon installed to.
 """
 
@@ -12,7 +12,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def find_resource(name: str) -> Path:
-    """Return where a shipped file lies on this computer.
+    """Return the path of a shipped file.
 
     Args:
         name: its path in a source checkout, e.g. 'robots/biped31/robot.yaml'.

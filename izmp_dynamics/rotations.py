@@ -1,4 +1,4 @@
-"""The border between rotation matrices and SciPy's rotations."""
+"""Conversion of rotation matrices to SciPy's rotations."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation

@@ -3,11 +3,11 @@
 The numbers belong to no motion that physics knows; they are smooth, and every sensor has some.
 """
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.pipeline.samples import Samples
 
 MS = 1_000_000
@@ -149,62 +149,41 @@ def _in_order(log):
 
 
 def evaluate(evaluator, pieces):
-    """All results of an evaluator for signals in pieces."""
+    """All results of an evaluator for signals in pieces, as one."""
     results = [result for piece in pieces for result in evaluator.push(piece)]
-    return Results(results + evaluator.flush())
+    return joined(results + evaluator.flush())
 
 
-class Results:
-    """The evaluated instants one after the other.
-
-    Attributes:
-        stamps: (K,) [ns].
-        columns: name → (K, …) all that was evaluated.
-    """
-
-    def __init__(self, parts: list[Evaluated]) -> None:
-        self.stamps = np.concatenate([part.stamps for part in parts])
-        columns = [_columns(part) for part in parts]
-        names = dict.fromkeys(name for column in columns for name in column)
-        self.columns = {
-            name: np.concatenate(
-                [
-                    column.get(name, np.full((len(part.stamps), *_shape(columns, name)), np.nan))
-                    for part, column in zip(parts, columns, strict=True)
-                ]
-            )
-            for name in names
-        }
-
-    def __getitem__(self, name):
-        return self.columns[name]
+def joined(parts):
+    """Results one after the other: arrays, and what is made of arrays."""
+    first = parts[0]
+    if dataclasses.is_dataclass(first):
+        names = [field.name for field in dataclasses.fields(first)]
+        return type(first)(**{name: joined([getattr(p, name) for p in parts]) for name in names})
+    if isinstance(first, dict):
+        names = dict.fromkeys(name for part in parts for name in part)
+        return {name: np.concatenate([_of(part, name, parts) for part in parts]) for name in names}
+    if isinstance(first, tuple):
+        return tuple(joined(some) for some in zip(*parts, strict=True))
+    return np.concatenate(parts) if isinstance(first, np.ndarray) else first
 
 
-def _shape(columns, name):
-    return next(column[name].shape[1:] for column in columns if name in column)
+def columns(result, name=''):
+    """Name → (K, …) all arrays of a result."""
+    if dataclasses.is_dataclass(result):
+        result = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    if isinstance(result, tuple):
+        result = dict(enumerate(result))
+    if isinstance(result, dict):
+        found = [columns(value, f'{name}.{key}') for key, value in result.items()]
+        return {path: values for some in found for path, values in some.items()}
+    return {name[1:]: result} if isinstance(result, np.ndarray) else {}
 
 
-def _columns(result):
-    quantities = ('wrenches', 'points', 'margins')
-    found = {
-        f'{quantity}.{name}': values
-        for quantity in quantities
-        for name, values in getattr(result, quantity).items()
-    }
-    return found | {
-        'q': result.joints.positions,
-        'qd': result.joints.velocities,
-        'qdd': result.joints.accelerations,
-        'joints_valid': result.joints.valid,
-        'root_valid': result.root.valid,
-        'omega': result.root.angular_velocity,
-        'alpha': result.root.angular_acceleration,
-        'phi': result.root.proper_acceleration,
-        'R': result.world.R,
-        'p': result.world.p,
-        'v': result.world.v,
-        'com': result.com,
-        'loaded': result.loaded,
-        'normal': result.plane.normal,
-        'point': result.plane.point,
-    }
+def _of(part, name, parts):
+    """Values of a part; NaN where only the others have them."""
+    if name in part:
+        return part[name]
+    rows = len(next(iter(part.values())))
+    shape = next(other[name].shape[1:] for other in parts if name in other)
+    return np.full((rows, *shape), np.nan)

@@ -118,6 +118,35 @@ def test_one_by_one_equals_batch_bit_by_bit(log, choice) -> None:
     assert live.faults == faults.counts()
 
 
+@settings(max_examples=150, deadline=None)
+@given(messy_logs(), options, st.lists(st.integers(1, 40), min_size=1, max_size=10))
+def test_in_pieces_equals_batch_bit_by_bit(log, choice, lengths) -> None:
+    stamps, positions = log
+    live, parts, begin = acd(**choice), [], 0
+    kinematics, faults = acd(**choice).batch(stamps, positions)
+    for piece in range(len(stamps)):
+        end = begin + lengths[piece % len(lengths)]
+        parts.append(live.extend(stamps[begin:end], positions[begin:end]))
+        begin = end
+    assert_same_bits(joined([*parts, live.flush()]), kinematics)
+    assert live.faults == faults.counts()
+
+
+def test_what_is_settled_is_handed_out_or_has_no_value() -> None:
+    """No later instant has a stamp up to `settled`, and that follows the stream closely."""
+    stamps = clock(400)
+    stamps[200:] += 300 * MS
+    live, newest = acd(), 0
+    for stamp, q in zip(stamps, swing(stamps), strict=True):
+        settled = live.settled
+        done = live.update(int(stamp), q)
+        assert np.all(done.stamps > settled)
+        assert live.heard == stamp
+        newest = max(newest, *done.stamps.tolist(), 0)
+        assert live.settled >= newest
+    assert stamps[-1] - live.settled <= live.latency * 2 * MS
+
+
 @settings(max_examples=200, deadline=None)
 @given(messy_logs(max_rows=400), options, st.floats(0.0, 1.0), st.integers(1, 120))
 def test_a_padded_window_equals_the_whole_bit_by_bit(log, choice, where, length) -> None:

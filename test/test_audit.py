@@ -9,6 +9,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
 
 from .pinocchio_twin import ROBOTS, robot_path
+from .raising import raising
 from .small_robot import SMALL_ROBOT, extended, spoilt
 
 INERTIA = 'ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0" izz="0.04"'
@@ -39,76 +40,101 @@ def chain(count, kind, inside=''):
 
 
 ERRORS = {
-    'no links': ('<robot name="nothing"/>', 'has no links'),
+    'no links': ('<robot name="nothing"/>', 'no_links', ''),
     'unknown parent': (
         spoilt(('parent link="thigh"', 'parent link="tigh"')),
-        r"joint 'ankle' \(line 25\): its parent link 'tigh' does not exist. .*mean 'thigh'",
+        'unknown_link',
+        "joint 'ankle' (line 25)",
     ),
     'unknown child': (
         spoilt(('child link="sole"', 'child link="nobody"')),
-        r"joint 'ankle' \(line 25\): its child link 'nobody' does not exist",
+        'unknown_link',
+        "joint 'ankle' (line 25)",
     ),
     'two roots': (
         extended('<link name="lost"/>'),
-        r"link 'lost' \(line 29\): the links 'base', 'lost' have no parent",
+        'several_roots',
+        "link 'lost' (line 29)",
     ),
     'very many roots': (
         extended(''.join(f'<link name="l{k}"/>' for k in range(5000))),
-        r'… \(5001 in all\) have no parent',
+        'several_roots',
+        "link 'l0' (line 29)",
     ),
     'cycle': (
         extended(joint('back', 'sole', 'base')),
-        r"link 'base' \(line 3\): .*cycle through the links 'base', 'thigh', 'sole'",
+        'cycle',
+        "link 'base' (line 3)",
     ),
     'cycle beside the robot': (
         extended('<link name="a"/><link name="b"/>' + joint('x', 'a', 'b') + joint('y', 'b', 'a')),
-        "link 'a'.*cycle through the links 'a', 'b'",
+        'cycle',
+        "link 'a' (line 29)",
     ),
     'self-loop': (
         extended('<link name="a"/>' + joint('x', 'a', 'a')),
-        "link 'a'.*cycle through the links 'a'",
+        'cycle',
+        "link 'a' (line 29)",
     ),
     'closed chain': (
         extended(joint('strut', 'base', 'sole')),
-        r"joint 'strut' \(line 29\): link 'sole' is already the child of joint 'ankle'",
+        'second_parent',
+        "joint 'strut' (line 29)",
     ),
     'floating joint inside': (
         spoilt(('"revolute"', '"floating"')),
-        r"joint 'hip' \(line 18\): floating joints inside the robot",
+        'unsupported_joint_type',
+        "joint 'hip' (line 18)",
     ),
-    'planar joint': (spoilt(('"revolute"', '"planar"')), "joint 'hip'.*planar joints"),
+    'planar joint': (
+        spoilt(('"revolute"', '"planar"')),
+        'unsupported_joint_type',
+        "joint 'hip' (line 18)",
+    ),
     'zero axis': (
         spoilt(('"0 1 0"', '"0 0 0"')),
-        r"joint 'hip' \(line 18\): its axis \[0.0, 0.0, 0.0\] has no direction",
+        'axis_without_direction',
+        "joint 'hip' (line 18)",
     ),
-    'tiny axis': (spoilt(('"0 1 0"', '"0 1e-200 0"')), "joint 'hip'.*no direction"),
+    'tiny axis': (
+        spoilt(('"0 1 0"', '"0 1e-200 0"')),
+        'axis_without_direction',
+        "joint 'hip' (line 18)",
+    ),
     'negative mass': (
         spoilt(('value="2"', 'value="-2"')),
-        r"link 'base' \(line 3\): its mass is negative \(-2.0 kg\)",
+        'negative_mass',
+        "link 'base' (line 3)",
     ),
     'negative moment': (
         spoilt(('ixx="0.02"', 'ixx="-0.02"')),
-        r"link 'base' \(line 3\): it has a negative moment of inertia \(-0.02",
+        'negative_moment',
+        "link 'base' (line 3)",
     ),
     'zero total mass': (
         spoilt(('value="2"', 'value="0"'), ('value="1"', 'value="0"')),
-        'the robot has no mass',
+        'massless_robot',
+        '',
     ),
     'vanishing total mass': (
         spoilt(('value="2"', 'value="1e-300"'), ('value="1"', 'value="0"')),
-        'the robot has no mass.*1e-300 kg',
+        'massless_robot',
+        '',
     ),
     'mimic of an unknown joint': (
         spoilt(('<limit', f'{mimic("hop")}<limit')),
-        r"joint 'hip' \(line 18\): it mimics 'hop', which is no movable joint",
+        'mimic_of_no_movable_joint',
+        "joint 'hip' (line 18)",
     ),
     'mimic of a fixed joint': (
         spoilt(('<limit', f'{mimic("ankle")}<limit')),
-        "joint 'hip'.*mimics 'ankle', which is no movable",
+        'mimic_of_no_movable_joint',
+        "joint 'hip' (line 18)",
     ),
     'mimic of itself': (
         spoilt(('<limit', f'{mimic("hip")}<limit')),
-        r"joint 'hip' \(line 18\): the mimics form a circle: hip → hip",
+        'mimic_circle',
+        "joint 'hip' (line 18)",
     ),
     'mimic circle': (
         extended(
@@ -117,7 +143,8 @@ ERRORS = {
             + joint('y', 'sole', 'b', 'continuous', mimic('z'))
             + joint('z', 'sole', 'c', 'continuous', mimic('y'))
         ),
-        r"joint 'y' \(line 29\): the mimics form a circle: y → z → y",
+        'mimic_circle',
+        "joint 'y' (line 29)",
     ),
     'mimic of the joint that is left out': (
         extended(
@@ -126,90 +153,110 @@ ERRORS = {
             + '<link name="a"/>'
             + joint('x', 'sole', 'a', 'continuous', mimic('free'))
         ),
-        "joint 'x'.*mimics 'free', which is no movable joint",
+        'mimic_of_no_movable_joint',
+        "joint 'x' (line 29)",
     ),
     'multipliers without bound': (
         chain(60, 'continuous', '<mimic joint="j{}" multiplier="1e6"/>'),
-        "joint 'j2'.*multipliers of its mimics make 1e",
+        'mimic_gain_too_large',
+        "joint 'j2' (line 1)",
     ),
 }
 
 WARNINGS = {
     'no inertial on a moving link': (
         extended('<link name="toe"/>' + joint('bend', 'sole', 'toe', 'continuous')),
-        "link 'toe' (line 29): it moves but has no <inertial>",
+        'moving_without_mass',
+        "link 'toe' (line 29)",
     ),
     'mass without inertia': (
         spoilt((f'<inertia {INERTIA}/>', '')),
-        "link 'base' (line 3): it has a mass but no <inertia>; taken as zero",
+        'mass_without_inertia',
+        "link 'base' (line 3)",
     ),
     'zero inertia': (
         spoilt((INERTIA, 'ixx="0" iyy="0" izz="0"')),
-        "link 'base' (line 3): its inertia tensor is zero: a point mass",
+        'zero_inertia',
+        "link 'base' (line 3)",
     ),
     'inertia without mass': (
         spoilt(('value="2"', 'value="0"')),
-        "link 'base' (line 3): it has an inertia tensor but no mass; both are ignored",
+        'inertia_without_mass',
+        "link 'base' (line 3)",
     ),
     'broken triangle inequality': (
         spoilt(('izz="0.04"', 'izz="0.4"')),
-        'kg·m² break the triangle inequality: no body has this inertia',
+        'triangle_inequality',
+        "link 'base' (line 3)",
     ),
     'negative principal moment': (
         spoilt(('ixy="0.001"', 'ixy="0.1"')),
-        'kg·m² are not all positive: no body has this inertia; its products',
+        'negative_principal_moment',
+        "link 'base' (line 3)",
     ),
     'inertia in g·mm²': (
         spoilt((INERTIA, 'ixx="2e7" iyy="3e7" izz="4e7"')),
-        'those of 2 kg at a distance of 4.47e+03 m; URDF has kg·m²',
+        'inertia_in_other_units',
+        "link 'base' (line 3)",
     ),
     'masses in grams': (
         spoilt(('value="2"', 'value="2000"'), ('value="1"', 'value="1000"')),
-        'the robot weighs 3000 kg; are the masses in grams?',
+        'mass_in_other_units',
+        '',
     ),
     'lengths in millimetres': (
         spoilt(('xyz="0 0 -0.1"', 'xyz="0 0 -100"')),
-        "joint 'hip' (line 18): its origin is 100 m from the parent; URDF has metres",
+        'far_origin',
+        "joint 'hip' (line 18)",
     ),
     'axis of another length': (
         spoilt(('"0 1 0"', '"0 2 0"')),
-        "joint 'hip' (line 18): its axis [0.0, 2.0, 0.0] is not a unit vector; normalised",
+        'axis_not_normalised',
+        "joint 'hip' (line 18)",
     ),
     'limits reversed': (
         spoilt(('lower="-1" upper="1"', 'lower="1" upper="-1"')),
-        "joint 'hip' (line 18): its limits are reversed (1.0 > -1.0); exchanged",
+        'reversed_limits',
+        "joint 'hip' (line 18)",
     ),
     'limits in degrees': (
         spoilt(('lower="-1" upper="1"', 'lower="-60" upper="90"')),
-        "joint 'hip' (line 18): it turns by up to 90 rad; URDF has radians",
+        'limits_in_degrees',
+        "joint 'hip' (line 18)",
     ),
     'negative effort': (
         spoilt(('effort="10"', 'effort="-10"')),
-        "joint 'hip' (line 18): its velocity or effort limit is not positive",
+        'limit_not_positive',
+        "joint 'hip' (line 18)",
     ),
     'world with a floating joint': (
         extended('<link name="world"/>' + joint('free', 'world', 'base', 'floating')),
-        "joint 'free' (line 29): this floating joint and its parent 'world' are left out",
+        'root_joint_left_out',
+        "joint 'free' (line 29)",
     ),
     'world with a fixed joint': (
         extended('<link name="world"/>' + joint('bolt', 'world', 'base')),
-        "link 'world' (line 29): the robot is tied to a link 'world'; it is taken to float",
+        'tied_to_world',
+        "link 'world' (line 29)",
     ),
 }
 
 
-@pytest.mark.parametrize(('text', 'message'), ERRORS.values(), ids=ERRORS)
-def test_what_makes_a_model_unusable_is_refused_with_its_place(text, message):
-    with pytest.raises(ModelError, match=f'(?s)^The URDF cannot be used:.*{message}') as refusal:
+@pytest.mark.parametrize(('text', 'kind', 'where'), ERRORS.values(), ids=ERRORS)
+def test_what_makes_a_model_unusable_is_refused_with_its_place(text, kind, where):
+    with raising(ModelError, 'invalid_model') as refusal:
         load_model(text)
+    problems = refusal.value.data['problems']
+    assert {(problem.severity, problem.kind) for problem in problems} == {('error', kind)}
+    assert problems[0].where == where
     assert len(str(refusal.value)) < 8000
 
 
-@pytest.mark.parametrize(('text', 'message'), WARNINGS.values(), ids=WARNINGS)
-def test_what_is_odd_is_a_warning_and_the_model_works(text, message):
+@pytest.mark.parametrize(('text', 'kind', 'where'), WARNINGS.values(), ids=WARNINGS)
+def test_an_anomaly_is_a_warning_and_the_model_works(text, kind, where):
     model = load_model(text)
-    assert [problem.severity for problem in model.problems] == ['warning']
-    assert message in str(model.problems[0])
+    (problem,) = model.problems
+    assert (problem.severity, problem.kind, problem.where) == ('warning', kind, where)
     assert np.isfinite(model.bodies).all()
     assert np.isfinite(model.com(np.zeros(model.dof))).all()
 
@@ -223,7 +270,7 @@ def test_robots_in_use_have_no_errors(name):
     assert all(problem.severity == 'warning' for problem in load_model(robot_path(name)).problems)
 
 
-def test_errors_come_first_and_one_cause_is_told_once():
+def test_errors_come_first_and_one_cause_is_listed_once():
     text = spoilt(('parent link="base"', 'parent link="trunk"'), ('"0 1 0"', '"0 3 0"'))
     problems = audit(parse_urdf(text))
     assert [problem.severity for problem in problems] == ['error', 'warning']
@@ -232,8 +279,7 @@ def test_errors_come_first_and_one_cause_is_told_once():
         joint('j0', 'l0', 'l1', 'continuous', mimic('j498')),
     )
     problems = audit(parse_urdf(circle))
-    assert len(problems) == 1
-    assert 'circle' in problems[0].message
+    assert [problem.kind for problem in problems] == ['mimic_circle']
     assert len(problems[0].message) < 200
 
 
@@ -249,8 +295,9 @@ def test_the_floating_joint_of_a_massless_root_is_left_out():
     assert model.root == 'base'
     assert model.frame_names == plain.frame_names
     np.testing.assert_array_equal(model.bodies, plain.bodies)
-    with pytest.raises(UnknownNameError, match="no link 'world'"):
+    with raising(UnknownNameError, 'unknown_name') as refusal:
         load_model(text, root='world')
+    assert (refusal.value.denotes, refusal.value.name) == ('link', 'world')
 
 
 def test_a_fixed_world_changes_the_root_frame_only():
@@ -297,7 +344,7 @@ def test_a_chain_of_3000_mimics_follows_its_leader():
 def test_thousands_of_errors_make_one_readable_message(parent):
     links = ''.join(f'<link name="l{k}"/>' for k in range(3000))
     joints = ''.join(joint(f'j{k}', parent.format(k), f'l{k}') for k in range(3000))
-    with pytest.raises(ModelError, match='cannot be used') as refusal:
+    with raising(ModelError, 'invalid_model') as refusal:
         load_model(f'<robot name="r">{links}{joints}</robot>')
     assert len(str(refusal.value)) < 8000
 

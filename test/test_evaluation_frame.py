@@ -20,8 +20,8 @@ from izmp_dynamics.nodes.messages import stamp_of, vector
 from izmp_dynamics.nodes.process import Graph
 from izmp_dynamics.stability.support_polygon import plane_axes
 
-from .live_signals import evaluate_log
 from .node_processes import ROBOT, free_domain, wait_until
+from .recorded import evaluate_bag
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -36,7 +36,7 @@ def ros():
 def log(sound, tmp_path_factory, biped31):
     """Two seconds of the sway, and what the replay makes of them."""
     bag = sound.write(tmp_path_factory.mktemp('sound') / 'bag')
-    return bag, evaluate_log(bag, biped31)[1]
+    return bag, evaluate_bag(bag, biped31)
 
 
 def overrides(frame, robot=ROBOT):

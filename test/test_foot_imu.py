@@ -115,3 +115,30 @@ def test_the_foot_that_carries_most_decides():
     tilts = tuple(known(rotation(0.0, pitch, 0.0).T @ UP) for pitch in (0.1, -0.1))
     plane = plane_of_foot_imus(soles, tilts, UP[None])
     np.testing.assert_allclose(plane.normal[0], rotation(0.0, -0.1, 0.0)[:, 2], atol=1e-12)
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('short_of_180', [0.0, 1e-16, 1e-12, 1e-8, 1e-3, 0.1, 1.0, 60.0, 89.0])
+def test_an_imu_that_contradicts_the_joints_leaves_the_plane_unknown(short_of_180):
+    """Up to an inverted foot, for which the correction would have no definite axis."""
+    up_in_sole = rotation(np.pi - np.deg2rad(short_of_180), 0.0, 0.0) @ UP
+    soles = (sole(np.eye(3)),)
+    plane = plane_of_foot_imus(soles, (known(up_in_sole),), UP[None])
+    assert np.isnan(plane.normal).all()
+    np.testing.assert_array_equal(plane.point, plane_of_soles(soles, UP[None]).point)
+
+
+def test_an_exactly_opposite_vertical_leaves_the_other_instants_alone():
+    soles = (Sole.from_polygon(np.tile(np.eye(3), (2, 1, 1)), np.zeros((2, 3)), SQUARE, None),)
+    tilts = (FootTilt(np.stack([-UP, UP]), np.array([True, True])),)
+    normal = plane_of_foot_imus(soles, tilts, np.stack([UP, UP])).normal
+    assert np.isnan(normal[0]).all()
+    np.testing.assert_array_equal(normal[1], UP)
+
+
+@given(st.floats(-89.0, 89.0), angles)
+def test_below_that_the_correction_is_exact(error, heading):
+    """A joint that is wrong by any angle up to the limit does not tilt level ground."""
+    root_R_sole = rotation(np.deg2rad(error), 0.0, heading)
+    plane = plane_of_foot_imus((sole(root_R_sole),), (known(UP),), UP[None])
+    np.testing.assert_allclose(plane.normal[0], UP, atol=1e-12)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mcap.writer import CompressionType
+from mcap.writer import CompressionType, Writer
 
 from izmp_dynamics.bags import expansion
 from izmp_dynamics.bags.libraries import zstandard
@@ -284,9 +284,9 @@ def _varint(number):
 def test_rows_that_need_more_space_than_the_file_has():
     """As a tree gives them whose branches lead to the same leaves."""
     rows = [(1, START, bytes(92))] * 40
-    assert [len(block) for block in _blocks(rows, 4000)] == [40]
+    assert [len(block) for block in _blocks(iter(rows), 4000)] == [40]
     with pytest.raises(sqlite3.DatabaseError):
-        list(_blocks(rows, 3999))
+        list(_blocks(iter(rows), 3999))
 
 
 # -- mcap -------------------------------------------------------------------------------------
@@ -339,6 +339,18 @@ def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path, monkeypatch
     with within(5.0):
         file = McapFile(tmp_path / 'x.mcap')
     file.close()
+
+
+def test_a_bag_of_countless_topics_is_opened_in_time(tmp_path):
+    with (tmp_path / 'x.mcap').open('wb') as stream:
+        writer = Writer(stream)
+        writer.start()
+        schema = writer.register_schema(TEXT, 'ros2msg', b'string data')
+        for k in range(20_000):
+            writer.register_channel(f'/topic{k}', 'cdr', schema)
+        writer.finish()
+    with within(10.0), BagReader(tmp_path / 'x.mcap') as bag:
+        assert len(bag.topics) == 20_000
 
 
 # -- spans ------------------------------------------------------------------------------------

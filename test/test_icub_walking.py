@@ -9,7 +9,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.run import replay
 
 from .conftest import REPOSITORY
-from .test_replay import evaluate_all
+from .recorded import evaluate_bag
 
 MEASURED_FORCE = 329.4  # [N] mean sum of the feet's vertical forces
 
@@ -31,14 +31,14 @@ def normal_force(results, name):
 
 @pytest.mark.parametrize('cutoff', [None, 4.0])
 def test_mean_contact_force_is_the_measured_one(icub_walking, robot, cutoff):
-    results = evaluate_all(icub_walking, filtered(robot, cutoff))
+    results = evaluate_bag(icub_walking, filtered(robot, cutoff))
     force = normal_force(results, 'mr_ad')
     assert np.nanmean(force) == pytest.approx(MEASURED_FORCE, rel=0.02)
 
 
 def test_lateral_zmp_follows_the_load_split_of_the_feet(icub_walking, robot):
     """Between the sole origins, the ZMP moves as the feet share the load."""
-    results = evaluate_all(icub_walking, filtered(robot))
+    results = evaluate_bag(icub_walking, filtered(robot))
     left, right = results.soles
     across = left.p - right.p
     width = np.linalg.norm(across, axis=1)
@@ -50,7 +50,7 @@ def test_lateral_zmp_follows_the_load_split_of_the_feet(icub_walking, robot):
 
 
 def test_mr_ad_and_ir_md_agree_when_filtered(icub_walking, robot):
-    results = evaluate_all(icub_walking, filtered(robot))
+    results = evaluate_bag(icub_walking, filtered(robot))
     gap = np.linalg.norm(results.points['mr_ad'] - results.points['ir_md'], axis=1)
     assert np.nanmedian(gap) < 0.02
 

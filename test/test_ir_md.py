@@ -9,7 +9,11 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.dynamics.ir_md import IrMd, Momentum
 from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.momentum import IrMdStage
+from izmp_dynamics.pipeline.world import WorldState
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .pinocchio_twin import robot_path
@@ -198,9 +202,27 @@ def test_there_is_no_wrench_without_neighbours_or_across_gaps(model):
     assert known['paper'] == [False, True, True, True, False, True, True]
 
 
+def in_pieces(ir_md, stamps, momentum, lengths):
+    """All that comes out of momenta in pieces: stamps, wrenches (K, 6), centres of mass."""
+    parts, begin = [], 0
+    ends = [*np.cumsum(lengths)[np.cumsum(lengths) < len(stamps)].tolist(), len(stamps)]
+    for end in ends:
+        rows = slice(begin, end)
+        part = Momentum(momentum.linear[rows], momentum.angular[rows], momentum.com[rows])
+        parts.append(ir_md.extend(stamps[rows], part, 0.05))
+        begin = end
+    parts.append(ir_md.flush(0.05))
+    return (
+        np.concatenate([part[0] for part in parts]),
+        np.concatenate([part[1].as_array() for part in parts]),
+        np.concatenate([part[2] for part in parts]),
+    )
+
+
+@pytest.mark.parametrize('lengths', [[1] * 60, [7, 1, 30], [60]])
 @pytest.mark.parametrize('difference', ['central', 'paper'])
-def test_one_momentum_at_a_time_gives_the_numbers_of_the_batch(model, difference):
-    """Bit for bit, also beside instants without a momentum and across gaps."""
+def test_pieces_of_any_length_give_the_numbers_of_the_batch(model, difference, lengths):
+    """Bit for bit, also beside instants without a momentum and across gaps; none is left out."""
     rng = np.random.default_rng(7)
     stamps = np.cumsum(rng.integers(6_000_000, 9_000_000, 60)).astype(np.int64)
     stamps[40:] += 200_000_000
@@ -209,33 +231,31 @@ def test_one_momentum_at_a_time_gives_the_numbers_of_the_batch(model, difference
         part[20] = np.nan
     ir_md = IrMd(model, GRAVITY, difference)
     expected = ir_md.batch(stamps, momentum, 0.05).as_array()
-    results = {}
-    for k, stamp in enumerate(stamps.tolist()):
-        row = Momentum(momentum.linear[[k]], momentum.angular[[k]], momentum.com[[k]])
-        done = ir_md.update(stamp, None if k == 20 else row, 0.05)
-        if done is not None:
-            results[done[0]] = done[1].as_array()
-            np.testing.assert_array_equal(done[2], momentum.com[stamps == done[0]][0])
-    known = np.isfinite(expected).all(axis=1)
-    np.testing.assert_array_equal(list(results), stamps[known])
-    np.testing.assert_array_equal(list(results.values()), expected[known])
+    for _ in range(2):  # and once more after the end of the stream
+        found, wrenches, coms = in_pieces(ir_md, stamps, momentum, lengths)
+        np.testing.assert_array_equal(found, stamps)
+        np.testing.assert_array_equal(wrenches, expected)
+        np.testing.assert_array_equal(coms, momentum.com)
 
 
-@pytest.mark.parametrize('difference', ['central', 'paper'])
-def test_stamps_that_go_back_begin_a_new_series(model, difference):
-    """A clock that is set back, or a bag that loops, costs the instants at the seam only."""
-    rng = np.random.default_rng(8)
-    stamps = 1_000_000_000 + 8_000_000 * np.arange(6, dtype=np.int64)
-    momentum = Momentum(*rng.normal(size=(3, 6, 3)))
-    rows = [
-        Momentum(momentum.linear[[k]], momentum.angular[[k]], momentum.com[[k]]) for k in range(6)
-    ]
-    ir_md, fresh = IrMd(model, GRAVITY, difference), IrMd(model, GRAVITY, difference)
-    for stamp, row in zip(stamps.tolist(), rows, strict=True):
-        ir_md.update(stamp + 10**11, row, 0.05)
-    for stamp, row in zip(stamps.tolist(), rows, strict=True):
-        again, expected = ir_md.update(stamp, row, 0.05), fresh.update(stamp, row, 0.05)
-        assert (again is None) == (expected is None)
-        if again is not None and expected is not None:
-            assert again[0] == expected[0]
-            np.testing.assert_array_equal(again[1].as_array(), expected[1].as_array())
+@pytest.mark.parametrize('step', [0.002, 0.02, 0.1])
+def test_the_longest_step_follows_from_the_instants_themselves(model, step):
+    """Not from the configured rate: instants further apart than acd.max_gap have a wrench."""
+    robot = RobotFile(urdf='')
+    stamps = np.round(np.arange(1, 61) * step * NANOSECONDS).astype(np.int64)
+    gap = max(robot.acd.max_gap, 2.5 * step)
+    stamps[30:] += round((gap - 1.1 * step) * NANOSECONDS)
+    stamps[45:] += round((gap - 0.9 * step) * NANOSECONDS)
+    m = motion(model, stamps)
+    joints = JointKinematics(stamps, m.q, m.qd, m.qdd, np.ones(60, dtype=bool))
+    stage = IrMdStage(model, robot)
+    parts = []
+    for k in range(60):
+        row = slice(k, k + 1)
+        world = WorldState(m.R[row], m.p[row], m.v[row])
+        parts.append(stage.push(joints.select(np.array([k])), world, m.omega[row]))
+    parts.append(stage.flush())
+    found = np.concatenate([part[0] for part in parts])
+    known = np.isfinite(np.concatenate([part[1] for part in parts])).all(axis=1)
+    np.testing.assert_array_equal(found, stamps)
+    assert np.flatnonzero(~known).tolist() == [0, 44, 45, 59]

@@ -1,45 +1,221 @@
 """Joints of several publishers on one topic become one joint kinematics."""
 
+import dataclasses
+
 import numpy as np
-from izmp_dynamics.replay.conditioning import Conditioning
-from izmp_dynamics.replay.counts import NO_SAMPLE, Counts
-from izmp_dynamics.replay.joints import JointStage, group_joints, split_joints
+import pytest
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import LowPass, RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.joints import JointStage, group_joints, joined
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.replay import survey
+from izmp_dynamics.replay.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.sensing.acd import ActuatorDifferentiator
+from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .small_robot import extended
 
-TWO_JOINTS = extended("""
+THREE_JOINTS = extended("""
   <link name="head"><inertial><mass value="0.5"/></inertial></link>
+  <link name="eye"><inertial><mass value="0.1"/></inertial></link>
   <joint name="neck" type="continuous">
     <parent link="base"/><child link="head"/><axis xyz="0 0 1"/>
+  </joint>
+  <joint name="gaze" type="continuous">
+    <parent link="head"/><child link="eye"/><axis xyz="0 0 1"/>
   </joint>
 """)
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
+RATES = np.array([3.0, 2.0, 1.0])
+ROBOT = RobotFile(urdf='')
+NO_SAMPLE = Fault(Reason.NO_SAMPLE)
 
 
-def recorded(hip_ms, neck_ms, both_ms=()):
-    """Messages in the order of their stamps: (T, 2) positions and presence, (T,) stamps."""
-    rows = [(t, (True, False)) for t in hip_ms] + [(t, (False, True)) for t in neck_ms]
-    rows = sorted(rows + [(t, (True, True)) for t in both_ms])
+def recorded(*publishers):
+    """Messages in the order of their stamps; a publisher: its times [ms] and its joints."""
+    rows = sorted((t, joints) for times, joints in publishers for t in times)
     stamps = START + np.array([t for t, _ in rows], np.int64) * MS
-    present = np.array([has for _, has in rows])
-    t = (stamps - START) * 1e-9
-    positions = np.column_stack([np.sin(3.0 * t), np.cos(2.0 * t)])
-    return np.where(present, positions, np.nan), present, stamps
+    present = np.array([[k in joints for k in range(3)] for _, joints in rows])
+    positions = np.sin((stamps - START)[:, None] * 1e-9 * RATES)
+    return Samples(stamps, np.where(present, positions, np.nan))
 
 
-def test_a_joint_that_comes_after_the_survey_is_told(tmp_path, monkeypatch):
+def stage_of(messages=None, robot=ROBOT, causal=False, **options):
+    """A stage that knows the groups of some messages; without those it learns them."""
+    groups = None
+    if messages is not None:
+        groups = group_joints(~np.isnan(messages.values), messages.stamps)
+    filtering = Filtering.of(robot, causal)
+    model = load_model(THREE_JOINTS)
+    return JointStage(model, robot, filtering, groups=groups, patience=0.5, **options)
+
+
+def evaluate(stage, messages, pieces=1):
+    """All instants for messages in so many pieces."""
+    parts = [
+        stage.push(messages.rows(rows))
+        for rows in np.array_split(np.arange(len(messages)), pieces)
+    ]
+    return joined([*parts, stage.flush()], 3)
+
+
+def check_truth(joints, atol):
+    angle = (joints.stamps - START)[joints.valid, None] * 1e-9 * RATES
+    for found, truth in (
+        (joints.positions, np.sin(angle)),
+        (joints.velocities, RATES * np.cos(angle)),
+        (joints.accelerations, -(RATES**2) * np.sin(angle)),
+    ):
+        np.testing.assert_allclose(found[joints.valid], truth, atol=atol)
+
+
+def assert_equal(one, other):
+    for name in ('stamps', 'positions', 'velocities', 'accelerations', 'valid'):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+def test_joints_published_together_are_those_of_acd():
+    messages = recorded((range(0, 2000, 10), (0, 1, 2)))
+    stage = stage_of(messages)
+    joints = evaluate(stage, messages)
+    assert [group.columns for group in stage.groups] == [(0, 1, 2)]
+    assert joints.valid.all()
+    assert not stage.faults
+    check_truth(joints, 1e-3)
+    acd = ActuatorDifferentiator(stage.model.joint_names, 0.01)
+    assert_equal(joints, acd.batch(messages.stamps, messages.values)[0])
+
+
+def test_a_slower_publisher_is_interpolated_at_its_own_pace():
+    """Though its messages are further apart than pairing.max_gap."""
+    messages = recorded((range(0, 4000, 10), (0, 1)), (range(0, 4000, 100), (2,)))
+    stage = stage_of(messages)
+    joints = evaluate(stage, messages)
+    assert [len(group.columns) for group in stage.groups] == [2, 1]
+    inside = (joints.stamps >= START + 100 * MS) & (joints.stamps <= START + 3800 * MS)
+    assert joints.valid[inside].all()
+    assert stage.faults[NO_SAMPLE] == np.count_nonzero(~joints.valid)
+    check_truth(joints, 0.04)
+
+
+def test_no_value_where_a_publisher_is_silent_and_that_is_counted():
+    silent = [*range(0, 1000, 10), *range(1500, 2000, 10)]
+    messages = recorded((range(5, 2000, 10), (0, 1)), (silent, (2,)))
+    stage = stage_of(messages)
+    joints = evaluate(stage, messages)
+    pause = (joints.stamps > START + 1000 * MS) & (joints.stamps < START + 1500 * MS)
+    assert not joints.valid[pause].any()
+    assert stage.faults[NO_SAMPLE] >= pause.sum()
+    check_truth(joints, 1e-3)
+
+
+def test_a_publisher_that_repeats_one_joint_of_another_does_no_harm():
+    messages = recorded((range(0, 2000, 10), (0, 1, 2)), (range(5, 2000, 10), (2,)))
+    stage = stage_of(messages)
+    joints = evaluate(stage, messages)
+    assert [group.columns for group in stage.groups] == [(0, 1, 2)]
+    assert_equal(joints, evaluate(stage_of(messages), recorded((range(0, 2000, 10), (0, 1, 2)))))
+
+
+def test_a_message_that_lacks_a_joint_leaves_the_others():
+    messages = recorded((range(0, 1000, 10), (0, 1, 2)))
+    messages.values[50, 1] = np.nan
+    stage = stage_of(messages)
+    joints = evaluate(stage, messages)
+    assert joints.valid.all()
+    assert stage.faults == {Fault(Reason.JOINT_REPAIRED, 'neck'): 1}
+    check_truth(joints, 1e-3)
+
+
+def test_a_joint_without_messages_is_at_zero_and_named():
+    messages = recorded((range(0, 1000, 10), (0, 1)))
+    stage = stage_of(messages)
+    joints = evaluate(stage, messages)
+    assert stage.absent == ('gaze',)
+    assert joints.valid.all()
+    assert not joints.positions[:, 2].any()
+
+
+@pytest.mark.parametrize(
+    'publishers',
+    [
+        [(range(0, 4000, 10), (0, 1)), (range(0, 4000, 100), (2,))],
+        [(range(0, 4000, 4), (0, 1)), (range(1, 4000, 40), (2,))],
+        [(range(0, 4000, 10), (0, 1, 2)), (range(5, 4000, 10), (2,))],
+        [([*range(0, 2000, 10), *range(2500, 4000, 10)], (0, 1)), (range(0, 4000, 10), (2,))],
+        [(range(0, 4000, 10), (0, 1)), ([*range(0, 2000, 10), *range(2400, 4000, 10)], (2,))],
+    ],
+    ids=['a slow one', 'a slow one beside a fast bus', 'repeats a joint', 'gap', 'silent'],
+)
+def test_learned_groups_and_single_messages_give_the_numbers_of_the_whole(publishers):
+    messages = recorded(*publishers)
+    whole, learned = stage_of(messages), stage_of()
+    expected = evaluate(whole, messages)
+    assert len(expected) > 200
+    assert_equal(evaluate(learned, messages, len(messages)), expected)
+    assert [group.columns for group in learned.groups] == [g.columns for g in whole.groups]
+    assert learned.faults == whole.faults
+
+
+@pytest.mark.parametrize('causal', [False, True])
+def test_a_low_pass_goes_on_from_sample_to_sample_of_a_slow_publisher(causal):
+    """Its samples are further apart than pairing.max_gap; starting anew would filter nothing."""
+    robot = dataclasses.replace(ROBOT, low_pass=LowPass(cutoff=1.0))
+    messages = recorded((range(0, 8000, 10), (0, 1)), (range(0, 8000, 100), (2,)))
+    wild = np.where(np.arange(len(messages)) % 22 < 11, 0.3, -0.3)  # 5 Hz at its 10 Hz
+    present = ~np.isnan(messages.values[:, 2])
+    messages.values[:, 2] = np.where(present, wild, np.nan)
+    joints = evaluate(stage_of(messages, robot, causal), messages)
+    filtered = joints.positions[joints.valid, 2]
+    part = slice(len(filtered) // 2, -100)
+    assert np.abs(filtered[part]).max() < 0.05
+
+
+@pytest.mark.parametrize('pieces', [1, 400])
+@pytest.mark.parametrize('causal', [False, True])
+def test_a_spike_is_repaired_before_a_low_pass_can_smear_it(causal, pieces):
+    """One wrong encoder value of a slow joint must not leave accelerations behind."""
+    robot = dataclasses.replace(ROBOT, low_pass=LowPass(cutoff=20.0))
+    messages = recorded((range(0, 4000, 10), (0, 1, 2)))
+    plain = evaluate(stage_of(messages, robot, causal), messages)
+    messages.values[200, 0] += 0.5
+    stage = stage_of(messages, robot, causal)
+    joints = evaluate(stage, messages, pieces)
+    assert stage.faults == {Fault(Reason.JOINT_REPAIRED, 'hip'): 1}
+    both = joints.valid & plain.valid
+    assert both.mean() > 0.95
+    difference = joints.accelerations[both] - plain.accelerations[both]
+    assert np.abs(difference).max() < 0.1
+    settled = joints.valid & (joints.stamps > START + 1000 * MS)
+    assert np.abs(joints.accelerations[settled]).max() < 1.5 * (RATES**2).max()
+
+
+def test_a_joint_that_comes_late_is_at_zero_and_counted_or_learned():
+    messages = recorded((range(0, 2000, 10), (0, 1)), (range(1005, 2000, 10), (2,)))
+    early = recorded((range(0, 2000, 10), (0, 1)))
+    held, learning = stage_of(early), stage_of(relearn=True)
+    joints = evaluate(held, messages)
+    assert not joints.positions[:, 2].any()
+    assert held.faults == {Fault(Reason.JOINT_APPEARED, 'gaze'): 100}
+    joints = evaluate(learning, messages, len(messages))
+    assert learning.faults[Fault(Reason.JOINT_APPEARED, 'gaze')] == 1
+    assert joints.positions[joints.stamps > START + 1100 * MS, 2].all()
+
+
+def test_a_joint_that_comes_after_the_survey_is_counted(tmp_path, monkeypatch):
     """It is held at zero, which is wrong as soon as it moves."""
     monkeypatch.setattr(survey, 'SURVEY_SECONDS', 0.5)
-    (tmp_path / 'robot.urdf').write_text(TWO_JOINTS)
-    (tmp_path / 'robot.yaml').write_text('urdf: robot.urdf\nimu: {frame: base}\n')
+    (tmp_path / 'robot.urdf').write_text(THREE_JOINTS)
+    (tmp_path / 'robot.yaml').write_text(
+        'urdf: robot.urdf\nimu: {frame: base}\n'
+        'feet: [{name: foot, sole: sole, polygon: [[0.1, 0.1], [0.1, -0.1], [-0.1, 0]]}]\n'
+    )
     robot = load_robot_file(tmp_path / 'robot.yaml')
     stamps = START + np.arange(0, 4000, 10, dtype=np.int64) * MS
     with BagWriter(tmp_path / 'bag') as bag:
@@ -50,78 +226,7 @@ def test_a_joint_that_comes_after_the_survey_is_told(tmp_path, monkeypatch):
             like = {'name': (name,), 'position': np.zeros(1)}
             bag.write_batch('/joint_states', rows, {'position': np.ones((len(rows), 1))}, like)
     with BagReader(tmp_path / 'bag') as reader:
-        recording = Recording(reader, robot, load_model(TWO_JOINTS))
-        for _ in recording.spans(1.0):
-            pass
-        gated = recording.uses['joints'].gated
-    assert gated['neck: not there at the beginning, taken to be at zero throughout'] == 100
-
-
-def evaluate(positions, present, stamps):
-    groups = group_joints(present, stamps)
-    streams = split_joints(positions, present, stamps, groups)
-    robot = RobotFile(urdf='')
-    period = float(np.median(np.diff(stamps))) * 1e-9
-    stage = JointStage(
-        load_model(TWO_JOINTS), robot, groups, Conditioning(robot, {'joints': period}), START
-    )
-    counts = Counts(0, 2**62)
-    return stage.evaluate(streams, counts), counts, groups
-
-
-def check_truth(joints, atol):
-    t = (joints.stamps - START)[joints.valid] * 1e-9
-    for found, hip, neck in (
-        (joints.positions, np.sin(3 * t), np.cos(2 * t)),
-        (joints.velocities, 3 * np.cos(3 * t), -2 * np.sin(2 * t)),
-        (joints.accelerations, -9 * np.sin(3 * t), -4 * np.cos(2 * t)),
-    ):
-        np.testing.assert_allclose(found[joints.valid], np.column_stack([hip, neck]), atol=atol)
-
-
-def test_joints_published_together():
-    joints, counts, groups = evaluate(*recorded((), (), range(0, 2000, 10)))
-    assert [group.columns for group in groups] == [(0, 1)]
-    assert joints.valid.all()
-    assert not counts.by_signal['joints']
-    check_truth(joints, 1e-3)
-
-
-def test_a_slower_publisher_is_interpolated_at_its_own_pace():
-    """Though its messages are further apart than pairing.max_gap."""
-    joints, counts, groups = evaluate(*recorded(range(0, 4000, 10), range(0, 4000, 100)))
-    assert [len(group.columns) for group in groups] == [1, 1]
-    inside = (joints.stamps >= START + 100 * MS) & (joints.stamps <= START + 3800 * MS)
-    assert joints.valid[inside].all()
-    assert counts.by_signal['joints'][NO_SAMPLE] == np.count_nonzero(~joints.valid)
-    check_truth(joints, 0.04)
-
-
-def test_no_value_where_a_publisher_is_silent_and_that_is_counted():
-    neck = [*range(0, 1000, 10), *range(1500, 2000, 10)]
-    joints, counts, _ = evaluate(*recorded(range(5, 2000, 10), neck))
-    pause = (joints.stamps > START + 1000 * MS) & (joints.stamps < START + 1500 * MS)
-    assert not joints.valid[pause].any()
-    assert counts.by_signal['joints'][NO_SAMPLE] >= pause.sum()
-    check_truth(joints, 1e-3)
-
-
-def test_a_publisher_that_repeats_one_joint_of_another_does_no_harm():
-    stamps = START + np.arange(400, dtype=np.int64) * 5 * MS
-    present = np.ones((400, 3), dtype=bool)
-    present[1::2, :2] = False  # every second message repeats the third joint only
-    positions = np.where(present, np.sin((stamps - START) * 1e-9)[:, None], np.nan)
-    groups = group_joints(present, stamps)
-    (stream,) = split_joints(positions, present, stamps, groups)
-    np.testing.assert_array_equal(stream.stamps, stamps[::2])
-    assert np.isfinite(stream.values).all()
-
-
-def test_a_message_that_lacks_a_joint_leaves_the_others():
-    stamps = START + np.arange(100, dtype=np.int64) * 10 * MS
-    present = np.ones((100, 3), dtype=bool)
-    present[50, 1] = False
-    groups = group_joints(present, stamps)
-    (stream,) = split_joints(np.where(present, 1.0, np.nan), present, stamps, groups)
-    assert len(stream) == 100
-    assert np.isnan(stream.values[50]).tolist() == [False, True, False]
+        recording = Recording(reader, robot, load_model(THREE_JOINTS))
+        evaluator = make_evaluator(recording)
+        assert list(evaluate_recording(recording, evaluator))
+    assert evaluator.faults['joints'] == {Fault(Reason.JOINT_APPEARED, 'neck'): 100}

@@ -1,4 +1,4 @@
-"""What is said when kernels are compiled."""
+"""Log messages about the compilation of kernels."""
 
 import logging
 
@@ -20,39 +20,39 @@ def fresh_kernel():
 
 
 @pytest.fixture
-def said(caplog):
+def logged(caplog):
     caplog.set_level(logging.INFO, logger='izmp_dynamics.kernel')
     return lambda: [record.getMessage() for record in caplog.records]
 
 
-def test_compiling_is_announced_before_and_after(said):
+def test_compiling_is_announced_before_and_after(logged):
     first, second = fresh_kernel(), fresh_kernel()
     with announced_compilation():
-        assert said() == []
+        assert logged() == []
         assert first(2) == 4
-        (before,) = said()
-        assert 'once per installation' in before
+        (before,) = logged()
+        assert 'once per version' in before
         assert second(3) == 6
-        assert said() == [before]
-    _, after = said()
+        assert logged() == [before]
+    _, after = logged()
     assert after.startswith('Compiled in ')
 
 
-def test_nothing_is_said_about_compiled_kernels(said):
+def test_nothing_is_logged_for_compiled_kernels(logged):
     double = fresh_kernel()
     double(1)
     with announced_compilation():
         assert double(2) == 4
-    assert said() == []
+    assert logged() == []
 
 
-def test_an_inner_announcement_is_silent(said):
+def test_an_inner_block_logs_nothing(logged):
     with announced_compilation():
         with announced_compilation():
             fresh_kernel()(1)
         fresh_kernel()(1)
-        assert len(said()) == 1
-    assert len(said()) == 2
+        assert len(logged()) == 1
+    assert len(logged()) == 2
 
 
 def compile_and_fail():
@@ -61,20 +61,20 @@ def compile_and_fail():
         raise ValueError('stop')
 
 
-def test_after_an_error_the_next_block_speaks_again(said):
+def test_after_an_error_the_next_block_logs_again(logged):
     with pytest.raises(ValueError, match='stop'):
         compile_and_fail()
-    before = len(said())
+    before = len(logged())
     with announced_compilation():
         fresh_kernel()(1)
-    assert len(said()) == before + 2
+    assert len(logged()) == before + 2
 
 
-def test_without_a_folder_for_the_cache_kernels_run_all_the_same(said, monkeypatch):
+def test_without_a_folder_for_the_cache_kernels_run_all_the_same(logged, monkeypatch):
     monkeypatch.setattr(kernel, '_cached', kernel._cached)
     place = {}
     exec('def double(x):\n    return x + x', place)  # numba finds no file to put the cache beside
     double = kernel.kernel(place['double'])
     with announced_compilation():
         assert double(2) == 4
-    assert 'set NUMBA_CACHE_DIR' in said()[-1]
+    assert 'set NUMBA_CACHE_DIR' in logged()[-1]

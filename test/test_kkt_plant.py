@@ -95,8 +95,9 @@ def com_of_body(model, body, state):
     link = next(name for name in model.frame_names if model.mount(name).body == body)
     mount = model.mount(link)
     R, p = model.frame_pose(link, state.q)
-    row = model.bodies[body]
-    in_link = mount.body_R_frame.T @ (row[13:16] / row[12] - mount.p_frame_in_body)
+    moments = model.mass_moments(body)
+    com = moments.first_moment / moments.mass
+    in_link = mount.body_R_frame.T @ (com - mount.p_frame_in_body)
     return state.root.position + state.root.rotation @ (p + R @ in_link)
 
 

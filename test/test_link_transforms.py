@@ -40,3 +40,16 @@ def test_any_number_of_instants(count):
     np.testing.assert_allclose(
         transforms.poses(q[:count]), transforms.poses(q)[:count], rtol=0, atol=1e-15
     )
+
+
+def test_an_unknown_joint_position_makes_its_pose_unknown_alone():
+    model = load_model(robot_path('biped31'))
+    q = np.zeros((1, model.dof))
+    transforms = LinkTransforms(model)
+    expected = transforms.poses(q)[0]
+    q[0, 0] = np.nan
+    poses = transforms.poses(q)[0]
+    unknown = np.isnan(poses).any(axis=1)
+    assert unknown.sum() == 1
+    assert np.isnan(poses[unknown, 3:]).all()
+    np.testing.assert_array_equal(poses[~unknown], expected[~unknown])

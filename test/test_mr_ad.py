@@ -7,10 +7,12 @@ from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
 from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .pinocchio_twin import ROBOTS, PinocchioTwin, pin, random_state, robot_path
+from .raising import raising
 
 STATES = 200
 
@@ -59,7 +61,7 @@ def test_kernel_reference_and_batch_agree(name):
 
 @pytest.mark.parametrize('name', ['icub', 'biped31'])
 def test_wrench_does_not_depend_on_the_root(name):
-    """The same motion told by any link as root gives the same wrench."""
+    """The same motion seen from any link as root gives the same wrench."""
     path = robot_path(name)
     model = load_model(path)
     twin = PinocchioTwin(path, model)
@@ -113,7 +115,7 @@ def test_the_part_below_a_link_completes_the_rest():
     whole, _ = MrAd(model).update(*state)
     below, _ = MrAd(part).update(*state)
     rest = np.array(model.bodies)
-    rest[:, 12:22] -= part.bodies[:, 12:22]
+    rest[:, MASS:MULTIPLIER] -= part.bodies[:, MASS:MULTIPLIER]
     out = np.empty(9)
     kernels.mr_ad(
         model.joints, rest, np.concatenate(state), np.empty((len(rest), kernels.WORK)), out
@@ -136,9 +138,32 @@ def test_transformed_wrench_and_momentum_rate():
     np.testing.assert_allclose(rate.as_array(), 0.0, atol=1e-12)
 
 
-def test_wrong_shapes_are_named():
+ARGUMENTS = ('proper_acceleration', 'angular_velocity', 'angular_acceleration', 'q', 'qd', 'qdd')
+
+
+@pytest.mark.parametrize('name', ARGUMENTS)
+@pytest.mark.parametrize('wrong', [0.0, np.zeros(1), np.zeros(4), np.zeros((1, 3)), [0.0]])
+def test_an_argument_of_the_wrong_shape_is_named(name, wrong):
+    """A scalar, too, which an assignment would broadcast."""
     model = load_model(robot_path('biped31'))
-    zero = np.zeros((4, 3))
-    good, bad = np.zeros((4, model.dof)), np.zeros((4, model.dof - 1))
-    with pytest.raises(ShapeError, match=r'Expected qd to have shape \(4, 31\)'):
-        MrAd(model).batch(zero, zero, zero, good, bad, good)
+    widths = dict(zip(ARGUMENTS, (3, 3, 3, *3 * [model.dof]), strict=True))
+    state = {argument: np.zeros(width) for argument, width in widths.items()}
+    with raising(ShapeError, 'shape') as caught:
+        MrAd(model).update(**{**state, name: wrong})
+    assert (caught.value.name, caught.value.got) == (name, np.shape(wrong))
+    assert caught.value.expected == f'({widths[name]},)'
+    rows = {argument: np.zeros((4, width)) for argument, width in widths.items()}
+    with raising(ShapeError, 'shape') as caught:
+        MrAd(model).batch(**{**rows, name: np.zeros((4, widths[name] - 1))})
+    assert (caught.value.name, caught.value.expected) == (name, f'(4, {widths[name]})')
+
+
+def test_lists_and_integers_are_taken_as_arrays():
+    model = load_model(robot_path('biped31'))
+    mr_ad = MrAd(model)
+    state = [*np.eye(3, dtype=int), *np.ones((3, model.dof), dtype=int)]
+    expected = mr_ad.update(*(values.astype(float) for values in state))[0].as_array()
+    lists = [values.tolist() for values in state]
+    np.testing.assert_array_equal(mr_ad.update(*lists)[0].as_array(), expected)
+    batch = mr_ad.batch(*([values] for values in lists))[0].as_array()
+    np.testing.assert_array_equal(batch[0], expected)

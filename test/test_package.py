@@ -19,17 +19,25 @@ from izmp_dynamics.studies.source_closure import Sources
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'izmp_dynamics'
 LAYERS = (  # from the ground up; a layer may import from those before it; a/b is apart from a
-    ('errors', 'conventions', 'kernel', 'resources', 'rotations'),
+    (
+        'errors',
+        'conventions',
+        'kernel',
+        'kernel_cache',
+        'vectors',
+        'regular_file',
+        'resources',
+        'rotations',
+    ),
     ('model',),
     ('sensing',),
     ('dynamics',),
     ('stability',),
     ('walking',),
-    ('bags', 'report'),
+    ('bags', 'pipeline', 'report'),
     ('simulation',),
     ('seesaw',),
     ('replay',),
-    ('live',),
     ('nodes',),
     ('seesaw/nodes',),
     ('studies',),
@@ -37,7 +45,18 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
     ('cli',),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-CORE = ('errors', 'conventions', 'kernel', 'model', 'dynamics', 'sensing', 'stability', 'walking')
+CORE = (
+    'errors',
+    'conventions',
+    'kernel',
+    'kernel_cache',
+    'vectors',
+    'model',
+    'dynamics',
+    'sensing',
+    'stability',
+    'walking',
+)
 FORBIDDEN_IN_CORE = {'rclpy', 'rosbags', 'mcap', 'mujoco', 'matplotlib'}
 CODE = sorted(PACKAGE.rglob('*.py'))
 SOURCES = Sources(PACKAGE)

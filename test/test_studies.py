@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from izmp_dynamics.replay.rig import make_rig
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import RobotFileError, SensingError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.resources import find_resource
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.differences import backward_quotient

@@ -75,10 +75,23 @@ def test_corners_and_edges_have_no_margin(corners, share, index):
     assert margin(polygon, middle - 1e-6 * sign * outward) == pytest.approx(1e-6, abs=1e-12)
 
 
+@given(feet())
+def test_the_polygon_is_that_of_qhull_counter_clockwise(corners):
+    polygon = support_polygon(corners)
+    expected = ConvexHull(corners)
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    turns = edges[:, 0] * np.roll(edges, -1, axis=0)[:, 1]
+    turns -= edges[:, 1] * np.roll(edges, -1, axis=0)[:, 0]
+    assert (turns > 0).all()
+    assert ConvexHull(polygon).volume == pytest.approx(expected.volume, abs=1e-14)
+    assert {tuple(corner) for corner in polygon} <= {tuple(corner) for corner in corners}
+
+
 def test_the_hull_closes_the_gap_between_the_feet():
     corners = np.concatenate([SQUARE + np.array([0.0, 0.15]), SQUARE - np.array([0.0, 0.15])])
     polygon = support_polygon(corners)
-    assert polygon.area == pytest.approx(0.2 * 0.4)
+    assert ConvexHull(polygon).volume == pytest.approx(0.2 * 0.4)
+    assert len(polygon) == 4
     assert margin(polygon, np.zeros(2)) == pytest.approx(0.1)
     assert margin(polygon, np.array([0.0, 0.25])) == pytest.approx(-0.05)
     assert margin(polygon, np.array([0.13, 0.24])) == pytest.approx(-0.05)  # beyond a corner

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.replay.topic_use import IMU, TopicUse, steps_alternate, values_alternate
+from izmp_dynamics.replay.topic_use import (
+    IMU,
+    TopicUse,
+    credible_stamps,
+    steps_alternate,
+    values_alternate,
+)
 
 from .sample_bags import imu_raws, write_bag
 
@@ -59,7 +65,7 @@ def test_rubbish_is_heard_without_a_warning():
         * np.sign(np.arange(50) % 2 - 0.5)[:, None]
     )
     use = TopicUse('imu', '/imu', IMU)
-    use.hear(START + PERIOD * np.arange(50), values)
+    use.observe(START + PERIOD * np.arange(50), values)
     assert use.changes
 
 
@@ -82,3 +88,53 @@ def test_silences_and_steps_back_across_spans(tmp_path):
     assert use.farthest_back == pytest.approx(5.6, abs=0.01)
     assert use.first == stamps[0] - 5_000_000_000 + 800 * PERIOD
     assert use.newest == stamps[0] + 600_000_000 + 799 * PERIOD
+
+
+# ---- Stamps seen from both sides ----------------------------------------------------------------
+
+FAR = 10 * 10**9
+jumps = st.one_of(st.integers(FAR + 1, 8 * 10**17), st.integers(-(8 * 10**17), -FAR - 1))
+
+
+def regular(count):
+    return START + PERIOD * np.arange(count)
+
+
+@given(st.lists(st.integers(1, FAR // 3), min_size=0, max_size=50))
+def test_stamps_that_only_increase_are_credible(steps):
+    """However unsteadily, as long as no silence is so long that the clock may have been set."""
+    assert credible_stamps(START + np.cumsum([0, *steps])).all()
+
+
+@given(st.integers(6, 400), st.integers(6, 400), jumps)
+def test_a_clock_that_is_set_is_credible(before, after, jump):
+    """The time before and the time after cannot both be judged by each other."""
+    stamps = regular(before + after)
+    stamps[before:] += jump
+    assert credible_stamps(stamps).all()
+
+
+@given(st.sets(st.integers(0, 19), min_size=1, max_size=6), jumps)
+def test_single_stray_stamps_are_found(places, jump):
+    """At least a dozen messages apart; also at either end of a span."""
+    stamps = regular(240)
+    strays = np.array(sorted(places)) * 12 + 5
+    stamps[strays] += 2 * jump
+    expected = np.zeros(len(stamps), dtype=bool)
+    expected[strays] = True
+    np.testing.assert_array_equal(~credible_stamps(stamps), expected)
+
+
+@pytest.mark.parametrize('place', [0, 99])
+def test_a_stray_stamp_at_the_very_ends_is_found(place):
+    stamps = regular(100)
+    stamps[place] += 600 * 10**9
+    assert np.flatnonzero(~credible_stamps(stamps)).tolist() == [place]
+
+
+def test_unset_stamps_are_not_credible_and_few_are_not_judged_by_each_other():
+    stamps = regular(10)
+    stamps[[2, 5, 7]] = [0, 0, -1]
+    assert np.flatnonzero(~credible_stamps(stamps)).tolist() == [2, 5, 7]
+    assert credible_stamps(np.array([START, START + 10**17])).all()
+    assert credible_stamps(np.zeros(0, dtype=np.int64)).shape == (0,)

@@ -1,70 +1,65 @@
 """The predicted covariance of a recording's IZMP against what noise does to it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 
-from izmp_dynamics.replay.counts import Counts
-from izmp_dynamics.replay.evaluator import Evaluator
-from izmp_dynamics.replay.signals import Signals, Stream
 
-from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.studies.uncertainty import izmp_covariance
+
+from .pipeline_signals import evaluate
+from .recorded import read_bag
+
+SECOND = 10**9
 
 
 @pytest.fixture(scope='module')
 def recorded(sway, biped31):
-    with BagReader(sway[1]) as bag:
-        recording = Recording(bag, biped31, load_model(biped31.urdf_path, biped31.root))
-        spans = [signals for signals, _ in recording.spans(100.0)]
-    whole = spans[0]
-    for later in spans[1:]:
-        whole = whole.followed_by(later)
-    return recording, whole
+    """A recording, and its signals of two seconds."""
+    recording, signals = read_bag(sway[1], biped31)
+    begin, end = recording.origin + SECOND, recording.origin + 3 * SECOND
+    span = {
+        name: samples.rows((samples.stamps >= begin) & (samples.stamps < end))
+        for name, samples in signals.items()
+    }
+    return recording, span
 
 
 def noisy(signals, random, rate):
     """Add white noise with the densities of the robot file to IMU and accelerometers."""
     force, gyro = micro_g(60.0) * np.sqrt(rate), degrees(0.01) * np.sqrt(rate)
-
-    def added(stream, sigma):
-        return Stream(
-            stream.stamps, stream.values + random.normal(0.0, sigma, stream.values.shape)
+    sigmas = {'imu': np.repeat([gyro, force], 3)}
+    sigmas |= {name: force for name in signals if name.startswith('accelerometers')}
+    changed = {
+        name: Samples(
+            signals[name].stamps,
+            signals[name].values + random.normal(0.0, sigma, signals[name].values.shape),
         )
-
-    return Signals(
-        joints=signals.joints,
-        imu=added(signals.imu, np.repeat([gyro, force], 3)),
-        orientation=signals.orientation,
-        accelerometers=tuple(added(stream, force) for stream in signals.accelerometers),
-        position=signals.position,
-        pose=signals.pose,
-        wrenches=signals.wrenches,
-    )
+        for name, sigma in sigmas.items()
+    }
+    return signals | changed
 
 
 @pytest.mark.parametrize('method', ['accelerometers', 'gyro'])
 def test_predicted_and_observed_sigma_of_a_recording(recorded, method):
-    import dataclasses
-
-    recording, signals = recorded
+    recording, span = recorded
     chosen = dataclasses.replace(recording.rig.robot.angular_acceleration, method=method)
     robot = dataclasses.replace(recording.rig.robot, angular_acceleration=chosen)
     rig = dataclasses.replace(recording.rig, robot=robot)
-    evaluator = Evaluator(rig, recording.groups, recording.periods, recording.origin)
-    start = recording.origin + 10**9
-    span = signals.between(start - 10**9, start + 3 * 10**9)
-    counts = Counts(start, start + 2 * 10**9)
-    result = evaluator.evaluate(span, counts)
-    predicted = izmp_covariance(evaluator, result)
+
+    def evaluated(signals):
+        evaluator = Evaluator(rig, recording.groups, recording.periods)
+        return evaluator, evaluate(evaluator, [signals])
+
+    predicted = izmp_covariance(*evaluated(span))[5:-5]
     random, rate = np.random.default_rng(7), 1.0 / recording.periods['imu']
-    drawn = [
-        evaluator.evaluate(noisy(span, random, rate), counts).points['mr_ad'] for _ in range(30)
-    ]
+    drawn = [evaluated(noisy(span, random, rate))[1].points['mr_ad'][5:-5] for _ in range(30)]
     observed = np.var(drawn, axis=0, ddof=1)
     for axis in (0, 1):
         ratio = predicted[:, axis, axis].mean() / observed[:, axis].mean()

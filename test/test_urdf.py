@@ -1,4 +1,4 @@
-"""Files that are no good URDF end in a ModelError whose sentence says what and where."""
+"""Files that are no valid URDF end in a ModelError that says what is wrong and where."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,12 @@ from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.errors import ModelError
+from izmp_dynamics.model.problem import MOST_LISTED
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf, read_urdf
 
 from .pinocchio_twin import ROBOTS, robot_path
+from .raising import raising
 from .small_robot import SMALL_ROBOT, extended, spoilt
 
 LAUGHS = (
@@ -22,171 +24,278 @@ LAUGHS = (
 XACRO = 'http://www.ros.org/wiki/xacro'
 
 NOT_A_URDF = {
-    'empty': (b'', 'is empty'),
-    'blank': (b' \n\t\n', 'is empty'),
-    'binary': (bytes(range(256)) * 4, 'binary file'),
-    'binary mesh': (b'solid part' + bytes(70) + b'\x10\0\0\0', 'binary file'),
-    'plain text': (b'robot: small', 'not valid XML'),
-    'truncated': (SMALL_ROBOT[:400].encode(), 'not valid XML.*line 1[0-9]'),
-    'unclosed element': (spoilt(('</inertial>', '')).encode(), 'not valid XML.*line'),
-    'undefined entity': (extended('&degree;').encode(), "Entity 'degree' not defined.*line"),
+    'empty': (b'', 'empty'),
+    'blank': (b' \n\t\n', 'empty'),
+    'binary': (bytes(range(256)) * 4, 'binary'),
+    'binary mesh': (b'solid part' + bytes(70) + b'\x10\0\0\0', 'binary'),
+    'plain text': (b'robot: small', 'invalid_xml'),
+    'truncated': (SMALL_ROBOT[:400].encode(), 'invalid_xml'),
+    'unclosed element': (spoilt(('</inertial>', '')).encode(), 'invalid_xml'),
+    'undefined entity': (extended('&degree;').encode(), 'invalid_xml'),
     'latin-1 without saying so': (
         spoilt(('"sole"', '"fuß"')).encode('latin-1'),
-        'not valid XML.*encoding.*line 17',
+        'invalid_xml',
     ),
-    'unknown encoding': (b'<?xml version="1.0" encoding="klingon"?><robot/>', 'encoding'),
-    'web page': (b'<!DOCTYPE html>\n<html><body><br>404</body></html>', 'is a web page'),
-    'web page, well-formed': (b'<html><body/></html>', 'outermost element is <html>'),
-    'SDF': (b'<sdf version="1.7"><model/></sdf>', 'outermost element is <sdf>, not <robot>'),
-    'MJCF': (b'<mujoco><worldbody/></mujoco>', 'outermost element is <mujoco>'),
+    'unknown encoding': (b'<?xml version="1.0" encoding="klingon"?><robot/>', 'invalid_xml'),
+    'web page': (b'<!DOCTYPE html>\n<html><body><br>404</body></html>', 'web_page'),
+    'web page, well-formed': (b'<html><body/></html>', 'other_format'),
+    'SDF': (b'<sdf version="1.7"><model/></sdf>', 'other_format'),
+    'MJCF': (b'<mujoco><worldbody/></mujoco>', 'other_format'),
     'xacro element': (
         f'<robot name="r" xmlns:xacro="{XACRO}"><xacro:include filename="x"/></robot>'.encode(),
-        'is xacro, not URDF; expand it first',
+        'xacro',
     ),
     'xacro element, newer address': (
         b'<robot xmlns:x="http://wiki.ros.org/xacro"><x:property name="m" value="1"/></robot>',
-        'is xacro',
+        'xacro',
     ),
-    'xacro without namespace': (b'<robot><xacro:leg side="l"/></robot>', 'is xacro'),
-    'xacro expression': (spoilt(('value="2"', 'value="${mass}"')).encode(), 'is xacro'),
+    'xacro without namespace': (b'<robot><xacro:leg side="l"/></robot>', 'xacro'),
+    'xacro expression': (spoilt(('value="2"', 'value="${mass}"')).encode(), 'xacro'),
     'entity bomb in a text': (
         (LAUGHS + '<robot name="r">&a11;</robot>').encode(),
-        'declares a document type',
+        'document_type',
     ),
     'entity bomb in an attribute': (
         (LAUGHS + '<robot name="&a11;"/>').encode(),
-        'declares a document type',
+        'document_type',
     ),
     'external entity': (
         b'<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/hostname">]><robot>&x;</robot>',
-        'declares a document type',
+        'document_type',
     ),
     'external document type': (
         b'<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd"><robot/>',
-        'declares a document type.*Remove',
+        'document_type',
     ),
     'attributes by document type': (
         b'<!DOCTYPE robot [<!ATTLIST mass value CDATA "3">]><robot><link name="a"/></robot>',
-        'declares a document type',
+        'document_type',
     ),
-    'nested too deeply': (('<robot>' * 5000 + '</robot>' * 5000).encode(), 'not valid XML.*depth'),
-    'URDF of the future': (
-        spoilt(('name="small"', 'name="small" version="2.0"')).encode(),
-        "version '2.0' is not known; known: 1.0",
-    ),
+    'nested too deeply': (('<robot>' * 5000 + '</robot>' * 5000).encode(), 'invalid_xml'),
 }
 
 BAD_ELEMENT = {
-    'unnamed link': (spoilt(('<link name="sole"/>', '<link/>')), 'line 17.*lacks.*name'),
-    'blank name': (spoilt(('"thigh"', '" "')), 'line 11.*lacks.*name'),
-    'unnamed joint': (spoilt(('<joint name="hip"', '<joint')), 'line 18.*lacks.*name'),
+    'URDF of the future': (
+        spoilt(('name="small"', 'name="small" version="2.0"')),
+        'unknown_urdf_version',
+        '',
+    ),
+    'unnamed link': (
+        spoilt(('<link name="sole"/>', '<link/>')),
+        'missing_attribute',
+        'a <link> (line 17)',
+    ),
+    'blank name': (spoilt(('"thigh"', '" "')), 'missing_attribute', 'a <link> (line 11)'),
+    'unnamed joint': (
+        spoilt(('<joint name="hip"', '<joint')),
+        'missing_attribute',
+        'a <joint> (line 18)',
+    ),
     'duplicate link': (
         extended('<link name="thigh"/>'),
-        r"link 'thigh' \(line 29\).*another link.*line 11",
+        'repeated_name',
+        "link 'thigh' (line 29)",
     ),
     'duplicate link in one line': (
         extended('<link name="x"/><link name="x"/>'),
-        "link 'x'.*another link",
+        'repeated_name',
+        "link 'x' (line 29)",
     ),
     'duplicate joint': (
         extended('<joint name="hip" type="fixed"><parent link="sole"/><child link="x"/></joint>'),
-        r"joint 'hip' \(line 29\).*another joint.*line 18",
+        'repeated_name',
+        "joint 'hip' (line 29)",
     ),
     'missing parent': (
         spoilt(('<parent link="base"/>', '')),
-        r"joint 'hip' \(line 18\): it lacks the element <parent>",
+        'missing_element',
+        "joint 'hip' (line 18)",
     ),
-    'missing child': (spoilt(('<child link="thigh"/>', '')), "joint 'hip'.*lacks.*<child>"),
+    'missing child': (
+        spoilt(('<child link="thigh"/>', '')),
+        'missing_element',
+        "joint 'hip' (line 18)",
+    ),
     'parent without link': (
         spoilt(('<parent link="base"/>', '<parent/>')),
-        'line 20.*lacks.*link',
+        'missing_attribute',
+        "joint 'hip' (line 20)",
     ),
     'two parents in a joint': (
         spoilt(('<parent link="base"/>', '<parent link="base"/><parent link="sole"/>')),
-        "joint 'hip'.*2 elements <parent>.*lines 20, 20",
+        'repeated_element',
+        "joint 'hip' (line 18)",
     ),
     'two inertials': (
         spoilt(('<visual>', '<inertial><mass value="1"/></inertial><visual>')),
-        "link 'base'.*2 elements <inertial>.*lines 4, 9",
+        'repeated_element',
+        "link 'base' (line 3)",
     ),
-    'no joint type': (spoilt((' type="fixed"', '')), "joint 'ankle'.*lacks.*type"),
+    'no joint type': (
+        spoilt((' type="fixed"', '')),
+        'missing_attribute',
+        "joint 'ankle' (line 25)",
+    ),
     'unknown joint type': (
         spoilt(('"revolute"', '"ball"')),
-        r"joint 'hip' \(line 18\): 'ball' is not one of: revolute, continuous",
+        'invalid_choice',
+        "joint 'hip' (line 18)",
     ),
-    'inertial without mass': (spoilt(('<mass value="2"/>', '')), "link 'base'.*lacks.*<mass>"),
-    'mass as in SDF': (spoilt(('<mass value="2"/>', '<mass>2</mass>')), 'line 6.*lacks.*value'),
-    'mass in words': (spoilt(('value="2"', 'value="two"')), "line 6.*'two' is no number"),
-    'mass with unit': (spoilt(('value="2"', 'value="2 kg"')), "'kg' is no number"),
-    'mass with comma': (spoilt(('value="2"', 'value="2,5"')), "'2,5' is no number"),
-    'mass not a number': (spoilt(('value="2"', 'value="nan"')), "'nan' is no number.*mass"),
-    'infinite mass': (spoilt(('value="2"', 'value="inf"')), 'inf is not finite'),
-    'huge mass': (spoilt(('value="2"', 'value="1e300"')), '1e300 is beyond'),
-    'Python number': (spoilt(('value="2"', 'value="2_000"')), "'2_000' is no number"),
-    'empty number': (spoilt(('value="2"', 'value=""')), '0 numbers stand where a number is'),
-    'missing moment': (spoilt((' izz="0.04"', '')), "line 7.*<inertia> lacks.*'izz'"),
-    'moment not a number': (spoilt(('izz="0.04"', 'izz="NaN"')), "line 7.*'NaN' is no number"),
-    'axis without xyz': (spoilt(('<axis xyz="0 1 0"/>', '<axis/>')), "line 22.*lacks.*'xyz'"),
-    'axis too short': (spoilt(('"0 1 0"', '"0 1"')), 'line 22.*2 numbers stand where 3'),
-    'axis with commas': (spoilt(('"0 1 0"', '"0, 1, 0"')), "line 22.*'0,' is no number"),
-    'axis not a number': (spoilt(('"0 1 0"', '"0 nan 0"')), "line 22.*'nan' is no number"),
-    'origin too long': (spoilt(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')), 'line 19.*4 numbers'),
-    'rpy not a number': (spoilt(('rpy="0 0 0.2"', 'rpy="0 0 -nan"')), 'line 19.*no number'),
-    'limit in words': (spoilt(('lower="-1"', 'lower="low"')), "line 23.*'low' is no number"),
-    'limit not a number': (spoilt(('upper="1"', 'upper="nan"')), "line 23.*'nan' is no number"),
-    'mimic without joint': (spoilt(('<limit', '<mimic/><limit')), "<mimic> lacks.*'joint'"),
+    'inertial without mass': (
+        spoilt(('<mass value="2"/>', '')),
+        'missing_element',
+        "link 'base' (line 4)",
+    ),
+    'mass as in SDF': (
+        spoilt(('<mass value="2"/>', '<mass>2</mass>')),
+        'missing_attribute',
+        "link 'base' (line 6)",
+    ),
+    'mass in words': (
+        spoilt(('value="2"', 'value="two"')),
+        'not_a_number',
+        "link 'base' (line 6)",
+    ),
+    'mass with unit': (
+        spoilt(('value="2"', 'value="2 kg"')),
+        'not_a_number',
+        "link 'base' (line 6)",
+    ),
+    'mass with comma': (
+        spoilt(('value="2"', 'value="2,5"')),
+        'not_a_number',
+        "link 'base' (line 6)",
+    ),
+    'mass not a number': (
+        spoilt(('value="2"', 'value="nan"')),
+        'not_a_number',
+        "link 'base' (line 6)",
+    ),
+    'infinite mass': (spoilt(('value="2"', 'value="inf"')), 'not_finite', "link 'base' (line 6)"),
+    'huge mass': (
+        spoilt(('value="2"', 'value="1e300"')),
+        'number_too_large',
+        "link 'base' (line 6)",
+    ),
+    'Python number': (
+        spoilt(('value="2"', 'value="2_000"')),
+        'not_a_number',
+        "link 'base' (line 6)",
+    ),
+    'empty number': (spoilt(('value="2"', 'value=""')), 'wrong_length', "link 'base' (line 6)"),
+    'missing moment': (spoilt((' izz="0.04"', '')), 'missing_attribute', "link 'base' (line 7)"),
+    'moment not a number': (
+        spoilt(('izz="0.04"', 'izz="NaN"')),
+        'not_a_number',
+        "link 'base' (line 7)",
+    ),
+    'axis without xyz': (
+        spoilt(('<axis xyz="0 1 0"/>', '<axis/>')),
+        'missing_attribute',
+        "joint 'hip' (line 22)",
+    ),
+    'axis too short': (spoilt(('"0 1 0"', '"0 1"')), 'wrong_length', "joint 'hip' (line 22)"),
+    'axis with commas': (
+        spoilt(('"0 1 0"', '"0, 1, 0"')),
+        'not_a_number',
+        "joint 'hip' (line 22)",
+    ),
+    'axis not a number': (
+        spoilt(('"0 1 0"', '"0 nan 0"')),
+        'not_a_number',
+        "joint 'hip' (line 22)",
+    ),
+    'origin too long': (
+        spoilt(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')),
+        'wrong_length',
+        "joint 'hip' (line 19)",
+    ),
+    'rpy not a number': (
+        spoilt(('rpy="0 0 0.2"', 'rpy="0 0 -nan"')),
+        'not_a_number',
+        "joint 'hip' (line 19)",
+    ),
+    'limit in words': (
+        spoilt(('lower="-1"', 'lower="low"')),
+        'not_a_number',
+        "joint 'hip' (line 23)",
+    ),
+    'limit not a number': (
+        spoilt(('upper="1"', 'upper="nan"')),
+        'not_a_number',
+        "joint 'hip' (line 23)",
+    ),
+    'mimic without joint': (
+        spoilt(('<limit', '<mimic/><limit')),
+        'missing_attribute',
+        "joint 'hip' (line 23)",
+    ),
     'mimic in words': (
         spoilt(('<limit', '<mimic joint="ankle" multiplier="twice"/><limit')),
-        "'twice' is no number",
+        'not_a_number',
+        "joint 'hip' (line 23)",
     ),
     'quaternion in URDF 1.0': (
         spoilt(('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 1"')),
-        'line 19.*belongs to URDF 1.1',
+        'quaternion_in_urdf_1_0',
+        "joint 'hip' (line 19)",
     ),
 }
 
 
-@pytest.mark.parametrize(('data', 'message'), NOT_A_URDF.values(), ids=NOT_A_URDF)
-def test_what_is_no_urdf_is_refused_with_a_sentence(tmp_path, data, message):
+@pytest.mark.parametrize(('data', 'kind'), NOT_A_URDF.values(), ids=NOT_A_URDF)
+def test_what_is_no_urdf_is_refused_by_its_name(tmp_path, data, kind):
     path = tmp_path / 'robot.urdf'
     path.write_bytes(data)
-    with pytest.raises(ModelError, match=f"(?s)^'{path}' .*{message}") as refusal:
+    with raising(ModelError, kind) as refusal:
         load_model(path)
+    assert str(refusal.value).startswith(f"'{path}' ")
     assert len(str(refusal.value)) < 1000
 
 
-@pytest.mark.parametrize(('text', 'message'), BAD_ELEMENT.values(), ids=BAD_ELEMENT)
-def test_a_bad_element_is_named_with_its_line(text, message):
-    with pytest.raises(ModelError, match=message) as refusal:
+@pytest.mark.parametrize(('text', 'kind', 'where'), BAD_ELEMENT.values(), ids=BAD_ELEMENT)
+def test_a_bad_element_is_named_with_its_line(text, kind, where):
+    with raising(ModelError, 'invalid_model') as refusal:
         load_model(text)
-    assert 'line' in str(refusal.value)
+    (problem,) = refusal.value.data['problems']
+    assert (problem.severity, problem.kind, problem.where) == ('error', kind, where)
 
 
 def test_all_bad_elements_are_listed_at_once():
     text = spoilt(('value="2"', 'value="two"'), ('"0 1 0"', '"0 1"'), ('"fixed"', '"glued"'))
-    with pytest.raises(ModelError, match=r"(?s)base.*'two'.*hip.*2 numbers.*ankle.*'glued'"):
+    with raising(ModelError, 'invalid_model') as refusal:
         load_model(text)
+    found = [(problem.kind, problem.where) for problem in refusal.value.data['problems']]
+    assert found == [
+        ('not_a_number', "link 'base' (line 6)"),
+        ('wrong_length', "joint 'hip' (line 22)"),
+        ('invalid_choice', "joint 'ankle' (line 25)"),
+    ]
+    assert str(refusal.value).splitlines()[1] == (
+        """  link 'base' (line 6): 'two' is no number, in <mass value="two">."""
+    )
     many = extended('\n'.join(f'<link name="l{k}"><inertial/></link>' for k in range(100)))
-    with pytest.raises(ModelError, match='… and 80 more') as refusal:
+    with raising(ModelError, 'invalid_model') as refusal:
         load_model(many)
-    assert str(refusal.value).count('\n') == 21
+    assert len(refusal.value.data['problems']) == 100
+    assert str(refusal.value).count('\n') == MOST_LISTED + 1
 
 
 def test_absent_files_directories_and_odd_paths_are_refused(tmp_path):
-    with pytest.raises(ModelError, match=r"There is no URDF file '.*absent\.urdf'"):
+    with raising(ModelError, 'file_absent', path=tmp_path / 'absent.urdf'):
         read_urdf(tmp_path / 'absent.urdf')
-    with pytest.raises(ModelError, match='cannot be read: Is a directory'):
+    with raising(ModelError, 'file_unreadable', path=tmp_path):
         read_urdf(tmp_path)
-    with pytest.raises(ModelError, match='cannot be read'):
+    with raising(ModelError, 'file_unreadable'):
         read_urdf('robot\0.urdf')
-    with pytest.raises(ModelError, match='cannot be read'):
+    with raising(ModelError, 'file_unreadable'):
         read_urdf('x' * 5000)
 
 
-def test_xacro_by_suffix_is_refused_with_the_remedy(tmp_path):
+def test_xacro_by_suffix_is_refused(tmp_path):
     path = tmp_path / 'robot.urdf.XACRO'
     path.write_text(SMALL_ROBOT)
-    with pytest.raises(ModelError, match=r'is xacro.*xacro robot\.urdf\.xacro > robot\.urdf'):
+    with raising(ModelError, 'xacro', path=path):
         load_model(path)
 
 
@@ -195,7 +304,7 @@ def test_expanded_xacro_may_keep_its_namespace():
 
 
 def test_a_text_that_is_no_unicode_is_refused():
-    with pytest.raises(ModelError, match='not valid XML'):
+    with raising(ModelError, 'invalid_xml'):
         load_model(spoilt(('"sole"', '"so\udc80le"')))
 
 
@@ -216,20 +325,30 @@ def test_what_carries_no_dynamics_is_ignored():
 
 
 @pytest.mark.parametrize(
-    ('text', 'message'),
+    ('text', 'kind', 'where'),
     [
-        (spoilt(('<inertial>', '<inertail>'), ('</inertial>', '</inertail>')), 'mean <inertial>'),
-        (extended('<Link name="x"/>'), 'did you mean <link>'),
-        (spoilt(('origin xyz="0 0 -0.1"', 'origin xzy="0 0 -0.1"')), "'xzy' of its <origin>"),
-        (spoilt(('value="2"', 'value="2" unit="kg"')), "'unit' of its <mass> is ignored"),
+        (
+            spoilt(('<inertial>', '<inertail>'), ('</inertial>', '</inertail>')),
+            'ignored_element',
+            "link 'base' (line 3)",
+        ),
+        (extended('<Link name="x"/>'), 'ignored_element', '<Link> (line 29)'),
+        (
+            spoilt(('origin xyz="0 0 -0.1"', 'origin xzy="0 0 -0.1"')),
+            'ignored_attribute',
+            "joint 'hip' (line 19)",
+        ),
+        (
+            spoilt(('value="2"', 'value="2" unit="kg"')),
+            'ignored_attribute',
+            "link 'base' (line 6)",
+        ),
     ],
     ids=['misspelt element', 'capital letter', 'misspelt attribute', 'foreign attribute'],
 )
-def test_what_looks_meant_but_is_ignored_is_remarked(text, message):
-    problems = load_model(text).problems
-    assert [problem.severity for problem in problems] == ['warning']
-    assert message in str(problems[0])
-    assert 'line' in str(problems[0])
+def test_what_looks_meant_but_is_ignored_is_remarked(text, kind, where):
+    (problem,) = load_model(text).problems
+    assert (problem.severity, problem.kind, problem.where) == ('warning', kind, where)
 
 
 @pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16', 'iso-8859-1'])
@@ -269,10 +388,11 @@ def test_quaternions_of_urdf_1_1(version):
         by_quaternion.frame_pose('sole', q)[0], by_angles.frame_pose('sole', q)[0], atol=1e-12
     )
     both = spoilt(change, ('rpy="0 0 0.2"', 'rpy="0 0 0" quat_xyzw="0 0 0 1"'))
-    with pytest.raises(ModelError, match='both rpy and quat_xyzw'):
-        load_model(both)
-    with pytest.raises(ModelError, match='norm 2, not 1'):
-        load_model(spoilt(change, ('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 2"')))
+    long = spoilt(change, ('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 2"'))
+    for text, kind in ((both, 'two_orientations'), (long, 'quaternion_not_normalised')):
+        with raising(ModelError, 'invalid_model') as refusal:
+            load_model(text)
+        assert [problem.kind for problem in refusal.value.data['problems']] == [kind]
 
 
 def test_lines_and_digest():

@@ -12,9 +12,8 @@ from numba.core.dispatcher import Dispatcher
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.replay.evaluator import Evaluator
+from izmp_dynamics.replay.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.run import evaluated_windows
 
 def ready():
     return {
@@ -33,10 +32,10 @@ robot = dataclasses.replace(
 )
 with BagReader(bag_path) as bag:
     recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
-    evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
+    evaluator = make_evaluator(recording)
     before = ready()
-    windows = evaluated_windows(recording, evaluator, lambda fraction: None)
-    assert before and sum(len(results.stamps) for results, _ in windows) > 100
+    pieces = evaluate_recording(recording, evaluator)
+    assert before and sum(len(results.stamps) for results in pieces) > 100
     print(sorted(ready() - before))
 """
 

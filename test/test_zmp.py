@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.stability.zmp import zero_moment_point
+
+from .raising import raising
 
 numbers = st.floats(-10.0, 10.0, allow_subnormal=False)
 vectors = st.tuples(numbers, numbers, numbers).map(np.array)
@@ -135,3 +138,25 @@ def test_a_batch_equals_its_samples():
         np.testing.assert_array_equal(single, batch[k])
     steady = zero_moment_point(ContactWrench(force, moment), normal[0], ground[0], 20.0)
     np.testing.assert_array_equal(steady[0], batch[0])
+
+
+def test_lists_are_taken_as_arrays():
+    wrench = ContactWrench([1.0, 2.0, 90.0], [3.0, 4.0, 5.0])
+    arrays = ContactWrench(np.array(wrench.force), np.array(wrench.moment))
+    np.testing.assert_array_equal(
+        zero_moment_point(wrench, [0, 0, 1], [0, 0, -1], 1.0),
+        zero_moment_point(arrays, UP, -UP, 1.0),
+    )
+
+
+@pytest.mark.parametrize('name', ['force', 'moment', 'normal', 'ground_point'])
+@pytest.mark.parametrize('wrong', [[0.0, 1.0], 1.0, np.zeros((5, 3))])
+def test_an_argument_of_the_wrong_shape_is_named(name, wrong):
+    rows = dict.fromkeys(('force', 'moment', 'normal', 'ground_point'), np.ones((4, 3)))
+    rows = {key: rows[key] for key in rows if key != name} | {name: wrong}
+    wrench = ContactWrench(rows['force'], rows['moment'])
+    with raising(ShapeError, 'shape') as caught:
+        zero_moment_point(wrench, rows['normal'], rows['ground_point'], 1.0)
+    rows_differ = np.shape(wrong)[-1:] == (3,)  # named is the first that fits none before it
+    expected = (4, 3) if rows_differ and name == 'force' else np.shape(wrong)
+    assert caught.value.got == expected

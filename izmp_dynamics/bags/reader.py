@@ -13,6 +13,7 @@ or not, with or without metadata.yaml. What is damaged is read as far as it goes
 how far. Every failure is a `BagError` that says what, where and what would help.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -86,8 +87,9 @@ class BagReader:
     @cached_property
     def topics(self) -> dict[str, Topic]:
         """Topics by name; counting them reads a database without metadata once."""
+        counts = self._counts()
         return {
-            name: Topic(name, channel.msgtype, self._count(channel))
+            name: Topic(name, channel.msgtype, counts[name, channel.msgtype])
             for name, channel in sorted(self._channels.items())
         }
 
@@ -206,18 +208,19 @@ class BagReader:
                 )
         return merged
 
-    def _count(self, channel: Channel) -> int:
-        """Messages of a topic: as the files know it, or the metadata, or else by counting."""
-        key = (channel.topic, channel.msgtype)
+    def _counts(self) -> Counter[tuple[str, str]]:
+        """(topic, type) → messages: from files or metadata, or else by counting."""
         metadata = self._files.metadata
-        if metadata and key in metadata.counts and any(s.counts is None for s in self._storages):
-            return metadata.counts[key]
-        return sum(
-            storage.count().get(number, 0)
-            for storage in self._storages
-            for number, other in storage.channels.items()
-            if (other.topic, other.msgtype) == key
-        )
+        keys = {(channel.topic, channel.msgtype) for channel in self._channels.values()}
+        uncounted = any(storage.counts is None for storage in self._storages)
+        if metadata and uncounted and keys <= metadata.counts.keys():
+            return Counter(metadata.counts)
+        counts: Counter[tuple[str, str]] = Counter()
+        for storage in self._storages:
+            found = storage.count()
+            for number, channel in storage.channels.items():
+                counts[channel.topic, channel.msgtype] += found.get(number, 0)
+        return counts
 
     def _channel(self, topic: str) -> Channel:
         if topic not in self._channels:

@@ -115,14 +115,22 @@ class Merger:
             end = first + span if end is None or first >= end + span else end + span
             while self._horizon() < end:
                 self._pull()
-            topics = [topic for topic, pending in self._pending.items() if pending.first < end]
-            yield end - span, end, {topic: self._pending[topic].take(end) for topic in topics}
+            yield end - span, end, self._take(end)
 
     def _first(self) -> int:
         """The earliest stamp that was not taken yet; FOREVER at the end."""
         while self._horizon() < (first := self._earliest()):
             self._pull()
         return first
+
+    def _take(self, end: int) -> Parts:
+        """Take the messages received before `end` out of the pending ones."""
+        topics = [topic for topic, pending in self._pending.items() if pending.first < end]
+        taken = {topic: self._pending[topic].take(end) for topic in topics}
+        for topic in topics:
+            if self._pending[topic].first == FOREVER:
+                del self._pending[topic]
+        return taken
 
     def _earliest(self) -> int:
         return min((pending.first for pending in self._pending.values()), default=FOREVER)

@@ -7,7 +7,8 @@ read instead.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,9 @@ _BLOCK_SIZE = 2**25
 
 _LEAST_ROW = 8
 """Bytes that a row of the messages needs at least, beside its data."""
+
+_FEW = 16
+"""Rows that are fetched at a time."""
 
 _PIECE = 2**20
 
@@ -216,7 +220,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
             yield piece
 
 
-def _blocks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+def _blocks(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
     """Group rows to blocks.
 
     Raises:
@@ -224,12 +228,13 @@ def _blocks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
     """
     block: list[Row] = []
     total, limit = 0, _BLOCK_SIZE
-    for row in rows:
-        total += _LEAST_ROW + (len(row[2]) if isinstance(row[2], bytes | str) else 0)
+    while few := list(islice(rows, _FEW)):
+        total += sum(len(row[2]) for row in few if isinstance(row[2], (bytes, str)))
+        total += _LEAST_ROW * len(few)
         if total > size:
             raise sqlite3.DatabaseError('its rows need more space than the file has')
-        block.append(row)
-        if len(block) == _BLOCK or total > limit:
+        block += few
+        if len(block) >= _BLOCK or total > limit:
             yield block
             block, limit = [], total + _BLOCK_SIZE
     if block:

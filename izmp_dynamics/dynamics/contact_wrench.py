@@ -1,11 +1,11 @@
-"""The contact wrench: what both methods and the feet's sensors end in.
+"""The contact wrench: the result of both methods and of the feet's sensors.
 
 The net wrench that the environment exerts on the robot, gravity excepted:
 
     F_c = Ṗ − m g,    M_c = L̇ − r_COM × m g
 
 about the origin of the frame in which it is expressed. A ZMP follows from it in the same way,
-whatever method it came from (`stability.zmp`).
+for every method (`stability.zmp`).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""What acts on the robot besides the ground: the motion's contact wrench less the feet's.
+"""The external wrench: the contact wrench of the motion (MR-AD) less the measured one.
 
-The motion needs the sum of all contacts (MR-AD); the feet measure theirs. The rest is something
-else: a push, a wall, a hand, or an error of model and sensors, which is there all the time.
+MR-AD gives the sum of all contacts, the feet's sensors those with the ground. The difference is a
+push, a wall, a hand, or an error of model and sensors, which is always present.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 
 LEAST_PART = 0.02
-"""Part of the weight below which a force is not told from model errors [-]."""
+"""Part of the weight below which a force cannot be distinguished from model errors [-]."""
 
 ABOVE_MEDIAN = 8.0
-"""How far above its usual size a force must rise to be something that happened [-]."""
+"""Factor over its median above which a force counts as an event [-]."""
 
 SHORTEST = 0.02
-"""Shortest time that a force must last; what is shorter may be an outlier [s]."""
+"""Shortest duration of an event; shorter ones may be outliers [s]."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ExternalForce:
 
 
 def external_wrench(moved: ContactWrench, measured: ContactWrench) -> ContactWrench:
-    """Return what the ground does not explain.
+    """Return the external wrench.
 
     Args:
         moved: (T,) contact wrench that the motion needs, by MR-AD.
@@ -58,7 +58,7 @@ def external_wrench(moved: ContactWrench, measured: ContactWrench) -> ContactWre
 
 
 def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalForce, ...]:
-    """Find when something pushed.
+    """Find the external forces that lasted.
 
     Args:
         stamps: (T,) instants [ns].

@@ -34,6 +34,7 @@ class MrAd:
         self._state = np.empty(kernels.ROOT + 3 * model.dof)
         self._work = np.empty((len(model.joints), kernels.WORK))
         self._out = np.empty(9)
+        self._q_shape = (model.dof,)
 
     def update(
         self,
@@ -57,8 +58,19 @@ class MrAd:
         Returns:
             The contact wrench about the root origin in root axes, and the centre of mass (3,) in
             the root frame [m].
+
+        Raises:
+            ShapeError: if an argument has another shape.
         """
         n = self.model.dof
+        if not (
+            _have_shape(_VECTOR, proper_acceleration, angular_velocity, angular_acceleration)
+            and _have_shape(self._q_shape, q, qd, qdd)
+        ):
+            arguments = (
+                proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd,
+            )  # fmt: skip
+            _check_shapes(arguments, (), n)
         state = self._state
         state[0:3] = proper_acceleration
         state[3:6] = angular_velocity
@@ -96,22 +108,30 @@ class MrAd:
         Raises:
             ShapeError: if an argument has another shape.
         """
-        n = self.model.dof
-        for name, array, width in (
-            ('proper_acceleration', proper_acceleration, 3),
-            ('angular_velocity', angular_velocity, 3),
-            ('angular_acceleration', angular_acceleration, 3),
-            ('q', q, n),
-            ('qd', qd, n),
-            ('qdd', qdd, n),
-        ):
-            if array.shape != (len(q), width):
-                raise ShapeError(name, f'({len(q)}, {width})', array.shape)
-        states = np.hstack(
-            [proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd]
-        )
+        arguments = (proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd)
+        _check_shapes(arguments, np.shape(q)[:1], self.model.dof)
+        states = np.hstack(arguments, dtype=np.float64)
         out = kernels.mr_ad_batch(self.model.joints, self.model.bodies, states)
         return ContactWrench(out[:, 0:3], out[:, 3:6]), out[:, 6:9] / self.model.total_mass
+
+
+_VECTOR = (3,)
+
+
+def _have_shape(shape: tuple[int, ...], a: Array, b: Array, c: Array) -> bool:
+    """Whether three arrays have a shape; False of anything else, which `_check_shapes` judges."""
+    try:
+        return a.shape == b.shape == c.shape == shape
+    except AttributeError:
+        return False
+
+
+def _check_shapes(arguments: tuple[Array, ...], rows: tuple[int, ...], dof: int) -> None:
+    """Refuse arguments of `update` and `batch` of the wrong shape, lists included."""
+    names = ('proper_acceleration', 'angular_velocity', 'angular_acceleration', 'q', 'qd', 'qdd')
+    for name, argument, width in zip(names, arguments, (3, 3, 3, dof, dof, dof), strict=True):
+        if np.shape(argument) != (*rows, width):
+            raise ShapeError(name, str((*rows, width)), np.shape(argument))
 
 
 def mr_ad_reference(

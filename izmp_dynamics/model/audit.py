@@ -1,4 +1,4 @@
-"""What is wrong or odd about a URDF, as sentences that name the link or joint and its line."""
+"""Errors and anomalies of a URDF: sentences that name the link or joint and its line."""
 
 import math
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def audit(urdf: Urdf) -> list[Problem]:
         The problems, errors first.
     """
     if not urdf.robot.links:
-        return [Problem('error', '', 'the URDF has no links.')]
+        return [Problem('error', 'no_links', '', 'the URDF has no links.')]
     problems = [
         *urdf.remarks,
         *_audit_tree(urdf),
@@ -65,12 +65,16 @@ def _audit_tree(urdf: Urdf) -> Iterator[Problem]:
                 complete = False
                 question = similar(link, links)
                 yield Problem(
-                    'error', where, f"its {role} link '{link}' does not exist.{question}"
+                    'error',
+                    'unknown_link',
+                    where,
+                    f"its {role} link '{link}' does not exist.{question}",
                 )
         if joint.child in parent_joint:
             other = parent_joint[joint.child].name
             yield Problem(
                 'error',
+                'second_parent',
                 where,
                 f"link '{joint.child}' is already the child of joint '{other}'; closed kinematic "
                 'chains are not supported: a link has one parent.',
@@ -85,12 +89,14 @@ def _audit_roots(urdf: Urdf, links: set[str], parent_joint: dict[str, Any]) -> I
     if len(roots) > 1:
         yield Problem(
             'error',
+            'several_roots',
             urdf.where('link', roots[1]),
             f'the links {_listed(roots)} have no parent; a robot has exactly one such link.',
         )
     elif roots == ['world'] and floating_root_joint(urdf) is None:
         yield Problem(
             'warning',
+            'tied_to_world',
             urdf.where('link', 'world'),
             "the robot is tied to a link 'world'; it is taken to float all the same. Name the "
             'link that carries the IMU as its root.',
@@ -100,6 +106,7 @@ def _audit_roots(urdf: Urdf, links: set[str], parent_joint: dict[str, Any]) -> I
         ordered = [link.name for link in urdf.robot.links if link.name in in_cycle]
         yield Problem(
             'error',
+            'cycle',
             urdf.where('link', ordered[0]),
             f'the joints form a cycle through the links {_listed(ordered)}; they must form a '
             'tree.',
@@ -113,6 +120,7 @@ def _audit_joints(urdf: Urdf) -> Iterator[Problem]:
         if tie is not None and joint is tie:
             yield Problem(
                 'warning',
+                'root_joint_left_out',
                 where,
                 f"this floating joint and its parent '{joint.parent}' are left out: the root "
                 'floats anyway.',
@@ -120,6 +128,7 @@ def _audit_joints(urdf: Urdf) -> Iterator[Problem]:
         elif joint.type in ('floating', 'planar'):
             yield Problem(
                 'error',
+                'unsupported_joint_type',
                 where,
                 f'{joint.type} joints inside the robot are not supported; use revolute, '
                 'continuous, prismatic or fixed joints.',
@@ -128,6 +137,7 @@ def _audit_joints(urdf: Urdf) -> Iterator[Problem]:
         if distance > FARTHEST_JOINT:
             yield Problem(
                 'warning',
+                'far_origin',
                 where,
                 f'its origin is {distance:.4g} m from the parent; URDF has metres, not '
                 'millimetres.',
@@ -140,9 +150,16 @@ def _audit_joints(urdf: Urdf) -> Iterator[Problem]:
 def _audit_axis(joint: Any, where: str) -> Iterator[Problem]:
     norm = 1.0 if joint.axis is None else math.hypot(*joint.axis)
     if norm < _SHORTEST_AXIS:
-        yield Problem('error', where, f'its axis {joint.axis} has no direction.')
+        yield Problem(
+            'error', 'axis_without_direction', where, f'its axis {joint.axis} has no direction.'
+        )
     elif abs(norm - 1.0) > 1e-3:
-        yield Problem('warning', where, f'its axis {joint.axis} is not a unit vector; normalised.')
+        yield Problem(
+            'warning',
+            'axis_not_normalised',
+            where,
+            f'its axis {joint.axis} is not a unit vector; normalised.',
+        )
 
 
 def _audit_limit(joint: Any, where: str) -> Iterator[Problem]:
@@ -153,6 +170,7 @@ def _audit_limit(joint: Any, where: str) -> Iterator[Problem]:
         if limit.lower > limit.upper:
             yield Problem(
                 'warning',
+                'reversed_limits',
                 where,
                 f'its limits are reversed ({limit.lower} > {limit.upper}); exchanged.',
             )
@@ -160,12 +178,16 @@ def _audit_limit(joint: Any, where: str) -> Iterator[Problem]:
         if joint.type == 'revolute' and MOST_TURNS < widest <= 720.0:
             yield Problem(
                 'warning',
+                'limits_in_degrees',
                 where,
                 f'it turns by up to {widest:.4g} rad; URDF has radians, not degrees.',
             )
     if not (limit.velocity > 0 and limit.effort > 0):
         yield Problem(
-            'warning', where, 'its velocity or effort limit is not positive; taken as unlimited.'
+            'warning',
+            'limit_not_positive',
+            where,
+            'its velocity or effort limit is not positive; taken as unlimited.',
         )
 
 
@@ -185,7 +207,7 @@ def _audit_mimics(urdf: Urdf) -> Iterator[Problem]:
             circle = [*chain][[*chain].index(name) :]
             where = urdf.where('joint', circle[0])
             ring = ' → '.join([*circle[:_NAMES_LISTED], circle[0]])
-            yield Problem('error', where, f'the mimics form a circle: {ring}.')
+            yield Problem('error', 'mimic_circle', where, f'the mimics form a circle: {ring}.')
         for follower in reversed(chain):
             multiplier = urdf.robot.joint_map[follower].mimic.multiplier
             gain = gains.get(leaders[follower], 1.0) * (1.0 if multiplier is None else multiplier)
@@ -200,10 +222,18 @@ def _audit_mimic(
     if leader not in movable:
         question = similar(leader, movable)
         yield Problem(
-            'error', where, f"it mimics '{leader}', which is no movable joint.{question}"
+            'error',
+            'mimic_of_no_movable_joint',
+            where,
+            f"it mimics '{leader}', which is no movable joint.{question}",
         )
     if abs(gain) > LARGEST_NUMBER:
-        yield Problem('error', where, f'the multipliers of its mimics make {gain:.3g} in all.')
+        yield Problem(
+            'error',
+            'mimic_gain_too_large',
+            where,
+            f'the multipliers of its mimics make {gain:.3g} in all.',
+        )
 
 
 def _listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What is wrong or odd about the masses and inertia tensors of a URDF."""
+"""Errors and anomalies in the masses and inertia tensors of a URDF."""
 
 import math
 from collections.abc import Iterator
@@ -36,16 +36,23 @@ def _audit_links(urdf: Urdf) -> Iterator[Problem]:
         if link.inertial is not None:
             yield from _audit_inertial(link.inertial, where)
         elif link.name in moved and not _carries_mass(urdf, link.name):
-            yield Problem('warning', where, 'it moves but has no <inertial>: no mass.')
+            yield Problem(
+                'warning', 'moving_without_mass', where, 'it moves but has no <inertial>: no mass.'
+            )
 
 
 def _audit_inertial(inertial: Any, where: str) -> Iterator[Problem]:
     mass = inertial.mass
     if mass < 0:
-        yield Problem('error', where, f'its mass is negative ({mass} kg).')
+        yield Problem('error', 'negative_mass', where, f'its mass is negative ({mass} kg).')
     elif inertial.inertia is None:
         if mass > 0:
-            yield Problem('warning', where, 'it has a mass but no <inertia>; taken as zero.')
+            yield Problem(
+                'warning',
+                'mass_without_inertia',
+                where,
+                'it has a mass but no <inertia>; taken as zero.',
+            )
     else:
         yield from _audit_tensor(np.array(inertial.inertia.to_matrix(), dtype=float), mass, where)
 
@@ -55,12 +62,20 @@ def _audit_tensor(theta: Array, mass: float, where: str) -> Iterator[Problem]:
     largest = float(np.abs(moments).max())
     if largest < _SMALLEST_MOMENT:
         if mass > 0:
-            yield Problem('warning', where, 'its inertia tensor is zero: a point mass.')
+            yield Problem(
+                'warning', 'zero_inertia', where, 'its inertia tensor is zero: a point mass.'
+            )
     elif mass == 0:
-        yield Problem('warning', where, 'it has an inertia tensor but no mass; both are ignored.')
+        yield Problem(
+            'warning',
+            'inertia_without_mass',
+            where,
+            'it has an inertia tensor but no mass; both are ignored.',
+        )
     elif theta.diagonal().min() < 0:
         yield Problem(
             'error',
+            'negative_moment',
             where,
             f'it has a negative moment of inertia ({theta.diagonal().min()} kg·m²).',
         )
@@ -70,6 +85,7 @@ def _audit_tensor(theta: Array, mass: float, where: str) -> Iterator[Problem]:
             radius = math.sqrt(largest / mass)
             yield Problem(
                 'warning',
+                'inertia_in_other_units',
                 where,
                 f'its moments of inertia are those of {mass:g} kg at a distance of '
                 f'{radius:.3g} m; URDF has kg·m².',
@@ -82,6 +98,7 @@ def _audit_moments(moments: Array, where: str) -> Iterator[Problem]:
     if moments[0] < -_TRIANGLE_TOLERANCE * moments[2]:
         yield Problem(
             'warning',
+            'negative_principal_moment',
             where,
             f'its principal moments {listed} kg·m² are not all positive: no body has this '
             'inertia; its products of inertia are too large.',
@@ -89,6 +106,7 @@ def _audit_moments(moments: Array, where: str) -> Iterator[Problem]:
     elif moments[0] + moments[1] < moments[2] * (1 - _TRIANGLE_TOLERANCE):
         yield Problem(
             'warning',
+            'triangle_inequality',
             where,
             f'its principal moments {listed} kg·m² break the triangle inequality: no body has '
             'this inertia.',
@@ -101,11 +119,17 @@ def _audit_mass(urdf: Urdf) -> Iterator[Problem]:
     if total < LIGHTEST_ROBOT:
         yield Problem(
             'error',
+            'massless_robot',
             '',
             f'the robot has no mass: its <inertial> elements make {total:g} kg.',
         )
     elif total > HEAVIEST_ROBOT:
-        yield Problem('warning', '', f'the robot weighs {total:.0f} kg; are the masses in grams?')
+        yield Problem(
+            'warning',
+            'mass_in_other_units',
+            '',
+            f'the robot weighs {total:.0f} kg; are the masses in grams?',
+        )
 
 
 def _carries_mass(urdf: Urdf, link: str) -> bool:

@@ -1,4 +1,4 @@
-"""PyKDL, or a sentence that says how to get it."""
+"""PyKDL, or an error that names the command that installs it."""
 
 from izmp_dynamics.errors import MissingDependencyError
 

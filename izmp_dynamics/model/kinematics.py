@@ -1,83 +1,175 @@
-"""Numba kernels for the poses of bodies and frames; the arrays are those of `robot_model`.
+"""Forward kinematics: the step over one joint, and the kernels that repeat it.
 
-They are written number by number: an assignment or a product of arrays would make numba compile
-three times as long, and the products of such small matrices slower.
+Every kernel that moves bodies takes `place` for this step. The arrays are those of `body_layout`.
 """
 
 import numpy as np
 
 from izmp_dynamics.conventions import Array, Indices
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.model.body_layout import (
+    DRIVER,
+    FIRST_MOMENT,
+    KIND,
+    MASS,
+    MULTIPLIER,
+    OFFSET,
+    PARENT,
+    POSE,
+    POSITION,
+    REVOLUTE,
+    ROTATION,
+)
+from izmp_dynamics.vectors import Vector, add, dot, rotate, scale, store, vector
+
+
+@inlined
+def _column(pose: Array, k: int) -> Vector:
+    """A column of a pose's rotation."""
+    return (pose[ROTATION + k], pose[ROTATION + 3 + k], pose[ROTATION + 6 + k])
+
+
+@inlined
+def z_axis(pose: Array) -> Vector:
+    """The third of them; of a body, the axis of its joint."""
+    axis: Vector = _column(pose, 2)
+    return axis
+
+
+@inlined
+def place(joint: Indices, body: Array, q: float, parent: Array, own: Array) -> Vector:
+    """Write the pose of a body, from that of its parent and the position of its joint.
+
+    Args:
+        joint: row of `joints`.
+        body: row of `bodies`.
+        q: position of the joint itself [rad] or [m].
+        parent: pose of the parent.
+        own: out: pose of the body.
+
+    Returns:
+        From the parent's origin to its own, in the axes of the result [m].
+    """
+    revolute = joint[KIND] == REVOLUTE
+    c, s, travel = (np.cos(q), np.sin(q), 0.0) if revolute else (1.0, 0.0, q)
+    for k in range(ROTATION, POSITION, 3):
+        row = vector(parent, k)
+        x, y = dot(row, _column(body, 0)), dot(row, _column(body, 1))
+        own[k] = c * x + s * y
+        own[k + 1] = c * y - s * x
+        own[k + 2] = dot(row, _column(body, 2))
+    r: Vector = add(rotate(parent, vector(body, POSITION)), scale(travel, z_axis(own)))
+    store(own, POSITION, add(vector(parent, POSITION), r))
+    return r
+
+
+@inlined
+def set_identity(pose: Array) -> None:
+    """Make a pose the identity."""
+    for k in range(POSE):
+        pose[k] = 0.0
+    pose[ROTATION] = pose[ROTATION + 4] = pose[ROTATION + 8] = 1.0
+
+
+@inlined
+def joint_position(joint: Indices, body: Array, q: Array) -> float:
+    """Position of a body's joint [rad] or [m], from those of the independent joints (n,)."""
+    position: float = body[MULTIPLIER] * q[joint[DRIVER]] + body[OFFSET]
+    return position
+
+
+@inlined
+def compose(first: Array, second: Array, out: Array) -> None:
+    """Write the pose of C in A, from that of B in A and that of C in B."""
+    for k in range(ROTATION, POSITION, 3):
+        row = vector(first, k)
+        for column in range(3):
+            out[k + column] = dot(row, _column(second, column))
+    shift = rotate(first, vector(second, POSITION))
+    store(out, POSITION, add(vector(first, POSITION), shift))
 
 
 @kernel
-def body_poses(joints: Indices, bodies: Array, q: Array, R: Array, p: Array) -> None:
+def body_poses(joints: Indices, bodies: Array, q: Array, poses: Array) -> None:
     """Compute the pose of every body frame in the root frame.
 
     Args:
-        joints: (B, 3) parent body, kind (0 revolute, 1 prismatic), index into q; int64.
-        bodies: (B, 24) packed constants, see `RobotModel`.
+        joints: (B, 3), see `body_layout`.
+        bodies: (B, 24), see `body_layout`.
         q: (n,) joint positions [rad] or [m].
-        R: (B, 3, 3) out: root_R_body.
-        p: (B, 3) out: body origins in the root frame [m].
+        poses: (B, 12) out: root_R_body and the body's origin in the root frame [m].
     """
-    for row in range(3):
-        p[0, row] = 0.0
-        for k in range(3):
-            R[0, row, k] = 1.0 if row == k else 0.0
+    set_identity(poses[0])
     for i in range(1, joints.shape[0]):
-        parent = joints[i, 0]
-        angle, travel = 0.0, 0.0
-        position = bodies[i, 22] * q[joints[i, 2]] + bodies[i, 23]
-        if joints[i, 1] == 0:
-            angle = position
-        else:
-            travel = position
-        c, s = np.cos(angle), np.sin(angle)
-        for row in range(3):
-            x, y, z, moved = 0.0, 0.0, 0.0, p[parent, row]
-            for k in range(3):
-                a = R[parent, row, k]
-                x += a * bodies[i, 3 * k]
-                y += a * bodies[i, 3 * k + 1]
-                z += a * bodies[i, 3 * k + 2]
-                moved += a * bodies[i, 9 + k]
-            R[i, row, 0] = c * x + s * y
-            R[i, row, 1] = c * y - s * x
-            R[i, row, 2] = z
-            p[i, row] = moved + z * travel
+        position = joint_position(joints[i], bodies[i], q)
+        place(joints[i], bodies[i], position, poses[joints[i, PARENT]], poses[i])
 
 
 @kernel
-def frame_poses(
-    joints: Indices, bodies: Array, q: Array, body: int, frame_R: Array, frame_p: Array
-) -> tuple[Array, Array]:
-    """Compute the pose of one frame over a batch.
+def frame_poses(joints: Indices, bodies: Array, q: Array, body: int, mount: Array) -> Array:
+    """Compute the pose of one frame in the root frame over a batch.
 
     Args:
         joints: as in `body_poses`.
         bodies: as in `body_poses`.
         q: (T, n) joint positions.
         body: the body that carries the frame.
-        frame_R: (3, 3) body_R_frame.
-        frame_p: (3,) frame origin in the body frame [m].
+        mount: (12,) pose of the frame in the body frame.
 
     Returns:
-        (T, 3, 3) root_R_frame and (T, 3) frame origin in the root frame [m].
+        (T, 12) poses.
     """
-    count = joints.shape[0]
-    R = np.empty((count, 3, 3))
-    p = np.empty((count, 3))
-    out_R = np.empty((q.shape[0], 3, 3))
-    out_p = np.empty((q.shape[0], 3))
+    poses = np.empty((joints.shape[0], POSE))
+    out = np.empty((q.shape[0], POSE))
     for t in range(q.shape[0]):
-        body_poses(joints, bodies, q[t], R, p)
-        for row in range(3):
-            a, b, c = R[body, row, 0], R[body, row, 1], R[body, row, 2]
-            out_p[t, row] = p[body, row] + a * frame_p[0] + b * frame_p[1] + c * frame_p[2]
-            for k in range(3):
-                out_R[t, row, k] = a * frame_R[0, k] + b * frame_R[1, k] + c * frame_R[2, k]
-    return out_R, out_p
+        body_poses(joints, bodies, q[t], poses)
+        compose(poses[body], mount, out[t])
+    return out
+
+
+@kernel
+def link_poses(
+    joints: Indices, bodies: Array, q: Array, moved: Indices, parents: Array, mounts: Array
+) -> Array:
+    """Compute the poses of links in the frames of their parent links over a batch.
+
+    Args:
+        joints: as in `body_poses`.
+        bodies: as in `body_poses`.
+        q: (T, n) joint positions.
+        moved: (L,) the body of each link; its joint lies between the link and its parent link.
+        parents: (L, 12) pose of the parent body in the frame of the parent link.
+        mounts: (L, 12) pose of the link in its body's frame.
+
+    Returns:
+        (T, L, 12) poses.
+    """
+    own = np.empty(POSE)
+    out = np.empty((q.shape[0], moved.shape[0], POSE))
+    for t in range(q.shape[0]):
+        for k in range(moved.shape[0]):
+            joint, body = joints[moved[k]], bodies[moved[k]]
+            place(joint, body, joint_position(joint, body, q[t]), parents[k], own)
+            compose(own, mounts[k], out[t, k])
+    return out
+
+
+@kernel
+def center_of_mass(bodies: Array, poses: Array, com: Array) -> None:
+    """Compute the centre of mass in the root frame.
+
+    Args:
+        bodies: as in `body_poses`.
+        poses: (B, 12) the poses of the bodies.
+        com: (3,) out [m].
+    """
+    total, moment = 0.0, (0.0, 0.0, 0.0)
+    for i in range(bodies.shape[0]):
+        total += bodies[i, MASS]
+        at_origin = scale(bodies[i, MASS], vector(poses[i], POSITION))
+        turned = rotate(poses[i], vector(bodies[i], FIRST_MOMENT))
+        moment = add(moment, add(at_origin, turned))
+    store(com, 0, scale(1.0 / total, moment))
 
 
 @kernel
@@ -92,17 +184,9 @@ def centers_of_mass(joints: Indices, bodies: Array, q: Array) -> Array:
     Returns:
         (T, 3) [m].
     """
-    count = joints.shape[0]
-    R = np.empty((count, 3, 3))
-    p = np.empty((count, 3))
-    com = np.zeros((q.shape[0], 3))
-    total = bodies[:, 12].sum()
+    poses = np.empty((joints.shape[0], POSE))
+    com = np.empty((q.shape[0], 3))
     for t in range(q.shape[0]):
-        body_poses(joints, bodies, q[t], R, p)
-        for i in range(count):
-            for row in range(3):
-                moment = bodies[i, 12] * p[i, row]
-                for k in range(3):
-                    moment += R[i, row, k] * bodies[i, 13 + k]
-                com[t, row] += moment / total
+        body_poses(joints, bodies, q[t], poses)
+        center_of_mass(bodies, poses, com[t])
     return com

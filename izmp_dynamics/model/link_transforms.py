@@ -1,16 +1,19 @@
-"""Transforms between neighbouring links, as TF wants them."""
-
-from typing import Any
+"""Transforms between neighbouring links, as TF takes them."""
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.kernel import announced_compilation
+from izmp_dynamics.model import kinematics
+from izmp_dynamics.model.body_layout import POSE, POSITION
+from izmp_dynamics.model.robot_model import FrameMount, RobotModel
+from izmp_dynamics.rotations import from_matrices
 
 
 class LinkTransforms:
     """The pose of every link in the frame of its parent in the (re-rooted) tree.
+
+    The constructor compiles the kernel, so that no first sample waits for it.
 
     Attributes:
         moving: (parent, child) of the links that joints move.
@@ -19,24 +22,26 @@ class LinkTransforms:
     """
 
     def __init__(self, model: RobotModel) -> None:
-        moving = [segment for segment in model.tree.segments if segment.kind != 'fixed']
-        fixed = [segment for segment in model.tree.segments if segment.kind == 'fixed']
-        self.moving = tuple((segment.parent, segment.link) for segment in moving)
-        self.fixed = tuple((segment.parent, segment.link) for segment in fixed)
+        segments = model.tree.segments
+        self.moving, self.fixed = (
+            tuple((s.parent, s.link) for s in segments if (s.kind == 'fixed') == fixed)
+            for fixed in (False, True)
+        )
         self.fixed_poses = frozen(
-            np.array([_pose(segment.segment.pose(0.0)) for segment in fixed]).reshape(-1, 7)
+            _with_quaternions(
+                np.array(
+                    [_between(model.mount(a), model.mount(b)) for a, b in self.fixed]
+                ).reshape(-1, POSE)
+            )
         )
-        self._rest = np.array([_pose(segment.segment.pose(0.0)) for segment in moving])
-        self._rest = self._rest.reshape(-1, 7)
-        joints = [segment.segment.getJoint() for segment in moving]
-        self._axis = np.array([[*joint.JointAxis()] for joint in joints]).reshape(-1, 3)
-        self._origin = np.array([[*joint.JointOrigin()] for joint in joints]).reshape(-1, 3)
-        self._revolute = np.array([segment.kind == 'revolute' for segment in moving], dtype=bool)
-        self._driver = np.array(
-            [model.joint_names.index(segment.driver) for segment in moving], dtype=np.intp
-        )
-        self._multiplier = np.array([segment.multiplier for segment in moving])
-        self._offset = np.array([segment.offset for segment in moving])
+        self._model = model
+        root = FrameMount(0, np.eye(3), np.zeros(3))
+        self._bodies = np.array([model.mount(b).body for _, b in self.moving], dtype=np.int64)
+        self._parents = np.array([_between(model.mount(a), root) for a, _ in self.moving])
+        self._parents = self._parents.reshape(-1, POSE)
+        self._mounts = np.array([model.mount(b).pose for _, b in self.moving]).reshape(-1, POSE)
+        with announced_compilation():
+            self.poses(np.zeros((1, model.dof)))
 
     def poses(self, q: Array) -> Array:
         """Compute the poses of the moving links.
@@ -47,17 +52,26 @@ class LinkTransforms:
         Returns:
             (T, J, 7) position [m] and quaternion (x, y, z, w) of each child in its parent.
         """
-        position = self._multiplier * q[:, self._driver] + self._offset
-        angle = np.where(self._revolute, position, 0.0)
-        travel = np.where(self._revolute, 0.0, position)
-        shape = (*position.shape, 3)
-        turn = Rotation.from_rotvec((angle[..., None] * self._axis).reshape(-1, 3))
-        arm = np.tile(self._rest[:, :3] - self._origin, (len(q), 1))
-        rest = Rotation.from_quat(np.tile(self._rest[:, 3:], (len(q), 1)))
-        p = self._origin + turn.apply(arm).reshape(shape) + travel[..., None] * self._axis
-        return np.concatenate([p, (turn * rest).as_quat().reshape(*position.shape, 4)], axis=-1)
+        return _with_quaternions(
+            kinematics.link_poses(
+                self._model.joints, self._model.bodies, np.ascontiguousarray(q),
+                self._bodies, self._parents, self._mounts,
+            )
+        )  # fmt: skip
 
 
-def _pose(frame: Any) -> list[float]:
-    """Position and quaternion of a KDL frame."""
-    return [*frame.p, *frame.M.GetQuaternion()]
+def _between(parent: FrameMount, child: FrameMount) -> Array:
+    """Pose (12,) of a frame in another one, both mounted on the same body."""
+    R = parent.body_R_frame.T
+    p = R @ (child.p_frame_in_body - parent.p_frame_in_body)
+    return np.concatenate([(R @ child.body_R_frame).ravel(), p])
+
+
+def _with_quaternions(poses: Array) -> Array:
+    """Positions and quaternions (…, 7) of poses (…, 12); NaN where a rotation is not known."""
+    out = np.full((*poses.shape[:-1], 7), np.nan)
+    out[..., :3] = poses[..., POSITION:]
+    known = np.isfinite(poses).all(axis=-1)
+    if known.any():
+        out[known, 3:] = from_matrices(poses[known, :POSITION].reshape(-1, 3, 3)).as_quat()
+    return out

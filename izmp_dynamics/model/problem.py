@@ -1,4 +1,4 @@
-"""A finding about a robot's description, and the error that the grave ones end in."""
+"""A finding about a robot's description, and the error that refuses a robot with errors."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 from izmp_dynamics.errors import ModelError
 
 MOST_LISTED = 20
-"""Problems that one message lists; of the rest it says how many there are."""
+"""Problems that one message lists; the rest are counted."""
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,13 @@ class Problem:
 
     Attributes:
         severity: 'error' makes the model unusable, 'warning' does not.
+        kind: identifies the finding, e.g. 'negative_mass'; programs may rely on it.
         where: the link or joint with its line.
         message: what is wrong and what would be right.
     """
 
     severity: Literal['error', 'warning']
+    kind: str
     where: str
     message: str
 
@@ -36,12 +38,13 @@ def refuse_errors(problems: Iterable[Problem], name: str) -> None:
         name: what they are about, as it begins the message, e.g. "'robot.urdf'".
 
     Raises:
-        ModelError: the message lists the errors.
+        ModelError: the message lists the errors; `data['problems']` are all of them.
     """
-    errors = [str(problem) for problem in problems if problem.severity == 'error']
+    errors = tuple(problem for problem in problems if problem.severity == 'error')
     if not errors:
         return
-    listed = errors[:MOST_LISTED]
+    listed = [str(problem) for problem in errors[:MOST_LISTED]]
     if len(errors) > MOST_LISTED:
         listed.append(f'… and {len(errors) - MOST_LISTED} more.')
-    raise ModelError('\n  '.join([f'{name} cannot be used:', *listed]))
+    message = '\n  '.join([f'{name} cannot be used:', *listed])
+    raise ModelError(message, kind='invalid_model', problems=errors)

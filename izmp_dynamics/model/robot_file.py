@@ -1,6 +1,6 @@
-"""The robot file: everything about a robot that its URDF does not say.
+"""The robot file: everything about a robot that its URDF does not contain.
 
-`config/robot_example.yaml` teaches it by example.
+`config/robot_example.yaml` is a commented example.
 """
 
 import dataclasses
@@ -63,7 +63,7 @@ class Accelerometer:
 
 @dataclass(frozen=True)
 class Position:
-    """What tells where the root is in the world; only IR-MD and the views need it."""
+    """The source of the position of the root in the world; only IR-MD and the views need it."""
 
     topic: str = setting(
         'topic with PointStamped (GPS), PoseStamped, PoseWithCovarianceStamped or Odometry'
@@ -129,12 +129,16 @@ class Foot:
 
     def __post_init__(self) -> None:
         if len(self.polygon) < 3:
-            raise RobotFileError(f'polygon needs at least 3 corners, not {len(self.polygon)}.')
+            raise RobotFileError(
+                f'polygon needs at least 3 corners, not {len(self.polygon)}.',
+                kind='too_few_corners', corners=len(self.polygon),
+            )  # fmt: skip
         area = shapely.geometry.MultiPoint(self.polygon).convex_hull.area
         if area < _SMALLEST_SOLE:
             raise RobotFileError(
-                f'the corners of polygon span {area:.2g} m²: they lie on a line or are the same.'
-            )
+                f'the corners of polygon span {area:.2g} m²: they lie on a line or are the same.',
+                kind='polygon_without_area', area=area,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,8 +147,8 @@ class Ground:
 
     source: str = setting(
         'sole: the sole of the foot that carries most; gravity: level ground below that sole; '
-        'feet_imus: as inclined as the IMU in that foot says; frame: the x-y plane of a link, or '
-        'of a frame that moves (a board, a ship) if topic tells its pose',
+        'feet_imus: as inclined as the IMU in that foot measures; frame: the x-y plane of a link, '
+        'or of a frame that moves (a board, a ship) if topic gives its pose',
         default='sole',
         choices=('sole', 'gravity', 'feet_imus', 'frame'),
     )
@@ -155,8 +159,8 @@ class Ground:
     )
     topic: str | None = setting(
         'topic with PoseStamped, PoseWithCovarianceStamped, Odometry or TransformStamped that '
-        'tells the pose of frame, either in a link of the robot or in the world in which position '
-        'tells where the robot is',
+        'publishes the pose of frame, either in a link of the robot or in the world in which '
+        'position gives the place of the robot',
         default=None,
     )
     height: float = setting(
@@ -184,22 +188,27 @@ class Ground:
 
     def __post_init__(self) -> None:
         if self.source == 'frame' and self.frame is None:
-            raise RobotFileError("source: frame needs the key 'frame', the name of a link.")
+            raise RobotFileError(
+                "source: frame needs the key 'frame', the name of a link.",
+                kind='missing_key', keys=('ground.frame',),
+            )  # fmt: skip
         if self.source != 'frame' and self.frame is not None:
             raise RobotFileError(
                 f'frame: {self.frame} has no effect with source: {self.source}; use source: frame '
-                'or leave it out.'
-            )
+                'or leave it out.',
+                kind='key_without_effect', key='ground.frame', source=self.source,
+            )  # fmt: skip
         if self.source != 'frame' and (self.topic is not None or self.height):
             key = 'topic' if self.topic is not None else 'height'
             raise RobotFileError(
                 f'{key} has no effect with source: {self.source}; use source: frame or leave it '
-                'out.'
-            )
+                'out.',
+                kind='key_without_effect', key=f'ground.{key}', source=self.source,
+            )  # fmt: skip
 
     @property
     def moves(self) -> bool:
-        """Whether the pose of the ground is told by a topic."""
+        """Whether a topic publishes the pose of the ground."""
         return self.topic is not None
 
     def forces(self, weight: float) -> tuple[float, float]:
@@ -215,7 +224,7 @@ class Ground:
 class Noise:
     """Noise densities of the sensors on the root.
 
-    They tell how far the IZMP scatters (experiments.noise_propagation).
+    They determine the scatter of the IZMP (experiments.noise_propagation).
     """
 
     accelerometer: float = setting(
@@ -274,7 +283,7 @@ class Acd:
         hint='seconds, not milliseconds',
     )
     acceleration_limit: float = setting(
-        'joint acceleration beyond which a single sample is taken for an outlier',
+        'joint acceleration beyond which a single sample counts as an outlier',
         default=1000.0,
         unit='rad/s² or m/s²',
         lower=1.0,
@@ -283,7 +292,10 @@ class Acd:
 
     def __post_init__(self) -> None:
         if self.window % 2 == 0 or self.window <= self.degree:
-            raise RobotFileError('window must be odd and larger than degree.')
+            raise RobotFileError(
+                'window must be odd and larger than degree.',
+                kind='unsuitable_window', window=self.window, degree=self.degree,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -379,17 +391,20 @@ class RobotFile:
         if '://' in self.urdf:
             raise RobotFileError(
                 f"urdf is '{self.urdf}', an address; give the path of the file, relative to this "
-                'file or absolute.'
-            )
+                'file or absolute.',
+                kind='urdf_is_address', urdf=self.urdf,
+            )  # fmt: skip
         if self.angular_acceleration.method == 'accelerometers' and not self.accelerometers:
             raise RobotFileError(
                 'angular_acceleration.method is accelerometers, but there are none; list them '
-                'under accelerometers, or use gyro or auto.'
+                'under accelerometers, or use gyro or auto.',
+                kind='no_accelerometers',
             )
         if self.ground.source == 'feet_imus' and not any(foot.imu for foot in self.feet):
             raise RobotFileError(
                 'ground.source is feet_imus, but no foot has one; state imu under feet, or use '
-                'another source.'
+                'another source.',
+                kind='no_foot_imu',
             )
         _refuse_repeated('foot name', (foot.name for foot in self.feet))
         _refuse_repeated('sole', (foot.sole for foot in self.feet))
@@ -416,7 +431,10 @@ class RobotFile:
 def _refuse_repeated(what: str, names: Iterable[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise RobotFileError(f"the {what} '{repeated[0]}' stands here more than once.")
+        raise RobotFileError(
+            f"the {what} '{repeated[0]}' is used more than once.",
+            kind='repeated_name', denotes=what, name=repeated[0],
+        )  # fmt: skip
 
 
 def load_robot_file(path: str | Path, urdf: str | Path | None = None) -> RobotFile:

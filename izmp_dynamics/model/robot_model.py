@@ -1,14 +1,14 @@
-"""The robot as frozen arrays, made from its KDL tree; what every kernel runs on.
+"""The robot as read-only arrays, made from its KDL tree: the input of every kernel.
 
 Links tied together by fixed joints are merged into *bodies*. A body's frame has its origin on the
 axis of the joint that moves it (the paper's body-fixed frame, sect. 3) and its z axis along that
 axis; body 0 is the root link's, its frame is the root link's frame.
 
-The kernels are imported by the methods that run them, so that reading a URDF does not wait for
-numba.
+The kernels are imported in the methods that run them, so that reading a URDF does not load numba.
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +21,22 @@ import numpy.typing as npt
 from izmp_dynamics.conventions import Array, Indices, frozen
 from izmp_dynamics.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.audit import Problem, audit
+from izmp_dynamics.model.body_layout import (
+    DRIVER,
+    FIRST_MOMENT,
+    INERTIA,
+    MASS,
+    MULTIPLIER,
+    PARENT,
+    POSE,
+    POSITION,
+    PRISMATIC,
+    REVOLUTE,
+    ROTATION,
+)
 from izmp_dynamics.model.kdl import kdl
 from izmp_dynamics.model.kinematic_tree import KinematicTree, TreeSegment, build_tree
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
-
-REVOLUTE, PRISMATIC = 0, 1
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,26 @@ class FrameMount:
     body_R_frame: Array
     p_frame_in_body: Array
 
+    @functools.cached_property
+    def pose(self) -> Array:
+        """The pose as the kernels take it, (12,), see `body_layout`."""
+        return frozen([*self.body_R_frame.ravel(), *self.p_frame_in_body])
+
+
+@dataclass(frozen=True)
+class MassMoments:
+    """Inertia of a body.
+
+    Attributes:
+        mass: [kg].
+        first_moment: (3,) mass times centre of mass in the body frame [kg·m].
+        inertia: (3, 3) about the body's origin [kg·m²].
+    """
+
+    mass: float
+    first_moment: Array
+    inertia: Array
+
 
 @dataclass(frozen=True)
 class RobotModel:
@@ -51,11 +82,8 @@ class RobotModel:
         name: name of the robot.
         root: name of the link that is the floating base.
         joint_names: the n independent joints; their order is the order of q.
-        joints: (B, 3) int64: parent body, kind (0 revolute, 1 prismatic), index into q.
-        bodies: (B, 24) float64, a row per body: 0–8 parent_R_joint (row-major, at q = 0),
-            9–11 joint origin in the parent body [m], 12 mass [kg], 13–15 mass · centre of mass
-            [kg·m], 16–21 inertia about the body's origin xx yy zz xy xz yz [kg·m²],
-            22–23 multiplier and offset of the joint position (mimic joints).
+        joints: (B, 3) int64, a row per body: its parent and its joint, see `body_layout`.
+        bodies: (B, 24) float64, a row per body: the place of its joint and its inertia.
         position_lower: (n,) [rad] or [m], −inf where the URDF states none.
         position_upper: (n,) [rad] or [m].
         velocity_limit: (n,) [rad/s] or [m/s], inf where the URDF states none.
@@ -87,7 +115,7 @@ class RobotModel:
     @property
     def total_mass(self) -> float:
         """Mass of the robot [kg]."""
-        return float(self.bodies[:, 12].sum())
+        return float(self.bodies[:, MASS].sum())
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -106,6 +134,53 @@ class RobotModel:
             raise UnknownNameError(
                 'frame', frame, self._frames, f"in robot '{self.name}'"
             ) from None
+
+    def joint_mount(self, body: int) -> FrameMount:
+        """Return where the joint of a body sits on the parent body, at q = 0."""
+        row = self.bodies[body]
+        R = row[ROTATION:POSITION].reshape(3, 3)
+        return FrameMount(int(self.joints[body, PARENT]), R, row[POSITION:MASS])
+
+    def mass_moments(self, body: int) -> MassMoments:
+        """Return the inertia of a body."""
+        row = self.bodies[body]
+        xx, yy, zz, xy, xz, yz = row[INERTIA:MULTIPLIER]
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return MassMoments(float(row[MASS]), row[FIRST_MOMENT:INERTIA], inertia)
+
+    def chain(self, frame: str) -> list[int]:
+        """Return the bodies that joints move between the root and a link, from the root on.
+
+        Raises:
+            UnknownNameError: if there is no such link.
+        """
+        chain: list[int] = []
+        body = self.mount(frame).body
+        while body > 0:
+            chain.insert(0, body)
+            body = int(self.joints[body, PARENT])
+        return chain
+
+    def body_poses(self, q: npt.ArrayLike) -> tuple[Array, Array]:
+        """Compute the poses of all bodies in the root frame.
+
+        Args:
+            q: (n,) joint positions [rad] or [m].
+
+        Returns:
+            root_R_body (B, 3, 3) and the bodies' origins in the root frame (B, 3) [m].
+
+        Raises:
+            ShapeError: if q has not n entries.
+        """
+        from izmp_dynamics.model import kinematics
+
+        positions = np.ascontiguousarray(q, dtype=np.float64)
+        if positions.shape != (self.dof,):
+            raise ShapeError('q', f'({self.dof},)', positions.shape)
+        poses = np.empty((len(self.bodies), POSE))
+        kinematics.body_poses(self.joints, self.bodies, positions, poses)
+        return poses[:, ROTATION:POSITION].reshape(-1, 3, 3), poses[:, POSITION:]
 
     def mounted_on_root(self, frame: str) -> bool:
         """Whether link `frame` is rigidly fixed to the root link."""
@@ -130,9 +205,8 @@ class RobotModel:
 
         mount = self.mount(frame)
         batch, single = self._as_batch(q)
-        R, p = kinematics.frame_poses(
-            self.joints, self.bodies, batch, mount.body, mount.body_R_frame, mount.p_frame_in_body
-        )
+        poses = kinematics.frame_poses(self.joints, self.bodies, batch, mount.body, mount.pose)
+        R, p = poses[:, ROTATION:POSITION].reshape(-1, 3, 3), poses[:, POSITION:]
         return (R[0], p[0]) if single else (R, p)
 
     def com(self, q: npt.ArrayLike) -> Array:
@@ -164,16 +238,16 @@ class RobotModel:
         return dataclasses.replace(self, bodies=_ModelBuilder(self.tree, carried).bodies())
 
     def joints_that_move_mass(self) -> npt.NDArray[np.bool_]:
-        """Tell which joints the dynamics depend on: for a `part`, those between root and part.
+        """Find the joints that the dynamics depend on: for a `part`, those between root and part.
 
         Returns:
             (n,) mask over the independent joints.
         """
         mask = np.zeros(self.dof, dtype=np.bool_)
-        for body in np.flatnonzero(self.bodies[:, 12] > 0):
+        for body in np.flatnonzero(self.bodies[:, MASS] > 0):
             while body > 0:
-                mask[self.joints[body, 2]] = True
-                body = self.joints[body, 0]
+                mask[self.joints[body, DRIVER]] = True
+                body = self.joints[body, PARENT]
         return mask
 
     def _as_batch(self, q: npt.ArrayLike) -> tuple[Array, bool]:
@@ -316,7 +390,7 @@ def _position(frame: Any) -> Array:
 
 
 def _moments(inertia: Any) -> list[float]:
-    """Mass, first moment and tensor about the origin, as the columns 12–21 of `bodies`."""
+    """Mass, first moment and inertia about the origin, as the columns from MASS of `bodies`."""
     mass, com, tensor = inertia.getMass(), inertia.getCOG(), inertia.getRotationalInertia()
     return [
         mass, mass * com[0], mass * com[1], mass * com[2],

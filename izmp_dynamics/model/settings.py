@@ -2,8 +2,8 @@
 
 A field is declared once with `setting(...)`; the robot file, the command line's help and the ROS
 parameters are made from the declaration. `read_settings` turns YAML into such a dataclass and
-refuses unknown keys, wrong types and impossible magnitudes with a sentence that names the line
-and what would be valid.
+refuses unknown keys, wrong types and values out of range with an error that names the line and
+what would be valid.
 """
 
 import dataclasses
@@ -75,7 +75,9 @@ def read_settings(cls: type[Settings], path: Path) -> Settings:
     """
     node = read_yaml(path)
     if node is None or is_null(node):
-        raise RobotFileError(f"'{path}' is empty; it needs at least: {_required(cls)}.")
+        raise RobotFileError(
+            f"'{path}' is empty; it needs at least: {_required(cls)}.", kind='empty', path=path
+        )
     settings: Settings = _Reader(path, cls).record(cls, node, '')
     return settings
 
@@ -138,14 +140,15 @@ class _Reader:
         self.cls = cls
         self.count = 0
 
-    def fail(self, node: yaml.Node, message: str) -> typing.NoReturn:
-        fail(self.path, node, message)
+    def fail(self, node: yaml.Node, message: str, kind: str, **data: object) -> typing.NoReturn:
+        fail(self.path, node, message, kind, **data)
 
     def record(self, cls: Any, node: yaml.Node, name: str) -> Any:
         """Read a mapping into a dataclass."""
         check_tag(self.path, node, name or 'the file')
         if not isinstance(node, yaml.MappingNode):
-            self.fail(node, f'{name or "the file"} must be a mapping with keys: {_keys(cls)}.')
+            message = f'{name or "the file"} must be a mapping with keys: {_keys(cls)}.'
+            self.fail(node, message, 'wrong_type', key=name)
         fields = {field.name: field for field in _fields(cls)}
         hints = typing.get_type_hints(cls)
         given = self._given(cls, node, name)
@@ -154,7 +157,8 @@ class _Reader:
         ]
         if missing:
             wanted = '; '.join(f"'{field.name}' ({_meaning(field.metadata)})" for field in missing)
-            self.fail(node, f'{name or "the file"} lacks {wanted}.')
+            names = tuple(_dotted(name, field.name) for field in missing)
+            self.fail(node, f'{name or "the file"} lacks {wanted}.', 'missing_key', keys=names)
         values = {
             key: self.value(hints[key], item, _dotted(name, key), fields[key].metadata)
             for key, item in given.items()
@@ -162,7 +166,8 @@ class _Reader:
         try:
             return cls(**values)
         except RobotFileError as error:
-            self.fail(node, f'{name}: {error}' if name else str(error))
+            message = f'{name}: {error}' if name else str(error)
+            self.fail(node, message, error.kind, **error.data, record=name)
 
     def _given(self, cls: Any, node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
         """Return the values by key, without the keys that have none."""
@@ -171,7 +176,8 @@ class _Reader:
             key = self._key(cls, key_node, name)
             if key in seen:
                 dotted = _dotted(name, key)
-                self.fail(key_node, f"the key '{dotted}' stands here a second time.")
+                message = f"duplicate key '{dotted}'."
+                self.fail(key_node, message, 'duplicate_key', key=dotted)
             seen[key] = value_node
         return {key: item for key, item in seen.items() if not is_null(item)}
 
@@ -180,26 +186,29 @@ class _Reader:
         valid = ', '.join(known)
         check_tag(self.path, node, 'a key')
         if not isinstance(node, yaml.ScalarNode):
-            self.fail(node, f'a key must be a word, not a list or mapping; valid: {valid}.')
+            message = f'a key must be a word, not a list or mapping; valid: {valid}.'
+            self.fail(node, message, 'invalid_key')
         key: str = node.value
         if key not in known:
-            hint = self._hint(key, known)
-            self.fail(node, f"unknown key '{_dotted(name, key):.80}'; valid: {valid}.{hint}")
+            meant = self._suggestions(key, known)
+            hint = f' Did you mean {" or ".join(map(repr, meant))}?' if meant else ''
+            dotted = _dotted(name, key)
+            message = f"unknown key '{dotted:.80}'; valid: {valid}.{hint}"
+            self.fail(node, message, 'unknown_key', key=dotted, suggestions=meant)
         return key
 
-    def _hint(self, key: str, known: list[str]) -> str:
+    def _suggestions(self, key: str, known: list[str]) -> tuple[str, ...]:
         """Guess what an unknown key was meant to be: misspelt, or in the wrong place."""
         near = difflib.get_close_matches(key.lower()[:80], known, n=1)
-        if near:
-            return f" Did you mean '{near[0]}'?"
-        places = [place for place in _all_keys(self.cls) if place.split('.')[-1] == key]
-        return f' Did you mean {" or ".join(places)}?' if places else ''
+        places = (place for place in _all_keys(self.cls) if place.split('.')[-1] == key)
+        return tuple(near) or tuple(places)
 
     def value(self, hint: Any, node: yaml.Node, name: str, metadata: Mapping[str, Any]) -> Any:
         """Read a node as the type `hint`."""
         self.count += 1
         if self.count > MOST_VALUES:
-            self.fail(node, f'with its aliases the file has more than {MOST_VALUES} values.')
+            message = f'with its aliases the file has more than {MOST_VALUES} values.'
+            self.fail(node, message, 'too_many_values')
         check_tag(self.path, node, name)
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (types.UnionType, typing.Union):
@@ -215,13 +224,15 @@ class _Reader:
     ) -> tuple[Any, ...]:
         """Read a list."""
         if not isinstance(node, yaml.SequenceNode):
-            self.fail(node, f'{name} must be a list; it is: {_meaning(metadata)}.')
+            message = f'{name} must be a list; it is: {_meaning(metadata)}.'
+            self.fail(node, message, 'wrong_type', key=name)
         if types_[-1] is not Ellipsis and len(node.value) != len(types_):
             self.fail(
                 node,
                 f'{name} must have {len(types_)} entries, not {len(node.value)}; it is part of: '
                 f'{_meaning(metadata)}.',
-            )
+                'wrong_length', key=name, length=len(node.value),
+            )  # fmt: skip
         kinds = [types_[0]] * len(node.value) if types_[-1] is Ellipsis else types_
         return tuple(
             self.value(kind, item, f'{name}[{index}]', metadata)
@@ -231,20 +242,24 @@ class _Reader:
     def scalar(
         self, kind: Any, node: yaml.Node, name: str, metadata: Mapping[str, Any]
     ) -> bool | int | float | str:
-        """Read a word, number or truth value, as the field wants it."""
+        """Read a string, number or Boolean, as the field requires."""
         unit = f' in {metadata["unit"]}' if metadata.get('unit') else ''
         wanted = f'{_KINDS[kind]}{unit}'
         if not isinstance(node, yaml.ScalarNode):
-            self.fail(node, f'{name} must be {wanted}, not a list or mapping.')
+            message = f'{name} must be {wanted}, not a list or mapping.'
+            self.fail(node, message, 'wrong_type', key=name)
         if is_null(node) or not node.value.strip():
-            self.fail(node, f'{name} must be {wanted}; nothing stands there.')
+            message = f'{name} must be {wanted}, but has no value.'
+            self.fail(node, message, 'missing_value', key=name)
         value = _READERS[kind](node.value)
         if value is None:
-            self.fail(node, f"{name} must be {wanted}, not '{node.value:.80}'.")
+            message = f"{name} must be {wanted}, not '{node.value:.80}'."
+            self.fail(node, message, 'wrong_type', key=name, value=node.value)
         choices = metadata.get('choices', ())
         if choices and value not in choices:
             listed = ', '.join(map(str, choices))
-            self.fail(node, f"{name} is '{node.value:.80}'; valid: {listed}.")
+            message = f"{name} is '{node.value:.80}'; valid: {listed}."
+            self.fail(node, message, 'invalid_choice', key=name, value=value, valid=choices)
         if kind in (int, float) and not choices:
             self._check_range(float(value), node, name, metadata)
         return value
@@ -256,8 +271,9 @@ class _Reader:
         if not lower <= value <= upper or not math.isfinite(value):
             hint = f' ({metadata["hint"]})' if metadata.get('hint') else ''
             unit = f' {metadata["unit"]}' if metadata.get('unit') else ''
+            message = f'{name} is {node.value:.80}; valid: {lower:g} to {upper:g}{unit}{hint}.'
             self.fail(
-                node, f'{name} is {node.value:.80}; valid: {lower:g} to {upper:g}{unit}{hint}.'
+                node, message, 'out_of_range', key=name, value=value, lower=lower, upper=upper
             )
 
 

@@ -1,4 +1,4 @@
-"""Read a URDF file safely, remembering where everything stands.
+"""Read a URDF file safely, with the line of every link and joint.
 
 lxml reads the text (no entities, no network) and knows the lines, `urdf_grammar` checks the form,
 urdf_parser_py gives the values their meaning. Only what carries dynamics is kept: links with
@@ -29,7 +29,7 @@ _PARTS = {'link': GRAMMAR['link'], 'joint': GRAMMAR['joint']}
 _ABSENT = {
     'limit': {'effort': 'inf', 'velocity': 'inf'},
     'inertia': {'ixy': '0', 'ixz': '0', 'iyz': '0'},
-}  # what attributes mean that urdf_parser_py insists on
+}  # values of absent attributes that urdf_parser_py requires
 _XACRO_NAMESPACES = tuple(
     f'http://{host}/xacro' for host in ('www.ros.org/wiki', 'ros.org/wiki', 'wiki.ros.org')
 )
@@ -51,7 +51,7 @@ class Urdf:
         robot: urdf_parser_py's Robot, reduced to what carries dynamics.
         lines: ('link' or 'joint', name) → line in the file.
         sha256: hexadecimal digest of the file's bytes.
-        remarks: what is odd about its form, as warnings.
+        remarks: anomalies of its form, as warnings.
     """
 
     path: Path | None
@@ -93,24 +93,31 @@ def read_urdf(path: str | Path) -> Urdf:
     try:
         data = read_regular_file(path, _LARGEST)
     except FileNotFoundError:
-        raise ModelError(f"There is no URDF file '{path}'.") from None
+        raise ModelError(
+            f"There is no URDF file '{path}'.", kind='file_absent', path=path
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         cause = getattr(error, 'strerror', None) or error
-        raise ModelError(f"The URDF file '{path}' cannot be read: {cause}.") from error
+        raise ModelError(
+            f"The URDF file '{path}' cannot be read: {cause}.", kind='file_unreadable', path=path
+        ) from error
     return parse_urdf(data, path)
 
 
 def parse_urdf(data: bytes | str, path: Path | None = None) -> Urdf:
     """Parse the text of a URDF; `path` only serves the messages. Raises as `read_urdf`."""
     name = f"'{path}'" if path else 'The given text'
-    encoding = 'utf-8' if isinstance(data, str) else None  # whatever a text declares of itself
+    encoding = 'utf-8' if isinstance(data, str) else None  # even if the text declares another
     if isinstance(data, str):
         data = data.encode(errors='surrogatepass')
     root = _parse_xml(data, encoding, name)
     if (path is not None and path.suffix.lower() == '.xacro') or _uses_xacro(root):
-        raise ModelError(f'{name} {_XACRO}')
+        raise ModelError(f'{name} {_XACRO}', kind='xacro', path=path)
     if root.tag != 'robot':
-        raise ModelError(f'{name} is no URDF: its outermost element is <{root.tag}>, not <robot>.')
+        raise ModelError(
+            f'{name} is no URDF: its outermost element is <{root.tag}>, not <robot>.',
+            kind='other_format', path=path, element=root.tag,
+        )  # fmt: skip
     text = etree.tostring(root, encoding='unicode')
     remarks = tuple(_check(root))
     refuse_errors(remarks, name)
@@ -134,26 +141,28 @@ def _parse_xml(data: bytes, encoding: str | None, name: str) -> Any:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         cause = ' '.join(error.msg.split())
-        raise ModelError(f'{name} {_suspicion(data) or f"is not valid XML: {cause}."}') from error
+        kind, text = _suspicion(data) or ('invalid_xml', f'is not valid XML: {cause}.')
+        raise ModelError(f'{name} {text}', kind=kind, line=error.lineno) from error
     if root.getroottree().docinfo.doctype:
-        raise ModelError(f'{name} {_suspicion(data) or _DOCTYPE}')
+        kind, text = _suspicion(data) or ('document_type', _DOCTYPE)
+        raise ModelError(f'{name} {text}', kind=kind)
     return root
 
 
-def _suspicion(data: bytes) -> str:
-    """Tell what a file is that cannot be parsed, if it is one of the usual mistakes."""
+def _suspicion(data: bytes) -> tuple[str, str] | None:
+    """Return kind and description of a file that cannot be parsed, for the usual mistakes."""
     text = data.lower()
     if not text.strip():
-        return 'is empty.'
+        return 'empty', 'is empty.'
     if b'<html' in text:
-        return 'is a web page, not a URDF; was the page saved that shows the file?'
+        return 'web_page', 'is a web page, not a URDF; was the page saved that shows the file?'
     if b'\0' in text and data[:2] not in (b'\xff\xfe', b'\xfe\xff'):  # UTF-16
-        return 'is a binary file, not the text of a URDF.'
+        return 'binary', 'is a binary file, not the text of a URDF.'
     if b'<!doctype' in text:
-        return _DOCTYPE
+        return 'document_type', _DOCTYPE
     if b'<xacro:' in text:
-        return _XACRO
-    return ''
+        return 'xacro', _XACRO
+    return None
 
 
 def _uses_xacro(root: Any) -> bool:
@@ -178,12 +187,17 @@ def _check(root: Any) -> Iterator[Problem]:
     version = root.get('version', '1.0')
     if version not in VERSIONS:
         known = ', '.join(VERSIONS)
-        yield Problem('error', '', f"its URDF version '{version}' is not known; known: {known}.")
+        yield Problem(
+            'error',
+            'unknown_urdf_version',
+            '',
+            f"its URDF version '{version}' is not known; known: {known}.",
+        )
     for element in root:
         meant = lookalike(element.tag, _PARTS)
         if meant:
             where = f'<{element.tag}> (line {element.sourceline})'
-            yield Problem('warning', where, f'ignored; did you mean <{meant}>?')
+            yield Problem('warning', 'ignored_element', where, f'ignored; did you mean <{meant}>?')
     first: dict[tuple[str, str], Any] = {}
     for part in _parts(root):
         label = part.get('name', '').strip()
@@ -192,6 +206,7 @@ def _check(root: Any) -> Iterator[Problem]:
         if label and twin is not part:
             yield Problem(
                 'error',
+                'repeated_name',
                 f'{where} (line {part.sourceline})',
                 f'there is another {part.tag} of this name in line {twin.sourceline}.',
             )
@@ -199,7 +214,7 @@ def _check(root: Any) -> Iterator[Problem]:
 
 
 def _reduced(root: Any) -> Any:
-    """Drop, in place, all that carries no dynamics; put the rest as urdf_parser_py wants it."""
+    """Drop, in place, all that carries no dynamics; adapt the rest to urdf_parser_py."""
     parts = _parts(root)
     root[:] = parts
     for part in parts:
@@ -229,6 +244,6 @@ def _interpret(root: Any, name: str) -> Any:
             return urdf_types.URDF.from_xml_string(etree.tostring(root))
         except Exception as error:  # the library raises many kinds, all about the content
             cause = ' '.join(str(error).split())
-            raise ModelError(f'{name} is no valid URDF: {cause}.') from error
+            raise ModelError(f'{name} is no valid URDF: {cause}.', kind='invalid_urdf') from error
         finally:
             xml_reflection.on_error = report

@@ -1,4 +1,4 @@
-"""What the URDF elements that carry dynamics look like, and whether a given one does.
+"""The grammar of the URDF elements that carry dynamics, and the check of an element against it.
 
 The format is that of https://wiki.ros.org/urdf/XML and, for versions 1.1 and 1.2, of urdfdom.
 Checked here is the form: attributes, numbers, missing and doubled elements. Whether the values
@@ -15,7 +15,7 @@ from typing import Any
 from izmp_dynamics.model.problem import Problem
 
 LARGEST_NUMBER = 1e9
-"""Any number of a URDF beyond this is a slip; limits are exempt [SI units]."""
+"""Numbers of a URDF beyond this are taken for mistakes; limits are exempt [SI units]."""
 
 VERSIONS = ('1.0', '1.1', '1.2')
 JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar')
@@ -91,7 +91,7 @@ def check_element(element: Any, where: str, version: str) -> Iterator[Problem]:
         version: version of the URDF.
 
     Yields:
-        Errors, and warnings about parts that are ignored although they look meant.
+        Errors, and warnings about parts that are ignored but resemble parts of the grammar.
     """
     rule = GRAMMAR[element.tag]
     here = f'{where} (line {element.sourceline})'
@@ -125,51 +125,64 @@ def _check_attributes(element: Any, rule: _Element, here: str) -> Iterator[Probl
         text = element.get(name)
         if text is None or (not text.strip() and attribute.numbers == 0):
             if attribute.required:
-                yield Problem('error', here, f"{_subject(element)} lacks the attribute '{name}'.")
+                yield Problem(
+                    'error',
+                    'missing_attribute',
+                    here,
+                    f"{_subject(element)} lacks the attribute '{name}'.",
+                )
             continue
-        cause = _misread(text, attribute)
-        if cause:
-            yield Problem('error', here, f'{cause}, in <{element.tag} {name}="{_short(text)}">.')
+        misread = _misread(text, attribute)
+        if misread:
+            kind, cause = misread
+            place = f'<{element.tag} {name}="{_short(text)}">'
+            yield Problem('error', kind, here, f'{cause}, in {place}.')
     if rule.extensible or not rule.attributes:
         return
     for name in element.keys() - rule.attributes.keys():
         valid = ', '.join(rule.attributes) or 'none'
         yield Problem(
             'warning',
+            'ignored_attribute',
             here,
             f"the attribute '{name}' of {_subject(element)} is ignored; valid: {valid}.",
         )
 
 
-def _misread(text: str, attribute: _Attribute) -> str:
-    """Say why an attribute cannot be read; nothing if it can."""
+def _misread(text: str, attribute: _Attribute) -> tuple[str, str] | None:
+    """Return kind and description of why an attribute cannot be read; None if it can."""
     if attribute.choices and text not in attribute.choices:
-        return f"'{_short(text)}' is not one of: {', '.join(attribute.choices)}"
+        valid = ', '.join(attribute.choices)
+        return 'invalid_choice', f"'{_short(text)}' is not one of: {valid}"
     if attribute.numbers == 0:
-        return ''
+        return None
     words = text.split()
     for word in words:
         if not _NUMBER.fullmatch(word):
-            return f"'{_short(word)}' is no number"
+            return 'not_a_number', f"'{_short(word)}' is no number"
         value = abs(float(word))
         if not attribute.infinite and value > LARGEST_NUMBER:
-            kind = 'is beyond ±1e9' if math.isfinite(value) else 'is not finite'
-            return f'{_short(word)} {kind}'
+            if math.isfinite(value):
+                return 'number_too_large', f'{_short(word)} is beyond ±1e9'
+            return 'not_finite', f'{_short(word)} is not finite'
     if len(words) != attribute.numbers:
         wanted = 'a number is' if attribute.numbers == 1 else f'{attribute.numbers} numbers are'
-        return f'{len(words)} numbers stand where {wanted} needed'
-    return ''
+        return 'wrong_length', f'{len(words)} numbers, but {wanted} needed'
+    return None
 
 
 def _check_children(element: Any, rule: _Element, here: str) -> Iterator[Problem]:
     for tag, required in rule.children.items():
         found = element.findall(tag)
         if required and not found:
-            yield Problem('error', here, f'{_subject(element)} lacks the element <{tag}>.')
+            yield Problem(
+                'error', 'missing_element', here, f'{_subject(element)} lacks the element <{tag}>.'
+            )
         if len(found) > 1:
             lines = ', '.join(str(child.sourceline) for child in found)
             yield Problem(
                 'error',
+                'repeated_element',
                 here,
                 f'{_subject(element)} has {len(found)} elements <{tag}> (lines {lines}); one is '
                 'meant.',
@@ -179,6 +192,7 @@ def _check_children(element: Any, rule: _Element, here: str) -> Iterator[Problem
         if meant:
             yield Problem(
                 'warning',
+                'ignored_element',
                 here,
                 f'the element <{child.tag}> in line {child.sourceline} is ignored; did you mean '
                 f'<{meant}>?',
@@ -191,14 +205,27 @@ def _check_orientation(element: Any, here: str, version: str) -> Iterator[Proble
         return
     if version == '1.0':
         yield Problem(
-            'error', here, 'quat_xyzw belongs to URDF 1.1; state <robot version="1.1"> or use rpy.'
+            'error',
+            'quaternion_in_urdf_1_0',
+            here,
+            'quat_xyzw belongs to URDF 1.1; state <robot version="1.1"> or use rpy.',
         )
     if element.get('rpy') is not None:
-        yield Problem('error', here, 'its <origin> has both rpy and quat_xyzw; one is meant.')
+        yield Problem(
+            'error',
+            'two_orientations',
+            here,
+            'its <origin> has both rpy and quat_xyzw; one is meant.',
+        )
     if not _misread(quaternion, _Attribute(numbers=4)):
         norm = math.hypot(*map(float, quaternion.split()))
         if abs(norm - 1.0) > 1e-3:
-            yield Problem('error', here, f'its quat_xyzw has the norm {norm:.4g}, not 1.')
+            yield Problem(
+                'error',
+                'quaternion_not_normalised',
+                here,
+                f'its quat_xyzw has the norm {norm:.4g}, not 1.',
+            )
 
 
 def _subject(element: Any) -> str:

@@ -1,7 +1,7 @@
-"""Read a short YAML text into nodes that know their lines, and tell what is wrong with it.
+"""Read a short YAML text into nodes that know their lines, with errors that suggest a fix.
 
-Nothing is constructed here: no Python objects, no dates, no guessing of types. Whoever reads the
-nodes knows which type it expects.
+Nothing is constructed here: no Python objects, no dates, no guessing of types. The reader of the
+nodes knows which types it expects.
 """
 
 from pathlib import Path
@@ -19,8 +19,8 @@ _PLAIN_TAGS = {
     f'tag:yaml.org,2002:{kind}'
     for kind in ('null', 'bool', 'int', 'float', 'str', 'timestamp', 'seq', 'map', 'value')
 }
-_REMEDIES = {
-    'cannot start any token': 'indent with spaces, and quote what begins with a special character',
+_FIXES = {
+    'cannot start any token': 'indent with spaces; quote text that begins with a special sign',
     'mapping values are not allowed': 'text that contains ": " needs quotes',
     "but got '<stream end>'": 'a bracket or quote is not closed',
     'end of stream': 'a bracket or quote is not closed',
@@ -52,19 +52,27 @@ def read_yaml(path: Path) -> yaml.Node | None:
     except yaml.reader.ReaderError as error:
         line = text.count('\n', 0, error.position) + 1
         raise RobotFileError(
-            f"'{path}', line {line}: the character U+{error.character:04X} cannot stand in YAML."
-        ) from error
+            f"'{path}', line {line}: YAML does not allow the character U+{error.character:04X}.",
+            kind='forbidden_character', path=path, line=line,
+        ) from error  # fmt: skip
     except RecursionError as error:
-        raise RobotFileError(f"'{path}' is not valid YAML: nested too deeply.") from error
+        raise RobotFileError(
+            f"'{path}' is not valid YAML: nested too deeply.", kind='invalid_yaml', path=path
+        ) from error
     except (ValueError, OverflowError) as error:
         raise RobotFileError(
-            f"'{path}' is not valid YAML: an escape (\\U…) or a version is out of bounds."
+            f"'{path}' is not valid YAML: an escape (\\U…) or a version is out of bounds.",
+            kind='invalid_yaml',
+            path=path,
         ) from error
 
 
-def fail(path: Path, node: yaml.Node, message: str) -> NoReturn:
+def fail(path: Path, node: yaml.Node, message: str, kind: str, **data: object) -> NoReturn:
     """Raise a RobotFileError that names the file and the line of `node`."""
-    raise RobotFileError(f"'{path}', line {node.start_mark.line + 1}: {message}")
+    line = node.start_mark.line + 1
+    raise RobotFileError(
+        f"'{path}', line {line}: {message}", kind=kind, **{**data, 'path': path, 'line': line}
+    )
 
 
 def check_tag(path: Path, node: yaml.Node, name: str) -> None:
@@ -74,14 +82,15 @@ def check_tag(path: Path, node: yaml.Node, name: str) -> None:
         RobotFileError: with the line of the node.
     """
     if node.tag == 'tag:yaml.org,2002:merge':
-        fail(path, node, 'merge keys (<<) are not supported; repeat the keys.')
+        fail(path, node, 'merge keys (<<) are not supported; repeat the keys.', 'merge_key')
     if node.tag not in _PLAIN_TAGS:
         tag = node.tag.replace('tag:yaml.org,2002:', '!!')
-        fail(path, node, f"{name} has the tag '{tag}'; only plain values may stand here.")
+        message = f"{name} has the tag '{tag}'; only plain values are allowed."
+        fail(path, node, message, 'tag', key=name, tag=tag)
 
 
 def is_null(node: yaml.Node) -> bool:
-    """Whether nothing, `~` or `null` stands there."""
+    """Whether the node is empty, `~` or `null`."""
     return isinstance(node, yaml.ScalarNode) and node.tag == 'tag:yaml.org,2002:null'
 
 
@@ -89,21 +98,29 @@ def _read_text(path: Path) -> str:
     try:
         if path.is_file() and path.stat().st_size > LARGEST_FILE:
             size = path.stat().st_size / 1e6
-            raise RobotFileError(f"'{path}' has {size:.0f} MB; a robot file is a short YAML text.")
+            raise RobotFileError(
+                f"'{path}' has {size:.0f} MB; a robot file is a short YAML text.",
+                kind='file_too_large', path=path,
+            )  # fmt: skip
         data = read_regular_file(path, LARGEST_FILE)
     except FileNotFoundError:
-        raise RobotFileError(f"There is no robot file '{path}'.") from None
+        raise RobotFileError(
+            f"There is no robot file '{path}'.", kind='file_absent', path=path
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         cause = getattr(error, 'strerror', None) or error
-        raise RobotFileError(f"The robot file '{path}' cannot be read: {cause}.") from error
+        raise RobotFileError(
+            f"The robot file '{path}' cannot be read: {cause}.", kind='file_unreadable', path=path
+        ) from error
     try:
         return data.decode('utf-8-sig')
     except UnicodeDecodeError as error:
         line = data.count(b'\n', 0, error.start) + 1
         raise RobotFileError(
             f"'{path}', line {line}: this is not UTF-8 (byte 0x{data[error.start]:02x}); save the "
-            'file as UTF-8.'
-        ) from error
+            'file as UTF-8.',
+            kind='not_utf8', path=path, line=line,
+        ) from error  # fmt: skip
 
 
 def _refuse_surrogates(path: Path, text: str) -> None:
@@ -120,9 +137,14 @@ def _refuse_surrogates(path: Path, text: str) -> None:
 
 
 def _refuse(path: Path, error: yaml.MarkedYAMLError) -> NoReturn:
-    """Turn PyYAML's report into a sentence with a remedy."""
+    """Turn PyYAML's report into an error that suggests a fix."""
     mark = error.problem_mark or error.context_mark
     place = f', line {mark.line + 1}, column {mark.column + 1}' if mark else ''
     cause = ', '.join(part for part in (error.context, error.problem) if part)
-    remedy = next((f' ({text})' for key, text in _REMEDIES.items() if key in cause), '')
-    raise RobotFileError(f"'{path}'{place}: not valid YAML: {cause}{remedy}.") from error
+    fix = next((text for key, text in _FIXES.items() if key in cause), '')
+    hint = f' ({fix})' if fix else ''
+    raise RobotFileError(
+        f"'{path}'{place}: not valid YAML: {cause}{hint}.",
+        kind='invalid_yaml', path=path, fix=fix,
+        **({'line': mark.line + 1, 'column': mark.column + 1} if mark else {}),
+    ) from error  # fmt: skip

@@ -4,7 +4,7 @@ A sample with exactly the wanted stamp is used as it is. Where there is none, it
 are interpolated, if they are no further apart than `reach`; otherwise there is no value.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ LONGEST_REACH = 10.0
 
 _SHORTEST = 64
 _NONE, _EXACT, _BETWEEN = range(3)
+_NEVER = 1 << 62  # [ns]
 
 
 def reach_of(max_gap: float, period: float) -> float:
@@ -34,8 +35,7 @@ def reach_of(max_gap: float, period: float) -> float:
     return max(max_gap, min(2.5 * period, LONGEST_REACH))
 
 
-@dataclass(frozen=True)
-class Paired:
+class Paired(NamedTuple):
     """Values of a signal at K wanted instants.
 
     Attributes:
@@ -48,7 +48,7 @@ class Paired:
     valid: npt.NDArray[np.bool_]
     interpolated: npt.NDArray[np.bool_]
 
-    def count(self, faults: Faults) -> 'Paired':
+    def count_missing(self, faults: Faults) -> 'Paired':
         """Count the instants without a value and those that were interpolated."""
         missing = len(self.valid) - int(np.count_nonzero(self.valid))
         if missing:
@@ -57,6 +57,9 @@ class Paired:
         if between:
             faults[Fault(Reason.INTERPOLATED)] += between
         return self
+
+
+_CERTAIN = Paired(np.empty((1, 0)), np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_))
 
 
 class SampleBuffer:
@@ -138,20 +141,35 @@ class SampleBuffer:
             newest: the newest instant that is known [ns], which is the time.
             patience: an instant does not wait for a signal that is behind by more [s].
         """
-        if self.closed or not len(instants):
+        if not len(instants):
+            return 0
+        until = self._decided_until(int(instants[0]), newest, patience)
+        if until >= instants[-1]:
             return len(instants)
-        self._first_wanted = self._first_wanted or int(instants[0])
-        heard = max(self.newest, self.heard, self._first_wanted)
-        if newest - heard > NANOSECONDS * max(patience, 2.0 * self.reach):
-            return len(instants)
-        known = max(self.newest, self.settled - nanoseconds(self.reach) - 1)
-        count = int(np.searchsorted(instants, known, 'right'))
-        if count < len(instants) and instants[count] == self.unconfirmed:
+        count = int(np.searchsorted(instants, until, 'right'))
+        if instants[count] == self.unconfirmed:
             count += 1
         return count
 
+    def decides(self, instant: int, newest: int, patience: float) -> bool:
+        """Whether a single instant [ns] can be answered, or never will be; as `decided`."""
+        until = self._decided_until(instant, newest, patience)
+        return instant <= until or instant == self.unconfirmed
+
+    def _decided_until(self, first: int, newest: int, patience: float) -> int:
+        """Instants up to this one are decided [ns], of those from `first` on."""
+        if self.closed:
+            return _NEVER
+        self._first_wanted = self._first_wanted or first
+        heard = max(self.newest, self.heard, self._first_wanted)
+        if newest - heard > NANOSECONDS * max(patience, 2.0 * self.reach):
+            return _NEVER
+        return max(self.newest, self.settled - nanoseconds(self.reach) - 1)
+
     def at(self, instants: Stamps) -> Paired:
         """Give the values at instants (K,) [ns]."""
+        if len(instants) == 1 and instants[0] == self.unconfirmed and not self._overtaken:
+            return _CERTAIN._replace(values=self.sample.copy())
         values, found = _pair(instants, self.stamps, self.values, nanoseconds(self.reach))
         if self.unconfirmed or self._overtaken:
             self._answer_exactly(instants, values, found)

@@ -289,7 +289,7 @@ class Evaluator:
         if final:
             wrenches.append(self._ir_md.flush()[1])
         self._differenced = np.concatenate(wrenches)
-        self._pushed = decided
+        self._pushed = max(self._pushed, decided)
         return len(self._differenced)
 
     def _evaluated(self, joints: JointKinematics, in_world: Array) -> Evaluated:

@@ -79,40 +79,18 @@ class FeetStage(Stage):
         """
         soles, wrenches = [], []
         for foot, below in zip(self.rig.feet, self._below, strict=True):
-            values, wrench = None, None
+            measured, wrench = None, None
             if foot.name in self.sensors:
                 values = self.sensors[foot.name].at(joints.stamps).values
-                wrench = self._wrench(foot, below, joints, root, values)
+                measured = self._measured(foot, joints.positions, values)
+                wrench = _with_mass_below(measured, below, joints, root)
                 wrenches.append(wrench)
-            soles.append(self._sole(foot, joints.positions, wrench, values))
+            soles.append(self._sole(foot, joints.positions, measured, wrench))
         complete = bool(wrenches) and len(wrenches) == len(soles)
         total = sum(w.as_array() for w in wrenches)
         return FeetState(
             tuple(soles), ContactWrench.from_array(np.asarray(total)) if complete else None
         )
-
-    def _wrench(
-        self,
-        foot: FootRig,
-        below: MrAd | None,
-        joints: JointKinematics,
-        root: RootState,
-        values: Array,
-    ) -> ContactWrench:
-        """Bring a sensor's wrench to the root frame and add what the mass below it takes."""
-        wrench = self._measured(foot, joints.positions, values)
-        if below is None:
-            return wrench
-        moving = below.model.joints_that_move_mass()  # an unknown elbow does not matter here
-        taken, _ = below.batch(
-            root.proper_acceleration,
-            root.angular_velocity,
-            root.angular_acceleration,
-            np.where(moving, joints.positions, 0.0),
-            np.where(moving, joints.velocities, 0.0),
-            np.where(moving, joints.accelerations, 0.0),
-        )
-        return ContactWrench(wrench.force + taken.force, wrench.moment + taken.moment)
 
     def _measured(self, foot: FootRig, q: Array, values: Array) -> ContactWrench:
         """Express what the sensor measures in the root frame."""
@@ -123,16 +101,37 @@ class FeetStage(Stage):
         return ContactWrench.from_array(measured).transformed(R, p)
 
     def _sole(
-        self, foot: FootRig, q: Array, wrench: ContactWrench | None, values: Array | None
+        self,
+        foot: FootRig,
+        q: Array,
+        measured: ContactWrench | None,
+        wrench: ContactWrench | None,
     ) -> Sole:
         """Place the sole; where the mass below the sensor is in doubt, its force alone counts."""
         R, p = self.rig.model.frame_pose(foot.sole, q)
         normal_force = None
-        if wrench is not None and values is not None:
-            felt = self._measured(foot, q, values).force
-            force = np.where(np.isfinite(wrench.force), wrench.force, felt)
+        if measured is not None and wrench is not None:
+            force = np.where(np.isfinite(wrench.force), wrench.force, measured.force)
             normal_force = np.einsum('tj,tj->t', R[:, :, 2], force)
         return Sole.from_polygon(R, p, foot.polygon, normal_force)
+
+
+def _with_mass_below(
+    measured: ContactWrench, below: MrAd | None, joints: JointKinematics, root: RootState
+) -> ContactWrench:
+    """Add to a measured wrench in the root frame what the mass below the sensor takes."""
+    if below is None:
+        return measured
+    moving = below.model.joints_that_move_mass()  # an unknown elbow does not matter here
+    taken, _ = below.batch(
+        root.proper_acceleration,
+        root.angular_velocity,
+        root.angular_acceleration,
+        np.where(moving, joints.positions, 0.0),
+        np.where(moving, joints.velocities, 0.0),
+        np.where(moving, joints.accelerations, 0.0),
+    )
+    return ContactWrench(measured.force + taken.force, measured.moment + taken.moment)
 
 
 class FootImuStage(Stage):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import NANOSECONDS, Stamps
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.buffer import SampleBuffer, reach_of
@@ -186,6 +187,13 @@ class JointStage:
 
     def _evaluate(self, samples: Samples) -> JointKinematics:
         """Sort messages into the groups and differentiate each."""
+        if len(self.groups) == 1 and _all_credible(samples.values, self._unknown):
+            columns = self._columns[0]
+            values = (
+                samples.values if len(columns) == self.model.dof else samples.values[:, columns]
+            )
+            self._take(0, self._stages[0].extend(samples.stamps, values))
+            return self._completed()
         present = ~np.isnan(samples.values)
         new = np.flatnonzero(self._unknown & present.any(axis=0))
         if len(new) and self._relearn:
@@ -237,7 +245,7 @@ class JointStage:
         count = min(
             other.decided(pending.stamps, newest, self._patience) for other in self._others
         )
-        self._pending = pending.select(np.arange(count, len(pending)))
+        self._pending = pending.select(slice(count, None))
         return self._merged(pending.select(np.arange(count)))
 
     def _merged(self, first: JointKinematics) -> JointKinematics:
@@ -310,3 +318,16 @@ def enough_of(present: Flags) -> Flags:
     """
     enough: Flags = 2 * present.sum(axis=-1) >= present.shape[-1]
     return enough
+
+
+@kernel
+def _all_credible(positions: Array, unknown: Flags) -> bool:
+    """Whether every message (T, n) has all joints but the unknown ones, with credible values."""
+    for t in range(len(positions)):
+        for j in range(positions.shape[1]):
+            if unknown[j]:
+                if not np.isnan(positions[t, j]):
+                    return False
+            elif not abs(positions[t, j]) <= LARGEST_JOINT_POSITION:
+                return False
+    return True

@@ -7,9 +7,9 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.stage import Stage
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.stamps import nanoseconds
 
 LONGEST_WAIT = 8.0
 """An instant does not wait for a result that is behind by more [s]; stages wait less."""
@@ -46,54 +46,58 @@ class InstantQueue(Generic[Payload]):
     """
 
     def __init__(self, results: Mapping[str, int], stages: Sequence[Stage] = ()) -> None:
-        self._buffers = {topic: SampleBuffer(width) for topic, width in results.items()}
+        self._results: dict[str, dict[int, Array]] = {topic: {} for topic in results}
+        self._nothing = {topic: np.full(width, np.nan) for topic, width in results.items()}
         self._stages = tuple(stages)
         self._waiting: deque[tuple[int, Payload]] = deque()
         self.faults: dict[str, Faults] = {topic: Counter() for topic in results}
+        self.reset()
 
     def reset(self) -> None:
         """Forget all instants and results; the faults stay."""
         self._waiting.clear()
-        for buffer in self._buffers.values():
-            buffer.reset()
+        self._first = 0
+        self._newest = dict.fromkeys(self._results, 0)
+        for results in self._results.values():
+            results.clear()
 
     def push(self, stamp: int, payload: Payload) -> None:
         """Take the next instant [ns]."""
-        if self._waiting and stamp <= self._waiting[-1][0]:
-            return
-        self._waiting.append((stamp, payload))
+        if not self._waiting or stamp > self._waiting[-1][0]:
+            self._waiting.append((stamp, payload))
+            self._first = self._first or stamp
 
     def add(self, topic: str, stamp: int, values: Array) -> None:
         """Take a result (m,) at an instant [ns]; what is not finite counts as none."""
-        buffer = self._buffers[topic]
-        if stamp > buffer.newest:
-            buffer.append(np.array([stamp]), values.reshape(1, -1))
+        results = self._results[topic]
+        results.setdefault(stamp, values)
+        self._newest[topic] = max(self._newest[topic], stamp)
+        if len(results) > CAPACITY:
+            del results[next(iter(results))]
 
     def take(self) -> Iterator[Ready[Payload]]:
         """Hand out the instants that are decided, in their order."""
-        if not self._waiting:
-            return
-        stamps = np.array([stamp for stamp, _ in self._waiting])
-        count = max(self._decided(stamps), len(stamps) - CAPACITY)
-        columns = []
-        for topic, buffer in self._buffers.items():
-            paired = buffer.at(stamps[:count])
-            missing = count - int(np.count_nonzero(paired.valid))
-            if missing:
-                self.faults[topic][Fault(Reason.NO_SAMPLE)] += missing
-            columns.append(paired.values)
-        if count:
-            for buffer in self._buffers.values():
-                buffer.forget(int(stamps[count - 1]))
-        for row in range(count):
-            stamp, payload = self._waiting.popleft()
-            yield Ready(stamp, payload, tuple(column[row] for column in columns))
+        while self._waiting:
+            stamp, payload = self._waiting[0]
+            if len(self._waiting) <= CAPACITY and not self._is_decided(stamp):
+                return
+            self._waiting.popleft()
+            results = tuple(self._result(topic, stamp) for topic in self._results)
+            yield Ready(stamp, payload, results)
 
-    def _decided(self, stamps: np.ndarray) -> int:
-        newest = int(stamps[-1])
-        count = len(stamps)
-        for stage in self._stages:
-            count = min(count, stage.decided(stamps, newest))
-        for buffer in self._buffers.values():
-            count = min(count, buffer.decided(stamps, newest, LONGEST_WAIT))
-        return count
+    def _is_decided(self, stamp: int) -> bool:
+        newest = self._waiting[-1][0]
+        for heard in self._newest.values():
+            if heard < stamp and newest - max(heard, self._first) <= nanoseconds(LONGEST_WAIT):
+                return False
+        return all(stage.decides(stamp, newest) for stage in self._stages)
+
+    def _result(self, topic: str, stamp: int) -> Array:
+        results = self._results[topic]
+        while results and next(iter(results)) < stamp:  # no instant wants them any more
+            del results[next(iter(results))]
+        values = results.pop(stamp, None)
+        if values is None or not np.isfinite(values).all():
+            self.faults[topic][Fault(Reason.NO_SAMPLE)] += 1
+            return self._nothing[topic]
+        return values

@@ -137,16 +137,25 @@ class RootStage(Stage):
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will; see `Stage`."""
         count = super().decided(instants, newest)
-        if count and self._may_fall_back and self.method == 'accelerometers' and self.unheard:
-            self.method = 'gyro'
-            self._differentiate(self.imu.kept())
-            return super().decided(instants, newest)
-        return count
+        return super().decided(instants, newest) if count and self._falls_back() else count
+
+    def decides(self, instant: int, newest: int) -> bool:
+        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
+        decided = super().decides(instant, newest)
+        return super().decides(instant, newest) if decided and self._falls_back() else decided
+
+    def _falls_back(self) -> bool:
+        """Difference the gyroscope if an accelerometer that is needed has published nothing."""
+        if not self._may_fall_back or self.method == 'gyro' or not self.unheard:
+            return False
+        self.method = 'gyro'
+        self._differentiate(self.imu.kept())
+        return True
 
     def evaluate(self, instants: Stamps) -> RootState:
         """Give the motion of the root at decided instants (K,) [ns]."""
         if self.method == 'gyro':
-            paired = self._differenced.at(instants).count(self._gyro_faults)
+            paired = self._differenced.at(instants).count_missing(self._gyro_faults)
             values = np.ascontiguousarray(paired.values)
             return root_state(instants, *np.split(values, 3, axis=1))
         return self._from_array(instants)

@@ -41,6 +41,11 @@ class Stage:
         counts = (source.decided(instants, newest, self.patience) for source in self.sources)
         return min(counts, default=len(instants))
 
+    def decides(self, instant: int, newest: int) -> bool:
+        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
+        patience = self.patience
+        return all(source.decides(instant, newest, patience) for source in self.sources)
+
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
         for source in self.sources:

@@ -7,6 +7,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SensingError
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer, reach_of
 from izmp_dynamics.pipeline.samples import Samples
@@ -121,7 +122,8 @@ class SampleStream:
         self.buffer = SampleBuffer(width)
         self._faults: Faults = Counter()
         self._max_gap = max_gap
-        self._largest = largest
+        self._largest = np.full(width, largest, dtype=np.float64)
+        self._quaternion_at = -1 if quaternion is None else quaternion
         self._known_period = period
         self._filtering = filtering
         self._quaternion = quaternion
@@ -173,7 +175,7 @@ class SampleStream:
 
     def count_paired(self, paired: Paired) -> Paired:
         """Count the instants without a value and those that were interpolated."""
-        return paired.count(self._faults)
+        return paired.count_missing(self._faults)
 
     def kept(self) -> Samples:
         """The usable samples that are still in the buffer."""
@@ -187,6 +189,8 @@ class SampleStream:
     def _credible(self, samples: Samples) -> Samples:
         """Leave out what no sensor of the kind can read; continue the sign of quaternions."""
         values = samples.values
+        if _all_credible(values, self._largest, self._quaternion_at):
+            return samples
         finite = np.isfinite(values).all(axis=1)
         small = (np.abs(values) <= self._largest).all(axis=1)
         rotates = finite
@@ -256,3 +260,19 @@ class SampleStream:
         reach = reach_of(self._max_gap, period)
         self._low_pass = self._filtering.make(self.signal, self.buffer.width, period, reach)
         self.period, self.buffer.reach = period, reach
+
+
+@kernel
+def _all_credible(values: Array, largest: Array, quaternion: int) -> bool:
+    """Whether all samples are finite, not too large, and unit quaternions where there are any."""
+    for t in range(len(values)):
+        for j in range(values.shape[1]):
+            if not abs(values[t, j]) <= largest[j] or not np.isfinite(values[t, j]):
+                return False
+        if quaternion >= 0:
+            squares = 0.0
+            for j in range(quaternion, quaternion + 4):
+                squares += values[t, j] * values[t, j]
+            if not abs(np.sqrt(squares) - 1.0) <= NORM_TOLERANCE:
+                return False
+    return True

@@ -177,6 +177,11 @@ class WorldStage(Stage):
         self._locate()
         return super().decided(instants, newest)
 
+    def decides(self, instant: int, newest: int) -> bool:
+        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
+        self._locate()
+        return super().decides(instant, newest)
+
     def flush(self) -> None:
         """Take in the last samples, as nothing follows."""
         self.orientation.flush()
@@ -204,11 +209,12 @@ class WorldStage(Stage):
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
-        waiting = int(self._fixes.stamps[0]) if len(self._fixes) else before
-        self.orientation.forget(min(before, waiting))
         self._located.forget(before)
         if self.position is not None:
             self.position.buffer.forget(before)
+            fixes = self._fixes.stamps if len(self._fixes) else [self.position.buffer.newest]
+            before = min(before, int(fixes[0]))  # later fixes need the orientation as well
+        self.orientation.forget(before)
 
     def _locate(self) -> None:
         """Give the localizer the fixes at which the orientation is known, or never will be."""

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, Indices
 from izmp_dynamics.errors import MotionError
+from izmp_dynamics.model.body_layout import DRIVER
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.seesaw.balancing_robot import BalancingRobot
@@ -107,11 +108,7 @@ class _Stance:
         return BalanceState(0.0, root, q, np.zeros_like(q), self.board)
 
 
-def leg_columns(model: RobotModel, sole: str) -> Array:
+def leg_columns(model: RobotModel, sole: str) -> Indices:
     """Return the columns in q of the joints between the root and a sole, from the root on."""
-    columns: list[int] = []
-    body = model.mount(sole).body
-    while body > 0:
-        columns.insert(0, int(model.joints[body, 2]))
-        body = int(model.joints[body, 0])
-    return np.array(columns)
+    columns: Indices = model.joints[model.chain(sole), DRIVER]
+    return columns

@@ -43,9 +43,10 @@ from izmp_dynamics.sensing.outlier_gate import (
     REPAIR_REACH,
     RESOLUTION,
     GatedPositions,
-    faulty_instants,
     gate_positions,
+    judge_instants,
     per_joint,
+    settled_rows,
 )
 from izmp_dynamics.sensing.sample_window import SampleWindow
 from izmp_dynamics.sensing.stamps import StampVerdict, nanoseconds, screen_stamps
@@ -243,20 +244,18 @@ class ActuatorDifferentiator:
     def _evaluate(self, stamps: Stamps, positions: Array, gated: GatedPositions) -> _Instants:
         """Difference quotients of positions that went through the gates (and the filter)."""
         values, first, second, exists = self._quotients(stamps, positions)
-        faulty = faulty_instants(
+        valid, repaired, faulty = judge_instants(
             stamps,
+            values,
             first,
             second,
             exists,
+            gated.outliers,
             gated.kinks,
             nanoseconds(self.max_gap),
             self._half,
             self.recovery,
         )
-        for array in (values, first, second):
-            array[faulty] = np.nan
-        valid = exists & ~faulty.any(axis=1)
-        repaired = gated.outliers & ~faulty & exists[:, None]
         kinematics = JointKinematics(stamps, values, first, second, valid)
         return _Instants(kinematics, exists, repaired, faulty)
 
@@ -280,16 +279,23 @@ class ActuatorDifferentiator:
             end += 1
         new = window.hand_out(end)
         self._count(instants, new)
-        kinematics = instants.kinematics.select(new.start + np.flatnonzero(instants.exists[new]))
+        exists = instants.exists[new]
+        kinematics = instants.kinematics.select(new)
+        if not exists.all():
+            kinematics = kinematics.select(exists)
+        if self._bus.rate is None or not len(kinematics):
+            return kinematics
         selected = self._bus.select(kinematics.stamps, window.origin, self._last_instant)
-        if len(kinematics):
-            self._last_instant = int(kinematics.stamps[-1])
+        self._last_instant = int(kinematics.stamps[-1])
         return kinematics.select(selected)
 
     def _usable(self, gated: GatedPositions, final: bool) -> Array:
         """Positions of the rows whose gates (and filter) no further sample can change."""
         window = self._window
-        end = len(window.stamps) if final else self._settled_rows(gated.outliers)
+        end = len(window.stamps)
+        if not final:
+            gap = nanoseconds(self.max_gap)
+            end = settled_rows(window.stamps, gated.outliers, gap, self._reach)
         if self._low_pass is None:
             return gated.positions[:end]
         new = slice(self._filtered_to - window.dropped, end)
@@ -301,18 +307,6 @@ class ActuatorDifferentiator:
         self._filtered = np.concatenate(smooth)
         self._filtered_from, self._filtered_to = window.dropped, window.dropped + end
         return self._filtered
-
-    def _settled_rows(self, outliers: Mask) -> int:
-        """Rows whose position, repaired or not, no further sample can change."""
-        stamps = self._window.stamps
-        newest = len(stamps) - 1
-        row = max(newest + 1 - REPAIR_REACH, 0)
-        while row <= newest and (
-            self._closed(row, row + REPAIR_REACH)
-            or (newest >= row + self._reach and not outliers[max(row - 1, 0) : row + 1].any())
-        ):
-            row += 1
-        return row
 
     def _closed(self, row: int, last: int) -> bool:
         """Whether a gap lies between `row` and `last`, as far as there are samples."""

@@ -1,5 +1,7 @@
 """The ticks of the field bus: which instants of a faster stream reach the dynamics (sect. 4.6)."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -45,17 +47,28 @@ class BusGrid:
         Returns:
             (K,) mask.
         """
+        if len(stamps) == 1 and self.rate is not None and origin is not None:
+            return np.array(
+                [
+                    before is None
+                    or self._tick(int(stamps[0]), origin, self.rate)
+                    > self._tick(before, origin, self.rate)
+                ]
+            )
         selected = np.ones(len(stamps), dtype=np.bool_)
         if self.rate is None or origin is None or not len(stamps):
             return selected
         ticks = self._ticks(stamps, origin, self.rate)
         selected[1:] = np.diff(ticks) > 0
         if before is not None:
-            last = self._ticks(np.array([before]), origin, self.rate)[0]
-            selected[0] = ticks[0] > last
+            selected[0] = ticks[0] > self._tick(before, origin, self.rate)
         return selected
 
     def _ticks(self, stamps: Stamps, origin: int, rate: float) -> npt.NDArray[np.float64]:
         elapsed = (stamps - origin) / NANOSECONDS + 0.5 * self.period
         ticks: npt.NDArray[np.float64] = np.floor(elapsed * rate)
         return ticks
+
+    def _tick(self, stamp: int, origin: int, rate: float) -> int:
+        """As `_ticks`, with the same numbers, for one instant."""
+        return math.floor(((stamp - origin) / NANOSECONDS + 0.5 * self.period) * rate)

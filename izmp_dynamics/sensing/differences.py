@@ -79,8 +79,7 @@ def central_quotient(stamps: Stamps, values: Array, max_gap: float | None = None
         max_gap: no quotient across a longer time [s]; None: any.
     """
     stamps, values, gap = _checked(stamps, values, max_gap)
-    first, second, valid = _central(stamps, values, gap)
-    return Derivatives(np.where(valid[:, None], values, np.nan), first, second, valid)
+    return Derivatives(*_central(stamps, values, gap))
 
 
 def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) -> Derivatives:
@@ -145,11 +144,11 @@ def check_window(window: int, degree: int) -> None:
 
 def check_increasing(stamps: Stamps) -> None:
     """Refuse stamps that do not strictly increase."""
-    stuck = np.flatnonzero(np.diff(stamps) <= 0)
-    if len(stuck):
+    stuck = _first_stuck(stamps)
+    if stuck >= 0:
         raise SensingError(
-            f'The stamps must strictly increase, but sample {stuck[0] + 1} '
-            f'({stamps[stuck[0] + 1]} ns) follows {stamps[stuck[0]]} ns.'
+            f'The stamps must strictly increase, but sample {stuck + 1} '
+            f'({stamps[stuck + 1]} ns) follows {stamps[stuck]} ns.'
         )
 
 
@@ -160,6 +159,15 @@ def _checked(stamps: Stamps, values: Array, max_gap: float | None) -> tuple[Stam
         raise ShapeError('values', f'({len(stamps)}, m)', values.shape)
     check_increasing(stamps)
     return stamps, values, NO_GAP if max_gap is None else nanoseconds(max_gap)
+
+
+@kernel
+def _first_stuck(stamps: Stamps) -> int:
+    """The first row whose successor is not later; -1 without one."""
+    for k in range(len(stamps) - 1):
+        if stamps[k + 1] <= stamps[k]:
+            return k
+    return -1
 
 
 @kernel
@@ -189,8 +197,9 @@ def _backward(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Mask]:
 
 
 @kernel
-def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Mask]:
+def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Array, Mask]:
     rows, width = x.shape
+    value = np.full((rows, width), np.nan)
     first = np.full((rows, width), np.nan)
     second = np.full((rows, width), np.nan)
     valid = np.zeros(rows, dtype=np.bool_)
@@ -201,11 +210,12 @@ def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Mask]:
         h1 = (stamps[k] - stamps[k - 1]) / NANOSECONDS
         h2 = (stamps[k + 1] - stamps[k]) / NANOSECONDS
         for j in range(width):
+            value[k, j] = x[k, j]
             before = (x[k, j] - x[k - 1, j]) / h1
             after = (x[k + 1, j] - x[k, j]) / h2
             first[k, j] = (before * h2 + after * h1) / (h1 + h2)
             second[k, j] = 2.0 * (after - before) / (h1 + h2)
-    return first, second, valid
+    return value, first, second, valid
 
 
 @kernel

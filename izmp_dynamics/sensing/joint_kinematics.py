@@ -32,8 +32,10 @@ class JointKinematics:
     def __len__(self) -> int:
         return len(self.stamps)
 
-    def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> 'JointKinematics':
-        """Return the instants that `rows` selects, a mask (K,) or indices (k,)."""
+    def select(
+        self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice
+    ) -> 'JointKinematics':
+        """Return the instants that `rows` selects, a mask (K,), indices (k,) or a slice."""
         return JointKinematics(
             self.stamps[rows],
             self.positions[rows],

@@ -103,8 +103,9 @@ class ZeroPhaseLowPass:
         self._cutoff, self._order = cutoff, order
         self.period = period
         self.max_gap = max_gap
-        self.context = settle_time(cutoff, period, order) + _SPLINE_SAMPLES * period + 4 * max_gap
-        """Time before and after an instant that its value depends on, down to 1e-9 [s]."""
+        memory = settle_time(cutoff, period, order, tolerance=1e-12)
+        self.context = memory + _SPLINE_SAMPLES * period + 4 * max_gap
+        """Time before and after an instant that its value depends on, down to 1e-12 [s]."""
         self._padding = round(settle_time(cutoff, period, order, tolerance=1e-3) / period)
 
     def across(self, max_gap: float) -> 'ZeroPhaseLowPass':

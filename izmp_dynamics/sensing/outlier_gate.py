@@ -70,9 +70,36 @@ def gate_positions(
         resolution: (n,) resolutions of the encoders [rad] or [m].
         gap: samples further apart do not know each other [ns].
     """
+    return GatedPositions(*_gate(stamps, positions, limit, resolution, gap))
+
+
+@kernel
+def settled_rows(stamps: Stamps, outliers: Mask, gap: int, reach: int) -> int:
+    """Leading rows whose position, repaired or not, no further sample can change.
+
+    Args:
+        stamps: (T,) [ns].
+        outliers: (T, n) of `gate_positions`.
+        gap: samples further apart do not know each other [ns].
+        reach: samples after a row that decide whether it is an outlier; 0 without the gate.
+    """
+    newest = len(stamps) - 1
+    row = max(newest + 1 - REPAIR_REACH, 0)
+    while row <= newest:
+        alone = not contiguous(stamps, row, min(row + REPAIR_REACH, newest), gap)
+        if not alone and (newest < row + reach or np.any(outliers[max(row - 1, 0) : row + 1])):
+            break
+        row += 1
+    return row
+
+
+@kernel
+def _gate(
+    stamps: Stamps, positions: Array, limit: Array, resolution: Array, gap: int
+) -> tuple[Array, Mask, Mask]:
     outliers = _outliers(stamps, positions, limit, resolution, gap)
     repaired = _repaired(stamps, positions, outliers, gap)
-    return GatedPositions(repaired, outliers, _kinks(stamps, repaired, limit, resolution, gap))
+    return repaired, outliers, _kinks(stamps, repaired, limit, resolution, gap)
 
 
 @kernel
@@ -153,29 +180,38 @@ def _kinks(stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int) 
 
 
 @kernel
-def faulty_instants(
+def judge_instants(
     stamps: Stamps,
+    value: Array,
     first: Array,
     second: Array,
     exists: Mask,
+    outliers: Mask,
     kinks: Mask,
     gap: int,
     half: int,
     recovery: int,
-) -> Mask:
+) -> tuple[Mask, Mask, Mask]:
     """Find instants without a trustworthy value: a hole in the stencil, a kink in or before it.
 
     Args:
         stamps: (T,) [ns].
+        value: (T, n); NaN is filled in where a joint is at fault, as in the derivatives.
         first: (T, n) derivative; NaN where a sample of the stencil is missing.
         second: (T, n) likewise.
         exists: (T,) whether the stencil is complete.
+        outliers: (T, n) of `gate_positions`.
         kinks: (T, n) of `gate_positions`.
         gap: kinks before a longer time than this do not count [ns].
         half: samples of the stencil on either side.
         recovery: instants that a joint stays at fault after a kink.
+
+    Returns:
+        (T,) whether all joints have a value, (T, n) values that were repaired, (T, n) faulty ones.
     """
     rows, joints = first.shape
+    valid = exists.copy()
+    repaired = np.zeros((rows, joints), dtype=np.bool_)
     faulty = np.zeros((rows, joints), dtype=np.bool_)
     for k in range(rows):
         if not exists[k]:
@@ -186,11 +222,16 @@ def faulty_instants(
                 break
             start -= 1
         for j in range(joints):
-            faulty[k, j] = not (np.isfinite(first[k, j]) and np.isfinite(second[k, j]))
+            wrong = not (np.isfinite(first[k, j]) and np.isfinite(second[k, j]))
             for i in range(start, k + half):
-                if kinks[i, j]:
-                    faulty[k, j] = True
-    return faulty
+                wrong = wrong or kinks[i, j]
+            if wrong:
+                faulty[k, j] = True
+                valid[k] = False
+                value[k, j] = first[k, j] = second[k, j] = np.nan
+            else:
+                repaired[k, j] = outliers[k, j]
+    return valid, repaired, faulty
 
 
 def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:

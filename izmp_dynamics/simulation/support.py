@@ -32,6 +32,5 @@ def support_polygons(truth: Truth) -> list[Array]:
         corners = [sole[t] for sole, carries in zip(soles, loaded[t], strict=True) if carries]
         hull = support_polygon(np.concatenate(corners))
         if hull is not None:
-            outline = np.array(hull.exterior.coords)[:-1]
-            polygons[t] = outline @ axes[t] + height[t] * normal[t]
+            polygons[t] = hull @ axes[t] + height[t] * normal[t]
     return polygons

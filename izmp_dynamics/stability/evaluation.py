@@ -1,4 +1,4 @@
-"""The value in which an evaluated recording ends: what the report shows and the bag stores.
+"""The result of evaluating a recording: what the report shows and the bag stores.
 
 Every array runs over the K instants at which the methods were evaluated (the bus rate). Points,
 wrenches and soles are expressed in the *root frame* about its origin; NaN means that there is no
@@ -64,7 +64,7 @@ class Foot:
 
 @dataclass(frozen=True)
 class SignalHealth:
-    """What was found on one input topic.
+    """Statistics of one input topic.
 
     Attributes:
         topic: topic name as recorded.
@@ -105,7 +105,7 @@ class Evaluation:
         external_force: (K, 3) force on the robot that neither the feet nor the weight explain, in
             root axes [N]; None unless every foot measures its whole wrench.
         missing: what could not be evaluated, and why: one sentence each.
-        notes: what is odd about the inputs: one sentence each.
+        notes: anomalies of the inputs: one sentence each.
         health: one entry per input topic.
         parameters: parameters that were used, by dotted name (for the report).
         hashes: SHA-256 of the inputs by file name.

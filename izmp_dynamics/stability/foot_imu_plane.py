@@ -4,6 +4,10 @@ The sole of a standing foot lies on the ground, so its z axis is the ground's no
 see the same vertical: the orientation of the sole by kinematics is corrected by the smallest
 rotation that brings the vertical of the foot to that of the root. So errors of the joints
 (elasticity, backlash) and the rocking of the foot do not tilt the ground.
+
+That rotation has no definite axis where the two verticals are opposite, and is no correction of
+such errors long before: beyond `LARGEST_CORRECTION` the foot's IMU contradicts the joints (it is
+mounted otherwise than stated, or an encoder lost its zero), and the plane is not known.
 """
 
 import numpy as np
@@ -13,19 +17,27 @@ from izmp_dynamics.errors import SensingError
 from izmp_dynamics.sensing.foot_imu import FootTilt
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, supporting_foot
 
+LARGEST_CORRECTION = 90.0
+"""Angle between the verticals of foot and root up to which the sole is corrected [deg]."""
+
 
 def plane_of_foot_imus(
     soles: tuple[Sole, ...], tilts: tuple[FootTilt, ...], up_in_root: Array | None
 ) -> GroundPlane:
-    """Take the plane under the foot that carries most, inclined as its IMU says.
+    """Take the plane under the foot that carries most, inclined as its IMU measures.
 
-    Where the IMU does not know (the foot has just landed), it is the sole's plane by kinematics.
+    Where the IMU knows no vertical (the foot has just landed), it is the plane of the sole by
+    kinematics.
 
     Args:
         soles: the feet.
-        tilts: what their IMUs say, in the same order.
+        tilts: the verticals that their IMUs measure, in the same order.
         up_in_root: (T, 3) a vector against gravity in root axes, from the orientation of the
-            root; NaN where it is not known, where the plane is not known either.
+            root; NaN where it is not known.
+
+    Returns:
+        The plane; its normal is NaN where `up_in_root` is not known and where the IMU contradicts
+        the joints by more than `LARGEST_CORRECTION`.
 
     Raises:
         SensingError: if there are no feet, or no orientation of the root at all.
@@ -34,8 +46,9 @@ def plane_of_foot_imus(
         raise SensingError(
             'ground.source is feet_imus, which compares the vertical in the feet with that in the '
             'root, but the IMU of the root publishes no orientation (orientation_covariance[0] is '
-            '−1); use ground.source: sole, or give a pose topic under position.'
-        )
+            '−1); use ground.source: sole, or give a pose topic under position.',
+            kind='no_orientation', source='feet_imus',
+        )  # fmt: skip
     instants = np.arange(len(up_in_root))
     foot = supporting_foot(soles, up_in_root)
     R = np.stack([sole.R for sole in soles])[foot, instants]
@@ -49,9 +62,14 @@ def plane_of_foot_imus(
 
 
 def _turned(vectors: Array, source: Array, target: Array) -> Array:
-    """Apply the smallest rotation that takes the unit vectors `source` to `target`."""
+    """Apply the smallest rotation that takes the unit vectors `source` to `target`.
+
+    Returns:
+        The vectors (T, 3); NaN where the angle is larger than `LARGEST_CORRECTION`.
+    """
     axis = np.cross(source, target)
     cosine = np.sum(source * target, axis=1, keepdims=True)
     cross = np.cross(axis, vectors)
-    turned: Array = vectors + cross + np.cross(axis, cross) / (1.0 + cosine)
+    known = cosine >= np.cos(np.deg2rad(LARGEST_CORRECTION))
+    turned: Array = vectors + cross + np.cross(axis, cross) / np.where(known, 1.0 + cosine, np.nan)
     return turned

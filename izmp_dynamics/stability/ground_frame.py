@@ -1,8 +1,8 @@
-"""A ground that moves: a named frame, seen from the root, whose plane z = height is the ground.
+"""A moving ground: a named frame, relative to the root, whose plane z = height is the ground.
 
-A board that rolls or a deck that heaves accelerates, and so does whoever stands on it. MR-AD does
-not mind: its contact wrench needs no inertial frame, so the ground enters as a plane only, and
-that may move as it likes.
+A board that rolls or a deck that heaves accelerates, and so does a robot that stands on it. The
+contact wrench of MR-AD needs no inertial frame, so the ground enters as a plane only, and that
+may move arbitrarily.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class GroundFrame:
     def from_world(
         cls, world_R_ground: Array, world_p_ground: Array, world_R_root: Array, world_p_root: Array
     ) -> 'GroundFrame':
-        """See from the root what is told in the world; shapes as those of the attributes."""
+        """Convert poses given in the world; shapes as those of the attributes."""
         root_R_world = np.swapaxes(world_R_root, 1, 2)
         p = np.einsum('tij,tj->ti', root_R_world, world_p_ground - world_p_root)
         return cls(root_R_world @ world_R_ground, p)
@@ -38,7 +38,7 @@ class GroundFrame:
     def from_link(
         cls, link_R_ground: Array, link_p_ground: Array, root_R_link: Array, root_p_link: Array
     ) -> 'GroundFrame':
-        """See from the root what is told in a link; shapes as those of the attributes."""
+        """Convert a pose given in a link; shapes as those of the attributes."""
         p = root_p_link + np.einsum('tij,tj->ti', root_R_link, link_p_ground)
         return cls(root_R_link @ link_R_ground, p)
 

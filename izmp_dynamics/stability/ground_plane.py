@@ -56,7 +56,7 @@ class GroundPlane:
 
 
 def loaded_feet(soles: tuple[Sole, ...], up: Array, contact_force: float) -> npt.NDArray[np.bool_]:
-    """Tell which feet carry load.
+    """Determine which feet carry load.
 
     Args:
         soles: the F feet.
@@ -85,7 +85,8 @@ def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
     if not soles:
         raise SensingError(
             'The robot file lists no feet, so the ground is not known; add feet, or name a link '
-            'in the plane of the ground with ground.source: frame.'
+            'in the plane of the ground with ground.source: frame.',
+            kind='no_feet',
         )
     forces, known = _forces(soles, len(up))
     foot: npt.NDArray[np.intp] = np.where(known[:, None], forces, -_heights(soles, up)).argmax(1)
@@ -116,8 +117,9 @@ def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array | None) 
         raise SensingError(
             'ground.source is gravity, which needs the orientation of the root, but the IMU '
             'publishes none (orientation_covariance[0] is −1); use ground.source: sole, or give '
-            'a pose topic under position.'
-        )
+            'a pose topic under position.',
+            kind='no_orientation', source='gravity',
+        )  # fmt: skip
     normal = world_R_root[:, 2, :]
     foot = supporting_foot(soles, up)
     instants = np.arange(len(up))

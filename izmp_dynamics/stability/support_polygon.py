@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import shapely.geometry
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.kernel import kernel
 
 
 def plane_axes(normal: Array) -> Array:
@@ -25,26 +25,50 @@ def plane_axes(normal: Array) -> Array:
     Returns:
         (…, 2, 3) unit vectors in the plane; with the normal they make a right-handed frame.
     """
-    x = np.cross([0.0, 1.0, 0.0], normal)
-    length = np.linalg.norm(x, axis=-1, keepdims=True)
-    ahead = np.array([1.0, 0.0, 0.0])  # for a normal along y: a robot that lies on its side
-    x = np.where(length > 1e-6, x / np.maximum(length, 1e-6), ahead - normal * normal[..., :1])
-    return np.stack([x, np.cross(normal, x)], axis=-2)
+    normals = np.ascontiguousarray(normal, dtype=np.float64)
+    axes: Array = _plane_axes(normals.reshape(-1, 3)).reshape(*normals.shape[:-1], 2, 3)
+    return axes
 
 
-def support_polygon(corners: Array) -> shapely.geometry.Polygon | None:
-    """Return the convex hull of the corners (N, 2) [m]; None if it has no area or one is NaN."""
-    if len(corners) < 3 or not np.isfinite(corners).all():
-        return None
-    hull = shapely.geometry.LineString(corners).convex_hull  # quicker to make than a MultiPoint
-    return hull if isinstance(hull, shapely.geometry.Polygon) else None
+@kernel
+def _plane_axes(normals: Array) -> Array:
+    """(T, 2, 3) for normals (T, 3): x along y_root × n, or ahead where that vanishes."""
+    axes = np.empty((len(normals), 2, 3))
+    for t in range(len(normals)):
+        a, b, c = normals[t]
+        length = np.sqrt(a * a + c * c)
+        if length > 1e-6:
+            x, y, z = c / length, 0.0, -a / length
+        else:  # a normal along y: a robot that lies on its side
+            x, y, z = 1.0 - a * a, -b * a, -c * a
+        axes[t, 0, 0], axes[t, 0, 1], axes[t, 0, 2] = x, y, z
+        axes[t, 1, 0] = b * z - c * y
+        axes[t, 1, 1] = c * x - a * z
+        axes[t, 1, 2] = a * y - b * x
+    return axes
 
 
-def margin(polygon: shapely.geometry.Polygon, point: Array) -> float:
-    """Return the distance of a point (2,) from the edge [m], negative if it is outside."""
-    position = shapely.geometry.Point(point)
-    distance = float(polygon.exterior.distance(position))
-    return distance if polygon.covers(position) else -distance
+def support_polygon(corners: Array) -> Array | None:
+    """Find the convex hull of the corners of the loaded soles.
+
+    Args:
+        corners: (N, 2) in the plane of the ground [m].
+
+    Returns:
+        (V, 2) counter-clockwise [m]; None if it has no area or a corner is not finite.
+    """
+    hull = _hull(np.ascontiguousarray(corners, dtype=np.float64))
+    return hull if len(hull) else None
+
+
+def margin(polygon: Array, point: Array) -> float:
+    """Return the distance of a point (2,) from the edge of a polygon (V, 2), negative outside [m].
+
+    Args:
+        polygon: of `support_polygon`.
+        point: in the same plane [m].
+    """
+    return _signed_distance(polygon, np.ascontiguousarray(point, dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -54,12 +78,12 @@ class Outline:
     Attributes:
         corners: (C, 3) in the frame of the soles [m].
         axes: (2, 3) of the ground plane.
-        hull: in these axes.
+        polygon: (C, 2) in these axes [m].
     """
 
     corners: Array
     axes: Array
-    hull: shapely.geometry.Polygon
+    polygon: Array
 
     @classmethod
     def of(cls, soles: Sequence[Array], normal: Array, point: Array) -> 'Outline | None':
@@ -73,15 +97,14 @@ class Outline:
         if not soles:
             return None
         axes = plane_axes(normal)
-        hull = support_polygon(np.concatenate(soles) @ axes.T)
-        if hull is None:
+        polygon = support_polygon(np.concatenate(soles) @ axes.T)
+        if polygon is None:
             return None
-        height = float(normal @ point)
-        return cls(np.array(hull.exterior.coords)[:-1] @ axes + height * normal, axes, hull)
+        return cls(polygon @ axes + float(normal @ point) * normal, axes, polygon)
 
     def margin(self, point: Array) -> float:
         """Signed distance of a point (3,) from the edge [m], negative outside."""
-        return margin(self.hull, self.axes @ point)
+        return margin(self.polygon, self.axes @ point)
 
 
 def margins(
@@ -101,17 +124,84 @@ def margins(
     Returns:
         For each array of points (T,) margins [m], negative outside; NaN without point or polygon.
     """
-    count = len(normal)
-    results = tuple(np.full(count, np.nan) for _ in points)
+    if not soles or not points:
+        return tuple(np.full(len(normal), np.nan) for _ in points)
     axes = plane_axes(normal)
-    flat_points = [np.einsum('tij,tj->ti', axes, point) for point in points]
-    flat_soles = [np.einsum('tij,tvj->tvi', axes, sole) for sole in soles]
-    for t in np.flatnonzero(loaded.any(axis=1)):
-        corners = [sole[t] for sole, carries in zip(flat_soles, loaded[t], strict=True) if carries]
-        polygon = support_polygon(np.concatenate(corners))
-        if polygon is None:
+    flat_points = np.stack([np.einsum('tij,tj->ti', axes, point) for point in points])
+    flat_soles = np.concatenate([np.einsum('tij,tvj->tvi', axes, sole) for sole in soles], axis=1)
+    foot = np.repeat(np.arange(len(soles)), [sole.shape[1] for sole in soles])
+    return tuple(_margins(flat_points, flat_soles, np.ascontiguousarray(loaded[:, foot])))
+
+
+@kernel
+def _margins(points: Array, corners: Array, carries: npt.NDArray[np.bool_]) -> Array:
+    """(P, T) margins of points (P, T, 2) in hulls of the corners (T, C, 2) that carry load."""
+    margins = np.full(points.shape[:2], np.nan)
+    for t in range(points.shape[1]):
+        hull = _hull(corners[t][carries[t]])
+        if not len(hull):
             continue
-        for result, point in zip(results, flat_points, strict=True):
-            if np.isfinite(point[t]).all():
-                result[t] = margin(polygon, point[t])
-    return results
+        for p in range(points.shape[0]):
+            if np.isfinite(points[p, t, 0] + points[p, t, 1]):
+                margins[p, t] = _signed_distance(hull, points[p, t])
+    return margins
+
+
+@kernel
+def _hull(corners: Array) -> Array:
+    """(V, 2) convex hull, counter-clockwise, by the monotone chain (Andrew, 1979); or (0, 2)."""
+    count = len(corners)
+    hull = np.empty((2 * count + 1, 2))
+    if count < 3 or not np.isfinite(corners).all():
+        return hull[:0]
+    points = _in_order(corners)
+    size, least = 0, 2
+    for step in range(2 * count - 1):  # to the right below, and back to the left above
+        point = points[min(step, 2 * count - 2 - step)]
+        if step == count:
+            least = size + 1
+        while size >= least and _turn(hull[size - 2], hull[size - 1], point) <= 0.0:
+            size -= 1
+        hull[size] = point
+        size += 1
+    vertices = size - 1  # the last point is the first one again
+    polygon: Array = hull[: vertices if vertices > 2 else 0]
+    return polygon
+
+
+@kernel
+def _in_order(corners: Array) -> Array:
+    """Sort points (N, 2) by x, then by y; insertion sort, as they are few."""
+    points: Array = corners.copy()
+    for k in range(1, len(points)):
+        x, y = points[k, 0], points[k, 1]
+        row = k
+        while row > 0 and (
+            points[row - 1, 0] > x or (points[row - 1, 0] == x and points[row - 1, 1] > y)
+        ):
+            points[row] = points[row - 1]
+            row -= 1
+        points[row, 0], points[row, 1] = x, y
+    return points
+
+
+@kernel
+def _turn(a: Array, b: Array, c: Array) -> float:
+    """Twice the area of the triangle abc, positive counter-clockwise [m²]."""
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+
+@kernel
+def _signed_distance(polygon: Array, point: Array) -> float:
+    """Distance of a point (2,) from the nearest edge [m], negative outside."""
+    nearest, inside = np.inf, True
+    for k in range(len(polygon)):
+        start, end = polygon[k - 1], polygon[k]
+        along_x, along_y = end[0] - start[0], end[1] - start[1]
+        x, y = point[0] - start[0], point[1] - start[1]
+        share = (x * along_x + y * along_y) / (along_x * along_x + along_y * along_y)
+        share = min(max(share, 0.0), 1.0)
+        x, y = x - share * along_x, y - share * along_y
+        nearest = min(nearest, np.sqrt(x * x + y * y))
+        inside = inside and _turn(start, end, point) >= 0.0
+    return float(nearest if inside else -nearest)

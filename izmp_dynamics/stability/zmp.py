@@ -6,13 +6,18 @@ of pressure (from the feet's forces).
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, cross
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.errors import ShapeError
 
 
 def zero_moment_point(
-    wrench: ContactWrench, normal: Array, ground_point: Array, minimum_force: float
+    wrench: ContactWrench,
+    normal: npt.ArrayLike,
+    ground_point: npt.ArrayLike,
+    minimum_force: float,
 ) -> Array:
     """Find the point of the plane about which the wrench has no moment along the plane.
 
@@ -27,9 +32,31 @@ def zero_moment_point(
     Returns:
         (…, 3) the point in the frame [m]; NaN where the normal force is less than
         `minimum_force` (or not known).
+
+    Raises:
+        ShapeError: if an argument does not hold vectors of three numbers, or their numbers differ.
     """
-    normal_force = np.sum(normal * wrench.force, axis=-1, keepdims=True)
-    height = np.sum(normal * ground_point, axis=-1, keepdims=True)
+    force, moment, n, p0 = vectors = (
+        np.asarray(wrench.force), np.asarray(wrench.moment),
+        np.asarray(normal), np.asarray(ground_point),
+    )  # fmt: skip
+    if not force.shape == moment.shape == n.shape == p0.shape or force.shape[-1:] != (3,):
+        _check_shapes(vectors)
+    normal_force = np.sum(n * force, axis=-1, keepdims=True)
+    height = np.sum(n * p0, axis=-1, keepdims=True)
     carried = np.where(normal_force >= max(minimum_force, 1e-9), normal_force, np.nan)
-    point: Array = (cross(normal, wrench.moment) + height * wrench.force) / carried
+    point: Array = (cross(n, moment) + height * force) / carried
     return point
+
+
+def _check_shapes(vectors: tuple[Array, ...]) -> None:
+    """Refuse what is no vectors (…, 3) or cannot be broadcast: (3,) fits all, T rows only T."""
+    shape: tuple[int, ...] = (3,)
+    names = ('force', 'moment', 'normal', 'ground_point')
+    for name, array in zip(names, vectors, strict=True):
+        if array.shape[-1:] != (3,):
+            raise ShapeError(name, '(…, 3)', array.shape)
+        try:
+            shape = np.broadcast_shapes(shape, array.shape)
+        except ValueError:
+            raise ShapeError(name, f'(3,) or {shape}', array.shape) from None

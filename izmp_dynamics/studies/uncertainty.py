@@ -1,8 +1,8 @@
 """How uncertain MR-AD's IZMP of a recording is, from the noise densities in the robot file.
 
-    evaluator = Evaluator(recording.rig, recording.groups, recording.periods, recording.origin)
-    result = evaluator.evaluate(signals, counts)
-    covariance = izmp_covariance(evaluator, result)      # (K, 3, 3) in the root frame [m²]
+    evaluator = Evaluator(recording.rig, recording.groups, recording.periods)
+    for result in evaluator.push(signals):
+        covariance = izmp_covariance(evaluator, result)  # (K, 3, 3) in the root frame [m²]
 
 Nothing is repeated and nothing is fitted: see `noise_propagation`. What it does not know of is
 everything but white noise of IMU and accelerometers: encoders, a wrong model, a sliding foot.

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MotionError, ShapeError
 from izmp_dynamics.kernel import kernel
-from izmp_dynamics.model.kinematics import body_poses
+from izmp_dynamics.model.body_layout import POSE
+from izmp_dynamics.model.kinematics import body_poses, center_of_mass
 from izmp_dynamics.walking.biped import Biped
 from izmp_dynamics.walking.leg_kernel import packed_leg, solve_leg
 from izmp_dynamics.walking.plan import PlannedFoot
@@ -221,7 +222,7 @@ def _converge(
     robot: _Robot, wanted: _Wanted, step: float, tolerance: float, found: _Found
 ) -> None:
     """Run Algorithm 1 for every point; found.root[0] is a guess, `step` is β, 0 if exact."""
-    work = (np.empty((len(robot.joints), 3, 3)), np.empty((len(robot.joints), 3)))
+    poses = np.empty((len(robot.joints), POSE))
     shift_per_error = np.eye(3)  # of the root, to remove an error of the CoG
     shift, error_before = np.zeros(3), np.zeros(3)
     root = found.root
@@ -231,7 +232,7 @@ def _converge(
             if step == 0.0:
                 root[t] += wanted.com[t] - wanted.com[t - 1]
         while True:
-            error = wanted.com[t] - _com(robot, wanted, t, found, work)
+            error = wanted.com[t] - _com(robot, wanted, t, found, poses)
             length = np.sqrt(error[0] ** 2 + error[1] ** 2 + error[2] ** 2)
             if not length > tolerance or found.iterations[t] == _MOST_ITERATIONS:
                 break
@@ -260,9 +261,7 @@ def _learn(shift_per_error: Array, shift: Array, removed: Array) -> None:
 
 
 @kernel
-def _com(
-    robot: _Robot, wanted: _Wanted, t: int, found: _Found, work: tuple[Array, Array]
-) -> Array:
+def _com(robot: _Robot, wanted: _Wanted, t: int, found: _Found, poses: Array) -> Array:
     """Bring the legs to the soles, and return the CoG (3,) in the world that results."""
     world_R_root, root, q = wanted.world_R_root[t], found.root[t], found.q[t]
     root_R_world = world_R_root.T.copy()
@@ -276,14 +275,8 @@ def _com(
         )
         for k in range(6):
             q[robot.columns[foot, k]] = angles[k]
-    R, p = work
-    body_poses(robot.joints, robot.bodies, q, R, p)
-    moment, mass = np.zeros(3), 0.0
-    for i in range(len(robot.joints)):
-        mass += robot.bodies[i, 12]
-        for k in range(3):
-            moment[k] += robot.bodies[i, 12] * p[i, k]
-            for m in range(3):
-                moment[k] += R[i, k, m] * robot.bodies[i, 13 + m]
-    com: Array = root + world_R_root @ moment / mass
+    body_poses(robot.joints, robot.bodies, q, poses)
+    com_in_root = np.empty(3)
+    center_of_mass(robot.bodies, poses, com_in_root)
+    com: Array = root + world_R_root @ com_in_root
     return com

@@ -16,7 +16,17 @@ from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.kernel import kernel
-from izmp_dynamics.model.robot_model import REVOLUTE, RobotModel
+from izmp_dynamics.model.body_layout import (
+    DRIVER,
+    KIND,
+    MULTIPLIER,
+    PARENT,
+    POSITION,
+    PRISMATIC,
+)
+from izmp_dynamics.model.kinematics import z_axis
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.vectors import add, cross, dot, vector
 
 
 @dataclass(frozen=True)
@@ -137,23 +147,17 @@ def _joint_torques(
             kernels._add_wrench(bodies[i], work[i], needed[i])
             needed[i, :6] -= outside[t, i]
         for i in range(count - 1, 0, -1):
-            torques[t, joints[i, 2]] += bodies[i, 22] * _along_axis(
-                joints[i, 1], work[i], needed[i]
+            torques[t, joints[i, DRIVER]] += bodies[i, MULTIPLIER] * _along_axis(
+                joints[i, KIND], work[i], needed[i]
             )
-            needed[joints[i, 0]] += needed[i]
+            needed[joints[i, PARENT]] += needed[i]
     return torques
 
 
 @kernel
 def _along_axis(kind: int, own: Array, wrench: Array) -> float:
     """Force along, or moment about, the axis of a body's joint; `own` is its row of work space."""
-    n, r = own[2:9:3], own[9:12]
-    force, moment = wrench[:3], wrench[3:6]
-    along = 0.0
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        if kind == REVOLUTE:
-            along += n[k] * (moment[k] - (r[i] * force[j] - r[j] * force[i]))
-        else:
-            along += n[k] * force[k]
-    return along
+    n, r, force = z_axis(own), vector(own, POSITION), vector(wrench, 0)
+    if kind == PRISMATIC:
+        return dot(n, force)
+    return dot(n, add(vector(wrench, 3), cross(force, r)))

@@ -13,7 +13,8 @@ from numpy.linalg import norm
 
 from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.errors import MotionError
-from izmp_dynamics.model.robot_model import REVOLUTE, RobotModel
+from izmp_dynamics.model.body_layout import DRIVER, KIND, REVOLUTE
+from izmp_dynamics.model.robot_model import RobotModel
 
 _AXES = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=float)
 _JOINTS = ('hip yaw', 'hip roll', 'hip pitch', 'knee', 'ankle pitch', 'ankle roll')
@@ -51,14 +52,14 @@ class Leg:
             UnknownNameError: if there is no such frame.
         """
         chain = _chain(model, sole)
-        root_R_body, p_body = _poses_at_zero(model)
+        root_R_body, p_body = model.body_poses(np.zeros(model.dof))
         axes, origins = root_R_body[chain, :, 2], p_body[chain]
         _check_leg(sole, axes, origins)
         hip = origins[0, 0], origins[0, 1], origins[2, 2]
         root_R_sole, p_sole = model.frame_pose(sole, np.zeros(model.dof))
         return cls(
             sole=sole,
-            columns=tuple(int(column) for column in model.joints[chain, 2]),
+            columns=tuple(int(column) for column in model.joints[chain, DRIVER]),
             p_hip_in_root=frozen(hip),
             thigh=float(hip[2] - origins[3, 2]),
             shank=float(origins[3, 2] - origins[4, 2]),
@@ -134,12 +135,8 @@ class Leg:
 
 def _chain(model: RobotModel, sole: str) -> list[int]:
     """Return the indices of the six bodies from the hip to the foot."""
-    chain: list[int] = []
-    body = model.mount(sole).body
-    while body > 0:
-        chain.insert(0, body)
-        body = int(model.joints[body, 0])
-    if len(chain) != len(_JOINTS) or (model.joints[chain, 1] != REVOLUTE).any():
+    chain = model.chain(sole)
+    if len(chain) != len(_JOINTS) or (model.joints[chain, KIND] != REVOLUTE).any():
         raise MotionError(
             f"The leg of '{sole}' has {len(chain)} joints between '{model.root}' and the sole; "
             f'needed are six revolute ones: {", ".join(_JOINTS)}.',
@@ -148,18 +145,6 @@ def _chain(model: RobotModel, sole: str) -> list[int]:
             joints=len(chain),
         )
     return chain
-
-
-def _poses_at_zero(model: RobotModel) -> tuple[Array, Array]:
-    """Poses of all bodies in the root frame at zero joint positions: (B, 3, 3) and (B, 3)."""
-    count = len(model.bodies)
-    R, p = np.empty((count, 3, 3)), np.zeros((count, 3))
-    R[0] = np.eye(3)
-    for body in range(1, count):
-        parent = int(model.joints[body, 0])
-        R[body] = R[parent] @ model.bodies[body, :9].reshape(3, 3)
-        p[body] = p[parent] + R[parent] @ model.bodies[body, 9:12]
-    return R, p
 
 
 def _check_leg(sole: str, axes: Array, origins: Array) -> None:

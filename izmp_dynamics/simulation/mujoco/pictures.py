@@ -10,6 +10,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array, seconds
 from izmp_dynamics.errors import MissingDependencyError, SimulationError
+from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.simulation.mujoco.model import MujocoRobot
 from izmp_dynamics.simulation.mujoco.renderer import Image, open_renderer
@@ -128,7 +129,7 @@ def stick_figures(run: SimulatedRun, robot: RobotModel, rows: Sequence[int]) -> 
     figure = _canvas(11.0, 3.6)
     axes = figure.add_subplot()
     points = body_origins(run, robot, list(rows))
-    parents = robot.joints[:, 0]
+    parents = robot.joints[:, PARENT]
     for row, places in zip(rows, points, strict=True):
         shade = 0.25 + 0.5 * list(rows).index(row) / max(len(rows), 1)
         for body in range(1, len(places)):
@@ -148,18 +149,10 @@ def stick_figures(run: SimulatedRun, robot: RobotModel, rows: Sequence[int]) -> 
 def body_origins(run: SimulatedRun, robot: RobotModel, rows: list[int]) -> Array:
     """Origins (len(rows), B, 3) of all bodies in the world [m]."""
     root = run.truth.root
-    names: dict[int, str] = {}
-    for link in robot.frame_names:
-        names.setdefault(robot.mount(link).body, link)
-    origins = []
-    for body in range(len(robot.bodies)):
-        R, p = robot.frame_pose(names[body], run.q[rows])
-        mount = robot.mount(names[body])
-        in_root = p - np.einsum('tij,jk,k->ti', R, mount.body_R_frame.T, mount.p_frame_in_body)
-        turned = np.einsum('tij,tj->ti', root.rotation[rows], in_root)
-        origins.append(root.position[rows] + turned)
-    stacked: Array = np.stack(origins, axis=1)
-    return stacked
+    in_root = np.stack([robot.body_poses(q)[1] for q in run.q[rows]])
+    turned = np.einsum('tij,tbj->tbi', root.rotation[rows], in_root)
+    origins: Array = root.position[rows][:, None] + turned
+    return origins
 
 
 def _strip_of_images(images: Sequence[Image], times: Array) -> Any:

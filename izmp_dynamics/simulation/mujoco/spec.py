@@ -13,8 +13,9 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import SimulationError
+from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
 from izmp_dynamics.model.robot_file import Foot, RobotFile
-from izmp_dynamics.model.robot_model import PRISMATIC, FrameMount, RobotModel
+from izmp_dynamics.model.robot_model import FrameMount, MassMoments, RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.simulation.mujoco.engine import mujoco
@@ -116,13 +117,9 @@ class SpecBuilder:
         self._set_inertia(root, 0)
         bodies = [root]
         for index in range(1, len(robot.bodies)):
-            parent, kind, column = (int(entry) for entry in robot.joints[index])
-            row = robot.bodies[index]
-            body = bodies[parent].add_body(
-                name=self.links[index],
-                **_pose(FrameMount(parent, row[:9].reshape(3, 3), row[9:12])),
-            )
-            self._add_joint(body, kind, column)
+            mount, joint = robot.joint_mount(index), robot.joints[index]
+            body = bodies[mount.body].add_body(name=self.links[index], **_pose(mount))
+            self._add_joint(body, int(joint[KIND]), int(joint[DRIVER]))
             self._set_inertia(body, index)
             bodies.append(body)
         return bodies
@@ -143,8 +140,7 @@ class SpecBuilder:
         )
 
     def _set_inertia(self, body: Any, index: int) -> None:
-        row = self.robot.bodies[index]
-        mass, com, tensor = _about_com(row)
+        mass, com, tensor = _about_com(self.robot.mass_moments(index))
         if mass <= 0.0:
             raise SimulationError(
                 f"Link '{self.links[index]}' moves but has no mass; the simulation needs some.",
@@ -224,13 +220,11 @@ def sphere_name(foot: Foot, corner: int) -> str:
     return f'{foot.name}_corner_{corner}'
 
 
-def _about_com(row: Array) -> tuple[float, Array, Array]:
-    """Mass, centre of mass and inertia about it, in body axes, of a row of RobotModel.bodies."""
-    mass = float(row[12])
-    com = row[13:16] / mass if mass > 0.0 else np.zeros(3)
-    xx, yy, zz, xy, xz, yz = row[16:22]
-    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return mass, com, about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com))
+def _about_com(body: MassMoments) -> tuple[float, Array, Array]:
+    """Mass, centre of mass and inertia about it, in body axes."""
+    mass = body.mass
+    com = body.first_moment / mass if mass > 0.0 else np.zeros(3)
+    return mass, com, body.inertia - mass * (com @ com * np.eye(3) - np.outer(com, com))
 
 
 def _pose(mount: FrameMount) -> dict[str, Array]:

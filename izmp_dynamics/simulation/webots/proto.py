@@ -18,9 +18,10 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import SimulationError
+from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
 from izmp_dynamics.model.kinematic_tree import link_inertia
 from izmp_dynamics.model.robot_file import Foot, RobotFile
-from izmp_dynamics.model.robot_model import PRISMATIC, RobotModel
+from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.simulation.webots.def_names import def_names
@@ -122,18 +123,18 @@ class ProtoBuilder:
 
     def _place_moved(self, link: str, node: Node, end: Node) -> None:
         parent, child = self.model.mount(link), self.model.mount(end.name)
-        carrier, kind, column = (int(entry) for entry in self.model.joints[child.body])
-        joint = self.model.joint_names[column]
-        if carrier != parent.body:
+        kind, column = self.model.joints[child.body, [KIND, DRIVER]]
+        mount, joint = self.model.joint_mount(child.body), self.model.joint_names[column]
+        if mount.body != parent.body:
             raise SimulationError(
                 f"urdf2webots puts '{end.name}' onto '{link}', but there is a joint in between "
                 'that moves a link without mass; give that link some mass.',
                 kind='massless_link',
                 link=link,
             )
-        row, q = self.model.bodies[child.body], self.pose.q[joint]
-        link_R_joint = parent.body_R_frame.T @ row[:9].reshape(3, 3)
-        anchor = parent.body_R_frame.T @ (row[9:12] - parent.p_frame_in_body)
+        q = self.pose.q[joint]
+        link_R_joint = parent.body_R_frame.T @ mount.body_R_frame
+        anchor = parent.body_R_frame.T @ (mount.p_frame_in_body - parent.p_frame_in_body)
         axis = link_R_joint[:, 2]
         parameters = {'position': (q,), 'axis': tuple(axis)}
         if kind == PRISMATIC:

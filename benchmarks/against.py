@@ -1,0 +1,106 @@
+"""Latency of the composed graph and time of a replay against an earlier commit, in one run.
+
+    python benchmarks/against.py REVISION [--seconds 20] [--repeat 3]
+
+Both are measured in turn, so that a slow machine or other work on it affects both alike; the
+medians over the repetitions are compared.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from child import python
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).resolve().parents[1]
+ROBOT = 'robots/biped31/robot.yaml'
+LATENCY = re.compile(r'composed +median +([\d.]+) ms +p99 +([\d.]+) ms')
+LOAD = re.compile(r'composed +([\d.]+)% of a core')
+
+
+def environment(root):
+    """What a process needs to import the package of a checkout."""
+    return {'PYTHONPATH': str(root)}
+
+
+def graph(root, seconds):
+    """Median and 99th percentile of the latency [ms], and load of a core [%]."""
+    ran = subprocess.run(
+        [sys.executable, 'benchmarks/bench_graph.py', '--only', 'composed',
+         '--seconds', str(seconds)],
+        cwd=root, env=os.environ | environment(root), capture_output=True, text=True,
+    )  # fmt: skip
+    latency, load = LATENCY.search(ran.stdout), LOAD.search(ran.stdout)
+    if not latency or not load:
+        sys.exit(f'bench_graph.py failed in {root}:\n{ran.stdout}{ran.stderr}')
+    return float(latency[1]), float(latency[2]), float(load[1])
+
+
+def replay(root, bag, folder):
+    """CPU time of a replay on one core [s]."""
+    out = str(Path(folder) / 'out')
+    needed = python(
+        '-m', 'izmp_dynamics.cli.main', 'replay', str(bag), '--robot', str(root / ROBOT),
+        '-o', out, '--overwrite', environment=environment(root),
+    )  # fmt: skip
+    return needed.cpu
+
+
+def measure(roots, options, folder):
+    """Measure both checkouts in turn; return name → (repetitions, 4)."""
+    bag = Path(folder) / 'walk'
+    python(
+        '-m', 'izmp_dynamics.cli.main', 'simulate', 'walk', '--speed', '0.3',
+        '--steps', str(options.steps), '-o', str(bag), environment=environment(HERE),
+    )  # fmt: skip
+    for root in roots.values():  # the first run compiles
+        replay(root, bag, folder)
+    rows = {name: [] for name in roots}
+    for _ in range(options.repeat):
+        for name, root in roots.items():
+            rows[name].append((*graph(root, options.seconds), replay(root, bag, folder)))
+    return {name: np.array(values) for name, values in rows.items()}
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('revision', help='commit to compare with')
+    parser.add_argument('--seconds', type=float, default=20.0, help='of each run of the graph')
+    parser.add_argument('--steps', type=int, default=120, help='of the walk that is replayed')
+    parser.add_argument('--repeat', type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        before = Path(folder) / 'before'
+        subprocess.run(
+            ['git', 'worktree', 'add', '--quiet', '--detach', str(before), options.revision],
+            cwd=HERE, check=True,
+        )  # fmt: skip
+        try:
+            measured = measure({'before': before, 'now': HERE}, options, folder)
+        finally:
+            subprocess.run(
+                ['git', 'worktree', 'remove', '--force', str(before)], cwd=HERE, check=True
+            )
+    table = Table(title=f'against {options.revision}, medians of {options.repeat} runs in turn')
+    for head in ('', 'before', 'now', 'ratio'):
+        table.add_column(head, justify='left' if not head else 'right')
+    rows = (
+        'composed latency, median [ms]', 'composed latency, p99 [ms]',
+        'composed, load of a core [%]', 'replay, CPU time [s]',
+    )  # fmt: skip
+    old, new = (np.median(measured[name], axis=0) for name in ('before', 'now'))
+    for name, a, b in zip(rows, old, new, strict=True):
+        table.add_row(name.replace('[', r'\['), f'{a:.2f}', f'{b:.2f}', f'{b / a:.2f}')
+    Console().print(table)
+
+
+if __name__ == '__main__':
+    main()

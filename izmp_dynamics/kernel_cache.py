@@ -1,0 +1,134 @@
+"""Machine code of kernels on disk, never older than the sources it was made from.
+
+numba keys its cache by the file that holds a function. A kernel also contains the kernels it
+calls and the constants it reads, which other files may define: numba would load stale code after
+one of these has changed. Here the key is a digest of the module and of all modules of the package
+that it imports, directly or not, with the versions of numba, llvmlite and numpy.
+
+numba also trusts what it reads. Here every entry carries a digest of its content and key, so an
+empty, truncated or corrupted file, or one that another process has just replaced, is compiled
+again. A new version reuses the file names of the old one.
+"""
+
+import functools
+import hashlib
+import logging
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.serialize import dumps
+
+_PACKAGE = __name__.partition('.')[0]
+
+_log = logging.getLogger(__name__)
+
+
+@functools.cache
+def source_digest(module: str) -> str:
+    """Digest of the sources that the constants and kernels of an imported module come from.
+
+    Args:
+        module: dotted name; its imports are followed within its package and this one.
+
+    Returns:
+        SHA-256 as hexadecimal digits.
+
+    Raises:
+        OSError: if a source cannot be read.
+    """
+    packages = {module.partition('.')[0], _PACKAGE}
+    found, pending = {module}, [module]
+    while pending:
+        imported = set(_imports(pending.pop(), packages)) - found
+        found |= imported
+        pending += imported
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        source = _loader(name).get_data(sys.modules[name].__file__)
+        digest.update(f'{name} {len(source)}\n'.encode())
+        digest.update(source)
+    for version in (numba.__version__, llvmlite.__version__, np.__version__):
+        digest.update(f'{version}\n'.encode())
+    return digest.hexdigest()
+
+
+def _imports(module: str, packages: set[str]) -> Iterator[str]:
+    """Names of the modules of some packages that a loaded module imports at its top level.
+
+    The names in its code hold `a.b` of `import a.b`, and both `a` and `b` of `from a import b`.
+    """
+    names = _loader(module).get_code(module).co_names
+    for name in names:
+        if name.partition('.')[0] in packages:
+            candidates = (name, *(f'{name}.{member}' for member in names))
+            yield from (full for full in candidates if full in sys.modules)
+
+
+def _loader(module: str) -> Any:
+    return sys.modules[module].__loader__
+
+
+class _KernelCacheImpl(CompileResultCacheImpl):
+    def get_filename_base(self, fullname: str, abiflags: str) -> str:
+        """Name the files after the function alone: its line number would leave files behind."""
+        name = fullname.replace('<', '').replace('>', '')
+        return f'{name}.py{sys.version_info[0]}{sys.version_info[1]}{abiflags}'
+
+
+class KernelCache(FunctionCache):
+    """The cache of one kernel; numba asks it before it compiles and hands it the result.
+
+    Raises:
+        RuntimeError: if there is no folder to write to, or no source file.
+    """
+
+    _impl_class = _KernelCacheImpl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        try:
+            stamp = source_digest(function.__module__)
+        except (OSError, ImportError, AttributeError, KeyError) as error:
+            raise RuntimeError(f'No sources of {function.__module__} to digest.') from error
+        self._cache_file = _KernelCacheFile(self._cache_path, self._impl.filename_base, stamp)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save what was compiled; where that fails (full disk), the next start compiles again."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _log.warning('The compiled kernel cannot be cached: %s.', error)
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(sig, codegen), self._py_func.__code__.co_firstlineno)
+
+
+class _KernelCacheFile(IndexDataCacheFile):
+    """Files of a kernel's cache; what cannot be read or is not as written counts as absent."""
+
+    def save(self, key: Any, data: Any) -> None:
+        content = dumps(data)
+        super().save(key, (self._seal(key, content), content))
+
+    def load(self, key: Any) -> Any:
+        try:
+            seal, content = super().load(key) or ('', b'')
+            return pickle.loads(content) if seal == self._seal(key, content) else None
+        except Exception:  # a corrupted pickle raises errors of any kind
+            return None
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            index: dict[Any, str] = super()._load_index()
+        except Exception:  # as above
+            return {}
+        return index
+
+    def _seal(self, key: Any, content: bytes) -> str:
+        return hashlib.sha256(f'{self._source_stamp} {key!r}'.encode() + content).hexdigest()

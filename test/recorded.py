@@ -1,0 +1,35 @@
+"""The signals of a recording all at once, and what the pipeline makes of them."""
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.chunks import evaluate_recording, make_evaluator
+from izmp_dynamics.replay.recording import Recording
+
+from .pipeline_signals import evaluate, joined
+
+
+def read_bag(path, robot):
+    """A recording, and its signals."""
+    with BagReader(path) as bag:
+        recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+        signals = {}
+        for span, _ in recording.spans(5.0):
+            for name, samples in span.items():
+                before = signals.get(name, samples.rows(slice(0)))
+                signals[name] = before.followed_by(samples)
+    return recording, signals
+
+
+def evaluate_bag(path, robot, change=lambda signals: None):
+    """All results of a recording whose signals a function may change."""
+    recording, signals = read_bag(path, robot)
+    change(signals)
+    return evaluate(make_evaluator(recording), [signals])
+
+
+def evaluate_in_chunks(path, robot):
+    """All results as a replay computes them, and the number of its pieces."""
+    with BagReader(path) as bag:
+        recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+        parts = list(evaluate_recording(recording, make_evaluator(recording)))
+    return joined(parts), len(parts)

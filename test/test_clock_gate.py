@@ -1,0 +1,151 @@
+"""Clocks that are set, and single stamps that are wrong."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.pipeline.clock import AHEAD, BACK, CONFIRMATIONS, ClockGate, Clocks
+from izmp_dynamics.pipeline.limits import too_large
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.sensing.faults import Fault, Reason
+
+START = 1_700_000_000_000_000_000
+SECOND = 10**9
+STEP = 2_000_000
+
+jumps = st.one_of(
+    st.integers(AHEAD + STEP, 8 * 10**17), st.integers(-(8 * 10**17), -BACK - 100 * STEP)
+)
+
+
+def regular(count):
+    return START + STEP * np.arange(count)
+
+
+def numbered(stamps):
+    """Samples whose values are their places in the order of arrival."""
+    stamps = np.asarray(stamps, dtype=np.int64)
+    return Samples(stamps, np.arange(len(stamps), dtype=float)[:, None])
+
+
+def admitted(gate, samples, lengths=(10**6,)):
+    """All that a clock lets pass, in pieces; a new time is begun where the clock turned."""
+    found, begin, piece = [], 0, 0
+    while begin < len(samples):
+        end = begin + lengths[piece % len(lengths)]
+        part = gate.admit(samples.rows(slice(begin, end)))
+        found.append(part)
+        while gate.turned:
+            found.append(gate.admit(gate.release()))
+        begin, piece = end, piece + 1
+    gate.drop_doubtful()
+    return np.concatenate([part.values[:, 0] for part in found] or [np.empty(0)]).astype(int)
+
+
+@given(st.lists(st.integers(1, AHEAD), min_size=0, max_size=50))
+def test_stamps_that_only_increase_pass(steps):
+    """However unsteadily, as long as no silence is so long that the clock may have been set."""
+    samples = numbered(START + np.cumsum([0, *steps]))
+    gate = ClockGate()
+    assert len(admitted(gate, samples)) == len(samples)
+    assert not gate.faults
+
+
+@given(st.lists(st.integers(-BACK, AHEAD), min_size=0, max_size=50))
+def test_what_is_merely_late_passes(steps):
+    """Its order is for others to judge."""
+    stamps = START + np.cumsum([0, *steps])
+    stamps = np.maximum(stamps, np.maximum.accumulate(stamps) - BACK)
+    assert len(admitted(ClockGate(), numbered(stamps))) == len(stamps)
+
+
+@given(st.integers(1, 60), st.integers(CONFIRMATIONS, 60), jumps)
+def test_a_clock_that_is_set_is_followed_and_loses_nothing(before, after, jump):
+    stamps = regular(before + after)
+    stamps[before:] += jump
+    gate = ClockGate()
+    assert len(admitted(gate, numbered(stamps))) == len(stamps)
+    assert not gate.faults
+
+
+@given(st.sets(st.integers(0, 19), min_size=1, max_size=6), jumps)
+def test_single_wrong_stamps_are_left_out_and_counted(places, jump):
+    """Also the last one; the first one shows only by what follows."""
+    stamps = regular(240)
+    wrong = np.array(sorted(places)) * 12 + 11
+    stamps[wrong] += 2 * jump
+    gate = ClockGate()
+    kept = admitted(gate, numbered(stamps))
+    np.testing.assert_array_equal(kept, np.delete(np.arange(240), wrong))
+    assert gate.faults == {Fault(Reason.STAMP_FAR): len(wrong)}
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(0, 3 * SECOND),
+            st.integers(-3 * SECOND, 0),
+            st.sampled_from([0, 3600 * SECOND, -3600 * SECOND]),
+        ),
+        max_size=60,
+    ),
+    st.lists(st.booleans(), min_size=60, max_size=60),
+    st.lists(st.integers(1, 9), min_size=1),
+)
+def test_pieces_are_judged_as_the_whole(steps, unset, lengths):
+    stamps = START + np.cumsum(np.array([0, *steps], dtype=np.int64))
+    stamps[1:][np.array(unset[: len(steps)], dtype=bool) & (np.arange(len(steps)) % 7 == 0)] = 0
+    whole, pieces = ClockGate(), ClockGate()
+    expected = admitted(whole, numbered(stamps))
+    np.testing.assert_array_equal(admitted(pieces, numbered(stamps), lengths), expected)
+    assert pieces.faults == whole.faults
+
+
+@pytest.fixture
+def clocks():
+    """Two topics in the present time."""
+    clocks = Clocks('joints')
+    for name in ('joints', 'imu'):
+        clocks.admit(name, numbered(regular(50)))
+    return clocks
+
+
+def set_back(by):
+    return numbered(regular(10) - round(by * SECOND))
+
+
+def test_a_new_time_begins_when_all_clocks_were_set_back(clocks):
+    assert not len(clocks.admit('joints', set_back(5.0)))
+    assert not clocks.new_time
+    clocks.admit('imu', set_back(5.0))
+    assert clocks.new_time
+    held = clocks.begin_new_time()
+    assert {name: len(samples) for name, samples in held.items()} == {'joints': 10, 'imu': 10}
+    assert not clocks.new_time
+    assert len(clocks.admit('imu', held['imu'])) == 10
+
+
+def test_what_comes_late_from_the_time_before_is_left_out(clocks):
+    """The joints do not wait for ever for a topic that goes on in the old time, or is silent."""
+    later = numbered(regular(1500) - 5 * SECOND)
+    clocks.admit('joints', later)
+    assert clocks.new_time
+    assert set(clocks.begin_new_time()) == {'joints'}
+    assert not len(clocks.admit('imu', numbered(regular(52)[50:])))
+    assert clocks.gates['imu'].faults == {Fault(Reason.CLOCK_SET_BACK): 2}
+    assert len(clocks.admit('imu', set_back(5.0))) == 10
+
+
+def test_a_topic_that_is_set_back_alone_waits_and_then_goes_its_way(clocks):
+    clocks.admit('imu', set_back(5.0))
+    assert not clocks.new_time
+    assert not clocks.alone
+    clocks.admit('imu', numbered(regular(1500) - 5 * SECOND))
+    assert clocks.alone == ['imu']
+
+
+def test_sizes_are_judged_per_column_and_nan_is_left_to_others():
+    values = np.array([[1.0, 50.0], [11.0, 0.0], [np.nan, -200.0], [np.inf, 0.0]])
+    assert too_large(values, np.array([10.0, 100.0])).tolist() == [False, True, True, False]
+    assert too_large(values, 100.0).tolist() == [False, False, True, False]

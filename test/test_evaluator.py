@@ -1,0 +1,208 @@
+"""Laws of the evaluation of signals: what depends on what, what is counted, what is kept."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.pipeline.buffer import HORIZON
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.joints import JointGroup
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.sensing.faults import Fault, Reason
+
+from .pipeline_signals import START, chunks, columns, evaluate, singles, walk, whole
+from .small_robot import SMALL_ROBOT
+
+SECOND = NANOSECONDS
+YEARS = 53 * 365 * 86400 * SECOND
+NO_SAMPLE, INTERPOLATED = Fault(Reason.NO_SAMPLE), Fault(Reason.INTERPOLATED)
+
+
+@pytest.fixture(scope='module')
+def rig(biped31):
+    return make_rig(biped31)
+
+
+# ---- Counters -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('feeding', [whole, chunks, singles])
+def test_counters_count_instants_and_not_how_often_they_were_asked_for(rig, feeding):
+    """An IMU between the instants: each is interpolated once, however long it waited."""
+    log = walk(rig, 1.2, {'imu': (0.01, 0.003), 'orientation': (0.01, 0.003)})
+    log['feet[l_foot]'].keep(~log['feet[l_foot]'].between(0.5, 0.7))
+    evaluator = Evaluator(rig)
+    results = evaluate(evaluator, feeding(log))
+    t = (results.stamps - START) * 1e-9
+    first = np.count_nonzero(t < 0.013)
+    expected = {NO_SAMPLE: first} if first else {}
+    assert evaluator.faults['imu'] == {INTERPOLATED: len(results.stamps) - first} | expected
+    lost = np.count_nonzero((t > 0.499) & (t < 0.699))
+    assert evaluator.faults['feet[l_foot]'] == {NO_SAMPLE: lost}
+    assert not evaluator.faults['feet[r_foot]']
+
+
+# ---- The direction up ---------------------------------------------------------------------------
+
+
+def ground_of(rig, log, orientation):
+    """What depends on "up" where both feet lack their sensors."""
+    results = evaluate(Evaluator(rig, orientation=orientation), whole(log))
+    t = (results.stamps - START) * 1e-9
+    rows = (t > 0.41) & (t < 0.89)
+    assert rows.sum() > 40
+    return {
+        name: values[rows]
+        for name, values in columns(results.ground).items()
+        if name.startswith('plane') or name == 'loaded'
+    }
+
+
+def test_up_is_that_of_the_orientation_also_where_a_foot_was_not_measured(rig):
+    """Without forces the lower foot carries; the acceleration does not tell which is lower."""
+    logs = []
+    for sideways in (0.0, 30.0):
+        log = walk(rig)
+        if sideways:
+            log['imu'].values[:, 4] += sideways
+            for k in range(3):
+                log[f'accelerometers[{k}]'].values[:, 1] += sideways
+        for name in ('feet[l_foot]', 'feet[r_foot]'):
+            log[name].keep(~log[name].between(0.4, 0.9))
+        logs.append(log)
+    still, pushed = (ground_of(rig, log, 'imu') for log in logs)
+    assert {'loaded', 'plane.normal', 'plane.point'} == set(still)
+    for name, values in still.items():
+        assert np.isfinite(values).all()
+        np.testing.assert_array_equal(pushed[name], values)
+    for log in logs:
+        del log['orientation']
+    blind = [ground_of(rig, log, None) for log in logs]
+    assert np.nanmax(np.abs(blind[0]['plane.point'] - blind[1]['plane.point'])) > 0.05
+
+
+# ---- Time ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def small(tmp_path_factory):
+    """A robot of two links with an IMU."""
+    folder = tmp_path_factory.mktemp('small')
+    (folder / 'small.urdf').write_text(SMALL_ROBOT)
+    (folder / 'small.yaml').write_text(
+        'urdf: small.urdf\nimu: {frame: base}\n'
+        'feet: [{name: foot, sole: sole, polygon: [[0.1, 0.1], [0.1, -0.1], [-0.1, 0]]}]\n'
+    )
+    return make_rig(load_robot_file(folder / 'small.yaml'))
+
+
+def times(begin, end, rate=20):
+    """Stamps of a topic from `begin` to `end` [s] after START."""
+    return START + np.arange(round(begin * rate), round(end * rate)) * (SECOND // rate)
+
+
+def standing(stamps, imu=None):
+    """Signals of a robot that stands still."""
+    imu = stamps if imu is None else imu
+    force = [0.0, 0.0, 0.0, 0.0, 0.0, 9.81]
+    return {
+        'joints': Samples(stamps, np.zeros((len(stamps), 1))),
+        'imu': Samples(imu, np.tile(force, (len(imu), 1))),
+    }
+
+
+def instants(rig, signals, pieces=1):
+    """Stamps of all instants with an IZMP, and the evaluator."""
+    known = (JointGroup((0,), 0.05),), {'imu': 0.05}
+    evaluator = Evaluator(rig, *known, orientation=None)
+    ends = np.linspace(0, max(len(part) for part in signals.values()), pieces + 1).astype(int)
+    cuts = [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    parts = ({name: part.rows(cut) for name, part in signals.items()} for cut in cuts)
+    results = evaluate(evaluator, parts)
+    known = np.isfinite(results.points['mr_ad']).all(axis=1)
+    return results.stamps[known], evaluator
+
+
+def inner(*stretches):
+    """What has two neighbours in its stretch."""
+    return np.concatenate([stretch[1:-1] for stretch in stretches])
+
+
+@pytest.mark.parametrize('pieces', [1, 7, 1000])
+@pytest.mark.parametrize('pause', [30, 3000, 100_000_000])
+def test_a_pause_is_passed_over(small, pause, pieces):
+    before, after = times(0, 25), times(25 + pause, 50 + pause)
+    found, _ = instants(small, standing(np.concatenate([before, after])), pieces)
+    np.testing.assert_array_equal(found, inner(before, after))
+
+
+@pytest.mark.parametrize('pieces', [1, 7, 1000])
+def test_a_clock_that_was_set_to_the_present(small, pieces):
+    before, after = times(0, 22) - YEARS, times(22, 50)
+    found, _ = instants(small, standing(np.concatenate([before, after])), pieces)
+    np.testing.assert_array_equal(found, inner(before, after))
+
+
+@pytest.mark.parametrize('pieces', [1, 7, 600])
+def test_one_stamp_of_long_ago_costs_no_more_than_itself(small, pieces):
+    stamps = times(0, 30)
+    stamps[200] -= YEARS
+    found, evaluator = instants(small, standing(stamps), pieces)
+    np.testing.assert_array_equal(found, np.delete(times(0, 30), [0, 200, 599]))
+    assert evaluator.faults['joints'][Fault(Reason.STAMP_FAR)] == 1
+
+
+@pytest.mark.parametrize('pieces', [1, 7, 80])
+def test_a_clock_that_was_set_back_loses_nothing(small, pieces):
+    before, after = times(0, 2), times(2, 4) - 1800 * SECOND
+    found, _ = instants(small, standing(np.concatenate([before, after])), pieces)
+    np.testing.assert_array_equal(found, inner(before, after))
+
+
+@pytest.mark.parametrize('pieces', [1, 7, 800])
+def test_two_wrong_stamps_ahead_do_not_push_the_time(small, pieces):
+    stamps = times(0, 40)
+    stamps[[300, 301]] += 3000 * SECOND
+    found, _ = instants(small, standing(stamps, times(0, 40)), pieces)
+    np.testing.assert_array_equal(found, inner(times(0, 15), times(15.1, 40)))
+
+
+def test_joints_that_fall_silent_do_not_fill_the_memory(small):
+    imu = times(0, 1000)
+    joints = np.concatenate([times(0, 33), times(900, 960)])
+    evaluator = Evaluator(small, (JointGroup((0,), 0.05),), {'imu': 0.05}, orientation=None)
+    signals, found, most = standing(joints, imu), [], 0
+    for begin in range(0, 1000, 5):
+        span = (START + begin * SECOND, START + (begin + 5) * SECOND)
+        piece = {
+            name: part.rows((part.stamps >= span[0]) & (part.stamps < span[1]))
+            for name, part in signals.items()
+        }
+        found += evaluator.push(piece)
+        most = max(
+            most, len(evaluator.root.imu.buffer.stamps), len(evaluator.root.sources[0].stamps)
+        )
+    found += evaluator.flush()
+    np.testing.assert_array_equal(
+        np.concatenate([part.stamps for part in found]), inner(times(0, 33), times(900, 960))
+    )
+    assert most <= (HORIZON + 10) * 20
+
+
+def test_a_longer_wait_than_the_patience_ends(small):
+    """Joints go on without an IMU that fell silent; its stretch has results."""
+    joints, imu = times(0, 20), times(0, 10)
+    evaluator = Evaluator(small, (JointGroup((0,), 0.05),), {'imu': 0.05}, orientation=None)
+    newest = 0
+    for k, stamp in enumerate(joints):
+        rows = slice(k, k + 1)
+        signals = standing(joints[rows], imu[rows])
+        for part in evaluator.push(signals):
+            newest = int(part.stamps[-1])
+        if stamp > START + SECOND:
+            assert stamp - newest < 1.2 * SECOND
+    assert dataclasses.is_dataclass(evaluate(evaluator, []))

@@ -1,0 +1,151 @@
+"""Cached machine code is never older than its sources, and broken cache files are compiled again.
+
+Every run is a process of its own, with a package whose kernels call and read over three files.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+SOURCES = {
+    '__init__.py': '',
+    'constants.py': 'FACTOR = 2.0\n',
+    'callee.py': """
+from izmp_dynamics.kernel import kernel
+from tiny_kernels import constants
+
+@kernel
+def scaled(x):
+    return constants.FACTOR * x + 1.0
+""",
+    'caller.py': """
+from izmp_dynamics.kernel import kernel
+from tiny_kernels.callee import scaled
+
+@kernel
+def evaluate(x):
+    return scaled(x) + 100.0
+""",
+}
+
+RUN = """
+from tiny_kernels.caller import evaluate
+print(evaluate(3.0), sum(evaluate.stats.cache_hits.values()))
+"""
+
+
+class Package:
+    """A scratch package, its cache folder, and the way to run it."""
+
+    def __init__(self, folder):
+        self.folder = folder / 'tiny_kernels'
+        self.cache = folder / 'cache'
+        self.folder.mkdir()
+        for name, text in SOURCES.items():
+            (self.folder / name).write_text(text)
+
+    def edit(self, file, old, new):
+        path = self.folder / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    def run(self, code=RUN, **environment):
+        """Returns the result of `evaluate(3.0)` and how many kernels came from the cache."""
+        environment = {
+            **os.environ,
+            'PYTHONPATH': os.pathsep.join([str(self.folder.parent), str(ROOT)]),
+            'PYTHONDONTWRITEBYTECODE': '1',  # of sources written within one second
+            'NUMBA_CACHE_DIR': str(self.cache),
+            **environment,
+        }
+        done = subprocess.run(
+            [sys.executable, '-c', code], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        value, hits = done.stdout.split()
+        return float(value), int(hits)
+
+    def files(self, pattern='*.nb?'):
+        return sorted(self.cache.rglob(pattern))
+
+
+@pytest.fixture
+def package(tmp_path):
+    return Package(tmp_path)
+
+
+def test_an_edit_of_a_callee_or_of_its_constants_alone_changes_the_result(package):
+    assert package.run() == (107.0, 0)
+    assert package.run() == (107.0, 1)
+    package.edit('callee.py', '+ 1.0', '+ 2.0')
+    assert package.run() == (108.0, 0)
+    package.edit('constants.py', '2.0', '4.0')
+    assert package.run() == (114.0, 0)
+    assert package.run() == (114.0, 1)
+
+
+def test_a_new_version_of_a_kernel_reuses_the_files_of_the_old_one(package):
+    package.run()
+    before = package.files()
+    assert before
+    package.edit('caller.py', '@kernel', '\n\n@kernel')
+    package.edit('callee.py', '+ 1.0', '+ 2.0')
+    assert package.run() == (108.0, 0)
+    assert package.files() == before
+
+
+def empty(content):
+    return b''
+
+
+def truncated(content):
+    return content[: len(content) // 2]
+
+
+def zeroed(content):
+    """As a file system leaves a file whose last blocks were not written before power failed."""
+    return content[: len(content) // 2] + bytes(len(content) - len(content) // 2)
+
+
+@pytest.mark.parametrize(
+    ('pattern', 'damage'),
+    [('*.nbi', empty), ('*.nbi', truncated), ('*.nbc', empty), ('*.nbc', zeroed)],
+)
+def test_a_damaged_cache_file_is_compiled_again_and_replaced(package, pattern, damage):
+    package.run()
+    files = package.files(pattern)
+    assert files
+    for file in files:
+        file.write_bytes(damage(file.read_bytes()))
+    assert package.run() == (107.0, 0)
+    assert package.run() == (107.0, 1)
+
+
+def test_machine_code_of_another_entry_is_not_taken_for_this_one(package):
+    """Two processes that compile at once may write each other's files."""
+    package.run()
+    caller, callee = (package.files(f'{name}*.nbc')[0] for name in ('caller', 'callee'))
+    caller.write_bytes(callee.read_bytes())
+    assert package.run() == (107.0, 0)
+
+
+def test_a_cache_that_cannot_be_written_costs_a_compilation_and_no_error(package):
+    full_disk = """
+import numba.core.caching as caching
+def fail(self, *_):
+    raise OSError(28, 'No space left on device')
+caching.IndexDataCacheFile._save_data = fail
+"""
+    assert package.run(full_disk + RUN) == (107.0, 0)
+    assert package.run() == (107.0, 0)
+
+
+def test_kernels_run_without_the_compiler(package):
+    assert package.run(RUN.replace(', sum(evaluate.stats.cache_hits.values())', ', 0'),
+                       NUMBA_DISABLE_JIT='1') == (107.0, 0)  # fmt: skip

@@ -1,0 +1,142 @@
+"""Pairing: exact where stamps agree, interpolated where they do not, nothing across gaps."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.pipeline.buffer import HORIZON, SampleBuffer, pair, reach_of
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+
+MS = 1_000_000
+PATIENCE = 0.5
+
+
+def test_equal_stamps_give_the_very_samples():
+    stamps = np.arange(10) * 2 * MS
+    values = np.random.default_rng(0).normal(size=(10, 3))
+    paired = pair(stamps[3:7], stamps, values, 0.01)
+    np.testing.assert_array_equal(paired.values, values[3:7])
+    assert paired.valid.all()
+    assert not paired.interpolated.any()
+
+
+def test_between_stamps_it_interpolates_linearly_and_says_so():
+    stamps = np.array([0, 4, 8]) * MS
+    values = np.array([[0.0], [4.0], [0.0]])
+    paired = pair(np.array([1, 4, 7]) * MS, stamps, values, 0.01)
+    np.testing.assert_allclose(paired.values[:, 0], [1.0, 4.0, 1.0])
+    np.testing.assert_array_equal(paired.interpolated, [True, False, True])
+
+
+def test_no_value_across_a_gap_nor_outside():
+    stamps = np.array([10, 12, 40, 42]) * MS
+    values = np.ones((4, 2))
+    paired = pair(np.array([5, 11, 20, 40, 50]) * MS, stamps, values, 0.01)
+    np.testing.assert_array_equal(paired.valid, [False, True, False, True, False])
+    assert np.isnan(paired.values[~paired.valid]).all()
+
+
+def test_a_missing_neighbour_spoils_only_its_own_interval():
+    stamps = np.array([0, 2, 4, 6]) * MS
+    values = np.array([[0.0], [np.nan], [4.0], [6.0]])
+    paired = pair(np.array([0, 1, 2, 5]) * MS, stamps, values, 0.01)
+    np.testing.assert_array_equal(paired.valid, [True, False, False, True])
+
+
+def test_no_samples_at_all():
+    paired = pair(np.array([1, 2]), np.empty(0, dtype=np.int64), np.empty((0, 3)), 0.1)
+    assert paired.values.shape == (2, 3)
+    assert not paired.valid.any()
+
+
+def test_instants_without_a_value_and_between_samples_are_counted():
+    stamps = np.array([10, 12, 40, 42]) * MS
+    faults = Faults()
+    pair(np.array([5, 11, 20, 40, 50]) * MS, stamps, np.ones((4, 2)), 0.01).count(faults)
+    assert faults == {Fault(Reason.NO_SAMPLE): 3, Fault(Reason.INTERPOLATED): 1}
+
+
+def test_two_and_a_half_periods_are_no_gap_but_an_hour_is():
+    assert reach_of(0.02, 0.002) == 0.02
+    assert reach_of(0.02, 0.1) == 0.25
+    assert reach_of(0.02, 3600.0) < 3600.0
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=3, max_size=80),
+    st.lists(st.integers(1, 30), min_size=1, max_size=40),
+    st.lists(st.integers(1, 12), min_size=1),
+    st.integers(0, 2**32 - 1),
+)
+def test_pieces_give_the_pairs_of_the_whole(steps, waits, lengths, seed):
+    """Instants are asked for as soon as they are decided; what is behind them is forgotten."""
+    stamps = np.cumsum(np.array(steps, dtype=np.int64)) * MS
+    instants = np.cumsum(np.array(waits, dtype=np.int64)) * MS
+    values = np.random.default_rng(seed).normal(size=(len(stamps), 2))
+    expected = pair(instants, stamps, values, 0.05)
+    buffer = SampleBuffer(2, 0.05)
+    found, begin, piece = [], 0, 0
+    while begin < len(stamps):
+        end = begin + lengths[piece % len(lengths)]
+        buffer.append(stamps[begin:end], values[begin:end])
+        begin, piece = end, piece + 1
+        count = buffer.decided(instants, int(buffer.newest), PATIENCE)
+        found.append(buffer.at(instants[:count]))
+        buffer.forget(int(instants[count - 1]) if count else 0)
+        instants = instants[count:]
+    buffer.closed = True
+    assert buffer.decided(instants, int(stamps[-1]), PATIENCE) == len(instants)
+    found.append(buffer.at(instants))
+    for name in ('values', 'valid', 'interpolated'):
+        together = np.concatenate([getattr(paired, name) for paired in found])
+        np.testing.assert_array_equal(together, getattr(expected, name))
+
+
+@pytest.fixture
+def filled():
+    """30 samples, 10 ms apart."""
+    buffer = SampleBuffer(1, 0.05)
+    buffer.append(np.arange(1, 31) * 10 * MS, np.zeros((30, 1)))
+    return buffer
+
+
+def test_an_instant_waits_for_a_sample_at_or_after_it(filled):
+    instants = np.array([290, 300, 301]) * MS
+    assert filled.decided(instants, 301 * MS, PATIENCE) == 2
+
+
+def test_an_instant_does_not_wait_for_a_signal_that_is_far_behind(filled):
+    instants = np.array([310, 700]) * MS
+    assert filled.decided(instants, 700 * MS, PATIENCE) == 0
+    assert filled.decided(instants, 811 * MS, PATIENCE) == 2
+
+
+def test_it_waits_for_what_arrived_and_is_not_through_yet(filled):
+    instants = np.array([310, 700]) * MS
+    filled.heard = 790 * MS
+    assert filled.decided(instants, 900 * MS, PATIENCE) == 0
+
+
+def test_it_does_not_wait_where_a_sample_can_only_come_beyond_a_gap(filled):
+    instants = np.array([310, 320, 400]) * MS
+    filled.heard = filled.settled = 370 * MS
+    assert filled.decided(instants, 400 * MS, PATIENCE) == 1
+    filled.append(np.array([371]) * MS, np.zeros((1, 1)))
+    assert not filled.at(instants[:1]).valid.any()
+
+
+def test_before_the_first_sample_patience_counts_from_the_first_instant():
+    buffer = SampleBuffer(1, 0.05)
+    assert buffer.decided(np.array([1000]) * MS, 1000 * MS, PATIENCE) == 0
+    assert buffer.decided(np.array([1000, 1499]) * MS, 1499 * MS, PATIENCE) == 0
+    assert buffer.decided(np.array([1000, 1501]) * MS, 1501 * MS, PATIENCE) == 2
+
+
+def test_memory_is_bounded_though_nobody_asks():
+    buffer = SampleBuffer(1, 0.05)
+    for k in range(1, 20):
+        buffer.append(np.arange(k * 1000, (k + 1) * 1000) * MS, np.zeros((1000, 1)))
+        buffer.forget(0)
+    assert len(buffer.stamps) <= 1000 * HORIZON + 2
+    assert len(buffer._stamps) < 40_000

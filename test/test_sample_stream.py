@@ -1,0 +1,94 @@
+"""One signal on its way in: what is left out, what is counted, what is continued."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.errors import SensingError
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stream import LEARNED_STEPS, Filtering, SampleStream
+from izmp_dynamics.sensing.faults import Fault, Reason
+
+from .raising import raising
+
+MS = 1_000_000
+
+
+def fed(stream, stamps, values):
+    """The stream after it took samples one by one."""
+    for stamp, row in zip(stamps, values, strict=True):
+        stream.push(Samples.one(int(stamp), row))
+    stream.flush()
+    return stream
+
+
+def test_bad_samples_are_counted_and_left_out():
+    stream = SampleStream('imu', 1, max_gap=0.05, largest=10.0, period=0.001)
+    messages = [(1, 1), (2, np.nan), (3, 11), (0, 1), (1, 1), (5, 1), (4, 1), (7, 2), (6, 2)]
+    stamps, values = np.array(messages).T
+    fed(stream, (stamps * MS).astype(np.int64), values[:, None])
+    assert stream.faults == {
+        Fault(Reason.NOT_FINITE): 1,
+        Fault(Reason.TOO_LARGE): 1,
+        Fault(Reason.STAMP_UNSET): 1,
+        Fault(Reason.STAMP_TWICE): 1,
+        Fault(Reason.STAMP_AHEAD): 2,
+    }
+    assert stream.buffer.stamps.tolist() == [1 * MS, 4 * MS, 6 * MS]
+
+
+def test_what_was_overtaken_answers_its_own_instant_and_no_other():
+    """A running system used it before the older one came."""
+    stream = SampleStream('imu', 1, max_gap=0.05, period=0.001)
+    for stamp in (1, 2, 4, 3, 5, 6):
+        stream.push(Samples.one(stamp * MS, np.array([float(stamp)])))
+    paired = stream.at(np.array([6, 7, 8, 9]) * MS // 2)
+    np.testing.assert_array_equal(paired.values[:, 0], [3.0, 3.5, 4.0, 4.5])
+    np.testing.assert_array_equal(paired.interpolated, [False, True, False, True])
+
+
+@given(st.lists(st.integers(-1, 1), min_size=4, max_size=20), st.integers(0, 10**6))
+def test_rotations_do_not_depend_on_the_sign_of_quaternions(signs, seed):
+    """Nor on a message without a rotation between them, which is counted."""
+    rng = np.random.default_rng(seed)
+    steps = Rotation.from_rotvec(rng.normal(0, 0.05, (len(signs), 3)))
+    quaternions = [Rotation.random(random_state=seed).as_quat()]
+    for step in steps[1:]:
+        quaternions.append((Rotation.from_quat(quaternions[-1]) * step).as_quat())
+    plain = np.array(quaternions)
+    flipped = plain * np.where(np.array(signs) < 0, -1.0, 1.0)[:, None]
+    flipped[2] = np.nan if seed % 2 else 0.0
+    stamps = np.arange(1, len(signs) + 1) * 2 * MS
+    middle = stamps[:-1] + MS
+    found = {}
+    for name, values in (('plain', np.delete(plain, 2, axis=0)), ('flipped', flipped)):
+        stream = SampleStream('imu', 4, max_gap=0.01, period=0.002, quaternion=0)
+        found[name] = fed(stream, np.delete(stamps, 2) if name == 'plain' else stamps, values)
+    assert found['flipped'].faults == {Fault(Reason.NO_ROTATION): 1}
+    one, other = (stream.at(middle).values for stream in found.values())
+    difference = (Rotation.from_quat(one).inv() * Rotation.from_quat(other)).magnitude()
+    assert difference.max() < 1e-12
+    halfway = Rotation.from_quat(plain[3:-1]) * Rotation.from_rotvec(0.5 * steps[4:].as_rotvec())
+    assert (halfway.inv() * Rotation.from_quat(one[3:])).magnitude().max(initial=0.0) < 1e-4
+
+
+def test_the_period_is_learned_from_the_first_samples_and_nothing_is_lost():
+    stamps = np.arange(1, 40) * 20 * MS
+    stamps[3:] += 5 * MS
+    known = SampleStream('imu', 1, max_gap=0.01, period=0.02)
+    learned = SampleStream('imu', 1, max_gap=0.01)
+    for k, stamp in enumerate(stamps):
+        for stream in (known, learned):
+            stream.push(Samples.one(int(stamp), np.array([float(k)])))
+        assert (learned.period is None) == (k <= LEARNED_STEPS)
+    assert learned.period == pytest.approx(0.02)
+    assert learned.buffer.reach == known.buffer.reach == pytest.approx(0.05)
+    np.testing.assert_array_equal(learned.buffer.stamps, known.buffer.stamps)
+    np.testing.assert_array_equal(learned.buffer.values, known.buffer.values)
+
+
+def test_a_cut_off_above_half_the_rate_is_refused():
+    with raising(SensingError, 'cutoff_above_nyquist', signal='imu', cutoff=60.0):
+        SampleStream('imu', 1, max_gap=0.05, period=0.01, filtering=Filtering(60.0))
