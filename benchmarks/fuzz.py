@@ -48,6 +48,8 @@ def main() -> int:
                 continue
             verdicts.append(case.run(options.seconds))
             _tell(number, verdicts[-1], options)
+            if len(verdicts) % 100 == 0:
+                print(f'{len(verdicts)} cases', file=sys.stderr)
         _print_table(verdicts)
     return int(any(verdict.is_fault for verdict in verdicts))
 

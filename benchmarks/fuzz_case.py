@@ -168,7 +168,7 @@ class Case:
 
     def _judge_results(self) -> None:
         out = self.folder / 'out'
-        names = sorted(path.name for path in out.iterdir())
+        names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
         if names != ['bag', 'report.html', 'report.json']:
             raise FaultError('incomplete', str(names))
         try:
