@@ -2,9 +2,10 @@
 
 Every case spoils a sound recording of a simulated sway (bytes and records of mcap files, bytes and
 rows of sqlite3 files, messages, metadata.yaml), the robot file or the URDF, and runs `izmp check`
-and `izmp replay` (`izmp model` too) on it, in children with limits of time and memory. Allowed are
-complete results, all numbers finite, and refusals in one sentence that leave nothing behind; the
-commands must agree. A case follows from seed and number alone::
+and `izmp replay` (`izmp model` too) on it, in children with limits of time and memory; what is
+usable is replayed once in four cases. Allowed are complete results, all numbers finite, and
+refusals in one sentence that leave nothing behind; the commands must agree. A case follows from
+seed and number alone::
 
     python benchmarks/fuzz.py --seed 7 --minutes 30
     python benchmarks/fuzz.py --seed 7 --case 1234 --keep case    # again, its files kept
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from fuzz_case import KINDS, Case, Verdict, clear
+from fuzz_case import HARMLESS, KINDS, Case, Verdict, clear
 from fuzz_inputs import ROBOT, Inputs
 
 from izmp_dynamics.cli.main import main as izmp
@@ -110,7 +111,7 @@ def _tell(number: int, verdict: Verdict, options: argparse.Namespace) -> None:
 
 def _print_table(verdicts: list[Verdict]) -> None:
     """Cases by kind and outcome, and the slowest."""
-    outcomes = list(dict.fromkeys(['complete', 'refused', *(v.outcome for v in verdicts)]))
+    outcomes = list(dict.fromkeys([*HARMLESS, *(v.outcome for v in verdicts)]))
     counts = Counter((verdict.kind, verdict.outcome) for verdict in verdicts)
     print(f'\n| spoilt | cases | {" | ".join(outcomes)} | slowest [s CPU] |')
     print(f'|---|{"---:|" * (len(outcomes) + 2)}')
