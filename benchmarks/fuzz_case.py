@@ -151,7 +151,7 @@ class Case:
         return [*commands, replay]
 
     def _judge(self, ended: Ended) -> None:
-        said = f'{ended.command}: {ended.err[-3000:] or ended.out[-500:]}'
+        said = f'{ended.command}: {_excerpt(ended.err or ended.out)}'
         if ended.status < 0:
             number = signal.Signals(-ended.status)
             slow = number in (signal.SIGXCPU, signal.SIGALRM, signal.SIGKILL)
@@ -327,6 +327,10 @@ def clear(folder: Path) -> None:
     """Make a folder empty."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) < 3000 else f'{text[:1000]} … {text[-2000:]}'
 
 
 def _not_finite(path: Path) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Terminals of all kinds: other encodings, and names that would steer them."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -80,6 +81,18 @@ def test_printable_text_steers_nothing_and_is_not_changed_twice(text):
     shown.encode()
     if text.isascii() and text.isprintable():
         assert shown == text
+
+
+@given(st.text(min_size=1), st.integers(1, 100_000))
+def test_long_lines_are_shortened(name, times):
+    text = f"'{name * times}' is no name. Choose another one."
+    shown = printable(text)
+    assert max(map(len, shown.split('\n'))) <= 2000
+    assert printable(shown) == shown
+    assert shown.startswith("'")
+    assert shown.endswith(' Choose another one.')
+    if len(text) > 2000 and '\n' not in name:
+        assert re.search(r' … \(\d+ characters\) … ', shown)
 
 
 def assert_harmless(text):
