@@ -40,17 +40,10 @@ def main() -> int:
         inputs = Inputs.of_recording(recording, scratch)
         _warm_up(inputs, scratch)
         print(f'seed {options.seed}')
-        verdicts = []
-        for number in _numbers(options):
-            folder = options.keep or scratch / 'case'
-            clear(folder)
-            case = Case(inputs, options.seed, number, folder.absolute(), tuple(options.kinds))
-            if not case.runs:
-                continue
-            verdicts.append(case.run(options.seconds))
-            _tell(number, verdicts[-1], options)
-            if len(verdicts) % 100 == 0:
-                print(f'{len(verdicts)} cases', file=sys.stderr)
+        verdicts: list[Verdict] = []
+        with contextlib.suppress(KeyboardInterrupt):
+            for number in _numbers(options):
+                verdicts += _run(number, inputs, options.keep or scratch / 'case', options)
         _print_table(verdicts)
     return int(any(verdict.is_fault for verdict in verdicts))
 
@@ -102,6 +95,20 @@ def _warm_up(inputs: Inputs, scratch: Path) -> None:
                 sys.exit('The sound recording is refused.')
     gc.collect()
     gc.freeze()
+
+
+def _run(
+    number: int, inputs: Inputs, folder: Path, options: argparse.Namespace
+) -> Iterator[Verdict]:
+    """Run a case, if its kind is wanted, and tell what to know about it."""
+    clear(folder)
+    case = Case(inputs, options.seed, number, folder.absolute(), tuple(options.kinds))
+    if case.runs:
+        verdict = case.run(options.seconds)
+        _tell(number, verdict, options)
+        yield verdict
+    if number % 100 == 99:
+        print(f'case {number} done', file=sys.stderr)
 
 
 def _tell(number: int, verdict: Verdict, options: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json import loads
 from pathlib import Path
 from typing import NoReturn
@@ -20,6 +20,7 @@ from typing import NoReturn
 import numpy as np
 from fuzz_bytes import mutated_bytes, mutated_mcap
 from fuzz_inputs import BARE_FORMS, FORMS, Files, Inputs, write
+from fuzz_messages import mutated_messages
 from fuzz_trees import mutated_sqlite, mutated_xml, mutated_yaml
 from fuzz_values import encoded, name
 from numpy.random import Generator
@@ -204,16 +205,18 @@ class Case:
         form = str(rng.choice([form for form in (*FORMS, *BARE_FORMS) if self._fits(form)]))
         files = dict(inputs.bags[form])
         if self.kind == 'messages':
-            files = self._rewritten(lambda k, raw: self._mutated_raw(k, raw), form)
+            files = self._rewritten(mutated_messages(rng, inputs.messages, self.rounds), form)
         elif self.kind == 'metadata':
             files['metadata.yaml'] = self._repeated(mutated_yaml, files['metadata.yaml'])
         elif self.kind == 'robot':
-            robot = self._repeated(mutated_yaml, robot)
+            base = robot if rng.random() < 0.5 else inputs.full_robot
+            robot = self._repeated(mutated_yaml, base)
         elif self.kind == 'urdf':
             urdf = self._repeated(mutated_xml, urdf)
         elif self.kind == 'names':
             old, new = self._same_length()
-            files = self._rewritten(lambda k, raw: raw.replace(old, new), form)
+            renamed = [replace(m, raw=m.raw.replace(old, new)) for m in inputs.messages]
+            files = self._rewritten(renamed, form)
             robot, urdf = robot.replace(old, new), urdf.replace(old, new)
         else:
             storage = next(name for name in files if name != 'metadata.yaml')
@@ -243,23 +246,10 @@ class Case:
             return mutated_sqlite(rng, content, self.temporary)
         return mutated_mcap(rng, content)
 
-    def _rewritten(self, change: Callable[[int, bytes], bytes], form: str) -> Files:
-        """The bag with other messages in it."""
-        messages = [
-            Message(message.topic, message.msgtype, message.received, change(k, message.raw))
-            for k, message in enumerate(self.inputs.messages)
-        ]
+    def _rewritten(self, messages: list[Message], form: str) -> Files:
+        """A bag with these messages in it."""
         with tempfile.TemporaryDirectory() as scratch:
             return write(messages, Path(scratch) / 'bag', form)
-
-    def _mutated_raw(self, number: int, raw: bytes) -> bytes:
-        if number == 0:  # which messages: all of a topic, some, or a few
-            self.topic = str(self.rng.choice([m.topic for m in self.inputs.messages]))
-            self.share = (1.0, 0.3, 0.01)[self.rng.integers(3)]
-        message = self.inputs.messages[number]
-        if message.topic != self.topic or self.rng.random() > self.share:
-            return raw
-        return self._repeated(mutated_bytes, raw)
 
     def _same_length(self) -> tuple[bytes, bytes]:
         """A name and another one of as many bytes."""

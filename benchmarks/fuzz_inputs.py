@@ -1,9 +1,11 @@
 """What the fuzz campaign spoils: a short recording in every form, a robot file and a URDF."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from mcap.writer import CompressionType
 from mcap.writer import Writer as McapWriter
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
@@ -14,6 +16,7 @@ from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.conventions import NANOSECONDS
 
 ROBOT = Path(__file__).parents[1] / 'robots/biped31'
+_EXAMPLE = Path(__file__).parents[1] / 'config/robot_example.yaml'
 FROM, LENGTH = 1.0, 0.8
 """What is taken of the recorded sway [s]."""
 
@@ -45,12 +48,14 @@ class Inputs:
         messages: of the recording, in the order of their arrival.
         bags: form → file name → content.
         robot: robot file; it names the URDF `robot.urdf`.
+        full_robot: one that states nearly every key.
         urdf: the URDF.
     """
 
     messages: tuple[Message, ...]
     bags: Mapping[str, Files]
     robot: bytes
+    full_robot: bytes
     urdf: bytes
 
     @classmethod
@@ -59,7 +64,8 @@ class Inputs:
         messages = tuple(_excerpt(bag))
         bags = {form: write(messages, scratch / form, form) for form in (*FORMS, *BARE_FORMS)}
         robot = (ROBOT / 'robot.yaml').read_bytes().replace(b'biped31.urdf', b'robot.urdf')
-        return cls(messages, bags, robot, (ROBOT / 'biped31.urdf').read_bytes())
+        urdf = (ROBOT / 'biped31.urdf').read_bytes()
+        return cls(messages, bags, robot, _full_robot(), urdf)
 
 
 def write(messages: Iterable[Message], folder: Path, form: str) -> Files:
@@ -70,6 +76,17 @@ def write(messages: Iterable[Message], folder: Path, form: str) -> Files:
     else:
         _write_rosbag2(messages, folder, *FORMS[form])
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _full_robot() -> bytes:
+    """The example of a robot file with the keys that are commented out."""
+    text = re.sub(r'^( *)#(\w+: .*)', r'\1\2', _EXAMPLE.read_text('utf-8'), flags=re.MULTILINE)
+    robot = yaml.safe_load(text) | {'urdf': 'robot.urdf'}
+    for key in ('frame', 'topic'):
+        del robot['ground'][key]
+    for foot in robot['feet']:
+        foot.pop('imu', None)
+    return yaml.safe_dump(robot, sort_keys=False).encode()
 
 
 def _excerpt(bag: Path) -> Iterator[Message]:
