@@ -1,5 +1,7 @@
 """Balancing on the seesaw: `ros2 launch izmp_dynamics seesaw.launch.py controller:=mixed`."""
 
+import atexit
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -63,7 +65,7 @@ def _graph(context: LaunchContext) -> list[IncludeLaunchDescription]:
     from izmp_dynamics.seesaw.board import Seesaw
     from izmp_dynamics.seesaw.sensed_robot import ROBOT_YAML, sensed_robot
 
-    folder = Path(tempfile.mkdtemp(prefix='izmp_seesaw_'))
+    folder = _temporary_folder()
     robot = load_balancing_robot(LaunchConfiguration('robot').perform(context))
     for name, text in sensed_robot(robot, Seesaw()).files().items():
         (folder / name).write_text(text, encoding='utf-8')
@@ -79,6 +81,19 @@ def _graph(context: LaunchContext) -> list[IncludeLaunchDescription]:
         'rviz': LaunchConfiguration('rviz'),
     }
     return [IncludeLaunchDescription(source, launch_arguments=arguments.items())]
+
+
+def _temporary_folder() -> Path:
+    """A folder that is removed at the end; those that killed launches left are removed now."""
+    from izmp_dynamics.bags.locked_folder import LockedFolder, remnants
+
+    parent, prefix = Path(tempfile.gettempdir()), 'izmp_seesaw_'
+    with remnants(parent, prefix) as found:
+        for remnant in found:
+            shutil.rmtree(remnant, ignore_errors=True)
+    folder = LockedFolder(parent, prefix)
+    atexit.register(folder.remove)
+    return folder.path
 
 
 def _given(**kinds: type) -> dict[str, ParameterValue]:

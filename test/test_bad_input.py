@@ -232,27 +232,27 @@ def encoders_that_are_stuck(draft, robot):
     draft[JOINTS]['position'][:] = draft[JOINTS]['position'][0]
 
 
-@counted(JOINTS, 'l_knee: outlier, interpolated', 1, span=(0.795, 0.805))
+@counted(JOINTS, 'joint_repaired[l_knee]', 1, span=(0.795, 0.805))
 def one_encoder_spike(draft, robot):
     draft[JOINTS]['position'][400, KNEE] += 1.0
 
 
-@counted(JOINTS, 'l_knee: no trustworthy value at this instant', 12, span=(0.79, 0.83))
+@counted(JOINTS, 'joint_faulty[l_knee]', 12, span=(0.79, 0.83))
 def an_encoder_that_fails_for_a_while(draft, robot):
     draft[JOINTS]['position'][400:410, KNEE] = np.nan
 
 
-@counted(JOINTS, 'l_knee: no trustworthy value at this instant', span=(0.79, 0.85))
+@counted(JOINTS, 'joint_faulty[l_knee]', span=(0.79, 0.85))
 def an_encoder_that_reads_rubbish_for_a_while(draft, robot):
     draft[JOINTS]['position'][400:410, KNEE] = [1e300, -1e300, np.inf, 1e9, 1e5, 1e300] + [7e4] * 4
 
 
-@counted(JOINTS, 'stamp occurs twice', 1000)
+@counted(JOINTS, 'stamp_twice', 1000)
 def a_second_publisher_of_the_same_messages(draft, robot):
     draft.replace(JOINTS, draft[JOINTS], draft[JOINTS].rows(slice(None)))
 
 
-@counted(JOINTS, 'cannot be read: A JointState message names a joint twice.', 20)
+@counted(JOINTS, 'unreadable[A JointState message names a joint twice.]', 20)
 def some_messages_that_contradict_themselves(draft, robot):
     odd = renamed(draft[JOINTS].rows(slice(500, 520)), lambda name: 'joint')
     draft.replace(JOINTS, draft[JOINTS].rows(np.r_[0:500, 520:1000]), odd)
@@ -271,37 +271,37 @@ def an_imu_of_huge_numbers(draft, robot):
     draft[IMU]['linear_acceleration'][:] = 1e300
 
 
-@counted(IMU, 'value is not finite', 3, span=(0.795, 0.81))
+@counted(IMU, 'not_finite', 3, span=(0.795, 0.81))
 def nan_of_the_gyroscope(draft, robot):
     draft[IMU]['angular_velocity'][400:403] = np.nan
 
 
-@counted(ARRAY[0], 'value is not finite', 1, span=(0.795, 0.805))
+@counted(ARRAY[0], 'not_finite', 1, span=(0.795, 0.805))
 def infinity_of_an_accelerometer(draft, robot):
     draft[ARRAY[0]]['linear_acceleration'][400] = -np.inf
 
 
-@counted(IMU, 'value is larger than any such sensor can read', 1, span=(0.795, 0.805))
+@counted(IMU, 'too_large', 1, span=(0.795, 0.805))
 def a_huge_number_of_the_imu(draft, robot):
     draft[IMU]['linear_acceleration'][400] = 1e300
 
 
-@counted(LEFT, 'value is larger than any such sensor can read', 1, span=(0.795, 0.805))
+@counted(LEFT, 'too_large', 1, span=(0.795, 0.805))
 def a_spike_of_a_force_sensor(draft, robot):
     draft[LEFT]['wrench.force'][400, 2] = 1e5
 
 
-@counted(LEFT, 'value is not finite', 1000)
+@counted(LEFT, 'not_finite', 1000)
 def a_force_sensor_of_nan(draft, robot):
     draft[LEFT]['wrench.force'][:] = np.nan
 
 
-@counted(GPS, 'value is larger than any such sensor can read', 1)
+@counted(GPS, 'too_large', 1)
 def a_huge_number_of_the_position(draft, robot):
     draft[GPS]['point'][400] = 1e300
 
 
-@counted(GPS, 'no sample at this instant')
+@counted(GPS, 'no_sample')
 def a_position_that_fails_for_a_while(draft, robot):
     draft[GPS]['point'][400:500] = np.nan
 
@@ -339,34 +339,34 @@ def a_clock_that_is_set_back(draft, robot):
         part.stamps[part.times >= 1.0] -= 5 * SECOND
 
 
-@counted(IMU, 'stamp is zero or negative', 10, span=(0.79, 0.83))
+@counted(IMU, 'stamp_unset', 10, span=(0.79, 0.83))
 def some_zero_stamps(draft, robot):
     draft[IMU].stamps[400:410] = 0
 
 
-@counted(JOINTS, 'stamp is far from those of its neighbours', 1, span=(0.795, 0.805))
+@counted(JOINTS, 'stamp_far', 1, span=(0.795, 0.805))
 def one_stamp_years_ahead(draft, robot):
     draft[JOINTS].stamps[400] += 3 * YEAR
 
 
-@counted(JOINTS, 'stamp is far from those of its neighbours', 1)
+@counted(JOINTS, 'stamp_far', 1)
 def the_last_stamp_minutes_ahead(draft, robot):
     draft[JOINTS].stamps[-1] += 600 * SECOND
 
 
-@counted(JOINTS, 'stamp is newer than the sample after', 1, span=(0.79, 0.815))
+@counted(JOINTS, 'stamp_ahead', 1, span=(0.79, 0.815))
 def two_messages_exchanged(draft, robot):
     part = draft[JOINTS]
     rows = np.r_[:400, 401, 400, 402:1000]
     part.values = {path: values[rows] for path, values in part.values.items()}
 
 
-@counted(IMU, 'stamp occurs twice', 3, span=(0.0, 0.0))
+@counted(IMU, 'stamp_twice', 3, span=(0.0, 0.0))
 def some_messages_twice(draft, robot):
     draft.keep(IMU, np.sort(np.r_[:1000, 400:403]))
 
 
-@counted(IMU, 'no sample at this instant', 38, span=(0.79, 1.11))
+@counted(IMU, 'no_sample', 38, span=(0.79, 1.11))
 def a_gap_of_the_imu(draft, robot):
     draft.lose(IMU, 0.8, 1.1)
 
@@ -376,13 +376,13 @@ def a_gap_of_the_joints(draft, robot):
     draft.lose(JOINTS, 0.5, 1.5)
 
 
-@counted(IMU, 'interpolated to this instant', 250)
+@counted(IMU, 'interpolated', 250)
 def an_imu_at_another_rate(draft, robot):
     for topic in (IMU, *ARRAY):
         draft.replace(topic, draft[topic].rows(slice(None, None, 2)).later(0.0003))
 
 
-@counted(LEFT, 'interpolated to this instant', 199)
+@counted(LEFT, 'interpolated', 199)
 def a_force_sensor_at_a_tenth_of_the_rate(draft, robot):
     draft.keep(LEFT, slice(None, None, 10))
 
@@ -473,7 +473,7 @@ def an_orientation_in_another_order(draft, robot):
     draft[IMU]['orientation'] = draft[IMU]['orientation'][:, [3, 0, 1, 2]]
 
 
-@counted(IMU, 'orientation is no unit quaternion', 10)
+@counted(IMU, 'no_rotation', 10)
 def an_orientation_that_fails_for_a_while(draft, robot):
     draft[IMU]['orientation'][400:410] = 0.0
     draft[IMU]['orientation'][400:410, 0] = 1e-200

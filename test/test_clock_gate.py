@@ -149,3 +149,15 @@ def test_sizes_are_judged_per_column_and_nan_is_left_to_others():
     values = np.array([[1.0, 50.0], [11.0, 0.0], [np.nan, -200.0], [np.inf, 0.0]])
     assert too_large(values, np.array([10.0, 100.0])).tolist() == [False, True, True, False]
     assert too_large(values, 100.0).tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize('ahead', [1.5, 4.28, 9.9])
+@pytest.mark.parametrize('wrong', [1, 2])
+def test_stamps_that_are_ahead_by_mistake_do_not_turn_the_clock(ahead, wrong):
+    """A pause of that length is possible, so they pass; the gate of the stream leaves them out."""
+    stamps = regular(200)
+    stamps[50 : 50 + wrong] += round(ahead * SECOND)
+    gate = ClockGate()
+    assert len(admitted(gate, numbered(stamps))) == 200
+    assert not gate.faults
+    assert gate.newest == stamps[-1]

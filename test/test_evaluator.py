@@ -1,11 +1,16 @@
 """Laws of the evaluation of signals: what depends on what, what is counted, what is kept."""
 
 import dataclasses
+import itertools
+import re
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.buffer import HORIZON
 from izmp_dynamics.pipeline.evaluator import Evaluator
@@ -15,6 +20,7 @@ from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .pipeline_signals import START, chunks, columns, evaluate, singles, walk, whole
+from .raising import raising
 from .small_robot import SMALL_ROBOT
 
 SECOND = NANOSECONDS
@@ -120,7 +126,7 @@ def instants(rig, signals, pieces=1):
     known = (JointGroup((0,), 0.05),), {'imu': 0.05}
     evaluator = Evaluator(rig, *known, orientation=None)
     ends = np.linspace(0, max(len(part) for part in signals.values()), pieces + 1).astype(int)
-    cuts = [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    cuts = [slice(begin, end) for begin, end in itertools.pairwise(ends)]
     parts = ({name: part.rows(cut) for name, part in signals.items()} for cut in cuts)
     results = evaluate(evaluator, parts)
     known = np.isfinite(results.points['mr_ad']).all(axis=1)
@@ -206,3 +212,24 @@ def test_a_longer_wait_than_the_patience_ends(small):
         if stamp > START + SECOND:
             assert stamp - newest < 1.2 * SECOND
     assert dataclasses.is_dataclass(evaluate(evaluator, []))
+
+
+def test_the_example_of_the_documentation_runs(monkeypatch, capsys):
+    root = Path(__file__).resolve().parents[1]
+    example = (root / 'examples' / 'feed_the_pipeline.py').read_text('utf-8')
+    assert example.partition('\n\n')[2] in (root / 'docs' / 'pipeline.md').read_text('utf-8')
+    monkeypatch.chdir(root)
+    runpy.run_path('examples/feed_the_pipeline.py')
+    printed = capsys.readouterr().out
+    assert sum(int(count) for count in re.findall(r'(\d+) instants', printed)) == 98
+    assert 'Fault(' not in printed
+
+
+def test_unknown_signals_and_wrong_widths_are_named(biped31):
+    evaluator = Evaluator(make_rig(biped31))
+    with raising(UnknownNameError, 'unknown_name', name='feet[left]'):
+        evaluator.push({'feet[left]': Samples(np.array([1]), np.zeros((1, 6)))})
+    with raising(ShapeError, 'shape', name='imu'):
+        evaluator.push({'imu': Samples(np.array([1]), np.zeros((1, 3)))})
+    with raising(ShapeError, 'shape', name='joints'):
+        evaluator.push({'joints': Samples(np.array([1]), np.zeros((1, 2)))})

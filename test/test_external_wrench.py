@@ -104,7 +104,7 @@ def test_only_a_push_opens_the_gap_between_izmp_and_cop(walked):
 def test_the_report_tells_what_pushed(walked):
     pushes, _, results = walked
     page = ' '.join(results['ideal'].html.read_text().split())  # its spaces do not break
-    assert page.count('Something besides the ground pushed') == len(pushes)
+    assert page.count('An external force pushed') == len(pushes)
     for shove in pushes:
         words = {'left': 'to the left', 'right': 'to the right'}
         assert f'pushed the robot {words.get(shove.direction, shove.direction)} with' in page

@@ -37,7 +37,7 @@ def test_summary_names_the_joints_that_are_nearest_to_their_limits():
     assert f'largest torque {100 * torque.max():.0f} %' in lines
     room = np.minimum(walk.plan.q - model.position_lower, model.position_upper - walk.plan.q)
     room = room.min(axis=0)[np.ptp(walk.plan.q, axis=0) > 0.0].min()
-    assert f'{np.degrees(room):.1f}° before it' in lines
+    assert f'{np.degrees(room):.1f}° at ' in lines
     passes = walk.parameters.filter_passes
     assert f'after {passes} passes' in lines
 
@@ -54,7 +54,7 @@ def test_the_figure_shows_the_plan(parameters):
     soles = len(walk.footsteps.steps) + 2
     assert len(ground.patches) == soles
     drawn = {line.get_label(): line for line in ground.lines}
-    for label, points in (('ZMP, wanted', walk.zmp_reference.point),
+    for label, points in (('desired ZMP', walk.zmp_reference.point),
                           ('ZMP of all bodies', walk.plan.zmp),
                           ('centre of mass', walk.plan.com)):  # fmt: skip
         assert np.array_equal(drawn[label].get_xydata(), points[:, :2])

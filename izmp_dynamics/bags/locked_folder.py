@@ -48,7 +48,7 @@ def remnants(parent: Path, prefix: str) -> Iterator[list[Path]]:
     """Folders in `parent` that killed processes of this user left; locked while in use here."""
     descriptors: dict[Path, int] = {}
     try:
-        for path in sorted(parent.iterdir()) if parent.is_dir() else ():
+        for path in _entries(parent):
             if path.name.startswith(prefix) and _is_own_folder(path):
                 descriptor = _lock(path)
                 if descriptor is not None:
@@ -57,6 +57,13 @@ def remnants(parent: Path, prefix: str) -> Iterator[list[Path]]:
     finally:
         for descriptor in descriptors.values():
             os.close(descriptor)
+
+
+def _entries(parent: Path) -> list[Path]:
+    try:
+        return sorted(parent.iterdir())
+    except OSError:  # there is no such folder, or it must not be listed
+        return []
 
 
 def _is_own_folder(path: Path) -> bool:

@@ -188,7 +188,7 @@ def _report(options: argparse.Namespace, results: Any) -> None:
         return
     for picture, fact in results.claims:
         mark = 'holds' if fact.holds else 'FAILS'
-        print(f'{mark}  {picture.name:13} {fact.label}: {fact} (wanted {fact.wanted})')
+        print(f'{mark}  {picture.name:13} {fact.label}: {fact} (expected {fact.wanted})')
     print(f'Page: {results.page}')
 
 

@@ -81,8 +81,8 @@ def summary_lines(walk: 'PlannedWalk', biped: 'Biped') -> list[str]:
         )
     joint = int(np.argmin(span))
     lines.append(
-        f'Joints:  nearest to its stop {model.joint_names[joint]}, '
-        f'{np.degrees(span[joint]):.1f}° before it'
+        f'Joints:  smallest distance to a joint limit {np.degrees(span[joint]):.1f}° '
+        f'at {model.joint_names[joint]}'
     )
     return lines
 
@@ -101,5 +101,5 @@ def _zmp_line(walk: 'PlannedWalk') -> str:
     most = 1e3 * np.abs(walk.zmp_errors).max(axis=0)
     return (
         f'ZMP:     of all bodies within {rms[0]:.1f} mm (x), {rms[1]:.1f} mm (y) RMS of the '
-        f'wanted one, {most[0]:.1f} and {most[1]:.1f} mm at most'
+        f'desired one, {most[0]:.1f} and {most[1]:.1f} mm at most'
     )

@@ -69,6 +69,8 @@ class ClockGate(Generic[Batch]):
         self.held: Batch | None = None
         self.turned: bool = False
         self._outdated = False
+        self._left: int | None = None
+        self._ahead_for = 0
 
     @property
     def held_for(self) -> float:
@@ -82,7 +84,8 @@ class ClockGate(Generic[Batch]):
         if self.turned:
             self._hold(batch)
             return batch.rows(slice(0, 0))
-        if self.held is None and not self._outdated and self._is_steady(batch.stamps):
+        unsure = self.held is not None or self._outdated or self._left is not None
+        if not unsure and self._is_steady(batch.stamps):
             return batch
         admitted = [batch.rows(slice(0, 0))]
         for row in range(len(batch.stamps)):
@@ -109,13 +112,13 @@ class ClockGate(Generic[Batch]):
             return True
         before = self.newest or int(known[0])
         if len(known) == 1:
-            if not -BACK <= int(known[0]) - before <= AHEAD:
+            if abs(int(known[0]) - before) > BACK:
                 return False
             self.newest = max(before, int(known[0]))
             return True
         top = np.maximum.accumulate(np.append(before, known))
         steps = known - top[:-1]
-        if steps.min() < -BACK or steps.max() > AHEAD:
+        if np.abs(steps).max() > BACK:
             return False
         self.newest = int(top[-1])
         return True
@@ -128,9 +131,9 @@ class ClockGate(Generic[Batch]):
             return []
         if stamp <= 0:
             return [one]
-        if not self.newest or -BACK <= stamp - self.newest <= AHEAD:
+        if not self.newest or -BACK <= stamp - self.newest <= AHEAD or self._returns(stamp):
             self.drop_doubtful()
-            self.newest = max(self.newest, stamp)
+            self._follow(stamp)
             if self._outdated:
                 self.faults[Fault(Reason.CLOCK_SET_BACK)] += 1
                 return []
@@ -146,6 +149,23 @@ class ClockGate(Generic[Batch]):
             return []
         held, self.held, self.newest, self._outdated = self.held, None, stamp, False
         return [held]
+
+    def _follow(self, stamp: int) -> None:
+        """Take the stamp for the time; after a pause it may still turn out to be wrong."""
+        if self.newest and stamp - self.newest > BACK:
+            self._left, self._ahead_for = self.newest, 0
+        elif self._left is not None:
+            self._ahead_for += 1
+            if self._ahead_for >= CONFIRMATIONS:
+                self._left = None
+        self.newest = max(self.newest, stamp)
+
+    def _returns(self, stamp: int) -> bool:
+        """Whether the stamps were ahead by mistake and are back where they left off."""
+        if self._left is None or not -BACK <= stamp - self._left <= BACK:
+            return False
+        self.newest, self._left = self._left, None
+        return True
 
     def drop_doubtful(self) -> None:
         """Leave out and count stamps that were far from all others."""

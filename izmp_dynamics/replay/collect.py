@@ -112,7 +112,7 @@ class Collector:
         )
 
     def _join(self, column: str) -> np.ndarray:
-        return self._columns.pop(column).rows
+        return self._columns.pop(column, Column()).rows
 
     def _health(self, faults: Mapping[str, Faults]) -> tuple[SignalHealth, ...]:
         return tuple(

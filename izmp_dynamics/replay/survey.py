@@ -278,8 +278,9 @@ class Survey:
                 'Neither the IMU nor the position tells the orientation of the root; without it '
                 'there is no IR-MD and no pose in the world.'
             )
-        median: Array = self.rig.imu.R @ np.nanmedian(force[credible], axis=0)
-        return median
+        median = np.array([_median(column) for column in force[credible].T])
+        in_root: Array = self.rig.imu.R @ median
+        return in_root
 
     def _check_accelerometers(self, read: dict[str, list[Any]], force: Array) -> None:
         """Compare every accelerometer with the median specific force (3,) of the root [m/s²]."""

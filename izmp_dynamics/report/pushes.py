@@ -1,4 +1,4 @@
-"""Pushes in the report: when, how hard and whereto something pushed the robot."""
+"""Pushes in the report: time, magnitude and direction of external forces on the robot."""
 
 from dataclasses import dataclass
 
@@ -53,13 +53,13 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     """Say in sentences what pushed."""
     largest = sorted(pushes, key=lambda push: -push.size)[:_LISTED]
     remarks = tuple(
-        f'Something besides the ground pushed the robot {_direction(push)} with '
+        f'An external force pushed the robot {_direction(push)} with '
         f'{newtons(push.size)} for {seconds(push.duration)} at {instant(push.start)}.'
         for push in sorted(largest, key=lambda push: push.start)
     )
     if len(pushes) > _LISTED:
         remarks += (
-            f'Forces besides those of the ground acted {times(len(pushes))}; the largest '
+            f'External forces acted {times(len(pushes))}; the largest '
             f'{_LISTED} are listed. So many may also be errors of model or force sensors.',
         )
     return remarks

@@ -63,7 +63,7 @@ class Summary:
         tracks: statistics of each wrench source by name.
         pairs: the sources compared with each other.
         feet: the feet in the order of the robot file.
-        pushes: forces besides those of the ground, in the order of time.
+        pushes: external forces besides gravity and ground contact, in the order of time.
         remarks: what a reader should know before trusting the numbers, one sentence each.
         missing: what could not be evaluated, and why.
         notes: anomalies of the inputs.

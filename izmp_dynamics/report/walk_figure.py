@@ -20,7 +20,7 @@ except ImportError as error:
     ) from error
 
 _SIDE_COLOURS = ('#2f6fb3', '#c76b1f')
-_REFERENCE = {'color': '#8a8f98', 'linewidth': 2.6, 'label': 'ZMP, wanted'}
+_REFERENCE = {'color': '#8a8f98', 'linewidth': 2.6, 'label': 'desired ZMP'}
 _ZMP = {'color': '#b3202c', 'linewidth': 1.0, 'label': 'ZMP of all bodies'}
 _COM = {'color': '#1d8348', 'linewidth': 1.4, 'label': 'centre of mass'}
 _MOVING = 1e-6
