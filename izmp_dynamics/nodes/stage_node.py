@@ -187,11 +187,9 @@ class StageNode(Node):
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
         if self._hub is None:
-            self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, sensor=sensor)
+            self.receiver.subscribe(self, topic, msgtype, receive, lost, qos)
         else:
-            self._hub.subscribe(
-                name, msgtype, receive, lost, qos, sensor=sensor, urgent=self.urgent
-            )
+            self._hub.subscribe(name, msgtype, receive, lost, qos, urgent=self.urgent)
         return entry
 
     def advertise(
