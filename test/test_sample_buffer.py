@@ -53,7 +53,7 @@ def test_no_samples_at_all():
 def test_instants_without_a_value_and_between_samples_are_counted():
     stamps = np.array([10, 12, 40, 42]) * MS
     faults = Faults()
-    pair(np.array([5, 11, 20, 40, 50]) * MS, stamps, np.ones((4, 2)), 0.01).count(faults)
+    pair(np.array([5, 11, 20, 40, 50]) * MS, stamps, np.ones((4, 2)), 0.01).count_missing(faults)
     assert faults == {Fault(Reason.NO_SAMPLE): 3, Fault(Reason.INTERPOLATED): 1}
 
 

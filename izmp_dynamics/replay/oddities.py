@@ -36,6 +36,7 @@ RATE_TOLERANCE = 0.1
 def signal_findings(recording: Recording) -> Iterator[Finding]:
     """Find what is odd about a recording that has been read to its end."""
     yield from recording.findings
+    yield from recording.joint_watch.findings()
     yield from _rate(recording)
     joints = recording.uses['joints']
     some_change = any(use.changes for use in recording.uses.values())
