@@ -18,17 +18,17 @@ def held_back() -> Iterator[None]:
     every process of a terminal, those that are still importing as well.
     """
     came: list[int] = []
-    previous: dict[int, Any] = {}
+    previous: dict[signal.Signals, Any] = {}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
         if threading.current_thread() is threading.main_thread():  # else they do not come here
-            for number in _INTERRUPTS:  # other threads receive what this one blocks
-                previous[number] = signal.signal(number, lambda number, _: came.append(number))
+            for each in _INTERRUPTS:  # other threads receive what this one blocks
+                previous[each] = signal.signal(each, lambda number, _: came.append(number))
         yield
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        for each, handler in previous.items():
+            signal.signal(each, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number in came:
             signal.raise_signal(number)
