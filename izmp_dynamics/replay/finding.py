@@ -9,13 +9,15 @@ class Finding:
     """One finding.
 
     Attributes:
-        severity: 'error' prevents the evaluation; 'odd' lets one doubt the result; 'note'
+        severity: 'error' prevents the evaluation; 'warning' lets one doubt the result; 'note'
             explains what will not be computed.
-        message: what it is.
+        kind: identifies it; that of the error, or e.g. 'beyond_limits'.
+        message: what it is, a sentence for a person; its wording may change.
         remedy: what helps; empty if the message says it.
     """
 
-    severity: Literal['error', 'odd', 'note']
+    severity: Literal['error', 'warning', 'note']
+    kind: str
     message: str
     remedy: str = ''
 

@@ -244,6 +244,10 @@ def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:
     if values.shape not in ((), (joints,)):
         raise SensingError(
             f'{name} must be one number or one for each of the {joints} joints, '
-            f'but has shape {values.shape}.'
+            f'but has shape {values.shape}.',
+            kind='not_per_joint',
+            parameter=name,
+            joints=joints,
+            shape=values.shape,
         )
     return np.full(joints, values)
