@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.buffer import HORIZON
 from izmp_dynamics.pipeline.evaluator import Evaluator
@@ -19,6 +20,7 @@ from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .pipeline_signals import START, chunks, columns, evaluate, singles, walk, whole
+from .raising import raising
 from .small_robot import SMALL_ROBOT
 
 SECOND = NANOSECONDS
@@ -221,3 +223,13 @@ def test_the_example_of_the_documentation_runs(monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert sum(int(count) for count in re.findall(r'(\d+) instants', printed)) == 98
     assert 'Fault(' not in printed
+
+
+def test_unknown_signals_and_wrong_widths_are_named(biped31):
+    evaluator = Evaluator(make_rig(biped31))
+    with raising(UnknownNameError, 'unknown_name', name='feet[left]'):
+        evaluator.push({'feet[left]': Samples(np.array([1]), np.zeros((1, 6)))})
+    with raising(ShapeError, 'shape', name='imu'):
+        evaluator.push({'imu': Samples(np.array([1]), np.zeros((1, 3)))})
+    with raising(ShapeError, 'shape', name='joints'):
+        evaluator.push({'joints': Samples(np.array([1]), np.zeros((1, 2)))})

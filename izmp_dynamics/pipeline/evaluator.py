@@ -14,6 +14,7 @@ import numpy.typing as npt
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
@@ -127,6 +128,9 @@ class Evaluator:
         causal: whether the low-pass is that of a running system; else it delays nothing.
         patience: an instant does not wait for a signal that is behind by more [s].
 
+    Attributes:
+        signals: their names.
+
     Raises:
         SensingError: if the sensors do not suffice; the message says what is missing.
     """
@@ -158,6 +162,12 @@ class Evaluator:
         self._ir_md: IrMdStage | None = None
         if self.world.position is not None and orientation is not None:
             self._ir_md = IrMdStage(model, robot)
+        self.signals = (
+            *('joints', 'imu', 'orientation', 'position', 'ground'),
+            *(stream.signal for stream in self.root.accelerometers),
+            *(f'feet[{foot.name}]' for foot in rig.feet),
+            *(f'foot_imus[{foot.name}]' for foot in rig.feet),
+        )
         self._clocks: Clocks[Samples] = Clocks('joints')
         self._begin()
 
@@ -180,7 +190,14 @@ class Evaluator:
         return faults
 
     def push(self, signals: Signals) -> list[Evaluated]:
-        """Take samples; return the instants that they complete: usually one piece or none."""
+        """Take samples; return the instants that they complete: usually one piece or none.
+
+        Samples of a sensor that the robot file does not use are ignored.
+
+        Raises:
+            UnknownNameError: if there is no such signal.
+            ShapeError: if its samples have another width.
+        """
         self._take_all(signals)
         results = self._advance()
         while self._clocks.new_time:
@@ -215,6 +232,8 @@ class Evaluator:
 
     def _take(self, signal: str, samples: Samples) -> None:
         """Hand samples to the stage that needs them."""
+        if signal not in self.signals:
+            raise UnknownNameError('signal', signal, self.signals)
         if not len(samples):
             return
         kind, _, name = signal.rstrip(']').partition('[')
@@ -228,12 +247,12 @@ class Evaluator:
             self.root.push_accelerometer(int(name), samples)
         elif kind == 'position':
             self.world.push_position(samples)
-        elif kind == 'feet':
+        elif kind == 'ground':
+            self.ground.push_pose(samples)
+        elif kind == 'feet' and name in self.feet.sensors:
             self.feet.sensors[name].push(samples)
         elif kind == 'foot_imus' and name in self.ground.imus:
             self.ground.imus[name].push(samples)
-        elif kind == 'ground':
-            self.ground.push_pose(samples)
 
     def _add_instants(self, joints: JointKinematics) -> None:
         """Take instants of the joints; those off the bus only if IR-MD differences them."""

@@ -113,7 +113,11 @@ class JointStage:
         Args:
             samples: (T, n) positions in the order of the model [rad] or [m]; NaN where a message
                 lacks a joint, infinity where its value is no number.
+
+        Raises:
+            ShapeError: if they have another width.
         """
+        samples.check_width('joints', self.model.dof)
         if self.groups:
             return self._evaluate(samples)
         unset = samples.stamps <= 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.errors import ShapeError
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,15 @@ class Samples:
     def one(cls, stamp: int, values: Array) -> 'Samples':
         """A single sample (m,) at `stamp` [ns]."""
         return cls(np.array([stamp]), np.asarray(values, dtype=np.float64).reshape(1, -1))
+
+    def check_width(self, signal: str, width: int) -> None:
+        """Refuse samples that do not have the shape (T, width).
+
+        Raises:
+            ShapeError: if stamps or values have another shape.
+        """
+        if self.values.shape != (len(self.stamps), width):
+            raise ShapeError(signal, f'({len(self.stamps)}, {width})', self.values.shape)
 
     def __len__(self) -> int:
         return len(self.stamps)

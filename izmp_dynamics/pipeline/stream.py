@@ -149,7 +149,12 @@ class SampleStream:
             self._begin(self._known_period)
 
     def push(self, samples: Samples) -> Samples:
-        """Take samples in the order of arrival; return those that became usable."""
+        """Take samples in the order of arrival; return those that became usable.
+
+        Raises:
+            ShapeError: if they have another width.
+        """
+        samples.check_width(self.signal, self.buffer.width)
         if not len(samples):
             return samples
         self.received = True
