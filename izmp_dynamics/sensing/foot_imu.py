@@ -1,8 +1,8 @@
 """Which way is up for a standing foot: the IMUs in the feet (sect. 6, fifth point).
 
-A foot that stands does not move, so its accelerometer measures gravity alone and shows how the ground
-that it stands on is inclined. It is averaged over the latest rest, which removes the noise of the
-sensor and the rocking of the foot.
+A foot that stands does not move, so its accelerometer measures gravity alone and shows how the
+ground that it stands on is inclined. It is averaged over the latest rest, which removes the noise
+of the sensor and the rocking of the foot.
 """
 
 from dataclasses import dataclass
