@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, SignalHealth, Track
 
 MASS, GRAVITY, HEIGHT = 27.6, 9.80665, 0.8
@@ -256,7 +257,7 @@ HEALTH = (
         5988,
         500.0,
         0.026,
-        {'duplicate stamp': 2, 'not a number': 11},
+        {Fault(Reason.STAMP_TWICE): 2, Fault(Reason.JOINT_REPAIRED, 'l_knee'): 11},
     ),
     SignalHealth(
         '/accelerometers/back', 'sensor_msgs/msg/Imu', 'angular acceleration', 6001, 500.0, 0.002

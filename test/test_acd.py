@@ -143,7 +143,7 @@ def test_what_is_settled_is_handed_out_or_has_no_value() -> None:
         settled = live.settled
         done = live.update(int(stamp), q)
         assert np.all(done.stamps > settled)
-        assert live.heard == stamp
+        assert live.received_until == stamp
         newest = max(newest, *done.stamps.tolist(), 0)
         assert live.settled >= newest
     assert stamps[-1] - live.settled <= live.latency * 2 * MS

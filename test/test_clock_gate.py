@@ -81,6 +81,30 @@ def test_single_wrong_stamps_are_left_out_and_counted(places, jump):
     assert gate.faults == {Fault(Reason.STAMP_FAR): len(wrong)}
 
 
+@pytest.mark.parametrize('lengths', [(10**6,), (7,), (1,)])
+def test_a_clock_that_is_set_back_to_a_pause_long_past_turns(lengths):
+    """The pause was none of few samples; it is not taken for a wrong stamp any more."""
+    stamps = np.concatenate([regular(20), regular(3000) + 5 * SECOND, regular(20) + STEP * 20])
+    gate, turned = ClockGate(), 0
+    for begin in range(0, len(stamps), lengths[0]):
+        gate.admit(numbered(stamps[begin : begin + lengths[0]]))
+        turned += gate.turned
+    assert turned
+    assert len(gate.held.stamps) == 20
+
+
+@given(st.integers(1, CONFIRMATIONS - 1), st.integers(BACK + 100 * STEP, AHEAD - 100 * STEP))
+def test_few_stamps_a_little_ahead_set_no_clock(count, ahead):
+    """Their order is for others to judge; what follows is not taken for a new time."""
+    stamps = regular(100)
+    stamps[50 : 50 + count] += ahead
+    gate = ClockGate()
+    assert len(gate.admit(numbered(stamps))) == 100
+    assert not gate.turned
+    assert gate.newest == stamps[-1]
+    assert len(admitted(ClockGate(), numbered(stamps), (1,))) == 100
+
+
 @given(
     st.lists(
         st.one_of(

@@ -7,21 +7,16 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 import rclpy
-from geometry_msgs.msg import PointStamped
 from rclpy.parameter import Parameter
-from rclpy.serialization import deserialize_message
 
-from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import MissingDependencyError, RobotFileError
-from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
 from izmp_dynamics.nodes.izmp import Izmp
-from izmp_dynamics.nodes.main import GRAPH
-from izmp_dynamics.nodes.messages import stamp_of, vector
-from izmp_dynamics.nodes.process import Graph
+from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.stability.support_polygon import plane_axes
 
-from .node_processes import ROBOT, free_domain, wait_until
-from .recorded import evaluate_bag
+from .node_processes import ROBOT, free_domain
+from .played_graph import PlayedGraph
+from .replayed import evaluate_log
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -36,7 +31,7 @@ def ros():
 def log(sound, tmp_path_factory, biped31):
     """Two seconds of the sway, and what the replay makes of them."""
     bag = sound.write(tmp_path_factory.mktemp('sound') / 'bag')
-    return bag, evaluate_bag(bag, biped31)
+    return bag, evaluate_log(bag, biped31)[0]
 
 
 def overrides(frame, robot=ROBOT):
@@ -45,30 +40,9 @@ def overrides(frame, robot=ROBOT):
 
 def points_in(frame, log, biped31):
     """Stamp → IZMP that the graph publishes when it is given the messages one by one."""
-    points = {}
-    gps = rclpy.create_node('gps')  # its publisher tells the type of the position
-    gps.create_publisher(PointStamped, biped31.position.topic, 10)
-    assert wait_until(lambda: gps.count_publishers(biped31.position.topic))
-    graph = Graph(GRAPH, overrides(frame))
-    outputs = graph.nodes[-1]._outputs
-    outputs._points['mr_ad'] = lambda message: points.update({stamp_of(message): message})
-    with BagReader(log[0]) as bag:
-        for message in bag.messages([f'/{topic}' for topic in sensor_topics(biped31)]):
-            kind = message_class(bag.topics[message.topic].msgtype)
-            graph.hub.deliver(message.topic, deserialize_message(message.raw, kind))
-            finish(graph.hub)
-    for node in graph.nodes:
-        node.flush()
-        finish(graph.hub)
-    graph.destroy()
-    gps.destroy_node()
-    return points
-
-
-def finish(hub):
-    """Let it do what it does when no message is there."""
-    while hub._later:
-        hub._work_later()
+    with PlayedGraph(biped31, overrides(frame)) as graph:
+        graph.play(log[0])
+        return graph.messages['/mr_ad/izmp']
 
 
 def expected_in(frame, expected):
@@ -77,9 +51,9 @@ def expected_in(frame, expected):
     if frame == 'world':
         return np.einsum('kij,kj->ki', expected.world.R, point) + expected.world.p
     if frame == 'nif':
-        axes = [np.vstack([plane_axes(normal), normal]) for normal in expected.plane.normal]
+        axes = [np.vstack([plane_axes(normal), normal]) for normal in expected.ground.plane.normal]
         return np.einsum('kij,kj->ki', np.array(axes), point)
-    sole = expected.soles[0]
+    sole = expected.ground.soles[0]
     return np.einsum('kji,kj->ki', sole.R, point - sole.p)
 
 

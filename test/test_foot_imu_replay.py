@@ -5,6 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import yaml
 
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import ReplayError, SensingError
@@ -119,6 +120,49 @@ def test_a_silent_imu_leaves_the_other_foot_and_two_leave_the_soles(recorded, bi
         rows = (left > right) == on_left
         assert rows.mean() > 0.1
         np.testing.assert_array_equal(by_one.plane.normal[rows], expected.plane.normal[rows])
+
+
+@pytest.mark.parametrize('silent', [(), ('l_foot',), ('l_foot', 'r_foot')])
+def test_the_nodes_give_the_numbers_of_the_replay(recorded, biped31, tmp_path, silent):
+    """Points at every instant; an IMU that is silent leaves the sole."""
+    rclpy = pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
+    from .node_processes import free_domain
+    from .played_graph import PlayedGraph
+
+    robot, left_out = with_imus(biped31), {f'/{foot}/imu' for foot in silent}
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    try:
+        file = [rclpy.parameter.Parameter('robot', value=str(written(robot, tmp_path)))]
+        with PlayedGraph(robot, file) as graph:
+            graph.play(recorded, lambda topic, message: None if topic in left_out else message)
+    finally:
+        rclpy.shutdown()
+    expected, _ = evaluated(recorded, robot, silent=silent)
+    known = np.isfinite(expected.points['mr_ad']).all(axis=1)
+    assert known.mean() > 0.9
+    points = graph.messages['/mr_ad/izmp']
+    np.testing.assert_array_equal(sorted(points), expected.stamps[known])
+    found = [points[stamp].point for stamp in sorted(points)]
+    np.testing.assert_allclose(
+        [(point.x, point.y, point.z) for point in found],
+        expected.points['mr_ad'][known],
+        rtol=0,
+        atol=1e-9,
+    )
+
+
+def written(robot, folder):
+    """The file of biped31 with the IMUs of another robot's feet."""
+    source = robot.urdf_path.parent
+    content = yaml.safe_load((source / 'robot.yaml').read_text())
+    content['urdf'] = str(robot.urdf_path)
+    content['ground'] = {'source': robot.ground.source}
+    for foot, with_imu in zip(content['feet'], robot.feet, strict=True):
+        foot['imu'] = {'topic': with_imu.imu.topic, 'frame': with_imu.name}
+    path = folder / 'robot.yaml'
+    path.write_text(yaml.safe_dump(content))
+    return path
 
 
 def test_the_mounting_is_taken_from_the_urdf(biped31):

@@ -146,6 +146,22 @@ caching.IndexDataCacheFile._save_data = fail
     assert package.run() == (107.0, 0)
 
 
+def test_what_a_killed_process_left_in_the_cache_is_removed(package):
+    killed = """
+import os, signal
+os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
+"""
+    with pytest.raises(AssertionError):
+        package.run(killed + RUN)
+    (remnant,) = package.files('*.tmp.*')
+    package.run()
+    assert package.files('*.tmp.*') == [remnant]  # it might still be written
+    os.utime(remnant, (0, 0))
+    package.edit('callee.py', '+ 1.0', '+ 2.0')
+    assert package.run() == (108.0, 0)
+    assert package.files('*.tmp.*') == []
+
+
 def test_kernels_run_without_the_compiler(package):
     assert package.run(RUN.replace(', sum(evaluate.stats.cache_hits.values())', ', 0'),
                        NUMBA_DISABLE_JIT='1') == (107.0, 0)  # fmt: skip

@@ -16,7 +16,6 @@ pytest.importorskip('rclpy', reason='rclpy is missing')
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
-from .live_signals import evaluate_log
 from .node_processes import (
     GRAPH,
     ROBOT,
@@ -26,6 +25,7 @@ from .node_processes import (
     probe,
     wait_until,
 )
+from .replayed import evaluate_log
 
 FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 
@@ -165,7 +165,7 @@ def test_a_recording_is_played_through_the_graph(installed, tmp_path, sound, bip
 
     pytest.importorskip('rosbags', reason='the node player reads with rosbags')
     bag, points = sound.write(tmp_path / 'bag'), []
-    expected = evaluate_log(bag, biped31)[1]
+    expected = evaluate_log(bag, biped31)[0]
     with (
         Launched(tmp_path, 'replay.launch.py', f'bag:={bag}', f'robot:={ROBOT}') as launched,
         probe(launched) as node,

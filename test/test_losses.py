@@ -17,11 +17,11 @@ def test_gaps_are_counted():
     assert lost([7, 9, 10, 14]) == [1, 3]
 
 
-def test_a_publisher_that_is_started_anew_loses_nothing():
+def test_a_publisher_that_is_started_again_loses_nothing():
     assert lost([7, 8, 1, 2]) == []
 
 
-def test_several_publishers_and_no_numbers_tell_nothing():
+def test_several_publishers_and_no_numbers_show_nothing():
     assert lost([7, 1000, 8], publishers=2) == []
     assert lost([None, None]) == []
     Losses(lambda: 1, lambda number: None).see({})

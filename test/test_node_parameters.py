@@ -11,6 +11,7 @@ from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.nodes.acd import Acd
 from izmp_dynamics.nodes.health import ERROR, Health
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
+from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .node_processes import ROBOT, free_domain
 
@@ -84,14 +85,12 @@ def test_values_are_changed_together(biped31):
 
 def test_diagnostics_name_the_worst_and_list_the_rest():
     health = Health('/acd', 'biped31', lambda topic: 0)
-    health.counts['message lost'] += 3
+    health.count('joints', Reason.LOST, number=3)
     health.remark('rate', ERROR, 'The rate is odd.')
     status = health.status()
     assert status.level == ERROR
     assert status.message == 'The rate is odd.'
     values = {item.key: item.value for item in status.values}
-    assert values['message lost'] == '3'
-    assert 'message lost (3 times since the last report).' in values.values()
-    assert 'message lost (3 times since the last report).' not in {
-        item.value for item in health.status().values
-    }
+    assert values['joints.lost'] == '3'
+    assert Fault(Reason.LOST).text in values['finding joints.lost']
+    assert 'finding joints.lost' not in {item.key for item in health.status().values}

@@ -110,6 +110,14 @@ def test_imports_point_downwards(path):
     assert not upward, f'{own} must not import {upward}'
 
 
+@pytest.mark.parametrize(
+    'path', [path for path in CODE if layer_of(path) == 'nodes'], ids=lambda path: path.name
+)
+def test_nodes_do_not_use_the_replay(path):
+    reached = SOURCES.closure(module_of(path))
+    assert not {module for module in reached if module.startswith('izmp_dynamics.replay')}
+
+
 def test_no_modules_import_each_other_in_a_circle():
     graph = {module: SOURCES.imports(module) for module in SOURCES.files}
     try:

@@ -14,6 +14,7 @@ import pytest
 from izmp_dynamics.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.report import writer
 from izmp_dynamics.report.writer import ReportError, write_report
+from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.stability.evaluation import Foot, SignalHealth, Track
 
 from .raising import raising
@@ -191,8 +192,8 @@ def test_a_full_report_shows_every_figure(reports):
 
 def test_health_parameters_and_hashes_are_shown(reports):
     page, report, _ = reports['walk']
-    assert '11 × not a number' in page.text
-    assert report['health'][1]['gated'] == {'duplicate stamp': 2, 'not a number': 11}
+    assert '11 × l_knee: outlier, interpolated' in page.text
+    assert report['health'][1]['gated'] == {'stamp_twice': 2, 'joint_repaired[l_knee]': 11}
     for name, value in (*report['parameters'].items(), *report['hashes'].items()):
         assert name in page.text
         assert value in page.text
@@ -231,7 +232,7 @@ def test_names_from_outside_are_escaped(tmp_path):
         root=EVIL,
         feet=(Foot(EVIL, foot.sole, foot.normal_force, foot.loaded), evaluation.feet[1]),
         missing=(EVIL,),
-        health=(SignalHealth(EVIL, EVIL, EVIL, 1, 0.0, 0.0, {EVIL: 3}),),
+        health=(SignalHealth(EVIL, EVIL, EVIL, 1, 0.0, 0.0, {Fault(Reason.UNREADABLE, EVIL): 3}),),
         parameters={EVIL: EVIL},
         hashes={EVIL: EVIL},
     )

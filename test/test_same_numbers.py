@@ -108,6 +108,12 @@ def stragglers(log):
         part.stamps[100 - k] = 0
 
 
+def seconds_ahead(log):
+    """Single stamps that are ahead by less than a clock that is set would be."""
+    for k, part in enumerate(log.values()):
+        part.stamps[[40 + 3 * k, 90 - k]] += 4 * SECOND
+
+
 def clock_set_back(log):
     for part in log.values():
         later = part.received > START_AGAIN
@@ -165,6 +171,7 @@ CASES = {
         options={'orientation': None}, spoil=lambda log: log.pop('orientation')
     ),
     'stragglers': Case(spoil=stragglers),
+    'seconds ahead': Case(spoil=seconds_ahead),
     'clock set back': Case(spoil=clock_set_back),
     'gyroscope': Case({'accelerometers': ()}, spoil=stragglers),
     'gyroscope on its own clock': Case(

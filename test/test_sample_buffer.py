@@ -53,7 +53,7 @@ def test_no_samples_at_all():
 def test_instants_without_a_value_and_between_samples_are_counted():
     stamps = np.array([10, 12, 40, 42]) * MS
     faults = Faults()
-    pair(np.array([5, 11, 20, 40, 50]) * MS, stamps, np.ones((4, 2)), 0.01).count(faults)
+    pair(np.array([5, 11, 20, 40, 50]) * MS, stamps, np.ones((4, 2)), 0.01).count_missing(faults)
     assert faults == {Fault(Reason.NO_SAMPLE): 3, Fault(Reason.INTERPOLATED): 1}
 
 
@@ -114,13 +114,13 @@ def test_an_instant_does_not_wait_for_a_signal_that_is_far_behind(filled):
 
 def test_it_waits_for_what_arrived_and_is_not_through_yet(filled):
     instants = np.array([310, 700]) * MS
-    filled.heard = 790 * MS
+    filled.received_until = 790 * MS
     assert filled.decided(instants, 900 * MS, PATIENCE) == 0
 
 
 def test_it_does_not_wait_where_a_sample_can_only_come_beyond_a_gap(filled):
     instants = np.array([310, 320, 400]) * MS
-    filled.heard = filled.settled = 370 * MS
+    filled.received_until = filled.settled = 370 * MS
     assert filled.decided(instants, 400 * MS, PATIENCE) == 1
     filled.append(np.array([371]) * MS, np.zeros((1, 1)))
     assert not filled.at(instants[:1]).valid.any()

@@ -233,7 +233,7 @@ def test_command_after_a_fall_keeps_and_marks_the_bag(tmp_path, capsys):
         (('--speed', '0.9'), "joint 'l_knee' would stretch"),
         (('--speed', '-1'), 'speed of a walk is -1 m/s; valid are 0 to 2 m/s'),
         (('--slope-deg', '40'), 'slope'),
-        (('--slope-deg', '10', '--uneven', '1'), 'cannot have a --slope-deg'),
+        (('--slope-deg', '10', '--uneven', '1'), '--slope-deg'),
         (('--uneven', '-1'), 'seed of 0 or more'),
         (('--sensor-rate', '300'), 'does not divide'),
         (('--physics-rate', '7'), 'physics cannot run at 7 Hz'),

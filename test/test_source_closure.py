@@ -31,7 +31,7 @@ EVERYWHERE = (
     'studies/runs.py', 'studies/__init__.py', '__init__.py',
 )  # fmt: skip
 PAPER = (
-    'dynamics/mr_ad.py', 'dynamics/ir_md.py', 'sensing/differences.py', 'replay/rig.py',
+    'dynamics/mr_ad.py', 'dynamics/ir_md.py', 'sensing/differences.py', 'pipeline/rig.py',
     'sensing/noise.py', 'studies/metrics.py', 'studies/paper/trial.py', 'studies/paper/bench.py',
 )  # fmt: skip
 BALANCE = (
@@ -53,13 +53,13 @@ RELIES_ON = {
     ),
     'seesaw.study.tasks': (*BALANCE, 'seesaw/kkt_plant.py', 'seesaw/loop_check.py'),
     'seesaw.study.izmp': (
-        *BALANCE, 'seesaw/bag.py', 'bags/reader.py', 'bags/writer.py', 'replay/evaluator.py',
+        *BALANCE, 'seesaw/bag.py', 'bags/reader.py', 'bags/writer.py', 'pipeline/evaluator.py',
         'dynamics/mr_ad.py', 'sensing/acd.py', 'seesaw/study/points.py',
     ),
 }  # fmt: skip
 """Module with computations → some of the files that decide their results."""
 
-INDIFFERENT = ('cli/main.py', 'nodes/main.py', 'live/root.py', 'studies/look.py')
+INDIFFERENT = ('cli/main.py', 'nodes/main.py', 'nodes/izmp.py', 'studies/look.py')
 """Files that decide no result."""
 
 

@@ -1,6 +1,7 @@
 """Terminals of all kinds: other encodings, and names that would steer them."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -82,6 +83,18 @@ def test_printable_text_steers_nothing_and_is_not_changed_twice(text):
         assert shown == text
 
 
+@given(st.text(min_size=1), st.integers(1, 100_000))
+def test_long_lines_are_shortened(name, times):
+    text = f"'{name * times}' is no name. Choose another one."
+    shown = printable(text)
+    assert max(map(len, shown.split('\n'))) <= 2000
+    assert printable(shown) == shown
+    assert shown.startswith("'")
+    assert shown.endswith(' Choose another one.')
+    if len(text) > 2000 and '\n' not in name:
+        assert re.search(r' … \(\d+ characters\) … ', shown)
+
+
 def assert_harmless(text):
     """No character of `EVIL` is in what a terminal gets."""
     assert not set(EVIL) - set('[31m2J') & set(text)
@@ -140,6 +153,14 @@ def test_names_in_errors_are_escaped(tmp_path):
     outcome = izmp('model', tmp_path / f'x{EVIL}.urdf')
     assert_refused(outcome, r'\\x1b')
     assert_harmless(outcome.err)
+
+
+def test_a_name_with_a_line_break_cannot_pretend_to_be_a_message(tmp_path):
+    robot = tmp_path / 'robot.yaml'
+    robot.write_text('"a\\nizmp: error: b": 1\n')
+    outcome = izmp('check', tmp_path, '--robot', robot)
+    assert_refused(outcome, r"unknown key 'a\\nizmp: error: b'")
+    assert outcome.err.count('\n') == 1
 
 
 def test_a_name_with_half_a_character_is_refused(spoilt):

@@ -174,7 +174,7 @@ def test_a_ragged_trajectory_becomes_one_that_is_refused(sink):
 
 
 def test_listeners_count_after_a_while(sink, other, monkeypatch):
-    monkeypatch.setattr(webots_sink, 'LISTENED', 0.2)
+    monkeypatch.setattr(webots_sink, 'SUBSCRIBED', 0.2)
     assert not sink.listened()
     other.listen(JointState, '/anna/joint_states')
     other.until(sink.listened)

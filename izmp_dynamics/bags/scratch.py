@@ -1,19 +1,16 @@
 """A temporary folder for bags that were compressed as a whole, made when the first one is met."""
 
-import logging
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from izmp_dynamics.bags.locked_folder import LockedFolder, remnants
+from izmp_dynamics.bags.locked_folder import LockedFolder
+from izmp_dynamics.bags.temporary_folder import make_temporary
 from izmp_dynamics.errors import BagError
 
 _PREFIX = 'izmp_bag_'
-
-_log = logging.getLogger(__name__)
 
 
 class Scratch:
@@ -32,12 +29,8 @@ class Scratch:
         if self._folder is None:
             with _writing(Path(os.environ.get('TMPDIR', '/tmp'))):
                 parent = Path(tempfile.gettempdir())
-            with remnants(parent, _PREFIX) as found:
-                for remnant in found:
-                    _log.warning("'%s', which a killed run left, is removed.", remnant)
-                    shutil.rmtree(remnant, ignore_errors=True)
             with _writing(parent):
-                self._folder = LockedFolder(parent, _PREFIX)
+                self._folder = make_temporary(_PREFIX)
         return self._folder.path
 
     def write(self, name: str, pieces: Iterator[bytes]) -> Path:

@@ -5,13 +5,32 @@ import sys
 
 _UNPRINTABLE = re.compile(
     r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]'
+    r'|\n(?!  )'
 )
-"""Control characters, marks that reverse the direction of writing, and halves of characters."""
+"""Control characters, marks that reverse the direction of writing, and halves of characters.
+
+Lines of a list are indented; no other line may follow, or a name could pretend to be a message.
+"""
+
+
+_LONGEST, _HEAD, _TAIL = 2000, 1000, 500
+"""Characters of a line, and how many of a longer one are shown."""
 
 
 def printable(text: object) -> str:
-    """Escape what would steer a terminal: names come from files of unknown origin."""
-    return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], str(text))
+    """Escape what would steer a terminal, and shorten lines without end.
+
+    Names come from files of unknown origin.
+    """
+    escaped = _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], str(text))
+    return '\n'.join(map(_shortened, escaped.split('\n')))
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST:
+        return line
+    left_out = len(line) - _HEAD - _TAIL
+    return f'{line[:_HEAD]} … ({left_out} characters) … {line[-_TAIL:]}'
 
 
 def accept_any_encoding() -> None:

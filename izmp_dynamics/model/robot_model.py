@@ -83,7 +83,8 @@ class RobotModel:
         root: name of the link that is the floating base.
         joint_names: the n independent joints; their order is the order of q.
         joints: (B, 3) int64, a row per body: its parent and its joint, see `body_layout`.
-        bodies: (B, 24) float64, a row per body: the place of its joint and its inertia.
+        bodies: (B, 24) float64, a row per body: the place of its joint [m] and its inertia
+            [kg, kg·m, kg·m²]; `body_layout` names the columns.
         position_lower: (n,) [rad] or [m], −inf where the URDF states none.
         position_upper: (n,) [rad] or [m].
         velocity_limit: (n,) [rad/s] or [m/s], inf where the URDF states none.

@@ -1,5 +1,6 @@
 """Node acd: joint_states → joint_kinematics (actuator coordinate differentiation, sect. 4.4.1)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ class Acd(StageNode):
             JointState,
             self._take,
             "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
+            signal='joints',
             sensor=True,
         )
         self.health.counters.append(lambda: {'joints': self._stage.faults})
@@ -40,6 +42,10 @@ class Acd(StageNode):
         self._stage = JointStage(
             self.model, robot, self.filtering(robot), patience=self.patience, relearn=True
         )
+
+    def periods(self) -> Iterator[tuple[str, float]]:
+        """Time between the messages of each group of joints, once it is known [s]."""
+        return (('joints', group.period) for group in self._stage.groups)
 
     def reset(self) -> None:
         """Forget all samples."""

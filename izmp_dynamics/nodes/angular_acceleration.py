@@ -43,6 +43,7 @@ class AngularAcceleration(StageNode):
             Imu,
             self._take_imu,
             "start the IMU's driver, or remap its topic.",
+            signal='imu',
             sensor=True,
         )
         self._inputs: list[Input] = []
@@ -52,6 +53,7 @@ class AngularAcceleration(StageNode):
                 Imu,
                 partial(self._take_accelerometer, k),
                 "start the accelerometer's driver, or set angular_acceleration.method to gyro.",
+                signal=f'accelerometers[{k}]',
                 sensor=True,
             )
             self._inputs.append(entry)
@@ -99,7 +101,7 @@ class AngularAcceleration(StageNode):
         for entry in self._inputs:
             entry.required = stage.method == 'accelerometers'
         if stage.fell_back:
-            names = ', '.join(self._inputs[k].topic for k in stage.unheard)
+            names = ', '.join(self._inputs[k].topic for k in stage.without_messages)
             sentence = (
                 f'No message on {names} so far: the angular acceleration is the difference '
                 'quotient of the gyroscope.'

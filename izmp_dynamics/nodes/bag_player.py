@@ -17,13 +17,13 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.qos import RESULT
 
 SETTLED = 1.0
-"""Time for which the numbers of listeners must not change before the first message [s]."""
+"""Time for which the numbers of subscribers must not change before the first message [s]."""
 
 AHEAD = 100
 """Joint messages by which the player may be ahead of a graph that it waits for."""
 
-LISTENERS = 15.0
-"""Time after which it is an error that nobody listens [s]."""
+LONGEST_WAIT = 15.0
+"""Time after which it is an error that there is no subscriber [s]."""
 
 
 class BagPlayer:
@@ -40,7 +40,7 @@ class BagPlayer:
 
     Attributes:
         published: messages so far.
-        told: is given the time at which a message was received [ns], when it is published.
+        observe: is given the time at which a message was received [ns], when it is published.
 
     Raises:
         BagError: if the bag cannot be read.
@@ -52,7 +52,7 @@ class BagPlayer:
         self.rate = rate
         self.bag = BagReader(path)
         self.published = 0
-        self.told: Callable[[int], None] = lambda received: None
+        self.observe: Callable[[int], None] = lambda received: None
         self._publishers: dict[str, Any] = {}
         for wanted in sensor_topics(robot):
             name = resolve_topic(wanted, self.bag.topics)
@@ -61,22 +61,26 @@ class BagPlayer:
                 self._publishers[name] = node.create_publisher(kind, wanted, RESULT)
         self._joints = resolve_topic(robot.joints.topic, self._publishers)
         if not self._publishers:
-            raise ReplayError(f"None of the robot file's topics is in '{path}'.")
+            raise ReplayError(
+                f"None of the robot file's topics is in '{path}'.",
+                kind='no_topics',
+                path=str(path),
+            )
 
     @property
     def duration(self) -> float:
         """Length of the recording [s]."""
         return ((self.bag.end or 0) - (self.bag.start or 0)) / NANOSECONDS
 
-    def wait_for_listeners(self, stop: threading.Event, patience: float = LISTENERS) -> None:
-        """Wait until every topic has a listener and no more come.
+    def wait_for_subscribers(self, stop: threading.Event, patience: float = LONGEST_WAIT) -> None:
+        """Wait until every topic has a subscriber and no more come.
 
         Args:
             stop: ends it early.
-            patience: time after which topics are done without, or it is given up [s].
+            patience: time after which topics may be without a subscriber, or it is given up [s].
 
         Raises:
-            ReplayError: if nobody listens.
+            ReplayError: if there is no subscriber.
         """
         begin = changed = time.monotonic()
         counts: list[int] = []
@@ -89,7 +93,9 @@ class BagPlayer:
                 return
             if now - begin > patience and not any(found):
                 raise ReplayError(
-                    f'Nobody listens to {", ".join(self._publishers)}; start the nodes first.'
+                    f'{", ".join(self._publishers)} have no subscriber; start the nodes first.',
+                    kind='no_subscriber',
+                    topics=tuple(self._publishers),
                 )
             time.sleep(0.02)
 
@@ -103,7 +109,7 @@ class BagPlayer:
 
         Args:
             stop: ends it early.
-            taken: tells how many joint messages the graph has taken; then it is waited for, so
+            taken: counts the joint messages that the graph has taken; then it is waited for, so
                 that nothing is lost on a computer that is too slow.
             progress: is called now and then with the fraction that is done.
         """
@@ -122,7 +128,7 @@ class BagPlayer:
             if stop.is_set():
                 return
             joints += message.topic == self._joints
-            self.told(message.received)
+            self.observe(message.received)
             self._publishers[message.topic].publish(bytes(message.raw))
             self.published += 1
         progress(1.0)
@@ -147,4 +153,8 @@ def message_class(msgtype: str) -> Any:
     try:
         return getattr(importlib.import_module(f'{package}.msg'), name)
     except (ImportError, AttributeError) as error:
-        raise ReplayError(f'The message type {msgtype} is not installed here.') from error
+        raise ReplayError(
+            f'The message type {msgtype} is not installed here.',
+            kind='unknown_message_type',
+            msgtype=msgtype,
+        ) from error

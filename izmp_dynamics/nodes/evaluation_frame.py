@@ -57,7 +57,8 @@ class EvaluationFrame:
         if name == WORLD and node.robot.position is None:
             raise RobotFileError(
                 'evaluation_frame is world, but the robot file names no position; choose a link '
-                'or nif.'
+                'or nif.',
+                kind='world_without_position',
             )
         self._poses = SampleBuffer(ODOMETRY)
         self._buffer: Any = None

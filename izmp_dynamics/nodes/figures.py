@@ -20,11 +20,11 @@ _STYLES = {DiagnosticStatus.OK: 'green', DiagnosticStatus.WARN: 'yellow'}
 
 
 class Figures:
-    """Listens to points, margin, gap and diagnostics.
+    """Subscribes to points, margin, gap and diagnostics.
 
     Args:
-        node: listens.
-        awaited: tells the topics of the robot on which nothing has come so far.
+        node: subscribes.
+        awaited: lists the topics of the robot on which nothing has come so far.
     """
 
     def __init__(self, node: Node, awaited: Callable[[], Sequence[str]] = tuple) -> None:

@@ -1,9 +1,10 @@
-"""What a node knows about its inputs and outputs, and how it tells it on /diagnostics."""
+"""What a node knows about its inputs and outputs, and its status for /diagnostics."""
 
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -17,10 +18,19 @@ SILENT = 1.0
 """Time without a message after which an input counts as missing [s]."""
 
 _SILENT_SENSOR = (
-    'Its publisher is there but silent, or offers no reliable delivery although reliable_inputs '
-    'is set.'
+    'It has a publisher, which publishes nothing, or offers no reliable delivery although '
+    'reliable_inputs is set.'
 )
-_SILENT_NODE = 'Its node has nothing to say, as its own diagnostics tell, or has just died: '
+_SILENT_NODE = 'Its node has no results, see its own diagnostics, or has just died: '
+
+AGE_LIMIT = 0.1
+"""Results that are older when they are published are late [s]."""
+
+_LATE = (
+    'the computer or the network is too slow. Set composed:=true, lower the rates of the sensors '
+    'or rates.bus, or stop other programs; if a sensor comes from another computer, synchronise '
+    'the clocks.'
+)
 
 _WINDOW = 500
 """Latencies that are kept."""
@@ -32,29 +42,51 @@ _USUAL = 8
 """Rates from which the usual one is known."""
 
 _CLOCKS_DIFFER = 10.0
-"""Beyond this a latency tells that stamps and clock have nothing to do with each other [s]."""
+"""Beyond this age, stamps and clock have nothing to do with each other [s]."""
+
+
+_ERRORS = (Reason.RAISED, Reason.SKIPPED)
+"""What is more than a warning when it is counted."""
+
+
+class Finding(NamedTuple):
+    """A condition of a node.
+
+    Attributes:
+        key: identifies it in the diagnostics, e.g. 'no_message[/imu]' or 'imu.not_finite'.
+        level: OK, WARN or ERROR.
+        sentence: for a person.
+    """
+
+    key: str
+    level: bytes
+    sentence: str
 
 
 @dataclass
 class Input:
-    """A topic that a node listens to.
+    """A topic that a node subscribes to.
 
     Attributes:
         topic: its full name.
-        source: who should publish it, and what to do if nobody does.
+        source: what to do if it has no publisher.
         required: whether nothing comes out without it.
         sensor: whether it comes from the robot and not from another of these nodes.
+        signal: its name in the counters.
         count: messages received.
         last: when the last one was received, by the steady clock [s].
-        since: stamp of the first one, or of the first one after a silence [ns].
+        replaced: how often the subscription was replaced as nothing came.
+        since: stamp of the first one, or of the first one after a pause [ns].
     """
 
     topic: str
     source: str
     required: bool = True
     sensor: bool = False
+    signal: str = ''
     count: int = 0
     last: float = field(default_factory=time.monotonic)
+    replaced: int = 0
     since: int = 0
     _before: int = 0
     _rates: deque[float] = field(default_factory=lambda: deque(maxlen=_USUAL))
@@ -67,6 +99,11 @@ class Input:
         self.count += 1
         self.last = now
 
+    def skipped(self, number: int) -> None:
+        """Note messages that came but were too old to be processed."""
+        self.count += number
+        self.last = time.monotonic()
+
     def take_rate(self, elapsed: float) -> tuple[float, float]:
         """Messages per second since the last call, and how many there usually are."""
         usual = float(np.median(self._rates)) if len(self._rates) > _USUAL // 2 else 0.0
@@ -76,17 +113,25 @@ class Input:
 
 
 class Health:
-    """Collects what there is to say about a node.
+    """Collects the findings about a node.
 
     Args:
         name: of the node, with its namespace.
         robot: name of the robot.
-        publishers: tells how many nodes publish a topic.
+        publishers: counts the nodes that publish a topic.
+        age_limit: age of results beyond which they are late [s].
     """
 
-    def __init__(self, name: str, robot: str, publishers: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        name: str,
+        robot: str,
+        publishers: Callable[[str], int],
+        age_limit: float = AGE_LIMIT,
+    ) -> None:
         self.name = name
         self.robot = robot
+        self.age_limit = age_limit
         self.inputs: list[Input] = []
         self.counters: list[Callable[[], Mapping[str, Faults]]] = []
         self.counts: defaultdict[str, Faults] = defaultdict(Counter)
@@ -94,7 +139,9 @@ class Health:
         self.values: dict[str, str] = {}
         self._publishers = publishers
         self._remarks: dict[str, tuple[bytes, str]] = {}
+        self._errors: dict[str, str] = {}
         self._latencies: deque[float] = deque(maxlen=_WINDOW)
+        self._new_latencies = 0
         self._reported: Counter[tuple[str, Fault]] = Counter()
         self._outputs_reported: Counter[str] = Counter()
         self._last = time.monotonic()
@@ -102,6 +149,11 @@ class Health:
     def count(self, signal: str, reason: Reason, part: str = '', number: int = 1) -> None:
         """Count messages or instants that could not be used."""
         self.counts[signal][Fault(reason, part)] += number
+
+    def fail(self, signal: str, sentence: str) -> None:
+        """Count a message that could not be processed because of an error."""
+        self._errors[signal] = sentence
+        self.count(signal, Reason.RAISED)
 
     def remark(self, key: str, level: bytes, sentence: str) -> bool:
         """State a condition that lasts; return whether it is new."""
@@ -118,13 +170,15 @@ class Health:
         self.outputs[topic] += 1
         if latency is not None and abs(latency) < _CLOCKS_DIFFER:
             self._latencies.append(latency)
+            self._new_latencies += 1
 
     def status(self) -> DiagnosticStatus:
         """Summarize since the last call."""
         now = time.monotonic()
         elapsed, self._last = max(now - self._last, 1e-3), now
         values = dict(self.values)
-        findings = [*self._remarks.values(), *self._missing(now)]
+        findings = [Finding(key, *remark) for key, remark in self._remarks.items()]
+        findings += self._missing(now)
         for entry in self.inputs:
             rate, usual = entry.take_rate(elapsed)
             values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {_described(entry, now)}'
@@ -132,15 +186,15 @@ class Health:
                 sentence = (
                     f'{entry.topic} came in a burst of {rate:.0f} Hz; usual: {usual:.0f} Hz.'
                 )
-                findings.append((WARN, sentence))
+                findings.append(Finding(f'burst[{entry.topic}]', WARN, sentence))
         for topic, count in list(self.outputs.items()):
             rate = (count - self._outputs_reported[topic]) / elapsed
             values[f'{topic} out'] = f'{rate:.1f} Hz, {count} messages'
         self._outputs_reported = self.outputs.copy()
-        findings += self._gated(values)
+        findings += [*self._gated(values), *self._late()]
         values |= self._latency()
-        level = max((level for level, _ in findings), default=OK)
-        worst = [sentence for found, sentence in findings if found == level and level != OK]
+        level = max((finding.level for finding in findings), default=OK)
+        worst = [found.sentence for found in findings if found.level == level != OK]
         return DiagnosticStatus(
             level=level,
             name=self.name,
@@ -148,29 +202,29 @@ class Health:
             hardware_id=self.robot,
             values=[
                 *(KeyValue(key=key, value=value) for key, value in values.items()),
-                *(
-                    KeyValue(key=f'finding {k + 1}', value=sentence)
-                    for k, (_, sentence) in enumerate(findings)
-                ),
+                *(KeyValue(key=f'finding {f.key}', value=f.sentence) for f in findings),
             ],
         )
 
-    def _missing(self, now: float) -> list[tuple[bytes, str]]:
+    def _missing(self, now: float) -> list[Finding]:
         found = []
         for entry in self.inputs:
-            silence = now - entry.last
-            if silence < (SILENT if entry.count else 3.0 * SILENT):
+            pause = now - entry.last
+            if pause < (SILENT if entry.count else 3.0 * SILENT):
                 continue
-            since = f'for {silence:.0f} s' if entry.count else 'so far'
-            why = f'Nobody publishes it: {entry.source}'
+            since = f'for {pause:.0f} s' if entry.count else 'so far'
+            why = f'It has no publisher: {entry.source}'
             if self._publishers(entry.topic):
                 why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE + entry.source
+                if entry.replaced:
+                    why += f' The node has subscribed again ({entry.replaced} times so far).'
             level = ERROR if entry.required else WARN
-            found.append((level, f'No message on {entry.topic} {since}. {why}'))
+            sentence = f'No message on {entry.topic} {since}. {why}'
+            found.append(Finding(f'no_message[{entry.topic}]', level, sentence))
         return found
 
-    def _gated(self, values: dict[str, str]) -> list[tuple[bytes, str]]:
-        """List what was not used, with the keys of report.json; warn of what is new."""
+    def _gated(self, values: dict[str, str]) -> list[Finding]:
+        """List what was not used, with the keys of report.json; findings are what is new."""
         counts: Counter[tuple[str, Fault]] = Counter()
         for read in (lambda: self.counts, *self.counters):
             for signal, faults in read().items():
@@ -184,10 +238,28 @@ class Health:
         new = counts - self._reported
         self._reported = counts
         return [
-            (WARN, f'{signal}: {fault.text} ({number} times since the last report).')
+            self._counted(signal, fault, number)
             for (signal, fault), number in new.most_common()
             if fault.reason is not Reason.INTERPOLATED
         ]
+
+    def _counted(self, signal: str, fault: Fault, number: int) -> Finding:
+        sentence = f'{signal}: {fault.text} ({number} times since the last report).'
+        if fault.reason is Reason.RAISED and signal in self._errors:
+            sentence = f'{sentence} {self._errors[signal]}'
+        level = ERROR if fault.reason in _ERRORS else WARN
+        return Finding(f'{signal}.{fault.key}', level, sentence)
+
+    def _late(self) -> list[Finding]:
+        """Compare the age of the results since the last report with the limit."""
+        count, self._new_latencies = min(self._new_latencies, _WINDOW), 0
+        if not count:
+            return []
+        age = float(np.median(list(self._latencies)[-count:]))
+        if age <= self.age_limit:
+            return []
+        sentence = f'Results are {age:.2f} s old (limit: {self.age_limit:g} s): {_LATE}'
+        return [Finding('late', ERROR, sentence)]
 
     def _latency(self) -> dict[str, str]:
         if not self._latencies:

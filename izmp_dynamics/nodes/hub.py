@@ -2,7 +2,7 @@
 
 rclpy sends every message through DDS, also to a subscriber in the same process, which costs a
 serialization and a turn of the executor per hop. Nodes that share a hub hand such messages over
-by a call; a sensor topic that several of them listen to is received once, by a node that has
+by a call; a sensor topic that several of them subscribe to is received once, by a node that has
 nothing else to do. What leads to the IZMP of MR-AD comes first; the rest of an instant's work
 follows, and the publication over DDS of what is only handed on here.
 """
@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from izmp_dynamics.nodes.receiving import Callback, Lost, Receiver
+from izmp_dynamics.sensing.faults import Reason
 
 AT_MOST_LATER = 1000
 """Pieces of work that may wait for a pause; some twenty instants."""
@@ -35,7 +36,7 @@ class Hub:
     Attributes:
         node: the same.
         receiver: of its messages.
-        lock: held while messages are handed over; whoever changes a stage takes it.
+        lock: held while messages are handed over, and while a stage is changed.
     """
 
     def __init__(self, node: Node) -> None:
@@ -80,14 +81,14 @@ class Hub:
         self._connected = True
         for topic, msgtype, qos, sensor in self._waiting:
             if topic not in self._published:
-                receive, tell = partial(self.deliver, topic), partial(self._tell_lost, topic)
+                receive, lost = partial(self.deliver, topic), partial(self._lose, topic)
                 self.receiver.subscribe(
-                    self.node, topic, msgtype, receive, tell, qos, sensor=sensor
+                    self.node, topic, msgtype, receive, lost, qos, sensor=sensor
                 )
         self._waiting.clear()
 
     def publish(self, topic: str, message: Any, over_dds: Callback) -> None:
-        """Hand a message to the listeners here, and to DDS."""
+        """Hand a message to the subscribers here, and to DDS."""
         if topic not in self._callbacks:
             over_dds(message)
             return
@@ -96,7 +97,7 @@ class Hub:
             self.deliver(topic, message)
 
     def deliver(self, topic: str, message: Any) -> None:
-        """Hand a message to the listeners here; what they publish is handed over after it."""
+        """Hand a message to the subscribers here; what they publish is handed over after it."""
         with self.lock:
             for callback, urgent in self._callbacks[topic]:
                 (self._urgent if urgent else self._later).append(partial(callback, message))
@@ -120,6 +121,6 @@ class Hub:
                 self._later.popleft()()
                 self._work()
 
-    def _tell_lost(self, topic: str, number: int) -> None:
+    def _lose(self, topic: str, reason: Reason, number: int) -> None:
         for lost in self._lost[topic]:
-            lost(number)
+            lost(reason, number)

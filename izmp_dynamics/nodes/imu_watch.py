@@ -39,7 +39,7 @@ class ImuWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Begin to collect anew."""
+        """Collect again from the start."""
         self._done = False
         self._samples: list[tuple[int, Array, Array]] = []
 

@@ -147,11 +147,14 @@ class Izmp(StageNode):
                 WrenchStamped,
                 partial(self._take_foot, name),
                 "start the foot sensor's driver, or delete wrench in the robot file.",
+                signal=f'feet[{name}]',
                 sensor=True,
                 required=False,
             )
         imu = self.robot.imu.topic
-        self.subscribe(imu, Imu, self._take_imu, "start the IMU's driver.", sensor=True)
+        self.subscribe(
+            imu, Imu, self._take_imu, "start the IMU's driver.", signal='imu', sensor=True
+        )
         if self.robot.position is not None:
             PositionInput(
                 self,
@@ -176,6 +179,7 @@ class Izmp(StageNode):
                 Imu,
                 partial(self._take_foot_imu, name),
                 "start the driver of the foot's IMU; without it the ground is that of the sole.",
+                signal=f'foot_imus[{name}]',
                 sensor=True,
                 required=False,
             )
@@ -316,5 +320,5 @@ class Izmp(StageNode):
         if self._feet is None:
             return self._instants.faults
         feet = {stream.signal: stream.faults for stream in self._feet.streams}
-        oriented = {'orientation': self._orientation.faults}
+        oriented = {self._orientation.stream.signal: self._orientation.faults}
         return feet | self._ground.faults | oriented | self._instants.faults

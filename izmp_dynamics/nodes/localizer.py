@@ -54,6 +54,7 @@ class Localizer(StageNode):
             Imu,
             self._take_imu,
             "start the IMU's driver, or remap its topic.",
+            signal='imu',
             sensor=True,
         )
         self.subscribe(
@@ -173,8 +174,7 @@ class Localizer(StageNode):
     def _faults(self) -> dict[str, Faults]:
         if self._stage is None:
             return {}
-        return {
-            'imu': self._gyroscope.faults,
-            'position': self._stage.position_faults,
-            'orientation': self._stage.orientation.faults,
-        }
+        oriented = self._stage.orientation
+        faults = {'imu': self._gyroscope.faults, 'position': self._stage.position_faults}
+        faults[oriented.stream.signal] += oriented.faults
+        return faults

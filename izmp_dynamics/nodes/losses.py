@@ -7,12 +7,12 @@ from typing import Any
 class Losses:
     """Watches one subscription; the first message may have any number.
 
-    Several publishers count each for themselves, and the middleware does not tell which is which:
+    Several publishers count each for themselves, and the middleware does not state which is which:
     then nothing is noticed. Nor is it where the middleware gives no numbers (Humble; Cyclone DDS).
 
     Args:
-        publishers: tells how many there are.
-        lost: is told how many messages are missing before this one.
+        publishers: counts them.
+        lost: is given the number of messages that are missing before this one.
     """
 
     def __init__(self, publishers: Callable[[], int], lost: Callable[[int], None]) -> None:
@@ -20,8 +20,12 @@ class Losses:
         self._lost = lost
         self._last = 0
 
+    def restart(self) -> None:
+        """Let the next message have any number."""
+        self._last = 0
+
     def see(self, info: Mapping[str, Any]) -> None:
-        """Take what the middleware says about a message."""
+        """Take what the middleware states about a message."""
         number = info.get('publication_sequence_number')
         if number is None:
             return

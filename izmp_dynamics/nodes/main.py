@@ -28,7 +28,7 @@ def require_ros() -> None:
 
 
 def run(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
-    """Run some nodes in this process until it is told to stop; return the exit status."""
+    """Run some nodes in this process until a signal ends it; return the exit status."""
     try:
         require_ros()
         from rclpy.exceptions import ParameterException
@@ -38,7 +38,7 @@ def run(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
         try:
             return spin_nodes(names, arguments)
         except ParameterException as error:
-            raise RobotFileError(f'{error}.') from error
+            raise RobotFileError(f'{error}.', kind='parameter') from error
     except IzmpError as error:
         print(f'{"+".join(names)}: error: {error}', file=sys.stderr)
         return 1

@@ -17,11 +17,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.bags.temporary_folder import temporary_folder
 from izmp_dynamics.errors import IzmpError, MissingDependencyError
 
 PACKAGE = 'tf2_msgs'
@@ -66,8 +66,8 @@ def make_tf2_msgs(site: Path | None = None) -> str:
     site = site or Path(sysconfig.get_path('platlib'))
     _require()
     os.environ.setdefault('AMENT_PREFIX_PATH', sys.prefix)  # where the generators find themselves
-    with tempfile.TemporaryDirectory() as folder:
-        package, extension = _build(Path(folder))
+    with temporary_folder('izmp_tf2_msgs_') as folder:
+        package, extension = _build(folder)
         for implementation in _IMPLEMENTATIONS:
             shutil.copy(extension, Path(sys.prefix) / 'lib' / f'lib{PACKAGE}__{implementation}.so')
         shutil.copytree(package, site / PACKAGE)

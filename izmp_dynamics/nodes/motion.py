@@ -37,7 +37,9 @@ class Motion(Node):
         path = fixed(self, 'robot', '', 'robot file (YAML)')
         step = fixed(self, 'time_step', 0.01, 'between the points of the trajectory [s]')
         if not path:
-            raise RobotFileError("The node 'motion' needs the parameter robot.")
+            raise RobotFileError(
+                "The node 'motion' needs the parameter robot.", kind='no_robot_file', node='motion'
+            )
         online = fixed(
             self, 'online', False, 'replan every 0.1 s from walk_command instead of planning once'
         )

@@ -70,7 +70,7 @@ class OnlineMotion:
                 cause=error,
             ) from error
         self._begin = 0
-        self._told = 0
+        self._commanded = 0
         self._said: MotionError | None = None
         self._publisher = node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
         self._subscription = node.create_subscription(Vector3, 'walk_command', self._command, 10)
@@ -90,13 +90,13 @@ class OnlineMotion:
         except MotionError as error:
             log.error(str(error), throttle_duration_sec=1.0)
             return
-        self._told = self._now()
+        self._commanded = self._now()
         if not self._walk.walk(command):
             log.warning('A walk_command is ignored while the robot stops.',
                         throttle_duration_sec=1.0)  # fmt: skip
 
     def _advance(self) -> None:
-        """Publish what begins soon; if that is too late, begin anew from now on."""
+        """Publish what begins soon; if that is too late, restart from now on."""
         self._watch_commands()
         interval = self._walk.interval
         if not self._begin:
@@ -114,8 +114,8 @@ class OnlineMotion:
         self._say()
 
     def _watch_commands(self) -> None:
-        silent = (self._now() - self._told) / NANOSECONDS
-        if self._timeout and self._walk.command and silent > self._timeout:
+        pause = (self._now() - self._commanded) / NANOSECONDS
+        if self._timeout and self._walk.command and pause > self._timeout:
             self._node.get_logger().warning(
                 f'No walk_command for {self._timeout:g} s; the robot stops.'
             )

@@ -24,7 +24,7 @@ def fixed(
     Args:
         node: has the parameter.
         name: of the parameter.
-        default: also tells the type.
+        default: also defines the type.
         description: for `ros2 param describe`.
         limits: of a float.
     """
@@ -84,17 +84,28 @@ class SettingParameter:
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not self.kind:
-            raise RobotFileError(f'{self.name} must be {self.kind.__name__}, not {value!r}.')
+            raise RobotFileError(
+                f'{self.name} must be {self.kind.__name__}, not {value!r}.',
+                kind='setting_type',
+                setting=self.name,
+                value=value,
+            )
         choices = self.metadata['choices']
         if choices and value not in choices:
             raise RobotFileError(
-                f"{self.name} is '{value}'; valid: {', '.join(map(str, choices))}."
+                f"{self.name} is '{value}'; valid: {', '.join(map(str, choices))}.",
+                kind='setting_choice',
+                setting=self.name,
+                value=value,
             )
         if self.kind in (int, float) and not self._in_range(value):
             hint = f' ({self.metadata["hint"]})' if self.metadata['hint'] else ''
             raise RobotFileError(
                 f'{self.name} is {value}; valid: {self.metadata["lower"]:g} to '
-                f'{self.metadata["upper"]:g} {self.metadata["unit"]}{hint}.'
+                f'{self.metadata["upper"]:g} {self.metadata["unit"]}{hint}.',
+                kind='setting_range',
+                setting=self.name,
+                value=value,
             )
         return value
 

@@ -23,7 +23,7 @@ TICK = 0.008
 
 
 class Player(Node):
-    """Plays as soon as every topic has a listener, then ends the process.
+    """Plays as soon as every topic has a subscriber, then ends the process.
 
     Of the recording only what the robot publishes is played, so a recording that holds the results
     of the graph, too, does not mix with those of now.
@@ -36,11 +36,13 @@ class Player(Node):
         robot = fixed(self, 'robot', '', 'robot file (YAML), which names the topics')
         rate = fixed(self, 'rate', 1.0, 'times as fast as recorded', (0.01, 100.0))
         if not bag or not robot:
-            raise RobotFileError("The node 'player' needs the parameters bag and robot.")
+            raise RobotFileError(
+                "The node 'player' needs the parameters bag and robot.", kind='no_robot_file'
+            )
         self._player = BagPlayer(self, Path(bag).expanduser(), load_robot_file(robot), rate)
-        self._player.told = self._tell_time
+        self._player.observe = self._publish_clock
         self._clock_publisher = self.create_publisher(Clock, '/clock', 10)
-        self._told = 0
+        self._published = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._play, daemon=True)
         self._thread.start()
@@ -54,7 +56,7 @@ class Player(Node):
 
     def _play(self) -> None:
         try:
-            self._player.wait_for_listeners(self._stop, PATIENCE)
+            self._player.wait_for_subscribers(self._stop, PATIENCE)
             self._player.play(self._stop)
             self.get_logger().info(f'Played {self._player.published} messages.')
         except IzmpError as error:
@@ -62,10 +64,10 @@ class Player(Node):
         finally:
             rclpy.try_shutdown()
 
-    def _tell_time(self, stamp: int) -> None:
+    def _publish_clock(self, stamp: int) -> None:
         """Publish the time of the recording [ns]."""
-        if 0 <= stamp - self._told < TICK * NANOSECONDS:
+        if 0 <= stamp - self._published < TICK * NANOSECONDS:
             return
-        self._told = stamp
+        self._published = stamp
         sec, nanosec = divmod(stamp, NANOSECONDS)
         self._clock_publisher.publish(Clock(clock=Time(sec=sec, nanosec=nanosec)))

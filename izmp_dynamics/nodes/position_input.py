@@ -17,8 +17,6 @@ TYPES = {
     'geometry_msgs/msg/PoseWithCovarianceStamped': PoseWithCovarianceStamped,
     'nav_msgs/msg/Odometry': Odometry,
 }
-LOOK_EVERY = 0.1
-"""Time between two looks for the publisher [s]."""
 
 
 class PositionInput:
@@ -29,7 +27,7 @@ class PositionInput:
         topic: as in the robot file.
         callback: is given stamp [ns], position (3,) [m] and orientation (4,) or None.
         frame: is given the link whose pose Odometry is.
-        found: is called when the publisher is there, with whether it gives orientations.
+        found: is called when the publisher is there, with whether its messages hold orientations.
     """
 
     signal = 'position'
@@ -51,10 +49,10 @@ class PositionInput:
         self.frame = frame
         self.found = found
         self._name = node.resolve_topic_name(topic)
-        self._timer = node.create_timer(LOOK_EVERY, self._look, clock=node.steady)
-        self._look()
+        node.search(self._subscribe)
 
-    def _look(self) -> None:
+    def _subscribe(self) -> bool:
+        """Subscribe if there is a publisher; return whether that is so."""
         types = dict(self.node.get_topic_names_and_types()).get(self._name, [])
         known = [name for name in types if name in self.types]
         if not known:
@@ -64,8 +62,7 @@ class PositionInput:
                 else f'There is no publisher of {self._name}: {self.remedy} {self.lost}'
             )
             self.node.health.remark(self.signal, ERROR, sentence)
-            return
-        self._timer.cancel()
+            return False
         self.node.health.clear(self.signal)
         self.found('Point' not in known[0])
         self.node.subscribe(
@@ -73,8 +70,10 @@ class PositionInput:
             self.types[known[0]],
             self._take,
             self.remedy,
+            signal=self.signal,
             sensor=True,
         )
+        return True
 
     def _take(self, stamp: int, message: Any) -> None:
         if hasattr(message, 'child_frame_id'):

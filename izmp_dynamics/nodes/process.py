@@ -4,11 +4,13 @@ import gc
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -19,6 +21,16 @@ from izmp_dynamics.nodes.registry import node_class
 
 SWITCH_INTERVAL = 5e-4
 """Time after which a thread that reports makes way for the one that receives [s]."""
+
+
+LOOK_EVERY = 0.25
+"""Time after which a node looks for pauses of its inputs and new publishers [s].
+
+A single timer for all nodes, as rclpy's executor gathers all entities whenever one is due.
+"""
+
+REPORT_EVERY = 4
+"""Looks between two diagnostics of a node."""
 
 
 class Graph:
@@ -40,6 +52,7 @@ class Graph:
         self.nodes: list[Any] = []  # classes by name
         self.hub: Hub | None = None
         self._thread: threading.Thread | None = None
+        self._turn = 0
         try:
             if len(names) > 1:
                 self.hub = Hub(_inputs_node())
@@ -67,9 +80,18 @@ class Graph:
         sys.setswitchinterval(SWITCH_INTERVAL)
         gc.collect()
         gc.freeze()  # or each thorough collection stops the nodes for a tenth of a second
-        self._thread = threading.Thread(target=_spin_quietly, args=(others,), daemon=True)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.nodes[0].create_timer(LOOK_EVERY, self._look_after_nodes, clock=steady)
+        log = self.nodes[0].get_logger()
+        self._thread = threading.Thread(target=spin_on, args=(others, log), daemon=True)
         self._thread.start()
         receiver.spin()
+
+    def _look_after_nodes(self) -> None:
+        """Let one in four nodes report, so that their diagnostics do not come all at once."""
+        self._turn += 1
+        for k, node in enumerate(self.nodes):
+            node.look_after(report=(self._turn + k) % REPORT_EVERY == 0)
 
     def destroy(self) -> None:
         """Destroy the nodes, after the context was shut down."""
@@ -114,6 +136,13 @@ def _inputs_node() -> Node:
     return Node('izmp_inputs', start_parameter_services=False)
 
 
-def _spin_quietly(executor: SingleThreadedExecutor) -> None:
-    with until_shutdown():
-        executor.spin()
+def spin_on(executor: SingleThreadedExecutor, log: Any) -> None:
+    """Spin until the context is shut down; an error in a timer or a service is logged."""
+    while rclpy.ok():
+        try:
+            executor.spin()
+        except ExternalShutdownException:
+            return
+        except Exception:
+            if rclpy.ok():
+                log.error(f'An error in a timer or a service:\n{traceback.format_exc()}')

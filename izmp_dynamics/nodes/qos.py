@@ -21,4 +21,4 @@ LATCHED = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-"""Of what is told once: /tf_static and robot_description."""
+"""Of what is published once: /tf_static and robot_description."""

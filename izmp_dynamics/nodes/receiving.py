@@ -4,11 +4,17 @@ That one gathers all entities of its nodes and builds a wait set, a generator an
 every message; at a thousand messages a second this is most of what a node does. Here one thread
 waits for subscriptions only, with one wait set, and takes messages by itself. Timers, services and
 parameters are left to an executor in another thread, which this one's subscriptions refuse.
+
+Where the computer is too slow, messages wait in the queues of the middleware. Once one has waited
+too long, all that wait are skipped, on all topics together: whole instants are lost and counted,
+and what is computed is fresh.
 """
 
 import time
-from collections.abc import Callable, Sized
+from collections import Counter
+from collections.abc import Callable, Iterable, Sized
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,9 +25,11 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.serialization import deserialize_message
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.nodes.losses import Losses
+from izmp_dynamics.sensing.faults import Reason
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
@@ -29,14 +37,87 @@ except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
 
 Callback = Callable[[Any], None]
-Lost = Callable[[int], None]
-"""Is told how many messages were lost."""
+Lost = Callable[[Reason, int], None]
+"""Is given why messages were not received, LOST or SKIPPED, and how many."""
 
 TAKEN_AT_ONCE = 64
 """Messages of a sensor that are taken before it is the turn of the next topic."""
 
+REPLACED_AFTER, LONGEST_PAUSE = 5.0, 60.0
+"""Time without a message after which a subscription is replaced: at first, and at most [s]."""
+
 LOOK_UP = 0.1
 """Time after which new subscriptions and the end are noticed [s]."""
+
+
+@dataclass
+class Reception:
+    """A subscription, and what becomes of its messages.
+
+    Attributes:
+        create: makes the subscription.
+        destroy: destroys it.
+        msgtype: class of the messages.
+        callback: is given each message.
+        losses: notices messages that the middleware dropped.
+        lost: is given the number of messages that were skipped.
+        at_once: messages that are taken before it is the turn of the next topic.
+        topic: its full name.
+        dead: whether the subscription is to be replaced.
+    """
+
+    create: Callable[[], Any]
+    destroy: Callable[[Any], object]
+    msgtype: Any
+    callback: Callback
+    losses: Losses
+    lost: Lost
+    at_once: int
+    topic: str = ''
+    dead: bool = False
+    _attempts: int = 0
+    _next_attempt: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.subscription = self.create()
+        self.topic = self.subscription.topic_name
+
+    def declare_dead(self) -> bool:
+        """Let the subscription be replaced, unless it has just been; return whether it will be."""
+        now = time.monotonic()
+        if now < self._next_attempt:
+            return False
+        self._next_attempt = now + min(REPLACED_AFTER * 2**self._attempts, LONGEST_PAUSE)
+        self._attempts += 1
+        self.dead = True
+        return True
+
+    def replace(self) -> None:
+        """Subscribe again: a connection of the middleware may be dead although both ends live."""
+        self.destroy(self.subscription)
+        self.subscription = self.create()
+        self.losses.restart()
+        self.dead = False
+
+    def take(self) -> tuple[Any, int] | None:
+        """Take the next message and the time at which it was received [ns]; None without one."""
+        taken = self.subscription.handle.take_message(self.msgtype, False)
+        if taken is None:
+            return None
+        self._attempts = 0
+        self.losses.see(taken[1])
+        return taken[0], taken[1].get('received_timestamp') or 0
+
+    def skip(self, until: int) -> int:
+        """Skip what was received before `until` [ns]; return how many messages that is."""
+        number = 0
+        while (taken := self.subscription.handle.take_message(self.msgtype, True)) is not None:
+            self.losses.see(taken[1])
+            if (taken[1].get('received_timestamp') or 0) >= until:
+                self.callback(deserialize_message(taken[0], self.msgtype))
+                break
+            number += 1
+        return number
 
 
 class Receiver:
@@ -48,13 +129,18 @@ class Receiver:
     Args:
         later: what else is to be done; empty if there is nothing.
         work: is called when no message is there but something to be done; does a part of it.
+
+    Attributes:
+        longest_wait: time in the queue after which a message is too old, and all that wait are
+            skipped [s]; None: every message is handed out.
     """
 
     def __init__(self, later: Sized = (), work: Callable[[], None] = lambda: None) -> None:
         self._later = later
         self._work = work
         self._group = _Reserved()
-        self._subscriptions: list[tuple[Any, Any, Callback, Losses, int]] = []
+        self._receptions: list[Reception] = []
+        self.longest_wait: float | None = None
 
     def subscribe(
         self,
@@ -69,21 +155,40 @@ class Receiver:
     ) -> None:
         """Subscribe over DDS with a quality of service that parameters can override.
 
-        Without rclpy's events of the middleware; what they would tell is in the diagnostics.
+        Without rclpy's events of the middleware; the diagnostics report the same.
         """
-        subscription = node.create_subscription(
-            msgtype,
-            topic,
-            callback,
-            qos,
-            callback_group=self._group,
-            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
-            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+
+        def create() -> Any:
+            return node.create_subscription(
+                msgtype,
+                topic,
+                callback,
+                qos,
+                callback_group=self._group,
+                event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+            )
+
+        publishers = partial(node.count_publishers, node.resolve_topic_name(topic))
+        self._receptions.append(
+            Reception(
+                create,
+                node.destroy_subscription,
+                msgtype,
+                callback,
+                Losses(publishers, partial(lost, Reason.LOST)),
+                lost,
+                TAKEN_AT_ONCE if sensor else 1,
+            )
         )
-        publishers = partial(node.count_publishers, subscription.topic_name)
-        losses = Losses(publishers, lost)
-        at_once = TAKEN_AT_ONCE if sensor else 1
-        self._subscriptions.append((subscription, msgtype, callback, losses, at_once))
+
+    def replace(self, topic: str) -> bool:
+        """Replace the subscription of a topic (its full name), as it receives nothing.
+
+        Returns:
+            Whether it will be replaced; False if that has just been done.
+        """
+        return any(r.declare_dead() for r in self._receptions if r.topic == topic)
 
     def spin(self) -> None:
         """Receive until the context is shut down.
@@ -92,44 +197,71 @@ class Receiver:
             ExternalShutdownException: when it is.
         """
         context: Any = rclpy.get_default_context()
+        if self.longest_wait is not None:
+            _skip(self._receptions)  # what came while the node started: no loss
         while context.ok():
+            known = list(self._receptions)
+            if not known:
+                time.sleep(LOOK_UP)
+                continue
+            self.replace_dead()
             with ExitStack() as stack:
                 stack.enter_context(context.handle)
-                known = list(self._subscriptions)
-                if not known:
-                    time.sleep(LOOK_UP)
-                    continue
-                for subscription, *_ in known:
-                    stack.enter_context(subscription.handle)
+                for reception in known:
+                    stack.enter_context(reception.subscription.handle)
                 wait_set = _rclpy.WaitSet(len(known), 0, 0, 0, 0, 0, context.handle)
-                while context.ok() and len(known) == len(self._subscriptions):
+                while context.ok() and len(known) == len(self._receptions):
                     if not self._turn(wait_set, known, 0.0 if self._later else LOOK_UP):
                         self._work()
+                    if any(reception.dead for reception in known):
+                        break
         raise ExternalShutdownException
 
-    def _turn(
-        self,
-        wait_set: Any,
-        known: list[tuple[Any, Any, Callback, Losses, int]],
-        patience: float,
-    ) -> bool:
+    def replace_dead(self) -> None:
+        """Subscribe again where `replace` asked for it."""
+        for reception in self._receptions:
+            if reception.dead:
+                reception.replace()
+
+    def _turn(self, wait_set: Any, known: list[Reception], patience: float) -> bool:
         """Hand out what is there, or comes in this time [s]; return whether there was anything."""
         wait_set.clear_entities()
-        for subscription, *_ in known:
-            wait_set.add_subscription(subscription.handle)
+        for reception in known:
+            wait_set.add_subscription(reception.subscription.handle)
         wait_set.wait(round(patience * NANOSECONDS))
+        ready = [known[k] for k in range(len(known)) if wait_set.is_ready('subscription', k)]
+        return self.take(ready)
+
+    def take(self, ready: list[Reception]) -> bool:
+        """Hand out messages of these subscriptions; return whether there were any."""
         took = False
-        for index, (subscription, msgtype, callback, losses, at_once) in enumerate(known):
-            if not wait_set.is_ready('subscription', index):
-                continue
-            for _ in range(at_once):
-                taken = subscription.handle.take_message(msgtype, False)
+        for reception in ready:
+            for _ in range(reception.at_once):
+                taken = reception.take()
                 if taken is None:
                     break
-                losses.see(taken[1])
-                callback(taken[0])
                 took = True
+                message, received = taken
+                if self._is_old(received):
+                    skipped = _skip(self._receptions)
+                    skipped[reception.topic] += 1
+                    for each in self._receptions:
+                        if skipped[each.topic]:
+                            each.lost(Reason.SKIPPED, skipped[each.topic])
+                    return True
+                reception.callback(message)
         return took
+
+    def _is_old(self, received: int) -> bool:
+        if self.longest_wait is None or not received:
+            return False
+        return time.time_ns() - received > self.longest_wait * NANOSECONDS
+
+
+def _skip(receptions: Iterable[Reception]) -> Counter[str]:
+    """Skip all that waits; return topic → how many messages that is."""
+    now = time.time_ns()
+    return Counter({reception.topic: reception.skip(now) for reception in receptions})
 
 
 class _Reserved(CallbackGroup):

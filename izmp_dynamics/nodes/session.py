@@ -68,10 +68,10 @@ class LiveSession:
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
-            discover_quickly()
             if self._own_source:
                 stay_on_this_computer()
-            rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures tell
+            discover_quickly()
+            rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures show it
             stack.callback(rclpy.try_shutdown)
             overrides = self._parameters(reliable_inputs=self._own_source)
             self.graph = Graph(GRAPH, overrides)
@@ -100,7 +100,7 @@ class LiveSession:
         self._stack.callback(player.close)
 
         def play(stop: threading.Event) -> None:
-            player.wait_for_listeners(stop)
+            player.wait_for_subscribers(stop)
             player.play(stop, self._taken)
 
         return play
@@ -117,7 +117,7 @@ class LiveSession:
             while not stop.is_set() and not node.is_over:
                 time.sleep(0.05)
             if node.fall:
-                raise IzmpError(node.fall)
+                raise IzmpError(node.fall, kind='fall')
 
         return run
 
@@ -148,13 +148,13 @@ class LiveSession:
                 refresh_per_second=_REFRESH,
                 transient=True,
             )
-        begin, told = time.monotonic(), isinstance(shown, Live)
+        begin, announced = time.monotonic(), isinstance(shown, Live)
         try:
             with shown:
                 while worker.is_alive():
                     worker.join(1.0 / _REFRESH)
-                    if not told and time.monotonic() - begin > WAITING:
-                        told = True
+                    if not announced and time.monotonic() - begin > WAITING:
+                        announced = True
                         self._say_what_is_awaited()
         except KeyboardInterrupt:
             if self._own_source:
@@ -167,7 +167,7 @@ class LiveSession:
         """Topics of the robot on which nothing has come so far."""
         sensors = [entry for node in self.graph.nodes for entry in node.health.inputs]
         inputs = {entry.topic: entry.count for entry in sensors if entry.sensor}
-        if self.robot.position is not None:  # is listened to as soon as its type is known
+        if self.robot.position is not None:  # subscribed to as soon as its type is known
             inputs.setdefault(self._node.resolve_topic_name(self.robot.position.topic), 0)
         return tuple(topic for topic, count in inputs.items() if not count)
 

@@ -25,18 +25,18 @@ from izmp_dynamics.simulation.mujoco.model import build_mujoco
 CHUNK = 4
 """Steps of the physics that are computed at a time: one tick of the bus."""
 
-LISTENED = 1.0
-"""Someone must have listened to the joints for so long before the robot begins to move [s]."""
+SUBSCRIBED = 1.0
+"""The joints must have had a subscriber for so long before the robot begins to move [s]."""
 
 
 class Simulation(Node):
-    """Publishes every sample with the stamp of its instant; /clock tells the same time.
+    """Publishes every sample with the stamp of its instant; /clock has the same time.
 
     Physics and messages take turns, so a slow computer makes the simulation slower and not wrong;
-    the diagnostics tell the real-time factor.
+    the diagnostics state the real-time factor.
 
     Attributes:
-        taken: tells how many joint messages the graph has taken; if set, the simulation waits
+        taken: counts the joint messages that the graph has taken; if set, the simulation waits
             for it, so that nothing is lost on a computer that is too slow.
         is_over: whether the motion is at its end.
         fall: how the robot fell; empty if it stands.
@@ -47,7 +47,11 @@ class Simulation(Node):
         super().__init__('simulation', parameter_overrides=list(options.pop('overrides', ())))
         path = fixed(self, 'robot', '', 'robot file (YAML)')
         if not path:
-            raise RobotFileError("The node 'simulation' needs the parameter robot.")
+            raise RobotFileError(
+                "The node 'simulation' needs the parameter robot.",
+                kind='no_robot_file',
+                node='simulation',
+            )
         robot = load_robot_file(path)
         self.rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
         self._loop = fixed(self, 'loop', False, 'begin again at the end; time goes on')
@@ -67,10 +71,10 @@ class Simulation(Node):
         self.is_over = False
         self.fall = ''
         self._joints = self.resolve_topic_name(robot.joints.topic)
-        self._listened_since: float | None = None
+        self._subscribed_since: float | None = None
         self._run: Lockstep | None = None
         self._stamp = 0
-        self._told = (time.monotonic(), 0)
+        self._reported = (time.monotonic(), 0)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         period = CHUNK * self._plant.physics.time_step / self.rate
         self._timer = self.create_timer(period, self._advance, clock=self._steady)
@@ -83,7 +87,7 @@ class Simulation(Node):
 
     def _advance(self) -> None:
         if self._run is None:
-            self._begin_if_listened()
+            self._begin_if_subscribed()
             return
         if self.taken is not None and self._published - self.taken() > AHEAD:
             return
@@ -92,7 +96,7 @@ class Simulation(Node):
         for row in range(len(run)):
             self._sensors.publish(run, row)
             self._stamp = int(run.stamps[row])
-        self._tell_time()
+        self._publish_clock()
         self.fall = run.fall
         if not self._run.is_over:
             return
@@ -104,27 +108,27 @@ class Simulation(Node):
             self.is_over = True
             self._timer.cancel()
 
-    def _begin_if_listened(self) -> None:
-        """Wait for somebody to listen, so that the first messages are not lost."""
+    def _begin_if_subscribed(self) -> None:
+        """Wait for a subscriber, so that the first messages are not lost."""
         now = time.monotonic()
         if not self.count_subscribers(self._joints):
-            self._listened_since = None
-        elif self._listened_since is None:
-            self._listened_since = now
-        elif now - self._listened_since > LISTENED:
+            self._subscribed_since = None
+        elif self._subscribed_since is None:
+            self._subscribed_since = now
+        elif now - self._subscribed_since > SUBSCRIBED:
             start = NANOSECONDS
             if self._clock_publisher is None:
                 start = Clock(clock_type=ClockType.SYSTEM_TIME).now().nanoseconds
             self._run = Lockstep(self._plan, self._plant, start)
 
-    def _tell_time(self) -> None:
+    def _publish_clock(self) -> None:
         if self._clock_publisher is not None:
             sec, nanosec = divmod(self._stamp, NANOSECONDS)
             self._clock_publisher.publish(ClockMessage(clock=Time(sec=sec, nanosec=nanosec)))
 
     def _report(self) -> None:
-        now, (then, stamp) = time.monotonic(), self._told
-        self._told = (now, self._stamp)
+        now, (then, stamp) = time.monotonic(), self._reported
+        self._reported = (now, self._stamp)
         factor = (self._stamp - stamp) / NANOSECONDS / max(now - then, 1e-3) if stamp else 0.0
         moving = self._run is not None and not self.is_over
         slow = moving and stamp > 0 and factor < 0.9 * self.rate

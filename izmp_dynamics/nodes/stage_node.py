@@ -3,14 +3,14 @@
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -19,26 +19,23 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.nodes.health import ERROR, WARN, Health, Input, diagnostic_array
+from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, WARN, Health, Input, diagnostic_array
 from izmp_dynamics.nodes.hub import Hub
 from izmp_dynamics.nodes.message_batch import Messages
 from izmp_dynamics.nodes.messages import stamp_of
-from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
+from izmp_dynamics.nodes.parameters import fixed, setting_parameters, value_of, with_values
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
-from izmp_dynamics.nodes.receiving import Receiver
+from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver
 from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
 from izmp_dynamics.pipeline.stream import Filtering
-from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.sensing.faults import Faults, Reason
 
 FLUSH_AFTER = 1.0
-"""When all inputs are silent for so long, what waits for a next sample is handed out [s]."""
+"""Time without any message after which what waits for a next sample is handed out [s]."""
 
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
-
-REPORT_EVERY = 1.0
-"""Time between two diagnostics [s]."""
 
 
 class StageNode(Node):
@@ -85,29 +82,40 @@ class StageNode(Node):
         if not path:
             raise RobotFileError(
                 f"The node '{name}' needs the parameter robot, the path of a robot file: "
-                '--ros-args -p robot:=my_robot.yaml'
+                '--ros-args -p robot:=my_robot.yaml',
+                kind='no_robot_file',
+                node=name,
             )
+        self.age_limit: float = fixed(
+            self,
+            'result_age_limit',
+            AGE_LIMIT,
+            'age of results beyond which the diagnostics report an error, and messages that have '
+            'waited so long are skipped, unless reliable_inputs is set [s]',
+            (0.001, 1000.0),
+        )
         file = load_robot_file(path, urdf or None)
+        self.receiver.longest_wait = None if self._reliable else self.age_limit
         self._settings = {item.name: item for item in setting_parameters(sections)}
         self.robot = self._declared(file)
         self.model = load_model(self.robot.urdf_path, self.robot.root)
         self.health = Health(
-            self.get_fully_qualified_name(), self.model.name, self.count_publishers
+            self.get_fully_qualified_name(), self.model.name, self.count_publishers, self.age_limit
         )
+        self.health.counters.append(self._clock_faults)
         self._audit()
         self._clocks: Clocks[Messages] = Clocks(self.resolve_topic_name(self.instants))
         self._callbacks: dict[str, Callable[[int, Any], None]] = {}
+        self._signals: dict[str, str] = {}
         self._flushed = True
-        self.steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._searches: list[Callable[[], bool]] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.configure(self.robot)
         self.add_on_set_parameters_callback(self._changed)
-        self.create_timer(REPORT_EVERY, self._report, clock=self.steady)
-        self.create_timer(FLUSH_AFTER / 4, self._flush_if_silent, clock=self.steady)
 
     @property
     def patience(self) -> float:
-        """Lag and silence of a sensor beyond which instants do not wait for it [s].
+        """Lag of a sensor behind the instants beyond which they do not wait for it [s].
 
         With reliable delivery a lost message is repaired at the next heartbeat, up to three
         seconds later; until then the topic stands still.
@@ -135,6 +143,12 @@ class StageNode(Node):
         """The stages whose samples wait for instants."""
         return ()
 
+    def periods(self) -> Iterator[tuple[str, float]]:
+        """Signals whose low-pass can be set, with the time between their samples if known [s]."""
+        for stream in (stream for stage in self.stages for stream in stage.streams):
+            if stream.period is not None:
+                yield stream.signal, stream.period
+
     def filtering(self, robot: RobotFile) -> Filtering:
         """The low-pass of a robot file, as a running system can do it."""
         return Filtering.of(robot, causal=True)
@@ -146,6 +160,7 @@ class StageNode(Node):
         callback: Callable[[int, Any], None],
         source: str,
         *,
+        signal: str = '',
         sensor: bool = False,
         required: bool = True,
     ) -> Input:
@@ -155,14 +170,15 @@ class StageNode(Node):
             topic: relative name, remappable.
             msgtype: class of the messages.
             callback: is given stamp [ns] and message.
-            source: what to do if nothing publishes it.
+            source: what to do if it has no publisher.
+            signal: its name in the counters; the topic's if not given.
             sensor: whether it comes from the robot and not from another of these nodes.
             required: whether nothing comes out without it.
         """
         name = self.resolve_topic_name(topic)
-        entry = Input(name, source, required, sensor)
+        entry = Input(name, source, required, sensor, signal or topic)
         self.health.inputs.append(entry)
-        self._callbacks[name] = callback
+        self._callbacks[name], self._signals[name] = callback, entry.signal
         receive = partial(self._receive, entry)
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
@@ -202,7 +218,8 @@ class StageNode(Node):
             self._take_all(entry.topic, Messages.one(stamp, message))
             while self._clocks.new_time:
                 self._announce_reset(entry.topic)
-                self.flush()
+                with self._guarded(entry.signal):
+                    self.flush()
                 self.reset()
                 for topic, held in self._clocks.begin_new_time().items():
                     self._take_all(topic, held)
@@ -215,42 +232,52 @@ class StageNode(Node):
         """Hand messages of the present time to their callback."""
         if messages is not None:
             for stamp, message in self._clocks.admit(topic, messages):
-                self._take_message(topic, stamp, message)
+                with self._guarded(self._signals[topic]):
+                    self._callbacks[topic](stamp, message)
 
-    def _take_message(self, topic: str, stamp: int, message: Any) -> None:
-        """Hand a message to its callback; an error costs this message and not the node."""
+    @contextmanager
+    def _guarded(self, signal: str) -> Iterator[None]:
+        """Let an error cost a message and not the node."""
         try:
-            self._callbacks[topic](stamp, message)
+            yield
         except IzmpError as error:
-            if self.health.remark('stage', ERROR, str(error)):
-                self.get_logger().error(str(error))
-        except Exception:
-            self.health.count(topic, Reason.RAISED)
-            text = f'A message on {topic} is left out.\n{traceback.format_exc()}'
+            self.health.fail(signal, str(error))
+            self.get_logger().error(str(error), throttle_duration_sec=10.0)
+        except Exception as error:
+            self.health.fail(signal, repr(error))
+            text = f'{signal}: a message is left out.\n{traceback.format_exc()}'
             self.get_logger().error(text, throttle_duration_sec=10.0)
 
-    def _lose(self, entry: Input, number: int) -> None:
-        self.health.count(entry.topic, Reason.LOST, number=number)
+    def _lose(self, entry: Input, reason: Reason, number: int) -> None:
+        self.health.count(entry.signal, reason, number=number)
+        if reason is Reason.SKIPPED:
+            entry.skipped(number)
+
+    def _clock_faults(self) -> dict[str, Faults]:
+        return {self._signals[topic]: gate.faults for topic, gate in self._clocks.gates.items()}
 
     def _announce_reset(self, topic: str) -> None:
-        self.health.count(topic, Reason.CLOCK_SET_BACK)
+        self.health.count(self._signals[topic], Reason.CLOCK_SET_BACK)
         self.get_logger().warning(f'The stamps of {topic} went back: resetting.')
 
-    def _flush_if_silent(self) -> None:
+    def _flush_after_pause(self) -> None:
         if self._flushed:
             return
         newest = max((entry.last for entry in self.health.inputs), default=0.0)
         if time.monotonic() - newest > FLUSH_AFTER:
             self._flushed = True
-            with self._lock:
+            with self._lock, self._guarded('flush'):
                 self.flush()
 
     def _report(self) -> None:
         now = self.get_clock().now().nanoseconds
         with self._lock:
-            self.inspect()
+            with self._guarded('inspect'):
+                self.inspect()
             for stage in self.stages:
                 stage.forget(0)
+            for entry in self.health.inputs:
+                self._replace_dead(entry)
         status = self.health.status()
         self._diagnostics.publish(diagnostic_array(now, status))
         log = self.get_logger()
@@ -258,6 +285,13 @@ class StageNode(Node):
             log.error(status.message, throttle_duration_sec=10.0)
         elif status.level == WARN:
             log.warning(status.message, throttle_duration_sec=10.0)
+
+    def _replace_dead(self, entry: Input) -> None:
+        """Subscribe again where messages are published but none come."""
+        dead = time.monotonic() - entry.last > REPLACED_AFTER
+        if dead and self.count_publishers(entry.topic) and self.receiver.replace(entry.topic):
+            entry.replaced += 1
+            self.get_logger().warning(f'No message on {entry.topic}: subscribing again.')
 
     def _audit(self) -> None:
         for k, problem in enumerate(self.model.problems):
@@ -297,9 +331,8 @@ class StageNode(Node):
                 if item.name in names
             }
             robot = with_values(self.robot, values)
-            for stream in (stream for stage in self.stages for stream in stage.streams):
-                if stream.period is not None:
-                    self.filtering(robot).check(stream.signal, stream.period)
+            for signal, period in self.periods():
+                self.filtering(robot).check(signal, period)
             self.configure(robot)
             self.health.clear('stage')
         except IzmpError as error:
@@ -313,10 +346,27 @@ class StageNode(Node):
         self.get_logger().info(f'New values of {", ".join(names)}: resetting.')
         return SetParametersResult(successful=True)
 
+    def look_after(self, report: bool) -> None:
+        """Do what is due four times a second; `process.Graph` calls it.
+
+        Args:
+            report: whether diagnostics are due as well.
+        """
+        with self._guarded('diagnostics'):
+            self._searches = [search for search in self._searches if not search()]
+            self._flush_after_pause()
+            if report:
+                self._report()
+
+    def search(self, search: Callable[[], bool]) -> None:
+        """Call a function four times a second until it returns True."""
+        if not search():
+            self._searches.append(search)
+
     def check_frame(self, topic: str, expected: str | None, message: Any) -> None:
         """Remark on a message whose frame is not the one that the robot file states."""
         frame = message.header.frame_id.lstrip('/')
-        key = f'frame of {topic}'
+        key = f'frame[{self.resolve_topic_name(topic)}]'
         if expected and frame and frame != expected:
             sentence = (
                 f"The messages on {topic} name the frame '{frame}', but the robot file states "

@@ -13,23 +13,25 @@ from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
 from izmp_dynamics.simulation.sensor_signals import SensorSignals
 from izmp_dynamics.simulation.webots.options import Options
 from izmp_dynamics.simulation.webots.trajectory import Trajectory
 
-LISTENED = 1.0
-"""Someone must have listened to the joints for so long before the robot begins to move [s]."""
+SUBSCRIBED = 1.0
+"""The joints must have had a subscriber for so long before the robot begins to move [s]."""
 
 _LOOK_EVERY, _SPIN_EVERY = 0.1, 0.02
-"""Time between two looks for listeners, and for messages [s]."""
+"""Time between two looks for subscribers, and for messages [s]."""
 
 
 def make_sink(options: Options) -> tuple['WebotsSink', int]:
     """Make the node, and the origin of its stamps [ns]: 0, or now without simulated time."""
     if not rclpy.ok():
         # Ctrl-C belongs to the driver, which ends the plugins.
+        discover_quickly()
         rclpy.init(args=None, signal_handler_options=SignalHandlerOptions.NO)
     origin = (
         0 if options.use_sim_time else Clock(clock_type=ClockType.SYSTEM_TIME).now().nanoseconds
@@ -59,7 +61,7 @@ class WebotsSink:
         )
         self._joints = self.node.resolve_topic_name(options.file.joints.topic)
         self._looked = self._spun = 0.0
-        self._listened_since: float | None = None
+        self._subscribed_since: float | None = None
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
 
@@ -87,16 +89,16 @@ class WebotsSink:
         return None if message is None else _trajectory(message)
 
     def listened(self) -> bool:
-        """Whether somebody has listened to the joints for a while, so that nothing gets lost."""
+        """Whether the joints have had a subscriber for a while, so that nothing gets lost."""
         now = time.monotonic()
         if now - self._looked < _LOOK_EVERY:
             return False
         self._looked = now
         if not self.node.count_subscribers(self._joints):
-            self._listened_since = None
-        elif self._listened_since is None:
-            self._listened_since = now
-        return self._listened_since is not None and now - self._listened_since > LISTENED
+            self._subscribed_since = None
+        elif self._subscribed_since is None:
+            self._subscribed_since = now
+        return self._subscribed_since is not None and now - self._subscribed_since > SUBSCRIBED
 
     def close(self) -> None:
         """End the node."""

@@ -72,8 +72,8 @@ class SampleBuffer:
     Attributes:
         closed: whether the stream has ended, so that no instant needs to wait.
         newest: stamp of the newest sample [ns], 0 without one.
-        heard: newest usable stamp that arrived [ns], if a filter or a difference quotient still
-            holds it back.
+        received_until: newest usable stamp that arrived [ns], if a filter or a difference quotient
+            still holds it back.
         settled: no further sample has this stamp or an older one [ns], if that is known.
         unconfirmed: stamp of the newest sample while the next one has not confirmed its order
             [ns], 0 without one; it answers the instant of exactly its stamp.
@@ -92,7 +92,7 @@ class SampleBuffer:
         self._start = self._end = 0
         self._overtaken: dict[int, Array] = {}
         self._first_wanted = 0
-        self.newest = self.heard = self.settled = 0
+        self.newest = self.received_until = self.settled = 0
         self.closed = False
         self.unconfirmed = 0
         self.sample: Array = np.empty((0, self.width))
@@ -161,8 +161,8 @@ class SampleBuffer:
         if self.closed:
             return _NEVER
         self._first_wanted = self._first_wanted or first
-        heard = max(self.newest, self.heard, self._first_wanted)
-        if newest - heard > NANOSECONDS * max(patience, 2.0 * self.reach):
+        received = max(self.newest, self.received_until, self._first_wanted)
+        if newest - received > NANOSECONDS * max(patience, 2.0 * self.reach):
             return _NEVER
         return max(self.newest, self.settled - nanoseconds(self.reach) - 1)
 

@@ -191,7 +191,7 @@ class FootImuStage(Stage):
     def push(self, samples: Samples) -> None:
         """Take samples (T, 6)."""
         self._take(self.stream.push(samples))
-        self._verticals.heard = self.stream.buffer.heard
+        self._verticals.received_until = self.stream.buffer.received_until
 
     def flush(self) -> None:
         """Take in the last sample, as nothing follows."""

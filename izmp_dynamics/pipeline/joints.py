@@ -55,7 +55,7 @@ class JointStage:
         filtering: low-pass of the positions, between the gates and the quotients.
         groups: the groups, the one that sets the instants first; None: learned.
         patience: an instant does not wait for a group that is behind by more [s].
-        relearn: whether the groups are learned anew when further joints appear; else those are
+        relearn: whether the groups are learned again when further joints appear; else those are
             held at zero and counted.
 
     Attributes:
@@ -217,7 +217,7 @@ class JointStage:
                 group = positions[rows][:, columns]
                 self._take(k, self._stages[k].extend(samples.stamps[rows], group))
         for stage, other in zip(self._stages[1:], self._others, strict=True):
-            other.heard, other.settled = stage.heard, stage.settled
+            other.received_until, other.settled = stage.received_until, stage.settled
         return self._completed()
 
     def _take(self, group: int, kinematics: JointKinematics) -> None:

@@ -87,8 +87,8 @@ class InstantQueue(Generic[Payload]):
 
     def _is_decided(self, stamp: int) -> bool:
         newest = self._waiting[-1][0]
-        for heard in self._newest.values():
-            if heard < stamp and newest - max(heard, self._first) <= nanoseconds(LONGEST_WAIT):
+        for result in self._newest.values():
+            if result < stamp and newest - max(result, self._first) <= nanoseconds(LONGEST_WAIT):
                 return False
         return all(stage.decides(stamp, newest) for stage in self._stages)
 

@@ -91,7 +91,7 @@ class RootStage(Stage):
         return self.method != self._chosen
 
     @property
-    def unheard(self) -> tuple[int, ...]:
+    def without_messages(self) -> tuple[int, ...]:
         """Indices of the accelerometers from which no message came so far."""
         return tuple(k for k, stream in enumerate(self.accelerometers) if not stream.received)
 
@@ -121,7 +121,7 @@ class RootStage(Stage):
     def push_accelerometer(self, index: int, samples: Samples) -> None:
         """Take samples (T, 3) of a further accelerometer."""
         self.accelerometers[index].push(samples)
-        if self.fell_back and not self.unheard:
+        if self.fell_back and not self.without_messages:
             self.method = self._chosen
             self._forget_gyro()
 
@@ -146,7 +146,7 @@ class RootStage(Stage):
 
     def _falls_back(self) -> bool:
         """Difference the gyroscope if an accelerometer that is needed has published nothing."""
-        if not self._may_fall_back or self.method == 'gyro' or not self.unheard:
+        if not self._may_fall_back or self.method == 'gyro' or not self.without_messages:
             return False
         self.method = 'gyro'
         self._differentiate(self.imu.kept())
@@ -186,7 +186,7 @@ class RootStage(Stage):
 
     def _differentiate(self, usable: Samples) -> None:
         """Difference the gyroscope, if that is the method."""
-        self._differenced.heard = self.imu.buffer.heard
+        self._differenced.received_until = self.imu.buffer.received_until
         if self.method != 'gyro' or not len(usable) or self.imu.period is None:
             return
         if self._gyro is None:

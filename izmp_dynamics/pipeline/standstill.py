@@ -1,6 +1,7 @@
 """Signals of a robot that stands still: with them every stage can run before there are any."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def compile_stages(rig: Rig) -> None:
     Compiled once per installation, loaded from the cache once per process.
     """
     with announced_compilation():
-        evaluator = Evaluator(rig)
+        evaluator = Evaluator(replace(rig, robot=_slow(rig.robot)))
         signals = standstill(rig)
         for pieces in zip(*map(_pieces, signals.values()), strict=True):
             evaluator.push(dict(zip(signals, pieces, strict=True)))
@@ -69,7 +70,7 @@ def compile_stages(rig: Rig) -> None:
 
 def compile_joints(model: RobotModel, robot: RobotFile) -> None:
     """Do as `compile_stages` for the joints alone."""
-    stage = JointStage(model, robot, Filtering.of(robot, causal=True), patience=PATIENCE)
+    stage = JointStage(model, robot, Filtering.of(_slow(robot), causal=True), patience=PATIENCE)
     stamps = np.arange(1, _SAMPLES + 1) * nanoseconds(_STEP)
     with announced_compilation():
         stage.push(Samples(stamps[:80], np.zeros((80, model.dof))))
@@ -82,7 +83,7 @@ def compile_root(rig: Rig) -> None:
     """Do as `compile_stages` for the sensors on the root alone."""
     signals = standstill(rig)
     with announced_compilation():
-        stage = RootStage(rig, Filtering.of(rig.robot, causal=True))
+        stage = RootStage(rig, Filtering.of(_slow(rig.robot), causal=True))
         for samples in _pieces(signals['imu']):
             stage.push_imu(samples)
         for k in range(len(rig.accelerometers)):
@@ -95,12 +96,20 @@ def compile_world(rig: Rig) -> None:
     """Do as `compile_stages` for the pose in the world alone."""
     signals = standstill(rig)
     with announced_compilation():
-        stage = WorldStage(rig, Filtering.of(rig.robot, causal=True))
+        stage = WorldStage(rig, Filtering.of(_slow(rig.robot), causal=True))
         for samples in _pieces(signals['orientation']):
             stage.push_orientation(samples)
         for samples in _pieces(signals['position']):
             stage.push_position(samples)
         _ask(stage, stage.evaluate)
+
+
+def _slow(robot: RobotFile) -> RobotFile:
+    """The robot with a low-pass that these signals are fast enough for, whatever its own is."""
+    cutoff = robot.low_pass.cutoff
+    if cutoff is None:
+        return robot
+    return replace(robot, low_pass=replace(robot.low_pass, cutoff=min(cutoff, 0.1 / _STEP)))
 
 
 def _pieces(samples: Samples) -> Iterator[Samples]:

@@ -163,7 +163,7 @@ class SampleStream:
         usable = Samples(*self._gate.push(samples.stamps, samples.values))
         if self._gate.overtaken and self._filtering.cutoff is None:
             self.buffer.keep_overtaken(self._gate.overtaken)
-        self.buffer.heard = max(self.buffer.heard, self._gate.pending)
+        self.buffer.received_until = self._gate.pending
         return self._take(usable)
 
     def flush(self) -> Samples:

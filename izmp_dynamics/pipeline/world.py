@@ -167,7 +167,7 @@ class WorldStage(Stage):
         if self.position is not None and len(samples):
             self._fixes = self._fixes.followed_by(self.position.push(samples))
             if self._oriented:
-                self._located.heard = self.position.buffer.heard
+                self._located.received_until = self.position.buffer.received_until
 
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will; see `Stage`.

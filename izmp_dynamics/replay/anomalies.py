@@ -6,9 +6,8 @@ import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import ReplayError
-from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.survey import list_names
 from izmp_dynamics.replay.topic_use import TopicUse
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Evaluation
@@ -38,6 +37,7 @@ RATE_TOLERANCE = 0.1
 def signal_findings(recording: Recording) -> Iterator[Finding]:
     """Find anomalies in a recording that has been read to its end."""
     yield from recording.findings
+    yield from recording.joint_watch.findings()
     yield from _rate(recording)
     joints = recording.uses['joints']
     some_change = any(use.changes for use in recording.uses.values())

@@ -18,9 +18,8 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.survey import list_names
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
 

@@ -1,7 +1,11 @@
 """What was found about a recording, and what helps."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+_LISTED = 5
+"""Names that are listed in a sentence; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -23,3 +27,12 @@ class Finding:
 
     def __str__(self) -> str:
         return f'{self.message} {self.remedy}'.rstrip()
+
+
+def list_names(names: Iterable[str]) -> str:
+    """The first few of some names and how many more there are."""
+    listed = list(names)
+    more = len(listed) - _LISTED
+    if more > 0:
+        listed = [*listed[:_LISTED], f'{more} more']
+    return ', '.join(listed) or 'nothing'

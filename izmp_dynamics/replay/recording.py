@@ -13,6 +13,7 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import enough_of
 from izmp_dynamics.pipeline.samples import Samples, Signals
 from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.replay.joint_watch import JointWatch
 from izmp_dynamics.replay.survey import Survey
 from izmp_dynamics.replay.topics import SignalTopics
 from izmp_dynamics.sensing.imu import rotations, with_gravity
@@ -35,6 +36,7 @@ class Recording:
         uses: signal → topic.
         missing: what is not there.
         findings: anomalies of the beginning.
+        joint_watch: what contradicts the URDF's fixed and mimic joints.
         groups: joints that are published together.
         periods: signal → median time between its messages [s].
         origin: first stamp of the joints [ns].
@@ -56,6 +58,8 @@ class Recording:
         self.periods = survey.periods
         self.origin = survey.origin
         self.findings: list[Finding] = survey.findings
+        published = [column for group in survey.groups for column in group.columns]
+        self.joint_watch = JointWatch(model, published)
         self._topics = topics
         self.orientation = 'imu' if survey.oriented else None
         if survey.posed:
@@ -104,7 +108,7 @@ class Recording:
         return signals
 
     def _read(self, signal: str, batch: Batch) -> Any:
-        return self.uses[signal].read(batch, self.model.joint_names)
+        return self.uses[signal].read(batch, self.joint_watch.names)
 
     def _observed(self, signal: str, stamps: Stamps, values: Array) -> Samples:
         """Note the rhythm of a signal on its way into the pipeline."""
@@ -122,11 +126,14 @@ class Recording:
     def _joints(self, batch: Batch) -> Samples:
         """Positions; infinity stands for a number that is none, NaN for an absent joint."""
         read = self._read('joints', batch)
-        positions = np.where(np.isnan(read.positions) & read.present, np.inf, read.positions)
-        positions = np.where(read.present, positions, np.nan)
+        self.joint_watch.watch(read)
+        present = read.present[:, : self.model.dof]
+        positions = read.positions[:, : self.model.dof]
+        positions = np.where(np.isnan(positions) & present, np.inf, positions)
+        positions = np.where(present, positions, np.nan)
         for group in self.groups:
             columns = list(group.columns)
-            rows = enough_of(read.present[:, columns])
+            rows = enough_of(present[:, columns])
             self.uses['joints'].observe(read.stamps[rows], read.positions[rows][:, columns])
         return Samples(read.stamps, positions)
 

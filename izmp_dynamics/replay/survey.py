@@ -1,7 +1,7 @@
 """What the beginning of a log gives: rates, frames, joint groups, and whether sensors are sane."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
-from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.topic_use import POINT, credible
 from izmp_dynamics.replay.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
@@ -28,9 +28,6 @@ BEYOND_LIMIT = 0.2
 
 LARGEST_NUMBER = 1e4
 """Angular velocity that is no number of a gyroscope in any unit, neither rad/s nor °/s."""
-
-_LISTED = 5
-"""Names that are listed in a sentence; more are counted."""
 
 
 class Survey:
@@ -338,15 +335,6 @@ class Survey:
             remark = findings[0].message
             findings = [Finding('warning', 'imu_against_all', remark, f'{remedy}reads?')]
         self.findings += findings
-
-
-def list_names(names: Iterable[str]) -> str:
-    """The first few of some names and how many more there are."""
-    listed = list(names)
-    more = len(listed) - _LISTED
-    if more > 0:
-        listed = [*listed[:_LISTED], f'{more} more']
-    return ', '.join(listed) or 'nothing'
 
 
 def _joined(parts: list[Any], *attributes: str) -> list[Any]:

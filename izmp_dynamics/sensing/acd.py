@@ -216,9 +216,9 @@ class ActuatorDifferentiator:
         return self._window.origin
 
     @property
-    def heard(self) -> int:
+    def received_until(self) -> int:
         """Newest usable stamp of the stream [ns]; 0 before there is one."""
-        return self._window.heard
+        return self._window.received_until
 
     @property
     def settled(self) -> int:

@@ -37,6 +37,7 @@ class Reason(Enum):
     IN_FLIGHT = 'in_flight'
     LOST = 'lost'
     RAISED = 'raised'
+    SKIPPED = 'skipped'
 
     @property
     def text(self) -> str:
@@ -80,7 +81,8 @@ _TEXTS = {
     Reason.NO_FRAME: 'the frame is not known at this instant',
     Reason.IN_FLIGHT: 'no point, the normal force is too small (flight)',
     Reason.LOST: 'message lost, as network or computer is slow',
-    Reason.RAISED: 'message caused an error of the program, see the log',
+    Reason.RAISED: 'message caused an error, see the log',
+    Reason.SKIPPED: 'message skipped, as the computer is too slow',
 }
 
 

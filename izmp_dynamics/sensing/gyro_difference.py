@@ -60,7 +60,13 @@ class GyroDifference(DifferenceStage[RootState]):
         return self.extend(np.array([stamp]), omega, force)
 
     def extend(self, stamps: Stamps, angular_velocity: Array, specific_force: Array) -> RootState:
-        """Take the next samples of a stream, as `batch`; return the instants they complete."""
+        """Take the next samples of a stream; return the instants that they complete.
+
+        Args:
+            stamps: (T,) in the order of arrival [ns].
+            angular_velocity: (T, 3) gyroscope in root axes [rad/s].
+            specific_force: (T, 3) accelerometer in root axes, at the IMU [m/s²].
+        """
         samples = _samples(angular_velocity, specific_force, len(stamps))
         return self._extend(stamps, samples)
 

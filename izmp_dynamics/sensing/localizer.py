@@ -92,7 +92,13 @@ class Localizer(DifferenceStage[RootPose]):
         return self.extend(np.array([stamp]), position, np.asarray(world_R_root)[None])
 
     def extend(self, stamps: Stamps, world_p_gps: Array, world_R_root: Array) -> RootPose:
-        """Take the next samples of a stream, as `batch`; return the instants they complete."""
+        """Take the next samples of a stream; return the instants that they complete.
+
+        Args:
+            stamps: (T,) common to position and orientation, in the order of arrival [ns].
+            world_p_gps: (T, 3) position of the GPS in the world [m].
+            world_R_root: (T, 3, 3) orientation of the root in the world.
+        """
         return self._extend(stamps, _samples(world_p_gps, world_R_root, len(stamps)))
 
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[RootPose, Mask]:

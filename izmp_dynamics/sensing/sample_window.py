@@ -36,7 +36,7 @@ class SampleWindow:
         self._behind = behind
 
     @property
-    def heard(self) -> int:
+    def received_until(self) -> int:
         """Newest usable stamp [ns]; 0 before there is one."""
         return self.stamp_gate.pending
 

@@ -65,8 +65,8 @@ def margin(polygon: Array, point: Array) -> float:
     """Return the distance of a point (2,) from the edge of a polygon (V, 2), negative outside [m].
 
     Args:
-        polygon: of `support_polygon`.
-        point: in the same plane [m].
+        polygon: (N, 2) corners as `support_polygon` gives them [m].
+        point: (2,) in the same plane [m].
     """
     return _signed_distance(polygon, np.ascontiguousarray(point, dtype=np.float64))
 

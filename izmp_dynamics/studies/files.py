@@ -1,9 +1,8 @@
 """Writing files of results."""
 
-import os
-import tempfile
 from pathlib import Path
 
+from izmp_dynamics.bags.whole_file import write_whole
 from izmp_dynamics.studies.store import StoreError
 
 
@@ -14,16 +13,8 @@ def write_files(files: dict[str, bytes], folder: Path) -> None:
         StoreError: if the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            handle, temporary = tempfile.mkstemp(dir=folder, prefix=f'.{name}.')
-            try:
-                with open(handle, 'wb') as file:
-                    file.write(content)
-                os.chmod(temporary, 0o644)
-                os.replace(temporary, folder / name)
-            finally:
-                Path(temporary).unlink(missing_ok=True)
+            write_whole(folder / name, content)
     except OSError as error:
         raise StoreError(
             f"Results cannot be written to '{folder}': {error.strerror or error}.",

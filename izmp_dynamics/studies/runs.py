@@ -90,6 +90,7 @@ def perform_all(
         IzmpError: if a run cannot be done; the finished ones are kept.
         KeyboardInterrupt: likewise.
     """
+    store.tidy()
     ordered = _in_order(runs)
     effort = sum(run.effort for run in ordered) or 1.0
     done = 0.0

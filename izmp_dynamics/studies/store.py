@@ -1,10 +1,7 @@
 """Finished runs on disk: one file per run, named by a hash of everything that decides it."""
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from izmp_dynamics.bags.temporary_folder import remove_remnants
+from izmp_dynamics.bags.whole_file import write_whole
 from izmp_dynamics.errors import IzmpError
 
 Arrays = dict[str, np.ndarray]
 
 _save: Any = np.savez
+_UNFINISHED = '.run.partial-'
 
 
 class StoreError(IzmpError):
@@ -55,31 +55,15 @@ class Store:
         Raises:
             StoreError: if it cannot be written.
         """
-        path = self.path(kind, key)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.folder, prefix=f'.{path.name}.')
+            write_whole(self.path(kind, key), lambda file: _save(file, **arrays), _UNFINISHED)
         except OSError as error:
-            raise _unwritable(self.folder, error) from error
-        try:
-            with open(handle, 'wb') as file:
-                _save(file, **arrays)
-            os.replace(name, path)
-        except OSError as error:
-            raise _unwritable(self.folder, error) from error
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
+            raise StoreError(
+                f"Results cannot be written to '{self.folder}': {error.strerror or error}.",
+                kind='not_written',
+                folder=self.folder,
+            ) from error
 
     def tidy(self) -> None:
-        """Remove what runs that were stopped in the middle of writing left behind."""
-        for path in self.folder.glob('.*.npz.*'):
-            path.unlink(missing_ok=True)
-
-
-def _unwritable(folder: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"Results cannot be written to '{folder}': {error.strerror or error}.",
-        kind='not_written',
-        folder=folder,
-    )
+        """Remove what processes that were stopped in the middle of writing left behind."""
+        remove_remnants(self.folder, _UNFINISHED)

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import yaml
 
+from izmp_dynamics.bags.whole_file import write_whole
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.model.robot_file import (
     Accelerometer,
@@ -221,5 +222,4 @@ def _write_all(texts: Mapping[Path, str]) -> None:
                 path=path,
             )
     for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8')
+        write_whole(path, text.encode())

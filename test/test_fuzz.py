@@ -1,0 +1,133 @@
+"""A short part of the fuzz campaign, and the campaign's own eyes: it sees what must not happen."""
+
+import importlib
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('mcap', reason='the campaign writes mcap files with the library mcap')
+
+from .conftest import REPOSITORY
+
+BENCHMARKS = REPOSITORY / 'benchmarks'
+CASES = 24
+GENEROUS = 120  # [s] of computing time for a command, against what never ends
+
+
+@pytest.fixture(scope='module')
+def fuzz_case():
+    """The module that makes, runs and judges cases."""
+    sys.path.insert(0, str(BENCHMARKS))
+    yield importlib.import_module('fuzz_case')
+    sys.path.remove(str(BENCHMARKS))
+
+
+@pytest.fixture(scope='module')
+def inputs(fuzz_case, sway, tmp_path_factory):
+    """The sound inputs."""
+    return fuzz_case.Inputs.of_recording(sway[1], tmp_path_factory.mktemp('inputs'))
+
+
+def test_spoilt_files_end_in_results_or_in_a_sentence(sway):
+    command = [sys.executable, str(BENCHMARKS / 'fuzz.py'), '--seed', '1', '--cases', str(CASES),
+               '--seconds', str(GENEROUS), '--recording', str(sway[1])]  # fmt: skip
+    path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get('PYTHONPATH')])])
+    environment = os.environ | {'PYTHONPATH': path, 'OMP_NUM_THREADS': '1'}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    numbers = re.findall(r'^\| \w+ ' + 4 * r'\| (\d+) ' + r'\|', done.stdout, re.MULTILINE)
+    cases, complete, usable, refused = (
+        sum(map(int, column)) for column in zip(*numbers, strict=True)
+    )
+    assert cases == complete + usable + refused == CASES
+    assert complete > 1
+    assert refused > 3
+
+
+def files(fuzz_case, inputs, seed, number, folder):
+    """Name → content of everything a case consists of."""
+    fuzz_case.clear(folder)
+    case = fuzz_case.Case(inputs, seed, number, folder)
+    return {path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob('*') if path.is_file()} | {'kind': case.kind}  # fmt: skip
+
+
+def test_a_case_follows_from_seed_and_number(fuzz_case, inputs, tmp_path):
+    first = [files(fuzz_case, inputs, 1, k, tmp_path / 'a') for k in range(40)]
+    assert first == [files(fuzz_case, inputs, 1, k, tmp_path / 'b') for k in range(40)]
+    assert {case['kind'] for case in first} == set(fuzz_case.KINDS)
+    assert files(fuzz_case, inputs, 2, 0, tmp_path / 'c') != first[0]
+
+
+def results(arguments):
+    """Results that say what no report may say."""
+    if arguments[0] != 'replay':
+        return 0
+    for name in ('bag', 'report.html', 'report.json'):
+        os.makedirs('out', exist_ok=True)
+        with open(f'out/{name}', 'w') as file:
+            file.write('{"a": NaN}')
+    return 0
+
+
+def crash(arguments):
+    raise ValueError
+
+
+def compute(arguments):
+    while True:
+        pass
+
+
+def fill(arguments):
+    try:
+        return len(bytearray(1 << 32))
+    except MemoryError:
+        print('izmp: error: the memory does not suffice.', file=sys.stderr)
+        return 1
+
+
+def write_and_refuse(arguments):
+    with open('out', 'w') as file:
+        file.write('half')
+    return refuse(arguments)
+
+
+def refuse(arguments):
+    print('izmp: error: this is a sentence that says why.', file=sys.stderr)
+    return 1
+
+
+def disagree(arguments):
+    return refuse(arguments) if arguments[0] == 'replay' else 0
+
+
+@pytest.mark.parametrize(
+    ('izmp', 'outcome'),
+    [
+        (refuse, 'refused'),
+        (crash, 'traceback'),
+        (compute, 'time'),
+        (fill, 'memory'),
+        (write_and_refuse, 'left behind'),
+        (disagree, 'disagree'),
+        (results, 'bad results'),
+        (lambda arguments: 0, 'incomplete'),
+        (lambda arguments: print('\x1b[31m') or 0, 'control characters'),
+        (lambda arguments: print('x', file=sys.stderr) or 1, 'no sentence'),
+        (lambda arguments: os.kill(os.getpid(), signal.SIGUSR1), 'SIGUSR1'),
+    ],
+)  # fmt: skip
+def test_the_campaign_sees(fuzz_case, inputs, tmp_path, monkeypatch, izmp, outcome):
+    monkeypatch.setattr(fuzz_case, 'main', izmp)
+    folder = tmp_path / 'case'
+    fuzz_case.clear(folder)
+    case = fuzz_case.Case(inputs, 1, 0, folder)
+    case.replays = True
+    verdict = case.run(seconds=1)
+    assert verdict.outcome == outcome
+    assert verdict.is_fault == (outcome != 'refused')

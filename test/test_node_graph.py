@@ -1,0 +1,200 @@
+"""Settings, errors and counters of the graph: in this process, without DDS."""
+
+import dataclasses
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
+
+import rclpy
+from rclpy.parameter import Parameter
+
+from izmp_dynamics.model.robot_file import LowPass
+from izmp_dynamics.nodes.health import ERROR, OK
+from izmp_dynamics.nodes.main import GRAPH
+from izmp_dynamics.nodes.messages import vector
+
+from .node_processes import ROBOT, free_domain
+from .played_graph import PlayedGraph
+from .replayed import evaluate_log
+
+FILTERED = ('acd', 'angular_acceleration', 'localizer', 'izmp')
+"""The nodes with a low-pass."""
+
+RATE = 500.0
+"""Of all sensors [Hz]."""
+
+
+@pytest.fixture(scope='module', autouse=True)
+def ros():
+    """A context, as a process has one."""
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture(scope='module')
+def bag(sound, tmp_path_factory):
+    """Two seconds of the sway."""
+    return sound.write(tmp_path_factory.mktemp('sound') / 'bag')
+
+
+@pytest.fixture
+def graph(biped31):
+    with PlayedGraph(biped31, parameters()) as graph:
+        yield graph
+
+
+def parameters(**values):
+    values = {'robot': str(ROBOT), **{key.replace('__', '.'): v for key, v in values.items()}}
+    return [Parameter(name, value=value) for name, value in values.items()]
+
+
+def assert_points(graph, expected):
+    """Every IZMP of MR-AD is that of the replay, at its stamp."""
+    points = graph.messages['/mr_ad/izmp']
+    known = np.isfinite(expected.points['mr_ad']).all(axis=1)
+    assert known.mean() > 0.9
+    np.testing.assert_array_equal(sorted(points), expected.stamps[known])
+    found = [vector(points[stamp].point) for stamp in sorted(points)]
+    np.testing.assert_allclose(found, expected.points['mr_ad'][known], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize('cutoff', [4.0, 20.0, 60.0])
+def test_any_cutoff_at_the_start_gives_the_numbers_of_the_same_filter(bag, biped31, cutoff):
+    filtered = dataclasses.replace(biped31, low_pass=LowPass(cutoff=cutoff))
+    with PlayedGraph(biped31, parameters(low_pass__cutoff=cutoff)) as graph:
+        graph.play(bag)
+        assert_points(graph, evaluate_log(bag, filtered, causal=True)[0])
+
+
+@pytest.mark.parametrize('name', FILTERED)
+def test_a_cutoff_is_set_while_the_graph_runs(graph, bag, name):
+    """Up to half the rate: before the first message, when no rate is known, and after the last."""
+    for cutoff in (0.02, 0.48 * RATE):
+        (result,) = graph.node(name).set_parameters([Parameter('low_pass.cutoff', value=cutoff)])
+        assert result.successful, result.reason
+        assert graph.node(name).robot.low_pass.cutoff == cutoff
+        graph.messages.clear()
+        graph.play(bag)
+        assert len(graph.messages['/mr_ad/izmp']) > 100
+
+
+def test_a_cutoff_above_half_the_rate_is_refused_once_the_rate_is_known(graph, bag):
+    graph.play(bag)
+    for name in FILTERED:
+        node = graph.node(name)
+        (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=0.52 * RATE)])
+        assert not result.successful
+        assert f'{0.52 * RATE:g}' in result.reason
+        assert f'{RATE:g}' in result.reason
+        assert node.robot.low_pass.cutoff is None
+    graph.messages.clear()
+    graph.play(bag)
+    assert len(graph.messages['/mr_ad/izmp']) > 100
+
+
+def test_a_cutoff_above_half_the_rate_at_the_start_is_an_error_of_each_node(bag, biped31):
+    with PlayedGraph(biped31, parameters(low_pass__cutoff=251.0)) as graph:
+        graph.play(bag)
+        for name, signal in (
+            ('acd', 'joints'), ('angular_acceleration', 'imu'), ('izmp', 'feet[l_foot]'),
+        ):  # fmt: skip
+            level, values = graph.values(name)
+            assert level == ERROR
+            assert f'finding {signal}.raised' in values
+        for name in FILTERED:
+            (result,) = graph.node(name).set_parameters([Parameter('low_pass.cutoff', value=60.0)])
+            assert result.successful
+        graph.play(bag)
+        assert len(graph.messages['/mr_ad/izmp']) > 100
+
+
+def test_diagnostics_count_instants(graph, bag):
+    """The IMU's stamps lie between those of the joints."""
+
+    def shifted(topic, message):
+        if topic == '/imu':
+            message.header.stamp.nanosec += 1_000_000  # the sway's stamps are even
+        return message
+
+    graph.play(bag, shifted)
+    _, values = graph.values('angular_acceleration')
+    instants = len(graph.messages['/joint_kinematics'])
+    assert 0.9 * instants < int(values['imu.interpolated']) <= instants
+
+
+def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, bag):
+    node = graph.node('angular_acceleration')
+    push, calls = node._stage.push_imu, []
+
+    def fail_once(samples):
+        calls.append(samples)
+        if len(calls) == 300:
+            raise ValueError('a contrived error')
+        push(samples)
+
+    node._stage.push_imu = fail_once
+    graph.play(bag)
+    assert len(calls) > 500
+    level, values = graph.values('angular_acceleration')
+    assert level == ERROR
+    assert values['imu.raised'] == '1'
+    assert 'a contrived error' in values['finding imu.raised']
+    assert 'finding imu.raised' not in graph.values('angular_acceleration')[1]
+    assert len(graph.messages['/mr_ad/izmp']) > 100
+
+
+def test_an_error_in_a_parameter_callback_refuses_the_value(graph, bag, monkeypatch):
+    for node in graph.graph.nodes:
+        before, setting = node.robot, next(iter(node._settings))
+        value = node.get_parameter(setting).value or 10.0
+        configure = Mock(side_effect=[ZeroDivisionError('a contrived error'), None])
+        with monkeypatch.context() as patched:
+            patched.setattr(node, 'configure', configure)
+            (result,) = node.set_parameters([Parameter(setting, value=value)])
+        assert not result.successful
+        assert 'a contrived error' in result.reason
+        assert node.robot is before
+        assert configure.call_args.args[0] is before
+    graph.play(bag)
+    assert len(graph.messages['/mr_ad/izmp']) > 100
+
+
+def test_one_quaternion_that_is_no_number_changes_no_sign(bag, biped31):
+    """q and −q are the same orientation, also where the message between them is unusable."""
+    found = []
+    for wrong in (False, True):
+        count = 0
+
+        def change(topic, message, wrong=wrong):
+            nonlocal count
+            if topic == '/imu':
+                count += 1
+                q = message.orientation
+                if wrong and count == 400:
+                    q.x = float('nan')
+                elif wrong and count > 400:
+                    q.x, q.y, q.z, q.w = -q.x, -q.y, -q.z, -q.w
+            return message
+
+        with PlayedGraph(biped31, parameters()) as graph:
+            graph.play(bag, change)
+            found.append(graph.messages['/odom'])
+    sound, corrupted = found
+    assert set(corrupted) == set(sound)
+    for stamp, message in corrupted.items():
+        one, other = (m.pose.pose.orientation for m in (message, sound[stamp]))
+        q = [np.array([each.x, each.y, each.z, each.w]) for each in (one, other)]
+        assert abs(q[0] @ q[1]) > 1.0 - 1e-6
+
+
+def test_a_sound_recording_is_no_finding(graph, bag):
+    graph.play(bag)
+    for name in GRAPH:
+        level, values = graph.values(name)
+        counted = {key for key in values if key.startswith('finding')}
+        assert (level, counted) == (OK, set()), name

@@ -1,0 +1,200 @@
+"""Overload and dead connections of the receiver, with queues of the test in place of DDS."""
+
+import itertools
+from collections import Counter, deque
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+
+import rclpy
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+from izmp_dynamics.nodes import receiving
+from izmp_dynamics.nodes.acd import Acd
+from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, Health
+from izmp_dynamics.nodes.losses import Losses
+from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver, Reception
+from izmp_dynamics.sensing.faults import Reason
+
+from .node_processes import ROBOT, free_domain
+
+MS = 10**6
+
+
+class Queue:
+    """A subscription of the middleware: (time of reception [ns], stamp), taken in their order."""
+
+    topic_name = '/topic'
+
+    def __init__(self, topic='/topic'):
+        self.topic_name, self.handle, self.waiting = topic, self, deque()
+
+    def take_message(self, msgtype, raw):
+        if not self.waiting:
+            return None
+        received, stamp = self.waiting.popleft()
+        return stamp, {'received_timestamp': received}
+
+
+class Overloaded:
+    """Topics whose messages cost time, by a clock of the test."""
+
+    def __init__(self, monkeypatch, topics=('/joints', '/imu'), cost=0, longest_wait=0.1):
+        self.now, self.cost = 10**18, cost
+        self.handed, self.lost, self.skips = [], Counter(), 0
+        monkeypatch.setattr(receiving.time, 'time_ns', lambda: self.now)
+        monkeypatch.setattr(receiving, 'deserialize_message', lambda raw, msgtype: raw)
+        self.receiver = Receiver()
+        self.receiver.longest_wait = longest_wait
+        self.queues = {topic: Queue(topic) for topic in topics}
+        for topic in topics:
+            self.receiver._receptions.append(self.reception(topic))
+
+    def reception(self, topic):
+        def take(stamp):
+            self.now += self.cost
+            self.handed.append((topic, stamp, self.now))
+
+        def lose(reason, number):
+            self.lost[topic, reason] += number
+            self.skips += topic == '/joints'
+
+        create, losses = (lambda: self.queues[topic]), Losses(lambda: 1, lambda number: None)
+        return Reception(create, lambda queue: None, None, take, losses, lose, at_once=1)
+
+    def publish(self, stamp, age=0):
+        """A message on every topic that was received so long ago [ns]."""
+        for queue in self.queues.values():
+            queue.waiting.append((self.now - age, stamp))
+
+    def stamps(self, topic):
+        return [stamp for name, stamp, _ in self.handed if name == topic]
+
+
+def test_fresh_messages_are_all_handed_out(monkeypatch):
+    test = Overloaded(monkeypatch)
+    for stamp in range(10):
+        test.publish(stamp, age=99 * MS)
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    assert test.stamps('/joints') == test.stamps('/imu') == list(range(10))
+    assert not test.lost
+
+
+def test_old_messages_are_skipped_on_all_topics_and_counted(monkeypatch):
+    test = Overloaded(monkeypatch)
+    test.publish(0, age=101 * MS)
+    test.publish(1, age=50 * MS)
+    test.publish(2, age=-1)  # comes while the others are skipped
+    test.publish(3, age=-1)
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    assert test.stamps('/joints') == test.stamps('/imu') == [2, 3]
+    assert test.lost == {('/joints', Reason.SKIPPED): 2, ('/imu', Reason.SKIPPED): 2}
+
+
+@pytest.mark.parametrize(('longest_wait', 'received'), [(None, 1), (0.1, 0)])
+def test_nothing_is_skipped_with_reliable_inputs_or_without_times(
+    monkeypatch, longest_wait, received
+):
+    """Some middleware does not state when a message was received."""
+    test = Overloaded(monkeypatch, longest_wait=longest_wait)
+    for queue in test.queues.values():
+        queue.waiting += [(received, stamp) for stamp in range(5)]
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    assert test.stamps('/joints') == list(range(5))
+    assert not test.lost
+
+
+@pytest.mark.parametrize('load', [0.9, 1.7, 4.0])
+def test_results_do_not_fall_faster_than_the_computer_is_slow(monkeypatch, load):
+    """30 s at 100 Hz: what is handed out is fresh, complete, and as much as can be done."""
+    period, count = 10 * MS, 3000
+    test = Overloaded(monkeypatch, cost=round(load * period / 2))
+    begin = test.now
+    for stamp in range(count):
+        due = begin + stamp * period
+        while test.now < due:
+            if not test.receiver.take(test.receiver._receptions):
+                test.now = due
+        for queue in test.queues.values():
+            queue.waiting.append((due, stamp))
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    joints, imu = set(test.stamps('/joints')), set(test.stamps('/imu'))
+    for topic, handed in (('/joints', joints), ('/imu', imu)):
+        assert len(handed) + test.lost[topic, Reason.SKIPPED] == count
+    assert len(joints & imu) > 0.8 * count / max(load, 1.0)
+    assert len(joints ^ imu) <= test.skips  # one instant at the boundary of each
+    ages = [now - (begin + stamp * period) for _, stamp, now in test.handed]
+    assert max(ages) <= 100 * MS + 2 * test.cost
+    assert bool(test.lost) == (load > 1.0)
+
+
+def test_skipped_messages_and_late_results_are_errors():
+    health = Health('/acd', 'biped31', lambda topic: 1)
+    health.published('/izmp', 0.9 * AGE_LIMIT)
+    assert health.status().level == OK
+    for _ in range(3):
+        health.published('/izmp', 1.1 * AGE_LIMIT)
+    status = health.status()
+    assert (status.level, [item.key for item in status.values][-1]) == (ERROR, 'finding late')
+    health.count('joints', Reason.SKIPPED)
+    health.published('/izmp', 0.9 * AGE_LIMIT)
+    status = health.status()
+    keys = [item.key for item in status.values if item.key.startswith('finding')]
+    assert (status.level, keys) == (ERROR, ['finding joints.skipped'])
+    assert health.status().level == OK
+
+
+@pytest.fixture
+def acd():
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    node = Acd(overrides=[Parameter('robot', value=str(ROBOT))])
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def test_a_subscription_that_never_delivers_is_replaced(acd, monkeypatch):
+    """Its topic has a publisher, but nothing comes: the connection may be dead."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(receiving.time, 'monotonic', lambda: clock.now)
+    (entry,), (reception,) = acd.health.inputs, acd.receiver._receptions
+    entry.last = 0.0
+    dead, replaced = reception.subscription, []
+    for clock.now in range(200):
+        monkeypatch.setattr(acd, 'count_publishers', lambda topic: int(clock.now > 10))
+        acd._report()
+        acd.receiver.replace_dead()
+        if len(replaced) < entry.replaced:
+            replaced.append(clock.now)
+    assert replaced[0] == 11
+    assert reception.subscription is not dead
+    pauses = [after - before for before, after in itertools.pairwise(replaced)]
+    assert pauses == [REPLACED_AFTER * 2**k for k in range(4)] + [60.0]
+    monkeypatch.setattr(acd.health, '_publishers', lambda topic: 1)
+    values = {item.key: item.value for item in acd.health.status().values}
+    assert str(len(replaced)) in values['finding no_message[/joint_states]']
+
+
+def test_a_replaced_subscription_receives(acd):
+    """Over real DDS: the new one is as the one before."""
+    (entry,), (reception,) = acd.health.inputs, acd.receiver._receptions
+    assert acd.receiver.replace(entry.topic)
+    assert not acd.receiver.replace(entry.topic)
+    acd.receiver.replace_dead()
+    publisher = acd.create_publisher(JointState, 'joint_states', 10)
+    names = list(acd.model.joint_names)
+    message = JointState(name=names, position=[0.0] * len(names))
+    message.header.stamp.sec = 1
+    for _ in range(200):
+        publisher.publish(message)
+        if acd.receiver.take([reception]):
+            break
+        receiving.time.sleep(0.02)
+    assert entry.count
