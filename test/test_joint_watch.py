@@ -51,7 +51,7 @@ def found_by_both(desk, pattern):
     assert outcome.status == 0
     assert_whole(desk, desk.replay())
     noted = re.search(pattern, ' '.join(desk.report()['notes']))
-    found = re.search(f'odd: .*{pattern}', outcome.out)
+    found = re.search(f'warning: .*{pattern}', outcome.out)
     assert bool(noted) == bool(found)
     return noted
 
@@ -123,7 +123,7 @@ def test_a_mimic_joint_that_is_elsewhere_is_named_with_how_far(spoilt, sound, tm
     assert float(found_by_both(desk, pattern)[1]) == pytest.approx(0.2, abs=0.005)
 
 
-def test_a_mimic_joint_whose_driver_nobody_publishes_is_compared_with_zero(
+def test_a_mimic_joint_whose_driver_has_no_publisher_is_compared_with_zero(
     spoilt, sound, tmp_path
 ):
     leader, joint, urdf, follow = follower(sound, 0.0)
