@@ -63,7 +63,7 @@ class Overloaded:
             self.skips += topic == '/joints'
 
         create, losses = (lambda: self.queues[topic]), Losses(lambda: 1, lambda number: None)
-        return Reception(create, lambda queue: None, None, take, losses, lose, at_once=1)
+        return Reception(create, lambda queue: None, None, take, losses, lose)
 
     def publish(self, stamp, age=0):
         """A message on every topic that was received so long ago [ns]."""
@@ -82,6 +82,16 @@ def test_fresh_messages_are_all_handed_out(monkeypatch):
         pass
     assert test.stamps('/joints') == test.stamps('/imu') == list(range(10))
     assert not test.lost
+
+
+def test_messages_are_handed_out_in_the_order_of_their_reception(monkeypatch):
+    test = Overloaded(monkeypatch)
+    for age in (30, 20, 10):
+        test.queues['/joints'].waiting.append((test.now - age * MS, -age))
+    test.queues['/imu'].waiting += [(test.now - age * MS, -age) for age in (25, 15)]
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    assert [stamp for _, stamp, _ in test.handed] == [-30, -25, -20, -15, -10]
 
 
 def test_old_messages_are_skipped_on_all_topics_and_counted(monkeypatch):

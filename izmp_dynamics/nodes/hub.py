@@ -45,7 +45,7 @@ class Hub:
         self._callbacks: defaultdict[str, list[tuple[Callback, bool]]] = defaultdict(list)
         self._lost: defaultdict[str, list[Lost]] = defaultdict(list)
         self._published: set[str] = set()
-        self._waiting: list[tuple[str, Any, QoSProfile, bool]] = []
+        self._waiting: list[tuple[str, Any, QoSProfile]] = []
         self._urgent: deque[Callable[[], None]] = deque()
         self._later: deque[Callable[[], None]] = deque()
         self.receiver = Receiver(self._later, self._work_later)
@@ -64,7 +64,6 @@ class Hub:
         lost: Lost,
         qos: QoSProfile,
         *,
-        sensor: bool,
         urgent: bool,
     ) -> None:
         """Note that a node here wants a topic (its full name)."""
@@ -72,19 +71,17 @@ class Hub:
         self._callbacks[topic].append((callback, urgent))
         self._lost[topic].append(lost)
         if first:
-            self._waiting.append((topic, msgtype, qos, sensor))
+            self._waiting.append((topic, msgtype, qos))
         if self._connected:
             self.connect()
 
     def connect(self) -> None:
         """Subscribe over DDS to what no node here publishes; each topic once."""
         self._connected = True
-        for topic, msgtype, qos, sensor in self._waiting:
+        for topic, msgtype, qos in self._waiting:
             if topic not in self._published:
                 receive, lost = partial(self.deliver, topic), partial(self._lose, topic)
-                self.receiver.subscribe(
-                    self.node, topic, msgtype, receive, lost, qos, sensor=sensor
-                )
+                self.receiver.subscribe(self.node, topic, msgtype, receive, lost, qos)
         self._waiting.clear()
 
     def publish(self, topic: str, message: Any, over_dds: Callback) -> None:

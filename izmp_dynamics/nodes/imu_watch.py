@@ -63,7 +63,7 @@ class ImuWatch:
                 stamps,
                 values[:, :3],
                 values[:, 3:],
-                orientations if np.isfinite(orientations).all() else None,
+                orientations if np.isfinite(orientations).any() else None,
                 self.robot.imu.gravity_removed,
                 self.robot.gravity,
             )

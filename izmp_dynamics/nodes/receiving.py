@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from heapq import heappop, heappush
 from typing import Any
 
 import rclpy
@@ -41,7 +42,7 @@ Lost = Callable[[Reason, int], None]
 """Is given why messages were not received, LOST or SKIPPED, and how many."""
 
 TAKEN_AT_ONCE = 64
-"""Messages of a sensor that are taken before it is the turn of the next topic."""
+"""Messages that are handed out before it is looked again which topics have some."""
 
 REPLACED_AFTER, LONGEST_PAUSE = 5.0, 60.0
 """Time without a message after which a subscription is replaced: at first, and at most [s]."""
@@ -61,7 +62,6 @@ class Reception:
         callback: is given each message.
         losses: notices messages that the middleware dropped.
         lost: is given the number of messages that were skipped.
-        at_once: messages that are taken before it is the turn of the next topic.
         topic: its full name.
         dead: whether the subscription is to be replaced.
     """
@@ -72,7 +72,6 @@ class Reception:
     callback: Callback
     losses: Losses
     lost: Lost
-    at_once: int
     topic: str = ''
     dead: bool = False
     _attempts: int = 0
@@ -123,8 +122,7 @@ class Reception:
 class Receiver:
     """Subscribes, and hands every message to the callback of its subscription.
 
-    The messages of the sensors are taken in bulk: they are many, cheap, and the instants of the
-    joints wait for them.
+    Those that wait are handed out in the order in which they were received, whatever their topic.
 
     Args:
         later: what else is to be done; empty if there is nothing.
@@ -150,8 +148,6 @@ class Receiver:
         callback: Callback,
         lost: Lost,
         qos: QoSProfile,
-        *,
-        sensor: bool,
     ) -> None:
         """Subscribe over DDS with a quality of service that parameters can override.
 
@@ -178,7 +174,6 @@ class Receiver:
                 callback,
                 Losses(publishers, partial(lost, Reason.LOST)),
                 lost,
-                TAKEN_AT_ONCE if sensor else 1,
             )
         )
 
@@ -234,23 +229,32 @@ class Receiver:
 
     def take(self, ready: list[Reception]) -> bool:
         """Hand out messages of these subscriptions; return whether there were any."""
-        took = False
-        for reception in ready:
-            for _ in range(reception.at_once):
-                taken = reception.take()
-                if taken is None:
-                    break
-                took = True
-                message, received = taken
-                if self._is_old(received):
-                    skipped = _skip(self._receptions)
-                    skipped[reception.topic] += 1
-                    for each in self._receptions:
-                        if skipped[each.topic]:
-                            each.lost(Reason.SKIPPED, skipped[each.topic])
-                    return True
-                reception.callback(message)
-        return took
+        waiting: list[tuple[int, int, Any]] = []
+
+        def take_next(k: int) -> None:
+            taken = ready[k].take()
+            if taken is not None:
+                heappush(waiting, (taken[1], k, taken[0]))
+
+        for k in range(len(ready)):
+            take_next(k)
+        count = 0
+        while waiting:
+            received, k, message = heappop(waiting)
+            if self._is_old(received):
+                taken = Counter(ready[k].topic for _, k, _ in [(received, k, message), *waiting])
+                self._count_skipped(taken + _skip(self._receptions))
+                return True
+            ready[k].callback(message)
+            count += 1
+            if count < TAKEN_AT_ONCE:
+                take_next(k)
+        return count > 0
+
+    def _count_skipped(self, numbers: Counter[str]) -> None:
+        for reception in self._receptions:
+            if numbers[reception.topic]:
+                reception.lost(Reason.SKIPPED, numbers[reception.topic])
 
     def _is_old(self, received: int) -> bool:
         if self.longest_wait is None or not received:

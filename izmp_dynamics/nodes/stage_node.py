@@ -23,7 +23,8 @@ from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, WARN, Health, Input, di
 from izmp_dynamics.nodes.hub import Hub
 from izmp_dynamics.nodes.message_batch import Messages
 from izmp_dynamics.nodes.messages import stamp_of
-from izmp_dynamics.nodes.parameters import fixed, setting_parameters, value_of, with_values
+from izmp_dynamics.nodes.node_settings import NodeSettings
+from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver
 from izmp_dynamics.pipeline.clock import Clocks
@@ -51,7 +52,6 @@ class StageNode(Node):
         overrides: values of parameters.
 
     Attributes:
-        robot: robot file with the parameters' values.
         model: the robot's model.
         health: for the diagnostics.
         receiver: of its messages; `process.Graph` lets it work.
@@ -96,8 +96,7 @@ class StageNode(Node):
         )
         file = load_robot_file(path, urdf or None)
         self.receiver.longest_wait = None if self._reliable else self.age_limit
-        self._settings = {item.name: item for item in setting_parameters(sections)}
-        self.robot = self._declared(file)
+        self._settings = NodeSettings(self, sections, file)
         self.model = load_model(self.robot.urdf_path, self.robot.root)
         self.health = Health(
             self.get_fully_qualified_name(), self.model.name, self.count_publishers, self.age_limit
@@ -112,6 +111,11 @@ class StageNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.configure(self.robot)
         self.add_on_set_parameters_callback(self._changed)
+
+    @property
+    def robot(self) -> RobotFile:
+        """The robot file with the parameters' values."""
+        return self._settings.robot
 
     @property
     def patience(self) -> float:
@@ -183,11 +187,9 @@ class StageNode(Node):
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
         if self._hub is None:
-            self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, sensor=sensor)
+            self.receiver.subscribe(self, topic, msgtype, receive, lost, qos)
         else:
-            self._hub.subscribe(
-                name, msgtype, receive, lost, qos, sensor=sensor, urgent=self.urgent
-            )
+            self._hub.subscribe(name, msgtype, receive, lost, qos, urgent=self.urgent)
         return entry
 
     def advertise(
@@ -306,45 +308,19 @@ class StageNode(Node):
         descriptor = ParameterDescriptor(description=description, read_only=True)
         return bool(self.declare_parameter(name, False, descriptor).value)
 
-    def _declared(self, file: RobotFile) -> RobotFile:
-        """Declare the settings with the robot file's values; return what holds in the end."""
-        values = {}
-        for name, item in self._settings.items():
-            given = self.declare_parameter(name, value_of(file, name), item.descriptor()).value
-            values[name] = item.checked(given)
-        return with_values(file, values)
-
     def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Apply new settings if the stage can be made with them; else say why not."""
-        names = [item.name for item in parameters if item.name in self._settings]
-        if not names:
+        """Apply new settings if the stage can be made with them; else state why not."""
+        if not any(item.name in self._settings for item in parameters):
             return SetParametersResult(successful=True)
         with self._lock:
-            return self._apply(parameters, names)
+            return self._settings.apply(parameters, self._reconfigure)
 
-    def _apply(self, parameters: list[Parameter], names: list[str]) -> SetParametersResult:
-        """Make the stage with new settings; with the old ones again if that is not possible."""
-        try:
-            values = {
-                item.name: self._settings[item.name].checked(item.value)
-                for item in parameters
-                if item.name in names
-            }
-            robot = with_values(self.robot, values)
+    def _reconfigure(self, robot: RobotFile) -> None:
+        """Make the stage again, for signals whose rates may be known by now."""
+        if robot is not self.robot:
             for signal, period in self.periods():
                 self.filtering(robot).check(signal, period)
-            self.configure(robot)
-            self.health.clear('stage')
-        except IzmpError as error:
-            self.configure(self.robot)
-            return SetParametersResult(successful=False, reason=str(error))
-        except Exception as error:
-            self.get_logger().error(f'{", ".join(names)}: refused.\n{traceback.format_exc()}')
-            self.configure(self.robot)
-            return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
-        self.robot = robot
-        self.get_logger().info(f'New values of {", ".join(names)}: resetting.')
-        return SetParametersResult(successful=True)
+        self.configure(robot)
 
     def look_after(self, report: bool) -> None:
         """Do what is due four times a second; `process.Graph` calls it.

@@ -78,7 +78,7 @@ def _judge(previous: int, pending: int, stamp: int, min_spacing: int) -> int:
     if stamp <= 0:
         return _ZERO
     if pending == 0:
-        return _ADMITTED
+        return _ADMITTED if stamp > previous else _BACKWARDS
     if stamp == pending:
         return _DUPLICATE
     if stamp < pending:

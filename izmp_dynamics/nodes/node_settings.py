@@ -1,0 +1,69 @@
+"""The settings of the robot file as parameters of a node, at the start and while it runs."""
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
+
+
+class NodeSettings:
+    """Declares the settings; what holds in the end is in `robot`.
+
+    Args:
+        node: has the parameters.
+        sections: of the robot file that become parameters.
+        file: the robot file, whose values are the defaults.
+
+    Attributes:
+        robot: robot file with the parameters' values.
+
+    Raises:
+        RobotFileError: a value that cannot be.
+    """
+
+    def __init__(self, node: Node, sections: Iterable[str], file: RobotFile) -> None:
+        self._log = node.get_logger()
+        self._settings = {item.name: item for item in setting_parameters(sections)}
+        values = {}
+        for name, item in self._settings.items():
+            given = node.declare_parameter(name, value_of(file, name), item.descriptor()).value
+            values[name] = item.checked(given)
+        self.robot = with_values(file, values)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._settings
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings)
+
+    def apply(
+        self, parameters: list[Parameter], configure: Callable[[RobotFile], None]
+    ) -> SetParametersResult:
+        """Apply new values if the node can be configured with them; the old ones again if not.
+
+        Args:
+            parameters: of which those that are settings are applied.
+            configure: refuses a robot file by an exception, which becomes the reason.
+        """
+        wanted = {item.name: item.value for item in parameters if item.name in self}
+        names = ', '.join(wanted)
+        try:
+            values = {name: self._settings[name].checked(value) for name, value in wanted.items()}
+            robot = with_values(self.robot, values)
+            configure(robot)
+        except IzmpError as error:
+            configure(self.robot)
+            return SetParametersResult(successful=False, reason=str(error))
+        except Exception as error:
+            self._log.error(f'{names}: refused.\n{traceback.format_exc()}')
+            configure(self.robot)
+            return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
+        self.robot = robot
+        self._log.info(f'New values of {names}: resetting.')
+        return SetParametersResult(successful=True)
