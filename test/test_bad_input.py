@@ -612,8 +612,8 @@ def a_bus_faster_than_the_joints(draft, robot):
 
 
 @pytest.mark.parametrize(('damage', 'kind', 'data'), REFUSED)
-def test_what_prevents_an_evaluation_is_an_error(spoilt, damage, kind, data):
-    desk = spoilt(damage)
+def test_what_prevents_an_evaluation_is_an_error(corrupted, damage, kind, data):
+    desk = corrupted(damage)
     replayed, checked = desk.replay(), desk.check()
     assert_refused(replayed)
     assert_nothing_else(desk)
@@ -627,8 +627,8 @@ def test_what_prevents_an_evaluation_is_an_error(spoilt, damage, kind, data):
 
 
 @pytest.mark.parametrize(('damage', 'topic', 'reason', 'number', 'span'), COUNTED)
-def test_what_is_gated_is_counted(spoilt, sound_points, damage, topic, reason, number, span):
-    desk = spoilt(damage)
+def test_what_is_gated_is_counted(corrupted, sound_points, damage, topic, reason, number, span):
+    desk = corrupted(damage)
     assert_whole(desk, desk.replay())
     assert_nothing_else(desk)
     assert desk.check().status == 0
@@ -652,8 +652,10 @@ def assert_equal_outside(points, sound_points, begin, end):
 
 
 @pytest.mark.parametrize(('damage', 'kind', 'names', 'found'), NOTED)
-def test_anomalies_and_missing_signals_are_stated_everywhere(spoilt, damage, kind, names, found):
-    desk = spoilt(damage)
+def test_anomalies_and_missing_signals_are_stated_everywhere(
+    corrupted, damage, kind, names, found
+):
+    desk = corrupted(damage)
     replayed, checked = desk.replay(), check(desk.bag, load_robot_file(desk.robot))
     assert_whole(desk, replayed)
     assert_nothing_else(desk)
@@ -669,8 +671,8 @@ def test_anomalies_and_missing_signals_are_stated_everywhere(spoilt, damage, kin
 
 
 @pytest.mark.parametrize(('storage', 'share'), [('mcap', 0.4), ('mcap', 0.9), ('sqlite3', 0.6)])
-def test_a_cut_bag_is_evaluated_up_to_the_cut(spoilt, sound_points, storage, share):
-    desk = spoilt(storage=storage)
+def test_a_cut_bag_is_evaluated_up_to_the_cut(corrupted, sound_points, storage, share):
+    desk = corrupted(storage=storage)
     file = storage_file(desk.bag)
     os.truncate(file, round(share * file.stat().st_size))
     replayed, checked = desk.replay(), desk.check()
@@ -686,8 +688,8 @@ def test_a_cut_bag_is_evaluated_up_to_the_cut(spoilt, sound_points, storage, sha
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
-def test_flipped_bytes_end_in_a_sentence_or_in_whole_results(spoilt, storage):
-    desk = spoilt(storage=storage)
+def test_flipped_bytes_end_in_a_sentence_or_in_whole_results(corrupted, storage):
+    desk = corrupted(storage=storage)
     file = storage_file(desk.bag)
     data = bytearray(file.read_bytes())
     for place in np.random.default_rng(0).integers(0, len(data), 50):
@@ -772,8 +774,8 @@ def name_urdf(desk, text):
         (a_negative_mass, r'mass'),
     ],
 )
-def test_files_that_are_not_what_they_should_be(spoilt, damage, datum):
-    desk = spoilt()
+def test_files_that_are_not_what_they_should_be(corrupted, damage, datum):
+    desk = corrupted()
     damage(desk)
     before = set(desk.folder.iterdir())
     assert_refused(desk.replay(), datum)
@@ -782,8 +784,8 @@ def test_files_that_are_not_what_they_should_be(spoilt, damage, datum):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason='nothing is forbidden to root')
-def test_files_that_must_not_be_read_or_written(spoilt):
-    desk = spoilt()
+def test_files_that_must_not_be_read_or_written(corrupted):
+    desk = corrupted()
     desk.folder.chmod(0o500)
     assert_refused(desk.replay(), 'Permission denied')
     desk.folder.chmod(0o700)
@@ -794,8 +796,8 @@ def test_files_that_must_not_be_read_or_written(spoilt):
     assert_refused(desk.replay(), 'Permission denied')
 
 
-def test_results_do_not_fall_on_anything_else(spoilt):
-    desk = spoilt()
+def test_results_do_not_fall_on_anything_else(corrupted):
+    desk = corrupted()
     here = ('replay', desk.bag, '--robot', desk.robot, '-o')
     desk.results.write_text('my thesis')
     assert_refused(desk.replay(), r"/out'.*--overwrite")
@@ -812,8 +814,8 @@ def test_results_do_not_fall_on_anything_else(spoilt):
     assert_nothing_else(desk)
 
 
-def test_a_failed_replay_leaves_no_parents_of_its_results(spoilt):
-    desk = spoilt(no_joint_states)
+def test_a_failed_replay_leaves_no_parents_of_its_results(corrupted):
+    desk = corrupted(no_joint_states)
     outcome = izmp(
         'replay', desk.bag, '--robot', desk.robot, '-o', desk.folder / 'a' / 'b' / 'out'
     )
@@ -822,8 +824,8 @@ def test_a_failed_replay_leaves_no_parents_of_its_results(spoilt):
 
 
 @pytest.mark.skipif(not os.path.exists('/proc/self'), reason='no place that cannot be written')
-def test_a_place_where_nobody_can_write(spoilt):
-    desk = spoilt()
+def test_a_place_that_cannot_be_written(corrupted):
+    desk = corrupted()
     outcome = izmp('replay', desk.bag, '--robot', desk.robot, '-o', '/proc/izmp')
     assert_refused(outcome, r"'/proc/izmp'.*No such file")
     assert_refused(izmp('simulate', 'sway', '-o', '/proc/izmp'), r"'/proc/izmp'")
@@ -838,8 +840,8 @@ def small_disk():
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_full_disk(spoilt, request):
-    desk = spoilt()
+def test_a_full_disk(corrupted, request):
+    desk = corrupted()
     request.getfixturevalue('small_disk')
     assert_refused(desk.replay(), r'File too large')
     assert_nothing_else(desk)
@@ -850,13 +852,13 @@ def test_a_full_disk(spoilt, request):
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_the_report_is_made(spoilt, monkeypatch, number):
+def test_a_signal_while_the_report_is_made(corrupted, monkeypatch, number):
     def interrupt(*arguments, **keywords):
         os.kill(os.getpid(), number)
         time.sleep(10.0)
 
     monkeypatch.setattr('izmp_dynamics.replay.run.write_report', interrupt)
-    desk = spoilt()
+    desk = corrupted()
     outcome = desk.replay()
     assert outcome.status == 130
     assert re.fullmatch(r'izmp: [^\n]+\n', outcome.err)
@@ -898,7 +900,7 @@ def test_a_simulation_that_is_terminated(tmp_path):
 
 
 @pytest.mark.parametrize('full', [False, True])
-def test_nobody_reads_what_is_printed(full):
+def test_output_without_a_reader(full):
     """`izmp model X | head -1` after head has gone, and a full disk behind `>`."""
     if full and not os.path.exists('/dev/full'):
         pytest.skip('no /dev/full on this system')
@@ -954,9 +956,9 @@ def test_any_numbers_end_in_a_sentence_or_in_whole_results(
 ):
     @settings(max_examples=8, phases=(Phase.reuse, Phase.generate))  # shrinking takes too long
     @given(st.lists(corruptions(), min_size=1, max_size=4))
-    def spoil(spoils):
+    def corrupt(changes):
         draft = sound.copy()
-        for topic, path, place, value in spoils:
+        for topic, path, place, value in changes:
             numbers = draft[topic][path]
             numbers[place] = np.clip(numbers[place] + value, 0, LAST) if STAMP in path else value
         desk = Desk(tmp_path_factory.mktemp('numbers'), draft, robot_yaml)
@@ -969,4 +971,4 @@ def test_any_numbers_end_in_a_sentence_or_in_whole_results(
         assert_nothing_else(desk)
         shutil.rmtree(desk.folder)
 
-    spoil()
+    corrupt()

@@ -18,9 +18,9 @@ from .test_bad_input import BIPED31
 
 
 @pytest.fixture
-def desk(spoilt):
+def desk(corrupted):
     """A sound recording and a robot file."""
-    return spoilt()
+    return corrupted()
 
 
 # ---- Usage --------------------------------------------------------------------------------------
@@ -110,17 +110,17 @@ def test_check_of_a_sound_recording(desk):
     assert not desk.results.exists()
 
 
-def test_check_names_the_topics_that_are_not_used(spoilt):
+def test_check_names_the_topics_that_are_not_used(corrupted):
     def with_a_camera(draft, robot):
         other = draft[GPS].rows(slice(None))
         other.topic = '/camera/pose'
         draft.parts.append(other)
 
-    assert 'Not used: /camera/pose' in spoilt(with_a_camera).check().out
+    assert 'Not used: /camera/pose' in corrupted(with_a_camera).check().out
 
 
-def test_check_shows_what_is_in_a_bag_that_cannot_be_used(spoilt):
-    outcome = spoilt(bad.no_joint_states).check()
+def test_check_shows_what_is_in_a_bag_that_cannot_be_used(corrupted):
+    outcome = corrupted(bad.no_joint_states).check()
     assert outcome.status == 1
     assert 'Topics in the bag' in outcome.out
     assert re.search(r'/imu +sensor_msgs/msg/Imu +1000', outcome.out)
@@ -147,8 +147,8 @@ def a_load_of_a_quarter(draft, robot):
         (bad.no_position, 'note', 'not_in_bag'),
     ],
 )
-def test_check_prints_every_finding_with_its_remedy(spoilt, damage, severity, kind):
-    desk = spoilt(damage)
+def test_check_prints_every_finding_with_its_remedy(corrupted, damage, severity, kind):
+    desk = corrupted(damage)
     outcome, result = desk.check(), check(desk.bag, load_robot_file(desk.robot))
     assert (severity, kind) in [(found.severity, found.kind) for found in result.findings]
     for found in result.findings:

@@ -105,8 +105,8 @@ def places(desk, topic):
     return read.stamps, read.positions, read.frame_ids
 
 
-def test_the_point_lies_on_the_board_where_the_true_wrench_goes_through_it(spoilt, sway):
-    desk = spoilt(on_board)
+def test_the_point_lies_on_the_board_where_the_true_wrench_goes_through_it(corrupted, sway):
+    desk = corrupted(on_board)
     assert_whole(desk, desk.replay())
     stamps, on, frames = places(desk, '/mr_ad/izmp_in_ground')
     assert set(frames) == {'board'}
@@ -135,27 +135,27 @@ def test_the_point_lies_on_the_board_where_the_true_wrench_goes_through_it(spoil
     np.testing.assert_allclose(frame.points(in_root), on, atol=1e-6)
 
 
-def test_a_board_seen_from_a_link_needs_no_position(spoilt):
+def test_a_board_seen_from_a_link_needs_no_position(corrupted):
     def damage(draft, robot):
         on_board(draft, robot, 'trunk')
         draft.drop(GPS)
         del robot['position']
         robot['ground']['height'] = -0.9
 
-    desk = spoilt(damage)
+    desk = corrupted(damage)
     assert_whole(desk, desk.replay())
     _, on, _ = places(desk, '/mr_ad/izmp_in_ground')
     np.testing.assert_allclose(on[:, 2], -0.9, atol=1e-9)
 
 
-def test_poses_that_are_missing_are_counted_and_leave_no_point(spoilt, sound_points):
+def test_poses_that_are_missing_are_counted_and_leave_no_point(corrupted, sound_points):
     def damage(draft, robot):
         on_board(draft, robot)
         draft[BOARD]['pose.orientation'][100:104] = 0.0
         draft[BOARD]['pose.position'][110] = np.nan
         draft.lose(BOARD, 0.5, 1.0)
 
-    desk = spoilt(damage)
+    desk = corrupted(damage)
     assert_whole(desk, desk.replay())
     gated = desk.gated()[BOARD]
     assert gated['no_rotation'] == 4
@@ -176,12 +176,12 @@ def test_poses_that_are_missing_are_counted_and_leave_no_point(spoilt, sound_poi
         ),
     ],
 )
-def test_without_the_pose_the_ground_is_the_sole_and_a_note_states_it(spoilt, damage, kind):
+def test_without_the_pose_the_ground_is_the_sole_and_a_note_states_it(corrupted, damage, kind):
     def both(draft, robot):
         on_board(draft, robot)
         damage(draft, robot)
 
-    desk = spoilt(both)
+    desk = corrupted(both)
     outcome = desk.replay()
     assert outcome.status == 0
     (note,) = check(desk.bag, load_robot_file(desk.robot)).findings
@@ -190,13 +190,13 @@ def test_without_the_pose_the_ground_is_the_sole_and_a_note_states_it(spoilt, da
     assert desk.report()['parameters']['ground.source'] == 'sole'
 
 
-def test_a_pose_of_another_type_is_a_sentence(spoilt):
+def test_a_pose_of_another_type_is_a_sentence(corrupted):
     def damage(draft, robot):
         on_board(draft, robot)
         robot['ground']['topic'] = 'gps'
         del robot['position']
 
-    desk = spoilt(damage)
+    desk = corrupted(damage)
     assert_refused(desk.replay())
     with raising(ReplayError, 'topic_type', signal='ground', topic=GPS):
         evaluate_bag(desk.bag, desk.robot)

@@ -70,7 +70,7 @@ def test_rubbish_is_heard_without_a_warning():
 
 
 def test_silences_and_steps_back_across_spans(tmp_path):
-    """Half a second of silence, then a clock that is set back by five seconds."""
+    """Half a second without messages, then a clock that is set back by five seconds."""
     stamps, moved = imu_raws(1000)
     received = [stamp + (600_000_000 if k >= 300 else 0) for k, stamp in enumerate(stamps)]
     moved[300:] = imu_raws(1000, start=stamps[0] + 600_000_000)[1][300:]
@@ -102,7 +102,7 @@ def regular(count):
 
 @given(st.lists(st.integers(1, FAR // 3), min_size=0, max_size=50))
 def test_stamps_that_only_increase_are_credible(steps):
-    """However unsteadily, as long as no silence is so long that the clock may have been set."""
+    """However unsteadily, as long as no gap is so long that the clock may have been set."""
     assert credible_stamps(START + np.cumsum([0, *steps])).all()
 
 

@@ -56,7 +56,7 @@ class Survey:
         self.model = model
         self.findings: list[Finding] = []
         read = self._read()
-        topics.leave_out_silent()
+        topics.leave_out_unusable()
         uses = topics.uses
         self.periods = {signal: 1.0 / use.rate for signal, use in uses.items()}
         self.groups = self._groups(read['joints'])

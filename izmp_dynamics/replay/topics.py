@@ -78,7 +78,7 @@ class SignalTopics:
         for signal, use in self.uses.items():
             self.uses[signal] = TopicUse(signal, use.topic, use.msgtype)
 
-    def leave_out_silent(self) -> None:
+    def leave_out_unusable(self) -> None:
         """Leave out the sensors that have fewer than two messages with a stamp.
 
         Raises:
