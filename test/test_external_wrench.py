@@ -101,7 +101,7 @@ def test_only_a_push_opens_the_gap_between_izmp_and_cop(walked):
     assert gap[~pushed].max() <= 0.003
 
 
-def test_the_report_tells_what_pushed(walked):
+def test_the_report_names_what_pushed(walked):
     pushes, _, results = walked
     page = ' '.join(results['ideal'].html.read_text().split())  # its spaces do not break
     assert page.count('An external force pushed') == len(pushes)

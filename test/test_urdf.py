@@ -420,7 +420,7 @@ def test_robots_in_use_have_a_sound_form(name):
 
 
 def _mutations():
-    """Strategies that spoil an lxml tree in place."""
+    """Strategies that corrupt an lxml tree in place."""
     words = st.one_of(
         st.sampled_from(
             ['', ' ', 'nan', 'inf', '-1', '0', '1e308', '1e-308', '0 0 0', '1 2', 'base', 'sole']

@@ -1,6 +1,6 @@
 """Wild encoder values: found, repaired where that is safe, declared invalid where it is not.
 
-One wrong joint position spoils three joint accelerations and with them the whole contact wrench.
+One wrong joint position corrupts three joint accelerations and with them the whole contact wrench.
 The gate works per joint, on physical bounds:
 
 * *Spike.* A sample is compared with what its two predecessors, its two successors and its two
