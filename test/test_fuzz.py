@@ -44,7 +44,7 @@ def test_spoilt_files_end_in_results_or_in_a_sentence(sway):
         sum(map(int, column)) for column in zip(*numbers, strict=True)
     )
     assert cases == complete + usable + refused == CASES
-    assert complete > 1
+    assert complete > 0
     assert refused > 3
 
 

@@ -4,6 +4,7 @@ A sample with exactly the wanted stamp is used as it is. Where there is none, it
 are interpolated, if they are no further apart than `reach`; otherwise there is no value.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -78,11 +79,14 @@ class SampleBuffer:
         unconfirmed: stamp of the newest sample while the next one has not confirmed its order
             [ns], 0 without one; it answers the instant of exactly its stamp.
         sample: (1, width) that sample.
+        give_up: called when instants wait no longer, to let the stage hand out what it holds back
+            for a next sample, as it does before any pause; None: nothing is held back.
     """
 
     def __init__(self, width: int, reach: float = 0.0) -> None:
         self.width = width
         self.reach = reach
+        self.give_up: Callable[[], None] | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -119,6 +123,10 @@ class SampleBuffer:
         self._values[self._end : self._end + count] = values
         self._end += count
         self.newest = int(stamps[-1])
+
+    def expect(self, stamp: int) -> None:
+        """Note that a sample with a usable stamp [ns] arrived, which a stage may still hold."""
+        self.received_until, self.closed = stamp, False
 
     def keep_overtaken(self, samples: dict[int, Array]) -> None:
         """Keep samples that came before an older one; they answer exactly their own instants."""
@@ -163,6 +171,8 @@ class SampleBuffer:
         self._first_wanted = self._first_wanted or first
         received = max(self.newest, self.received_until, self._first_wanted)
         if newest - received > NANOSECONDS * max(patience, 2.0 * self.reach):
+            if self.give_up is not None:
+                self.give_up()
             return _NEVER
         return max(self.newest, self.settled - nanoseconds(self.reach) - 1)
 

@@ -169,6 +169,7 @@ class FootImuStage(Stage):
             filtering=filtering,
         )
         self._verticals = SampleBuffer(3)
+        self._verticals.give_up = self._give_up
         super().__init__((self.stream,), patience)
         self.reset()
 
@@ -191,12 +192,17 @@ class FootImuStage(Stage):
     def push(self, samples: Samples) -> None:
         """Take samples (T, 6)."""
         self._take(self.stream.push(samples))
-        self._verticals.received_until = self.stream.buffer.received_until
+        self._verticals.expect(self.stream.buffer.received_until)
 
     def flush(self) -> None:
         """Take in the last sample, as nothing follows."""
         self._take(self.stream.flush())
         self._verticals.closed = True
+
+    def _give_up(self) -> None:
+        """Take in the last sample before a pause; not while the period is being learned."""
+        if self.stream.period is not None:
+            self.flush()
 
     def evaluate(self, instants: Stamps) -> FootTilt:
         """Give the vertical at decided instants (K,) [ns]; not known while the foot moves."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -133,10 +134,8 @@ class JointStage:
     def flush(self) -> JointKinematics:
         """Return the instants that are left at the end of the stream."""
         parts = [self._learn()] if not self.groups and len(self._learning) > 1 else []
-        for k, stage in enumerate(self._stages):
-            self._take(k, stage.flush())
-        for other in self._others if self.groups else ():
-            other.closed = True
+        for k in range(len(self._stages)):
+            self._flush_group(k)
         return joined([*parts, self._completed()], self.model.dof)
 
     def on_bus(self, stamps: Stamps) -> Flags:
@@ -149,6 +148,12 @@ class JointStage:
         if len(stamps):
             self._last = int(stamps[-1])
         return selected
+
+    def _flush_group(self, group: int) -> None:
+        """Differentiate the last messages of a group, at the end or before a pause."""
+        self._take(group, self._stages[group].flush())
+        if group:
+            self._others[group - 1].closed = True
 
     def _learn(self) -> JointKinematics:
         groups = group_joints(~np.isnan(self._learning.values), self._learning.stamps)
@@ -182,6 +187,8 @@ class JointStage:
             )
         self.groups, self._stages = groups, tuple(stages)
         del self._others[0]
+        for k, other in enumerate(self._others):
+            other.give_up = partial(self._flush_group, k + 1)
         self._columns = [np.array(group.columns) for group in groups]
         self._unknown = np.ones(self.model.dof, dtype=np.bool_)
         self._unknown[np.concatenate(self._columns)] = False
@@ -217,7 +224,8 @@ class JointStage:
                 group = positions[rows][:, columns]
                 self._take(k, self._stages[k].extend(samples.stamps[rows], group))
         for stage, other in zip(self._stages[1:], self._others, strict=True):
-            other.received_until, other.settled = stage.received_until, stage.settled
+            other.expect(stage.received_until)
+            other.settled = stage.settled
         return self._completed()
 
     def _take(self, group: int, kinematics: JointKinematics) -> None:

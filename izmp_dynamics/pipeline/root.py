@@ -127,12 +127,9 @@ class RootStage(Stage):
 
     def flush(self) -> None:
         """Take in the last samples, as nothing follows."""
-        self._differentiate(self.imu.flush())
+        self._flush_gyro()
         for stream in self.accelerometers:
             stream.flush()
-        if self._gyro is not None:
-            self._put(self._gyro.flush())
-        self._differenced.closed = True
 
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will; see `Stage`."""
@@ -178,15 +175,28 @@ class RootStage(Stage):
             readings[sensor.name] = sensor.readings(stream.at(instants).values)
         return self.array.batch(instants, paired.values[:, :3] @ self.rig.imu.R.T, readings)
 
+    def _flush_gyro(self) -> None:
+        """Difference the last samples of the IMU."""
+        self._differentiate(self.imu.flush())
+        if self._gyro is not None:
+            self._put(self._gyro.flush())
+        self._differenced.closed = True
+
+    def _give_up(self) -> None:
+        """Do so before a pause; not while the period is being learned."""
+        if self._gyro is not None:
+            self._flush_gyro()
+
     def _forget_gyro(self) -> None:
         if self._gyro is not None:
             self._gyro_faults += self._gyro.faults
         self._gyro = None
         self._differenced = SampleBuffer(9)
+        self._differenced.give_up = self._give_up
 
     def _differentiate(self, usable: Samples) -> None:
         """Difference the gyroscope, if that is the method."""
-        self._differenced.received_until = self.imu.buffer.received_until
+        self._differenced.expect(self.imu.buffer.received_until)
         if self.method != 'gyro' or not len(usable) or self.imu.period is None:
             return
         if self._gyro is None:

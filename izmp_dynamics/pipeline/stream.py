@@ -120,6 +120,7 @@ class SampleStream:
     ) -> None:
         self.signal = signal
         self.buffer = SampleBuffer(width)
+        self.buffer.give_up = self._give_up
         self._faults: Faults = Counter()
         self._max_gap = max_gap
         self._largest = np.full(width, largest, dtype=np.float64)
@@ -158,12 +159,11 @@ class SampleStream:
         if not len(samples):
             return samples
         self.received = True
-        self.buffer.closed = False
         samples = self._credible(samples)
         usable = Samples(*self._gate.push(samples.stamps, samples.values))
         if self._gate.overtaken and self._filtering.cutoff is None:
             self.buffer.keep_overtaken(self._gate.overtaken)
-        self.buffer.received_until = self._gate.pending
+        self.buffer.expect(self._gate.pending)
         return self._take(usable)
 
     def flush(self) -> Samples:
@@ -173,6 +173,11 @@ class SampleStream:
             usable = usable.followed_by(self._smoothed(self._low_pass.flush()))
         self.buffer.closed = True
         return usable
+
+    def _give_up(self) -> None:
+        """Hand out the last sample before a pause; not while the period is being learned."""
+        if self.period is not None:
+            self.flush()
 
     def at(self, instants: Stamps) -> Paired:
         """Give the values at decided instants (K,) [ns]; count those it lacks."""

@@ -137,6 +137,7 @@ class WorldStage(Stage):
         positions = () if self.position is None else (self.position,)
         super().__init__((self.orientation.stream, *positions), patience)
         self._located = SampleBuffer(6)
+        self._located.give_up = self._give_up
         self.reset()
 
     @property
@@ -167,7 +168,7 @@ class WorldStage(Stage):
         if self.position is not None and len(samples):
             self._fixes = self._fixes.followed_by(self.position.push(samples))
             if self._oriented:
-                self._located.received_until = self.position.buffer.received_until
+                self._located.expect(self.position.buffer.received_until)
 
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will; see `Stage`.
@@ -185,12 +186,7 @@ class WorldStage(Stage):
     def flush(self) -> None:
         """Take in the last samples, as nothing follows."""
         self.orientation.flush()
-        if self.position is not None:
-            self._fixes = self._fixes.followed_by(self.position.flush())
-            self._locate()
-            if self._localizer is not None:
-                self._put(self._localizer.flush())
-            self._located.closed = True
+        self._flush_position()
 
     def evaluate(self, instants: Stamps) -> WorldState:
         """Give pose and velocity of the root at decided instants (K,) [ns]; count the lacking."""
@@ -233,6 +229,21 @@ class WorldStage(Stage):
         at = fixes.rows(known)
         self._put(self._localizer.extend(at.stamps, at.values, R[known]))
         self._located.settled = self._localizer.settled
+
+    def _flush_position(self) -> None:
+        """Locate the root at the last fixes."""
+        if self.position is None:
+            return
+        self._fixes = self._fixes.followed_by(self.position.flush())
+        self._locate()
+        if self._localizer is not None:
+            self._put(self._localizer.flush())
+        self._located.closed = True
+
+    def _give_up(self) -> None:
+        """Do so before a pause; not while the period is being learned."""
+        if self._localizer is not None:
+            self._flush_position()
 
     def _make_localizer(self, position: SampleStream) -> Localizer:
         assert self.rig.position is not None
