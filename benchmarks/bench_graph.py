@@ -59,7 +59,7 @@ def relay(source, target, kind):
     if kind == 'Receiver':
         receiver = Receiver()
         take = publisher.publish
-        receiver.subscribe(node, source, Imu, take, lambda lost: None, RESULT, sensor=False)
+        receiver.subscribe(node, source, Imu, take, lambda reason, number: None, RESULT)
         receiver.spin()
     node.create_subscription(Imu, source, publisher.publish, RESULT)
     if kind == 'events':

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: what was typed, what came back, what lies there after."""
+"""The command line as a user meets it: arguments in, output and files out."""
 
 import contextlib
 import io
@@ -28,7 +28,7 @@ class Outcome:
     Attributes:
         status: exit status.
         out: standard output, without line breaks of the layout.
-        err: standard error, but for what is said while kernels are compiled.
+        err: standard error, without the lines printed while kernels are compiled.
     """
 
     status: int
@@ -107,8 +107,8 @@ class Desk:
         }
 
 
-def assert_refused(outcome, sentence):
-    """One sentence that says it (a list may follow, indented), and nothing else."""
+def assert_refused(outcome, sentence=''):
+    """One sentence that matches (a list may follow, indented), and nothing else."""
     assert outcome.status == 1, outcome
     assert outcome.out == ''
     assert re.fullmatch(r'izmp: error: [^\n]{20,1200}\n(  [^\n]+\n)*', outcome.err), outcome.err

@@ -58,7 +58,7 @@ def sway(biped31, tmp_path_factory):
 
 @pytest.fixture(scope='session')
 def sound(sway):
-    """Two seconds of the sway in which every joint of the legs moves, as a draft to be spoilt."""
+    """Two seconds of the sway in which every joint of the legs moves, a draft to be corrupted."""
     from .bag_surgery import TOPICS, Draft
 
     return Draft.of_bag(sway[1], TOPICS, start=1.0, stop=3.0)
@@ -85,8 +85,8 @@ def sound_points(sound, robot_yaml, tmp_path_factory):
 
 
 @pytest.fixture
-def spoilt(sound, robot_yaml, sound_points, tmp_path):
-    """Makes a `command_line.Desk` with what a function spoils of the draft and the robot file."""
+def corrupted(sound, robot_yaml, sound_points, tmp_path):
+    """Makes a `command_line.Desk` whose draft and robot file a function has corrupted."""
     from .command_line import Desk
 
     def make(damage=lambda draft, robot: None, storage='mcap'):

@@ -1,4 +1,4 @@
-"""A small good URDF, to be spoilt by the tests."""
+"""A small good URDF, to be corrupted by the tests."""
 
 SMALL_ROBOT = """<?xml version="1.0"?>
 <robot name="small">
@@ -32,7 +32,7 @@ SMALL_ROBOT = """<?xml version="1.0"?>
 """
 
 
-def spoilt(*changes: tuple[str, str]) -> str:
+def corrupted(*changes: tuple[str, str]) -> str:
     """The small robot with the first occurrence of each old text replaced by the new one."""
     text = SMALL_ROBOT
     for old, new in changes:
@@ -43,4 +43,4 @@ def spoilt(*changes: tuple[str, str]) -> str:
 
 def extended(elements: str) -> str:
     """The small robot with further elements at its end."""
-    return spoilt(('</robot>', f'{elements}\n</robot>'))
+    return corrupted(('</robot>', f'{elements}\n</robot>'))

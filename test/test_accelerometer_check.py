@@ -1,4 +1,4 @@
-"""Accelerometers beside an IMU: units, gravity and axes are told by comparison."""
+"""Accelerometers beside an IMU: units, gravity and axes are checked by comparison."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import SensingError
 from izmp_dynamics.sensing.accelerometer_check import TOLERANCE, check_accelerometer
+
+from .raising import raising
 
 UPRIGHT = np.array([0.0, 0.0, GRAVITY])
 
@@ -29,16 +31,16 @@ def test_a_few_wild_samples_do_not_change_the_verdict():
 
 
 @pytest.mark.parametrize(
-    ('found', 'sentence'),
+    ('found', 'kind'),
     [
-        (readings(0.0, 0.0, 1.0, noise=0.05), r"'a' reads \(.*\) m/s² .* is g and not m/s²; let"),
-        (readings(0.0, 0.1, 0.0), r"'a' reads .* where the IMU reads .* gravity has been removed"),
-        (np.zeros((500, 3)), r'gravity has been removed, or the sensor is dead'),
-        (np.full((500, 3), np.nan), r"None of the 500 samples of 'a' is finite"),
+        (readings(0.0, 0.0, 1.0, noise=0.05), 'accelerometer_in_g'),
+        (readings(0.0, 0.1, 0.0), 'accelerometer_without_gravity'),
+        (np.zeros((500, 3)), 'accelerometer_without_gravity'),
+        (np.full((500, 3), np.nan), 'accelerometer_not_finite'),
     ],
 )
-def test_what_falsifies_everything_is_refused(found, sentence):
-    with pytest.raises(SensingError, match=sentence):
+def test_what_falsifies_everything_is_refused(found, kind):
+    with raising(SensingError, kind, accelerometer='a'):
         check_accelerometer('a', found, UPRIGHT)
 
 
@@ -50,7 +52,7 @@ def test_turned_axes_are_remarked_on():
     )
 
 
-def test_an_axis_without_gravity_tells_nothing_about_the_unit():
+def test_an_axis_without_gravity_says_nothing_about_the_unit():
     """A level axis reads zero in g, in m/s² and without gravity."""
     assert check_accelerometer('a', np.zeros((100, 1)), np.zeros(1)) is None
 

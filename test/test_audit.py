@@ -10,7 +10,7 @@ from izmp_dynamics.model.urdf import parse_urdf
 
 from .pinocchio_twin import ROBOTS, robot_path
 from .raising import raising
-from .small_robot import SMALL_ROBOT, extended, spoilt
+from .small_robot import SMALL_ROBOT, corrupted, extended
 
 INERTIA = 'ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0" izz="0.04"'
 
@@ -42,12 +42,12 @@ def chain(count, kind, inside=''):
 ERRORS = {
     'no links': ('<robot name="nothing"/>', 'no_links', ''),
     'unknown parent': (
-        spoilt(('parent link="thigh"', 'parent link="tigh"')),
+        corrupted(('parent link="thigh"', 'parent link="tigh"')),
         'unknown_link',
         "joint 'ankle' (line 25)",
     ),
     'unknown child': (
-        spoilt(('child link="sole"', 'child link="nobody"')),
+        corrupted(('child link="sole"', 'child link="nobody"')),
         'unknown_link',
         "joint 'ankle' (line 25)",
     ),
@@ -82,57 +82,57 @@ ERRORS = {
         "joint 'strut' (line 29)",
     ),
     'floating joint inside': (
-        spoilt(('"revolute"', '"floating"')),
+        corrupted(('"revolute"', '"floating"')),
         'unsupported_joint_type',
         "joint 'hip' (line 18)",
     ),
     'planar joint': (
-        spoilt(('"revolute"', '"planar"')),
+        corrupted(('"revolute"', '"planar"')),
         'unsupported_joint_type',
         "joint 'hip' (line 18)",
     ),
     'zero axis': (
-        spoilt(('"0 1 0"', '"0 0 0"')),
+        corrupted(('"0 1 0"', '"0 0 0"')),
         'axis_without_direction',
         "joint 'hip' (line 18)",
     ),
     'tiny axis': (
-        spoilt(('"0 1 0"', '"0 1e-200 0"')),
+        corrupted(('"0 1 0"', '"0 1e-200 0"')),
         'axis_without_direction',
         "joint 'hip' (line 18)",
     ),
     'negative mass': (
-        spoilt(('value="2"', 'value="-2"')),
+        corrupted(('value="2"', 'value="-2"')),
         'negative_mass',
         "link 'base' (line 3)",
     ),
     'negative moment': (
-        spoilt(('ixx="0.02"', 'ixx="-0.02"')),
+        corrupted(('ixx="0.02"', 'ixx="-0.02"')),
         'negative_moment',
         "link 'base' (line 3)",
     ),
     'zero total mass': (
-        spoilt(('value="2"', 'value="0"'), ('value="1"', 'value="0"')),
+        corrupted(('value="2"', 'value="0"'), ('value="1"', 'value="0"')),
         'massless_robot',
         '',
     ),
     'vanishing total mass': (
-        spoilt(('value="2"', 'value="1e-300"'), ('value="1"', 'value="0"')),
+        corrupted(('value="2"', 'value="1e-300"'), ('value="1"', 'value="0"')),
         'massless_robot',
         '',
     ),
     'mimic of an unknown joint': (
-        spoilt(('<limit', f'{mimic("hop")}<limit')),
+        corrupted(('<limit', f'{mimic("hop")}<limit')),
         'mimic_of_no_movable_joint',
         "joint 'hip' (line 18)",
     ),
     'mimic of a fixed joint': (
-        spoilt(('<limit', f'{mimic("ankle")}<limit')),
+        corrupted(('<limit', f'{mimic("ankle")}<limit')),
         'mimic_of_no_movable_joint',
         "joint 'hip' (line 18)",
     ),
     'mimic of itself': (
-        spoilt(('<limit', f'{mimic("hip")}<limit')),
+        corrupted(('<limit', f'{mimic("hip")}<limit')),
         'mimic_circle',
         "joint 'hip' (line 18)",
     ),
@@ -170,62 +170,62 @@ WARNINGS = {
         "link 'toe' (line 29)",
     ),
     'mass without inertia': (
-        spoilt((f'<inertia {INERTIA}/>', '')),
+        corrupted((f'<inertia {INERTIA}/>', '')),
         'mass_without_inertia',
         "link 'base' (line 3)",
     ),
     'zero inertia': (
-        spoilt((INERTIA, 'ixx="0" iyy="0" izz="0"')),
+        corrupted((INERTIA, 'ixx="0" iyy="0" izz="0"')),
         'zero_inertia',
         "link 'base' (line 3)",
     ),
     'inertia without mass': (
-        spoilt(('value="2"', 'value="0"')),
+        corrupted(('value="2"', 'value="0"')),
         'inertia_without_mass',
         "link 'base' (line 3)",
     ),
     'broken triangle inequality': (
-        spoilt(('izz="0.04"', 'izz="0.4"')),
+        corrupted(('izz="0.04"', 'izz="0.4"')),
         'triangle_inequality',
         "link 'base' (line 3)",
     ),
     'negative principal moment': (
-        spoilt(('ixy="0.001"', 'ixy="0.1"')),
+        corrupted(('ixy="0.001"', 'ixy="0.1"')),
         'negative_principal_moment',
         "link 'base' (line 3)",
     ),
     'inertia in g·mm²': (
-        spoilt((INERTIA, 'ixx="2e7" iyy="3e7" izz="4e7"')),
+        corrupted((INERTIA, 'ixx="2e7" iyy="3e7" izz="4e7"')),
         'inertia_in_other_units',
         "link 'base' (line 3)",
     ),
     'masses in grams': (
-        spoilt(('value="2"', 'value="2000"'), ('value="1"', 'value="1000"')),
+        corrupted(('value="2"', 'value="2000"'), ('value="1"', 'value="1000"')),
         'mass_in_other_units',
         '',
     ),
     'lengths in millimetres': (
-        spoilt(('xyz="0 0 -0.1"', 'xyz="0 0 -100"')),
+        corrupted(('xyz="0 0 -0.1"', 'xyz="0 0 -100"')),
         'far_origin',
         "joint 'hip' (line 18)",
     ),
     'axis of another length': (
-        spoilt(('"0 1 0"', '"0 2 0"')),
+        corrupted(('"0 1 0"', '"0 2 0"')),
         'axis_not_normalised',
         "joint 'hip' (line 18)",
     ),
     'limits reversed': (
-        spoilt(('lower="-1" upper="1"', 'lower="1" upper="-1"')),
+        corrupted(('lower="-1" upper="1"', 'lower="1" upper="-1"')),
         'reversed_limits',
         "joint 'hip' (line 18)",
     ),
     'limits in degrees': (
-        spoilt(('lower="-1" upper="1"', 'lower="-60" upper="90"')),
+        corrupted(('lower="-1" upper="1"', 'lower="-60" upper="90"')),
         'limits_in_degrees',
         "joint 'hip' (line 18)",
     ),
     'negative effort': (
-        spoilt(('effort="10"', 'effort="-10"')),
+        corrupted(('effort="10"', 'effort="-10"')),
         'limit_not_positive',
         "joint 'hip' (line 18)",
     ),
@@ -271,7 +271,7 @@ def test_robots_in_use_have_no_errors(name):
 
 
 def test_errors_come_first_and_one_cause_is_listed_once():
-    text = spoilt(('parent link="base"', 'parent link="trunk"'), ('"0 1 0"', '"0 3 0"'))
+    text = corrupted(('parent link="base"', 'parent link="trunk"'), ('"0 1 0"', '"0 3 0"'))
     problems = audit(parse_urdf(text))
     assert [problem.severity for problem in problems] == ['error', 'warning']
     circle = chain(500, 'continuous', '<mimic joint="j{}"/>').replace(

@@ -45,7 +45,7 @@ def admitted(gate, samples, lengths=(10**6,)):
 
 @given(st.lists(st.integers(1, AHEAD), min_size=0, max_size=50))
 def test_stamps_that_only_increase_pass(steps):
-    """However unsteadily, as long as no silence is so long that the clock may have been set."""
+    """However unsteadily, as long as no gap is so long that the clock may have been set."""
     samples = numbered(START + np.cumsum([0, *steps]))
     gate = ClockGate()
     assert len(admitted(gate, samples)) == len(samples)

@@ -12,6 +12,8 @@ from izmp_dynamics.sensing.differences import (
     paper_quotient,
 )
 
+from .raising import raising
+
 MS = 1_000_000
 
 
@@ -149,18 +151,21 @@ def test_no_value_across_a_gap(max_gap: float | None) -> None:
 
 
 def test_stamps_that_do_not_increase_are_refused() -> None:
-    with pytest.raises(SensingError, match='sample 2'):
+    with raising(SensingError, 'stamps_not_increasing', sample=2):
         central_quotient(np.array([1, 2, 2, 3]), np.zeros((4, 1)))
 
 
 def test_shape_error_names_the_shape() -> None:
-    with pytest.raises(ShapeError, match=r'\(4, m\) but got \(3, 2\)'):
+    with raising(ShapeError, 'shape', expected='(4, m)', got=(3, 2)):
         backward_quotient(np.arange(1, 5), np.zeros((3, 2)))
 
 
-@pytest.mark.parametrize(('window', 'degree'), [(6, 2), (3, 3), (7, 5), (7, 1), (1, 2)])
-def test_impossible_windows_are_refused(window: int, degree: int) -> None:
-    with pytest.raises(SensingError, match='must be'):
+@pytest.mark.parametrize(
+    ('window', 'degree', 'kind'),
+    [(6, 2, 'window'), (3, 3, 'window'), (7, 5, 'degree'), (7, 1, 'degree'), (1, 2, 'window')],
+)
+def test_impossible_windows_are_refused(window: int, degree: int, kind: str) -> None:
+    with raising(SensingError, kind, degree=degree):
         local_polynomial(uniform(20), np.zeros((20, 1)), window, degree)
 
 

@@ -69,7 +69,7 @@ def ground_of(rig, log, orientation):
 
 
 def test_up_is_that_of_the_orientation_also_where_a_foot_was_not_measured(rig):
-    """Without forces the lower foot carries; the acceleration does not tell which is lower."""
+    """Without forces the lower foot carries; the acceleration does not show which is lower."""
     logs = []
     for sideways in (0.0, 30.0):
         log = walk(rig)
@@ -200,7 +200,7 @@ def test_joints_that_fall_silent_do_not_fill_the_memory(small):
 
 
 def test_a_longer_wait_than_the_patience_ends(small):
-    """Joints go on without an IMU that fell silent; its stretch has results."""
+    """Joints go on without an IMU that stopped publishing; its stretch has results."""
     joints, imu = times(0, 20), times(0, 10)
     evaluator = Evaluator(small, (JointGroup((0,), 0.05),), {'imu': 0.05}, orientation=None)
     newest = 0

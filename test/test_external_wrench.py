@@ -101,7 +101,7 @@ def test_only_a_push_opens_the_gap_between_izmp_and_cop(walked):
     assert gap[~pushed].max() <= 0.003
 
 
-def test_the_report_tells_what_pushed(walked):
+def test_the_report_names_what_pushed(walked):
     pushes, _, results = walked
     page = ' '.join(results['ideal'].html.read_text().split())  # its spaces do not break
     assert page.count('An external force pushed') == len(pushes)
@@ -188,10 +188,10 @@ def test_a_push_at_the_end_of_the_log_ends_there():
     assert found.end == stamped(50)[-1]
 
 
-def test_many_pushes_are_counted_the_largest_told():
+def test_many_pushes_are_counted_and_the_largest_listed():
     pushes = tuple(PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k) for k in range(1, 6))
-    told = push_remarks(pushes)
-    assert len(told) == 4
-    assert all('pushed the robot down' in text for text in told[:3])
-    assert 'with 30.0 N for 0.10 s at 3.00 s' in told[0]
-    assert '5 times' in told[3]
+    remarks = push_remarks(pushes)
+    assert len(remarks) == 4
+    assert all('pushed the robot down' in text for text in remarks[:3])
+    assert 'with 30.0 N for 0.10 s at 3.00 s' in remarks[0]
+    assert '5 times' in remarks[3]

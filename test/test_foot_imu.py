@@ -12,6 +12,8 @@ from izmp_dynamics.sensing.foot_imu import FootRest, FootTilt, foot_tilt
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_plane import Sole, plane_of_soles
 
+from .raising import raising
+
 angles = st.floats(-0.3, 0.3)
 UP = np.array([0.0, 0.0, 1.0])
 SQUARE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])
@@ -71,7 +73,7 @@ def test_a_window_of_a_log_gives_the_numbers_of_the_whole_log():
 def test_impossible_input_is_refused():
     with pytest.raises(ShapeError):
         foot_tilt(np.zeros((3, 3)), np.zeros((2, 3)), memory=5)
-    with pytest.raises(SensingError, match='positive limits'):
+    with raising(SensingError, 'foot_rest_limits'):
         FootRest(turning=0.0)
 
 

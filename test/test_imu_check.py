@@ -7,6 +7,8 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.errors import SensingError
 from izmp_dynamics.sensing.imu_check import check_imu
 
+from .raising import raising
+
 GRAVITY = 9.81
 UP = np.array([0.0, 0.0, GRAVITY])
 MOUNT = Rotation.from_euler('xyz', [0.3, -2.0, 1.0])
@@ -51,54 +53,51 @@ def test_a_good_imu_passes_without_remark(seed: int, speed: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'sentence'),
+    ('arguments', 'kind'),
     [
-        ({'force': WALK.a}, 'gravity has been removed. Remedy: .*gravity_removed: true'),
-        ({'force': WALK.a, 'orientation': None}, 'gravity has been removed'),
-        ({'force': np.zeros_like(WALK.a)}, 'gravity has been removed'),
-        ({'gravity_removed': True}, 'does contain gravity; set imu.gravity_removed: false'),
-        ({'force': WALK.phi / GRAVITY}, 'its unit is g and not m/s²'),
-        ({'force': WALK.phi * 1000.0}, 'check its unit'),
-        ({'force': WALK.phi + (WALK.phi - WALK.a)}, 'not added twice'),
+        ({'force': WALK.a}, 'gravity_removed'),
+        ({'force': WALK.a, 'orientation': None}, 'gravity_removed'),
+        ({'force': np.zeros_like(WALK.a)}, 'imu_dead'),
+        ({'gravity_removed': True}, 'gravity_not_removed'),
+        ({'force': WALK.phi / GRAVITY}, 'imu_in_g'),
+        ({'force': WALK.phi * 1000.0}, 'acceleration_unit'),
+        ({'force': WALK.phi + (WALK.phi - WALK.a)}, 'acceleration_unit'),
+        ({'omega': np.degrees(WALK.omega) * 0.75}, 'gyroscope_in_degrees'),
+        ({'omega': np.degrees(WALK.omega) * 4, 'orientation': None}, 'gyroscope_in_degrees'),
         (
-            {'omega': np.degrees(WALK.omega) * 0.75},
-            '43 times the rate .* unit is °/s and not rad/s',
+            {'force': WALK.a, 'orientation': None, 'gravity_removed': True},
+            'gravity_removed_without_orientation',
         ),
-        ({'omega': np.degrees(WALK.omega) * 4, 'orientation': None}, 'faster than any'),
-        ({'force': WALK.a, 'orientation': None, 'gravity_removed': True}, 'no orientation'),
         (
             {'force': WALK.a, 'orientation': 0.0 * WALK.quaternions, 'gravity_removed': True},
-            'all its quaternions are zero. Without it gravity cannot be added back',
+            'gravity_removed_without_orientation',
         ),
-        ({'omega': np.full_like(WALK.omega, np.nan)}, 'None of the 1000 IMU samples is finite'),
+        ({'omega': np.full_like(WALK.omega, np.nan)}, 'imu_not_finite'),
     ],
 )
-def test_signals_that_falsify_everything_end_in_a_sentence(arguments, sentence) -> None:
-    with pytest.raises(SensingError, match=sentence):
+def test_signals_that_falsify_everything_are_refused(arguments, kind) -> None:
+    with raising(SensingError, kind):
         check(**arguments)
 
 
 @pytest.mark.parametrize(
-    ('orientation', 'oriented', 'remark'),
+    ('orientation', 'oriented', 'kind'),
     [
-        (0.0 * WALK.quaternions, False, 'all its quaternions are zero'),
-        (2.0 * WALK.quaternions, False, 'norm one'),
-        (np.tile([0.0, 0.0, 0.0, 1.0], (1000, 1)), False, 'placeholder'),
-        (WALK.quaternions[:, [3, 0, 1, 2]], True, 'order x, y, z, w'),
-        (WALK.world_R_sensor.inv().as_quat(), True, 'off the vertical'),
+        (0.0 * WALK.quaternions, False, 'orientation_zero'),
+        (2.0 * WALK.quaternions, False, 'orientation_not_normalised'),
+        (np.tile([0.0, 0.0, 0.0, 1.0], (1000, 1)), False, 'orientation_placeholder'),
+        (WALK.quaternions[:, [3, 0, 1, 2]], True, 'orientation_contradicts_gravity'),
+        (WALK.world_R_sensor.inv().as_quat(), True, 'orientation_contradicts_gravity'),
         (
             (Rotation.from_euler('x', np.pi) * WALK.world_R_sensor).as_quat(),
             True,
-            '17[0-9]° off the vertical',
+            'orientation_contradicts_gravity',
         ),
     ],
 )
-def test_odd_orientations_are_remarked_on(orientation, oriented: bool, remark: str) -> None:
+def test_suspicious_orientations_are_remarked_on(orientation, oriented: bool, kind: str) -> None:
     verdict = check(orientation=orientation)
-    assert verdict.oriented is oriented
-    (found,) = verdict.remarks
-    with pytest.raises(SensingError, match=remark):
-        raise SensingError(found)
+    assert (verdict.oriented, verdict.kind, len(verdict.remarks)) == (oriented, kind, 1)
 
 
 def test_some_bad_samples_do_not_matter() -> None:

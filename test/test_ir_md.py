@@ -108,7 +108,7 @@ def test_the_contact_wrench_converges_to_that_of_mr_ad(model, difference, order)
 
 
 def test_the_izmp_converges_to_that_of_mr_ad(model):
-    """Both methods tell one point of the ground in the world."""
+    """Both methods give the same point of the ground in the world."""
     ir_md = IrMd(model, GRAVITY)
     stamps = sampled(NANOSECONDS, 1e-4)
     m = motion(model, stamps)

@@ -32,7 +32,7 @@ def other_joint(joint, kind=None, mimic=''):
     return URDF.replace(found, changed.replace('</joint>', f'{mimic}</joint>'))
 
 
-def desk_with(spoilt, tmp_path, urdf, damage=lambda part: part):
+def desk_with(corrupted, tmp_path, urdf, damage=lambda part: part):
     """The sound recording with other joint states, and a robot with another URDF."""
 
     def change(draft, robot):
@@ -40,7 +40,7 @@ def desk_with(spoilt, tmp_path, urdf, damage=lambda part: part):
         draft.replace(JOINTS, *(parts if isinstance(parts, list) else [parts]))
         robot['urdf'] = 'bag/robot.urdf'
 
-    desk = spoilt(change)
+    desk = corrupted(change)
     (desk.bag / 'robot.urdf').write_text(urdf)
     return desk
 
@@ -51,20 +51,20 @@ def found_by_both(desk, pattern):
     assert outcome.status == 0
     assert_whole(desk, desk.replay())
     noted = re.search(pattern, ' '.join(desk.report()['notes']))
-    found = re.search(f'odd: .*{pattern}', outcome.out)
+    found = re.search(f'warning: .*{pattern}', outcome.out)
     assert bool(noted) == bool(found)
     return noted
 
 
-def test_a_fixed_joint_that_moves_is_named_with_how_much(spoilt, sound, tmp_path):
+def test_a_fixed_joint_that_moves_is_named_with_how_much(corrupted, sound, tmp_path):
     (joint,) = moving(sound, 1)
-    desk = desk_with(spoilt, tmp_path, other_joint(joint, 'fixed'))
+    desk = desk_with(corrupted, tmp_path, other_joint(joint, 'fixed'))
     found = found_by_both(desk, rf'fixed in the URDF move: {joint} \(by {NUMBER}\)')
     moved = np.ptp(column(sound[JOINTS], joint))
     assert float(found[1]) == pytest.approx(moved, rel=0.02)
 
 
-def test_a_fixed_joint_that_flickers_or_jumps_once_is_not_named(spoilt, sound, tmp_path):
+def test_a_fixed_joint_that_flickers_or_jumps_once_is_not_named(corrupted, sound, tmp_path):
     (joint,) = moving(sound, 1)
 
     def still(part):
@@ -73,7 +73,7 @@ def test_a_fixed_joint_that_flickers_or_jumps_once_is_not_named(spoilt, sound, t
         positions[100], positions[200] = 7.0, np.nan
         return part
 
-    desk = desk_with(spoilt, tmp_path, other_joint(joint, 'fixed'), still)
+    desk = desk_with(corrupted, tmp_path, other_joint(joint, 'fixed'), still)
     assert not found_by_both(desk, 'fixed in the URDF')
 
 
@@ -93,18 +93,18 @@ def follower(sound, offset_in_recording, size=None):
 
 
 @pytest.mark.parametrize('off', [0.04, -0.04])
-def test_a_mimic_joint_that_follows_within_its_play_is_not_named(spoilt, sound, tmp_path, off):
+def test_a_mimic_joint_that_follows_within_its_play_is_not_named(corrupted, sound, tmp_path, off):
     *_, urdf, follow = follower(sound, off)
-    assert not found_by_both(desk_with(spoilt, tmp_path, urdf, follow), 'Mimic joints')
+    assert not found_by_both(desk_with(corrupted, tmp_path, urdf, follow), 'Mimic joints')
 
 
-def test_a_mimic_joint_that_is_seldom_elsewhere_is_not_named(spoilt, sound, tmp_path):
+def test_a_mimic_joint_that_is_seldom_elsewhere_is_not_named(corrupted, sound, tmp_path):
     *_, urdf, follow = follower(sound, 1.0, size=5)
-    assert not found_by_both(desk_with(spoilt, tmp_path, urdf, follow), 'Mimic joints')
+    assert not found_by_both(desk_with(corrupted, tmp_path, urdf, follow), 'Mimic joints')
 
 
 @pytest.mark.parametrize('apart', [False, True])
-def test_a_mimic_joint_that_is_elsewhere_is_named_with_how_far(spoilt, sound, tmp_path, apart):
+def test_a_mimic_joint_that_is_elsewhere_is_named_with_how_far(corrupted, sound, tmp_path, apart):
     leader, joint, urdf, follow = follower(sound, 0.2)
 
     def publish(part):
@@ -118,13 +118,13 @@ def test_a_mimic_joint_that_is_elsewhere_is_named_with_how_far(spoilt, sound, tm
         alone['header.stamp'] += 300_000
         return [with_joints(part, others), alone]
 
-    desk = desk_with(spoilt, tmp_path, urdf, publish)
+    desk = desk_with(corrupted, tmp_path, urdf, publish)
     pattern = rf'Mimic joints .* {joint} \(by up to {NUMBER} from -0.5 · {leader} \+ 0.1\)'
     assert float(found_by_both(desk, pattern)[1]) == pytest.approx(0.2, abs=0.005)
 
 
-def test_a_mimic_joint_whose_driver_nobody_publishes_is_compared_with_zero(
-    spoilt, sound, tmp_path
+def test_a_mimic_joint_whose_driver_has_no_publisher_is_compared_with_zero(
+    corrupted, sound, tmp_path
 ):
     leader, joint, urdf, follow = follower(sound, 0.0)
 
@@ -133,6 +133,6 @@ def test_a_mimic_joint_whose_driver_nobody_publishes_is_compared_with_zero(
         column(part, joint)[:] = 0.6
         return renamed(part, lambda name: 'unknown' if name == leader else name)
 
-    desk = desk_with(spoilt, tmp_path, urdf, without_driver)
+    desk = desk_with(corrupted, tmp_path, urdf, without_driver)
     found = found_by_both(desk, rf'{joint} \(by up to {NUMBER} from')
     assert float(found[1]) == pytest.approx(0.5)

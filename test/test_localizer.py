@@ -8,6 +8,8 @@ from izmp_dynamics.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.differences import METHODS
 from izmp_dynamics.sensing.localizer import Localizer, RootPose
 
+from .raising import raising
+
 MS = 1_000_000
 ARM = np.array([0.05, -0.1, 0.3])
 FIELDS = ('stamps', 'world_p_root', 'world_R_root', 'linear_velocity', 'valid')
@@ -78,12 +80,12 @@ def test_missing_values_are_invalid() -> None:
     assert set(stamps[[4, 5, 6, 11, 12, 13]]) == set(pose.stamps[~pose.valid])
 
 
-def test_wrong_input_ends_in_a_sentence() -> None:
-    with pytest.raises(ShapeError, match='world_R_root'):
+def test_wrong_input_is_refused() -> None:
+    with raising(ShapeError, 'shape', name='world_R_root'):
         Localizer(ARM, 0.002).batch(clock(3), np.zeros((3, 3)), np.zeros((3, 4)))
-    with pytest.raises(ShapeError, match='world_p_gps'):
+    with raising(ShapeError, 'shape', name='world_p_gps'):
         Localizer(ARM, 0.002).batch(clock(3), np.zeros((4, 3)), np.zeros((3, 3, 3)))
-    with pytest.raises(SensingError, match='positive time'):
+    with raising(SensingError, 'period', period=0.0):
         Localizer(ARM, 0.0)
-    with pytest.raises(SensingError, match="no differentiation method 'x'"):
+    with raising(SensingError, 'unknown_method', method='x'):
         Localizer(ARM, 0.002, method='x')

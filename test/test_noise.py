@@ -15,6 +15,8 @@ from izmp_dynamics.sensing.noise import (
     standard_deviation,
 )
 
+from .raising import raising
+
 
 def test_units_of_data_sheets() -> None:
     assert micro_g(1e6) == pytest.approx(9.80665)
@@ -59,18 +61,18 @@ def test_signals_and_seeds_are_independent() -> None:
     np.testing.assert_array_equal(WhiteNoise(1, 'a', 1.0, 1.0).batch(10_000), first)
 
 
-def test_zero_density_is_silence() -> None:
+def test_zero_density_gives_no_noise() -> None:
     assert not WhiteNoise(1, 'a', 0.0, 500.0).batch(100).any()
 
 
 @pytest.mark.parametrize(
     ('density', 'rate'), [(-1.0, 1.0), (math.nan, 1.0), (math.inf, 1.0), (1.0, 0.0), (1.0, -1.0)]
 )
-def test_impossible_noise_ends_in_a_sentence(density: float, rate: float) -> None:
-    with pytest.raises(SensingError, match='positive rate'):
+def test_impossible_noise_is_refused(density: float, rate: float) -> None:
+    with raising(SensingError, 'noise', rate=rate):
         WhiteNoise(1, 'a', density, rate)
 
 
-def test_a_negative_seed_ends_in_a_sentence() -> None:
-    with pytest.raises(SensingError, match='seed'):
+def test_a_negative_seed_is_refused() -> None:
+    with raising(SensingError, 'seed', seed=-1):
         WhiteNoise(-1, 'a', 1.0, 1.0)

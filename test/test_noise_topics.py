@@ -93,7 +93,7 @@ def test_a_lower_rate_has_less_noise(noisy):
 def test_bad_noise_is_refused(run):
     with raising(UnknownNameError, 'unknown_name', name='xsens', valid=('xsens_mti20',)):
         sensor_noise('xsens')
-    with pytest.raises(SensingError, match='seed'):
+    with raising(SensingError, 'seed', seed=-1):
         add_noise(run, FILE, XSENS, -1)
     single = dataclasses.replace(run, stamps=run.stamps[:1])
     with raising(SimulationError, 'no_sample_rate', samples=1):

@@ -206,7 +206,7 @@ def test_without_push_no_topic_for_it(tmp_path):
     assert '/ground_truth/applied_wrench' not in read(tmp_path / 'bag')
 
 
-def test_an_existing_bag_is_kept_unless_told(tmp_path):
+def test_an_existing_bag_is_kept_unless_overwriting_is_requested(tmp_path):
     bag = tmp_path / 'bag'
     simulate_sway(FILE, bag, parameters=SHORT, sampling=EVERY_10TH)
     with pytest.raises(BagError):

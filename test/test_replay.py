@@ -20,6 +20,7 @@ from izmp_dynamics.replay.run import replay
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .pipeline_signals import columns
+from .raising import raising
 from .recorded import evaluate_bag, evaluate_in_chunks
 
 FAST = 500.0  # [Hz] bus rate at which every sample is evaluated
@@ -202,17 +203,17 @@ def test_the_same_input_gives_the_same_bytes(sway, biped31, tmp_path, storage):
         assert (tmp_path / 'one' / file).read_bytes() == (tmp_path / 'two' / file).read_bytes()
 
 
-def test_nothing_is_overwritten_unless_told_and_only_results(sway, biped31, tmp_path):
+def test_only_results_are_overwritten_and_only_on_request(sway, biped31, tmp_path):
     _, bag = sway
     out = tmp_path / 'out'
     replay(bag, biped31, out)
-    with pytest.raises(ReplayError, match='exists; choose another place or add --overwrite'):
+    with raising(ReplayError, 'place_taken'):
         replay(bag, biped31, out)
     replay(bag, biped31, out, overwrite=True)
     precious = tmp_path / 'precious'
     precious.mkdir()
     (precious / 'thesis.txt').write_text('years of work')
-    with pytest.raises(ReplayError, match='not the result of a replay'):
+    with raising(ReplayError, 'not_a_result'):
         replay(bag, biped31, precious, overwrite=True)
     assert (precious / 'thesis.txt').read_text() == 'years of work'
 

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from izmp_dynamics.report.decimation import (
+    decimated_path,
     envelope,
     robust_limits,
     share_outside,
-    thinned_path,
 )
 from izmp_dynamics.report.timeline import Timeline
 
@@ -84,8 +84,8 @@ def test_limits_stay_within_their_bounds():
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 500), st.just(2)), elements=values))
-def test_a_thinned_path_keeps_extremes_and_order(points):
-    kept = thinned_path(points, 50)
+def test_a_decimated_path_keeps_extremes_and_order(points):
+    kept = decimated_path(points, 50)
     assert np.all(np.diff(kept) > 0)
     assert kept.min() >= 0
     assert kept.max() < len(points)

@@ -215,7 +215,7 @@ def test_what_lies_outside_the_view_is_said(reports):
     assert all(share < 0.01 for shares in calm.values() for share in shares.values())
 
 
-def test_a_wild_method_does_not_spoil_the_view(tmp_path):
+def test_a_wild_method_does_not_scale_the_view(tmp_path):
     def view(noise):
         _, _, html = written(walking(noise={'ir_md': noise}), tmp_path / str(noise))
         return float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', html).group(1))

@@ -22,7 +22,7 @@ class Case:
 
     Attributes:
         robot: changes of the robot file of biped31.
-        spoil: damages the messages.
+        corrupt: corrupts the messages.
         duration: of the recording [s].
         rhythms: signal → (period, phase) [s] where it is not 10 ms.
         options: of the evaluator.
@@ -32,7 +32,7 @@ class Case:
     """
 
     robot: dict = dataclasses.field(default_factory=dict)
-    spoil: object = lambda log: None
+    corrupt: object = lambda log: None
     duration: float = 1.2
     rhythms: dict = dataclasses.field(default_factory=dict)
     options: dict = dataclasses.field(default_factory=dict)
@@ -169,57 +169,57 @@ CASES = {
             (0.005,),
         ),
     ),
-    '20 Hz, spoilt': low_pass(20.0, spoil=lambda log: (wild_value(log), no_numbers(log))),
+    '20 Hz, corrupted': low_pass(20.0, corrupt=lambda log: (wild_value(log), no_numbers(log))),
     '4 Hz, slow position': low_pass(4.0, 4.8, rhythms={'position': (0.05, 0.013)}),
-    'one wild value': Case(spoil=wild_value),
-    'lasting fault': Case(spoil=lasting_fault),
-    'absent joint': Case(spoil=absent_joint),
-    'lost foot sample': Case(spoil=lost_foot_sample),
-    'no rotation': Case(spoil=no_rotation),
-    'no numbers': Case(spoil=no_numbers),
-    'two publishers': Case(spoil=two_publishers),
+    'one wild value': Case(corrupt=wild_value),
+    'lasting fault': Case(corrupt=lasting_fault),
+    'absent joint': Case(corrupt=absent_joint),
+    'lost foot sample': Case(corrupt=lost_foot_sample),
+    'no rotation': Case(corrupt=no_rotation),
+    'no numbers': Case(corrupt=no_numbers),
+    'two publishers': Case(corrupt=two_publishers),
     'IMU on its own clock': Case(
         rhythms={'imu': (0.007, 0.0013), 'orientation': (0.007, 0.0013)}
     ),
-    'slow position': Case(spoil=slow_position, rhythms={'position': (0.1, 0.03)}),
-    'bursts': Case(spoil=bursts),
+    'slow position': Case(corrupt=slow_position, rhythms={'position': (0.1, 0.03)}),
+    'bursts': Case(corrupt=bursts),
     'fast position': Case(
-        {'ir_md': IrMd(step='actuator')}, rhythms={'position': (0.004, 0.0017)}, spoil=no_numbers
+        {'ir_md': IrMd(step='actuator')}, rhythms={'position': (0.004, 0.0017)}, corrupt=no_numbers
     ),
-    'orientation of the position': Case(options={'orientation': 'position'}, spoil=no_rotation),
+    'orientation of the position': Case(options={'orientation': 'position'}, corrupt=no_rotation),
     'no orientation': Case(
-        options={'orientation': None}, spoil=lambda log: log.pop('orientation')
+        options={'orientation': None}, corrupt=lambda log: log.pop('orientation')
     ),
-    'stragglers': Case(spoil=stragglers),
-    'seconds ahead': Case(spoil=seconds_ahead),
-    'clock set back': Case(spoil=clock_set_back),
-    'outages': Case(spoil=outages, duration=2.6, punctual=True),
-    'outages, 20 Hz': low_pass(20.0, duration=2.6, spoil=outages, punctual=True),
+    'stragglers': Case(corrupt=stragglers),
+    'seconds ahead': Case(corrupt=seconds_ahead),
+    'clock set back': Case(corrupt=clock_set_back),
+    'outages': Case(corrupt=outages, duration=2.6, punctual=True),
+    'outages, 20 Hz': low_pass(20.0, duration=2.6, corrupt=outages, punctual=True),
     'outages, gyroscope': Case(
-        {'accelerometers': ()}, rhythms={'imu': (0.007, 0.0013)}, duration=2.6, spoil=outages,
+        {'accelerometers': ()}, rhythms={'imu': (0.007, 0.0013)}, duration=2.6, corrupt=outages,
         punctual=True,
     ),
     'outages, own clocks': Case(
         rhythms={'imu': (0.007, 0.0013), 'orientation': (0.007, 0.0013), 'position': (0.02, 0.003),
                  'feet[l_foot]': (0.009, 0.002)},
-        duration=2.6, spoil=outages, punctual=True,
+        duration=2.6, corrupt=outages, punctual=True,
     ),
-    'outages, IMUs in the feet': Case(FEET_IMUS, duration=2.6, spoil=outages, punctual=True),
+    'outages, IMUs in the feet': Case(FEET_IMUS, duration=2.6, corrupt=outages, punctual=True),
     'outage of the second publisher': Case(
-        spoil=outage_of_the_second_publisher, duration=2.6, punctual=True
+        corrupt=outage_of_the_second_publisher, duration=2.6, punctual=True
     ),
-    'gyroscope': Case({'accelerometers': ()}, spoil=stragglers),
+    'gyroscope': Case({'accelerometers': ()}, corrupt=stragglers),
     'gyroscope on its own clock': Case(
-        {'accelerometers': ()}, rhythms={'imu': (0.007, 0.0013)}, spoil=no_numbers
+        {'accelerometers': ()}, rhythms={'imu': (0.007, 0.0013)}, corrupt=no_numbers
     ),
-    'IMUs in the feet': Case(FEET_IMUS, spoil=no_numbers),
-    'moving ground': Case({'ground': Ground('frame', 'board', 'board')}, spoil=no_numbers),
+    'IMUs in the feet': Case(FEET_IMUS, corrupt=no_numbers),
+    'moving ground': Case({'ground': Ground('frame', 'board', 'board')}, corrupt=no_numbers),
     'learned': Case(learned=True),
-    'learned, two publishers': Case(learned=True, spoil=two_publishers, duration=1.6),
+    'learned, two publishers': Case(learned=True, corrupt=two_publishers, duration=1.6),
     'learned, slow position': Case(
-        learned=True, spoil=slow_position, rhythms={'position': (0.1, 0.03)}, duration=2.4
+        learned=True, corrupt=slow_position, rhythms={'position': (0.1, 0.03)}, duration=2.4
     ),
-    'learned, clock set back': Case(learned=True, spoil=clock_set_back, duration=1.6),
+    'learned, clock set back': Case(learned=True, corrupt=clock_set_back, duration=1.6),
 }  # fmt: skip
 
 
@@ -277,7 +277,7 @@ def reference(biped31):
             case = CASES[name]
             rig = make_rig(robot_of(biped31, case.robot))
             log = walk(rig, case.duration, case.rhythms)
-            case.spoil(log)
+            case.corrupt(log)
             evaluator = evaluator_of(rig, case, log)
             known[name] = rig, log, evaluate(evaluator, whole(log)), evaluator.faults
         return known[name]

@@ -37,7 +37,7 @@ def test_no_value_across_a_gap_nor_outside():
     assert np.isnan(paired.values[~paired.valid]).all()
 
 
-def test_a_missing_neighbour_spoils_only_its_own_interval():
+def test_a_missing_neighbour_costs_only_its_own_interval():
     stamps = np.array([0, 2, 4, 6]) * MS
     values = np.array([[0.0], [np.nan], [4.0], [6.0]])
     paired = pair(np.array([0, 1, 2, 5]) * MS, stamps, values, 0.01)

@@ -48,8 +48,8 @@ def test_a_terminal_that_is_not_utf8_gets_the_exit_status(tmp_path, encoding):
     assert refused.stderr.startswith(b'izmp: error: ')
 
 
-def test_results_do_not_depend_on_the_encoding_of_the_terminal(spoilt):
-    desk = spoilt()
+def test_results_do_not_depend_on_the_encoding_of_the_terminal(corrupted):
+    desk = corrupted()
     options = ('replay', desk.bag, '--robot', desk.robot, '-o', desk.results)
     done = in_another_process(MAIN, *options, PYTHONIOENCODING='ascii')
     assert (done.returncode, done.stderr) == (0, b'')
@@ -106,27 +106,27 @@ def odd_topics(draft, robot):
     )
 
 
-def test_check_shows_odd_topics_escaped(spoilt):
-    outcome = spoilt(odd_topics).check()
+def test_check_shows_odd_topics_escaped(corrupted):
+    outcome = corrupted(odd_topics).check()
     assert outcome.status == 0
     assert r'/odd\x1b[31m\x9b2J\r\u202e' in outcome.out
     assert_harmless(outcome.out + outcome.err)
 
 
-def test_check_shows_brackets_as_they_are(spoilt):
+def test_check_shows_brackets_as_they_are(corrupted):
     def markup(draft, robot):
         draft.parts = draft.parts[:1]
         draft.parts[0].topic = '/[bold]x[/bold][/red]'
 
-    desk = spoilt(markup)
+    desk = corrupted(markup)
     file = next(desk.bag.glob('*.mcap'))
     assert desk.check().status == 1
     assert '[bold]x[/bold][/red]' in desk.check().out
     assert file.is_file()
 
 
-def test_check_shows_types_with_brackets(tmp_path, spoilt):
-    desk = spoilt()
+def test_check_shows_types_with_brackets(tmp_path, corrupted):
+    desk = corrupted()
     path = tmp_path / 'x.mcap'
     write_odd_type(path, 'my/msg/[/bold]' + EVIL)
     outcome = izmp('check', path, '--robot', desk.robot)
@@ -163,8 +163,8 @@ def test_a_name_with_a_line_break_cannot_pretend_to_be_a_message(tmp_path):
     assert outcome.err.count('\n') == 1
 
 
-def test_a_name_with_half_a_character_is_refused(spoilt):
-    desk = spoilt()
+def test_a_name_with_half_a_character_is_refused(corrupted):
+    desk = corrupted()
     text = desk.robot.read_text().replace('name: l_foot', 'name: "l_\\ud800"')
     desk.robot.write_text(text)
     line = text[: text.index('ud800')].count('\n') + 1
@@ -173,8 +173,8 @@ def test_a_name_with_half_a_character_is_refused(spoilt):
     assert_refused(desk.replay(), 'd800')
 
 
-def test_a_bag_whose_name_is_not_utf8_is_evaluated(spoilt):
-    desk = spoilt()
+def test_a_bag_whose_name_is_not_utf8_is_evaluated(corrupted):
+    desk = corrupted()
     file = next(desk.bag.glob('*.mcap'))
     odd = file.with_name(os.fsdecode(b'\xff.mcap'))
     file.rename(odd)

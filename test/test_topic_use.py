@@ -27,7 +27,7 @@ def interleaved(shift):
 
 
 @given(st.one_of(st.floats(0.0, 0.28), st.floats(0.72, 1.0)))
-def test_two_publishers_are_heard_by_their_steps(shift):
+def test_two_publishers_are_noticed_by_their_steps(shift):
     assert steps_alternate(interleaved(shift))
 
 
@@ -44,7 +44,7 @@ def test_one_publisher_is_not_taken_for_two(seed, jitter, tick):
     assert not steps_alternate(stamps // tick * tick)
 
 
-def test_two_publishers_are_heard_by_their_values():
+def test_two_publishers_are_noticed_by_their_values():
     t = np.linspace(0.0, 2.0, 1000)[:, None]
     smooth = np.hstack([np.sin(t), np.cos(3.0 * t)])
     assert not values_alternate(smooth)
@@ -59,7 +59,7 @@ def test_noise_is_not_taken_for_two_publishers(seed, scale):
 
 
 @pytest.mark.filterwarnings('error')
-def test_rubbish_is_heard_without_a_warning():
+def test_rubbish_is_observed_without_a_warning():
     values = (
         np.tile([[np.nan, np.inf, 1e300, -np.inf, -1e300]], (50, 1))
         * np.sign(np.arange(50) % 2 - 0.5)[:, None]
@@ -70,7 +70,7 @@ def test_rubbish_is_heard_without_a_warning():
 
 
 def test_silences_and_steps_back_across_spans(tmp_path):
-    """Half a second of silence, then a clock that is set back by five seconds."""
+    """Half a second without messages, then a clock that is set back by five seconds."""
     stamps, moved = imu_raws(1000)
     received = [stamp + (600_000_000 if k >= 300 else 0) for k, stamp in enumerate(stamps)]
     moved[300:] = imu_raws(1000, start=stamps[0] + 600_000_000)[1][300:]
@@ -102,7 +102,7 @@ def regular(count):
 
 @given(st.lists(st.integers(1, FAR // 3), min_size=0, max_size=50))
 def test_stamps_that_only_increase_are_credible(steps):
-    """However unsteadily, as long as no silence is so long that the clock may have been set."""
+    """However unsteadily, as long as no gap is so long that the clock may have been set."""
     assert credible_stamps(START + np.cumsum([0, *steps])).all()
 
 

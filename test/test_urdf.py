@@ -14,7 +14,7 @@ from izmp_dynamics.model.urdf import parse_urdf, read_urdf
 
 from .pinocchio_twin import ROBOTS, robot_path
 from .raising import raising
-from .small_robot import SMALL_ROBOT, extended, spoilt
+from .small_robot import SMALL_ROBOT, corrupted, extended
 
 LAUGHS = (
     '<!DOCTYPE robot [<!ENTITY a0 "ha">'
@@ -30,10 +30,10 @@ NOT_A_URDF = {
     'binary mesh': (b'solid part' + bytes(70) + b'\x10\0\0\0', 'binary'),
     'plain text': (b'robot: small', 'invalid_xml'),
     'truncated': (SMALL_ROBOT[:400].encode(), 'invalid_xml'),
-    'unclosed element': (spoilt(('</inertial>', '')).encode(), 'invalid_xml'),
+    'unclosed element': (corrupted(('</inertial>', '')).encode(), 'invalid_xml'),
     'undefined entity': (extended('&degree;').encode(), 'invalid_xml'),
     'latin-1 without saying so': (
-        spoilt(('"sole"', '"fuß"')).encode('latin-1'),
+        corrupted(('"sole"', '"fuß"')).encode('latin-1'),
         'invalid_xml',
     ),
     'unknown encoding': (b'<?xml version="1.0" encoding="klingon"?><robot/>', 'invalid_xml'),
@@ -50,7 +50,7 @@ NOT_A_URDF = {
         'xacro',
     ),
     'xacro without namespace': (b'<robot><xacro:leg side="l"/></robot>', 'xacro'),
-    'xacro expression': (spoilt(('value="2"', 'value="${mass}"')).encode(), 'xacro'),
+    'xacro expression': (corrupted(('value="2"', 'value="${mass}"')).encode(), 'xacro'),
     'entity bomb in a text': (
         (LAUGHS + '<robot name="r">&a11;</robot>').encode(),
         'document_type',
@@ -76,18 +76,18 @@ NOT_A_URDF = {
 
 BAD_ELEMENT = {
     'URDF of the future': (
-        spoilt(('name="small"', 'name="small" version="2.0"')),
+        corrupted(('name="small"', 'name="small" version="2.0"')),
         'unknown_urdf_version',
         '',
     ),
     'unnamed link': (
-        spoilt(('<link name="sole"/>', '<link/>')),
+        corrupted(('<link name="sole"/>', '<link/>')),
         'missing_attribute',
         'a <link> (line 17)',
     ),
-    'blank name': (spoilt(('"thigh"', '" "')), 'missing_attribute', 'a <link> (line 11)'),
+    'blank name': (corrupted(('"thigh"', '" "')), 'missing_attribute', 'a <link> (line 11)'),
     'unnamed joint': (
-        spoilt(('<joint name="hip"', '<joint')),
+        corrupted(('<joint name="hip"', '<joint')),
         'missing_attribute',
         'a <joint> (line 18)',
     ),
@@ -107,136 +107,144 @@ BAD_ELEMENT = {
         "joint 'hip' (line 29)",
     ),
     'missing parent': (
-        spoilt(('<parent link="base"/>', '')),
+        corrupted(('<parent link="base"/>', '')),
         'missing_element',
         "joint 'hip' (line 18)",
     ),
     'missing child': (
-        spoilt(('<child link="thigh"/>', '')),
+        corrupted(('<child link="thigh"/>', '')),
         'missing_element',
         "joint 'hip' (line 18)",
     ),
     'parent without link': (
-        spoilt(('<parent link="base"/>', '<parent/>')),
+        corrupted(('<parent link="base"/>', '<parent/>')),
         'missing_attribute',
         "joint 'hip' (line 20)",
     ),
     'two parents in a joint': (
-        spoilt(('<parent link="base"/>', '<parent link="base"/><parent link="sole"/>')),
+        corrupted(('<parent link="base"/>', '<parent link="base"/><parent link="sole"/>')),
         'repeated_element',
         "joint 'hip' (line 18)",
     ),
     'two inertials': (
-        spoilt(('<visual>', '<inertial><mass value="1"/></inertial><visual>')),
+        corrupted(('<visual>', '<inertial><mass value="1"/></inertial><visual>')),
         'repeated_element',
         "link 'base' (line 3)",
     ),
     'no joint type': (
-        spoilt((' type="fixed"', '')),
+        corrupted((' type="fixed"', '')),
         'missing_attribute',
         "joint 'ankle' (line 25)",
     ),
     'unknown joint type': (
-        spoilt(('"revolute"', '"ball"')),
+        corrupted(('"revolute"', '"ball"')),
         'invalid_choice',
         "joint 'hip' (line 18)",
     ),
     'inertial without mass': (
-        spoilt(('<mass value="2"/>', '')),
+        corrupted(('<mass value="2"/>', '')),
         'missing_element',
         "link 'base' (line 4)",
     ),
     'mass as in SDF': (
-        spoilt(('<mass value="2"/>', '<mass>2</mass>')),
+        corrupted(('<mass value="2"/>', '<mass>2</mass>')),
         'missing_attribute',
         "link 'base' (line 6)",
     ),
     'mass in words': (
-        spoilt(('value="2"', 'value="two"')),
+        corrupted(('value="2"', 'value="two"')),
         'not_a_number',
         "link 'base' (line 6)",
     ),
     'mass with unit': (
-        spoilt(('value="2"', 'value="2 kg"')),
+        corrupted(('value="2"', 'value="2 kg"')),
         'not_a_number',
         "link 'base' (line 6)",
     ),
     'mass with comma': (
-        spoilt(('value="2"', 'value="2,5"')),
+        corrupted(('value="2"', 'value="2,5"')),
         'not_a_number',
         "link 'base' (line 6)",
     ),
     'mass not a number': (
-        spoilt(('value="2"', 'value="nan"')),
+        corrupted(('value="2"', 'value="nan"')),
         'not_a_number',
         "link 'base' (line 6)",
     ),
-    'infinite mass': (spoilt(('value="2"', 'value="inf"')), 'not_finite', "link 'base' (line 6)"),
+    'infinite mass': (
+        corrupted(('value="2"', 'value="inf"')),
+        'not_finite',
+        "link 'base' (line 6)",
+    ),
     'huge mass': (
-        spoilt(('value="2"', 'value="1e300"')),
+        corrupted(('value="2"', 'value="1e300"')),
         'number_too_large',
         "link 'base' (line 6)",
     ),
     'Python number': (
-        spoilt(('value="2"', 'value="2_000"')),
+        corrupted(('value="2"', 'value="2_000"')),
         'not_a_number',
         "link 'base' (line 6)",
     ),
-    'empty number': (spoilt(('value="2"', 'value=""')), 'wrong_length', "link 'base' (line 6)"),
-    'missing moment': (spoilt((' izz="0.04"', '')), 'missing_attribute', "link 'base' (line 7)"),
+    'empty number': (corrupted(('value="2"', 'value=""')), 'wrong_length', "link 'base' (line 6)"),
+    'missing moment': (
+        corrupted((' izz="0.04"', '')),
+        'missing_attribute',
+        "link 'base' (line 7)",
+    ),
     'moment not a number': (
-        spoilt(('izz="0.04"', 'izz="NaN"')),
+        corrupted(('izz="0.04"', 'izz="NaN"')),
         'not_a_number',
         "link 'base' (line 7)",
     ),
     'axis without xyz': (
-        spoilt(('<axis xyz="0 1 0"/>', '<axis/>')),
+        corrupted(('<axis xyz="0 1 0"/>', '<axis/>')),
         'missing_attribute',
         "joint 'hip' (line 22)",
     ),
-    'axis too short': (spoilt(('"0 1 0"', '"0 1"')), 'wrong_length', "joint 'hip' (line 22)"),
+    'axis too short': (corrupted(('"0 1 0"', '"0 1"')), 'wrong_length', "joint 'hip' (line 22)"),
     'axis with commas': (
-        spoilt(('"0 1 0"', '"0, 1, 0"')),
+        corrupted(('"0 1 0"', '"0, 1, 0"')),
         'not_a_number',
         "joint 'hip' (line 22)",
     ),
     'axis not a number': (
-        spoilt(('"0 1 0"', '"0 nan 0"')),
+        corrupted(('"0 1 0"', '"0 nan 0"')),
         'not_a_number',
         "joint 'hip' (line 22)",
     ),
     'origin too long': (
-        spoilt(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')),
+        corrupted(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')),
         'wrong_length',
         "joint 'hip' (line 19)",
     ),
     'rpy not a number': (
-        spoilt(('rpy="0 0 0.2"', 'rpy="0 0 -nan"')),
+        corrupted(('rpy="0 0 0.2"', 'rpy="0 0 -nan"')),
         'not_a_number',
         "joint 'hip' (line 19)",
     ),
     'limit in words': (
-        spoilt(('lower="-1"', 'lower="low"')),
+        corrupted(('lower="-1"', 'lower="low"')),
         'not_a_number',
         "joint 'hip' (line 23)",
     ),
     'limit not a number': (
-        spoilt(('upper="1"', 'upper="nan"')),
+        corrupted(('upper="1"', 'upper="nan"')),
         'not_a_number',
         "joint 'hip' (line 23)",
     ),
     'mimic without joint': (
-        spoilt(('<limit', '<mimic/><limit')),
+        corrupted(('<limit', '<mimic/><limit')),
         'missing_attribute',
         "joint 'hip' (line 23)",
     ),
     'mimic in words': (
-        spoilt(('<limit', '<mimic joint="ankle" multiplier="twice"/><limit')),
+        corrupted(('<limit', '<mimic joint="ankle" multiplier="twice"/><limit')),
         'not_a_number',
         "joint 'hip' (line 23)",
     ),
     'quaternion in URDF 1.0': (
-        spoilt(('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 1"')),
+        corrupted(('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 1"')),
         'quaternion_in_urdf_1_0',
         "joint 'hip' (line 19)",
     ),
@@ -262,7 +270,7 @@ def test_a_bad_element_is_named_with_its_line(text, kind, where):
 
 
 def test_all_bad_elements_are_listed_at_once():
-    text = spoilt(('value="2"', 'value="two"'), ('"0 1 0"', '"0 1"'), ('"fixed"', '"glued"'))
+    text = corrupted(('value="2"', 'value="two"'), ('"0 1 0"', '"0 1"'), ('"fixed"', '"glued"'))
     with raising(ModelError, 'invalid_model') as refusal:
         load_model(text)
     found = [(problem.kind, problem.where) for problem in refusal.value.data['problems']]
@@ -300,12 +308,12 @@ def test_xacro_by_suffix_is_refused(tmp_path):
 
 
 def test_expanded_xacro_may_keep_its_namespace():
-    load_model(spoilt(('name="small"', f'name="small" xmlns:xacro="{XACRO}"')))
+    load_model(corrupted(('name="small"', f'name="small" xmlns:xacro="{XACRO}"')))
 
 
 def test_a_text_that_is_no_unicode_is_refused():
     with raising(ModelError, 'invalid_xml'):
-        load_model(spoilt(('"sole"', '"so\udc80le"')))
+        load_model(corrupted(('"sole"', '"so\udc80le"')))
 
 
 def test_what_carries_no_dynamics_is_ignored():
@@ -328,18 +336,18 @@ def test_what_carries_no_dynamics_is_ignored():
     ('text', 'kind', 'where'),
     [
         (
-            spoilt(('<inertial>', '<inertail>'), ('</inertial>', '</inertail>')),
+            corrupted(('<inertial>', '<inertail>'), ('</inertial>', '</inertail>')),
             'ignored_element',
             "link 'base' (line 3)",
         ),
         (extended('<Link name="x"/>'), 'ignored_element', '<Link> (line 29)'),
         (
-            spoilt(('origin xyz="0 0 -0.1"', 'origin xzy="0 0 -0.1"')),
+            corrupted(('origin xyz="0 0 -0.1"', 'origin xzy="0 0 -0.1"')),
             'ignored_attribute',
             "joint 'hip' (line 19)",
         ),
         (
-            spoilt(('value="2"', 'value="2" unit="kg"')),
+            corrupted(('value="2"', 'value="2" unit="kg"')),
             'ignored_attribute',
             "link 'base' (line 6)",
         ),
@@ -354,7 +362,7 @@ def test_what_looks_meant_but_is_ignored_is_remarked(text, kind, where):
 @pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16', 'iso-8859-1'])
 def test_encodings(tmp_path, encoding):
     declared = 'utf-8' if encoding == 'utf-8-sig' else encoding
-    text = spoilt(('"1.0"?', f'"1.0" encoding="{declared}"?'), ('"small"', '"Füßler"'))
+    text = corrupted(('"1.0"?', f'"1.0" encoding="{declared}"?'), ('"small"', '"Füßler"'))
     path = tmp_path / 'robot.urdf'
     path.write_bytes(text.encode(encoding))
     urdf = read_urdf(path)
@@ -365,7 +373,7 @@ def test_encodings(tmp_path, encoding):
 
 
 def test_a_robot_needs_no_name_and_limits_may_be_infinite_or_missing():
-    text = spoilt(
+    text = corrupted(
         (' name="small"', ''),
         ('effort="10" velocity="5"', ''),
         ('lower="-1" upper="1"', 'lower="-inf" upper="1.7976931348623157e308"'),
@@ -381,14 +389,16 @@ def test_quaternions_of_urdf_1_1(version):
     rotation = Rotation.from_euler('xyz', [0.3, -1.2, 2.0])
     x, y, z, w = rotation.as_quat()
     change = ('name="small"', f'name="small" version="{version}"')
-    by_quaternion = load_model(spoilt(change, ('rpy="0 0 0.2"', f'quat_xyzw="{x} {y} {z} {w}"')))
-    by_angles = load_model(spoilt(change, ('rpy="0 0 0.2"', 'rpy="0.3 -1.2 2.0"')))
+    by_quaternion = load_model(
+        corrupted(change, ('rpy="0 0 0.2"', f'quat_xyzw="{x} {y} {z} {w}"'))
+    )
+    by_angles = load_model(corrupted(change, ('rpy="0 0 0.2"', 'rpy="0.3 -1.2 2.0"')))
     q = [0.4]
     np.testing.assert_allclose(
         by_quaternion.frame_pose('sole', q)[0], by_angles.frame_pose('sole', q)[0], atol=1e-12
     )
-    both = spoilt(change, ('rpy="0 0 0.2"', 'rpy="0 0 0" quat_xyzw="0 0 0 1"'))
-    long = spoilt(change, ('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 2"'))
+    both = corrupted(change, ('rpy="0 0 0.2"', 'rpy="0 0 0" quat_xyzw="0 0 0 1"'))
+    long = corrupted(change, ('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 2"'))
     for text, kind in ((both, 'two_orientations'), (long, 'quaternion_not_normalised')):
         with raising(ModelError, 'invalid_model') as refusal:
             load_model(text)
@@ -410,7 +420,7 @@ def test_robots_in_use_have_a_sound_form(name):
 
 
 def _mutations():
-    """Strategies that spoil an lxml tree in place."""
+    """Strategies that corrupt an lxml tree in place."""
     words = st.one_of(
         st.sampled_from(
             ['', ' ', 'nan', 'inf', '-1', '0', '1e308', '1e-308', '0 0 0', '1 2', 'base', 'sole']

@@ -33,7 +33,7 @@ class Expansion:
         """
         if unpacked > self.room(packed):
             raise BagError(
-                f'it is compressed by more than {RATIO}:1, as no recording is',
+                f'it expands to more than {RATIO} times its size',
                 kind='decompression_bomb', packed=packed, unpacked=unpacked,
             )  # fmt: skip
         self.packed += packed

@@ -18,6 +18,10 @@ Parts = dict[str, Part]
 """Parts by topic."""
 
 
+_MOST_REFUSED = 10
+"""Messages of a file that may expand too much before the rest of them is left out."""
+
+
 class _Source:
     """One container being read; `horizon` is the earliest stamp that may still come."""
 
@@ -26,6 +30,7 @@ class _Source:
         self._blocks: Iterator[Block] = storage.blocks(topics.keys()) if topics else iter(())
         self._topics = topics
         self._expansion = Expansion()
+        self._refused = 0
         self.horizon = FOREVER if storage.start is None or not topics else storage.start
 
     def pull(self) -> Iterator[tuple[str, Part]]:
@@ -47,6 +52,9 @@ class _Source:
         codec = zstandard()
         unpacked = []
         for raw in raws:
+            if self._refused >= _MOST_REFUSED:
+                unpacked.append(raw)
+                continue
             room = self._expansion.room(len(raw))
             try:
                 whole = codec.ZstdDecompressor().decompress(raw, max_length=room + 1)
@@ -60,8 +68,11 @@ class _Source:
         return unpacked
 
     def _refuse(self, topic: str, error: BagError) -> None:
+        self._refused += 1
         name = self._storage.path.name
         sentence = f"A message of '{topic}' in '{name}' is left out: {error}."
+        if self._refused == _MOST_REFUSED:
+            sentence = f"All further messages in '{name}' are left out: too many are like that."
         if sentence not in self._storage.damages:
             self._storage.damages.append(sentence)
 

@@ -13,7 +13,7 @@ from izmp_dynamics.replay.check import CheckResult
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.stability.evaluation import SignalHealth
 
-_STYLES = {'error': 'red', 'odd': 'yellow', 'note': 'dim'}
+_STYLES = {'error': 'red', 'warning': 'yellow', 'note': 'dim'}
 
 
 def show_result(console: Console, result: CheckResult) -> None:
@@ -28,9 +28,9 @@ def show_result(console: Console, result: CheckResult) -> None:
         remedy = printable(f' {finding.remedy}'.rstrip())
         text = Text(message, style=_STYLES[finding.severity])
         console.print(text.append(remedy, style='not dim default'))
-    odd = sum(finding.severity == 'odd' for finding in result.findings)
+    warnings = sum(finding.severity == 'warning' for finding in result.findings)
     console.print(
-        f'This recording can be replayed; {odd or "no"} odd finding{"s"[: odd != 1]}.'
+        f'This recording can be replayed; {warnings or "no"} warning{"s"[: warnings != 1]}.'
         if result.usable
         else 'This recording cannot be replayed with this robot file.'
     )

@@ -143,7 +143,10 @@ def _mount(
     if not frame:
         raise ReplayError(
             f"The messages of '{topic}' name no frame_id, and the robot file does not state one: "
-            f"add 'frame: LINK' under {key}, the link whose axes it measures in."
+            f"add 'frame: LINK' under {key}, the link whose axes it measures in.",
+            kind='no_frame_id',
+            signal=key,
+            topic=topic,
         )
     frame = frame.lstrip('/')
     _known(model, frame, f'{key}.frame' if stated else f"the frame_id of '{topic}'")
@@ -151,7 +154,10 @@ def _mount(
         raise ReplayError(
             f"{key}: the frame '{frame}' moves against the root link '{model.root}'. The IMU and "
             "the accelerometers must sit on the root; set 'root' in the robot file to the link "
-            'that carries them.'
+            'that carries them.',
+            kind='not_on_root',
+            signal=key,
+            frame=frame,
         )
     mount = model.mount(frame)
     return Mount(key, mount.body_R_frame, mount.p_frame_in_body, axes)
@@ -174,7 +180,9 @@ def _ground_reference(
         raise ReplayError(
             f"ground.frame: '{ground.frame}' is a link of the robot, but with ground.topic it is "
             'the name of a frame that moves by itself; give that another name, or leave the topic '
-            'out.'
+            'out.',
+            kind='ground_is_a_link',
+            frame=ground.frame,
         )
     reference = (frame_ids.get(ground.topic) or '').lstrip('/')
     return reference if reference in model.frame_names else None
@@ -190,7 +198,10 @@ def _position_mount(
     if not model.mounted_on_root(frame):
         raise ReplayError(
             f"position: the frame '{frame}' moves against the root link '{model.root}'; it must "
-            'be fixed to the root.'
+            'be fixed to the root.',
+            kind='not_on_root',
+            signal='position',
+            frame=frame,
         )
     mount = model.mount(frame)
     return Mount('position', mount.body_R_frame, mount.p_frame_in_body)
@@ -205,7 +216,10 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
         if not sensor:
             raise ReplayError(
                 f"The messages of '{foot.wrench.topic}' name no frame_id, and the robot file does "
-                f"not state one: add 'frame: LINK' under the wrench of foot '{foot.name}'."
+                f"not state one: add 'frame: LINK' under the wrench of foot '{foot.name}'.",
+                kind='no_frame_id',
+                signal=key,
+                topic=foot.wrench.topic,
             )
         sensor = sensor.lstrip('/')
         stated = foot.wrench.frame is not None
@@ -234,7 +248,10 @@ def _imu_in_sole(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]
     if not frame:
         raise ReplayError(
             f"The messages of '{foot.imu.topic}' name no frame_id, and the robot file does not "
-            f"state one: add 'frame: LINK' under the imu of foot '{foot.name}'."
+            f"state one: add 'frame: LINK' under the imu of foot '{foot.name}'.",
+            kind='no_frame_id',
+            signal=f'foot_imus[{foot.name}]',
+            topic=foot.imu.topic,
         )
     frame = frame.lstrip('/')
     stated = foot.imu.frame is not None
@@ -244,6 +261,9 @@ def _imu_in_sole(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]
     if imu.body != sole.body:
         raise ReplayError(
             f"feet[{foot.name}].imu: the frame '{frame}' moves against the sole '{foot.sole}'; "
-            'the IMU of a foot must be fixed to its sole.'
+            'the IMU of a foot must be fixed to its sole.',
+            kind='not_on_sole',
+            foot=foot.name,
+            frame=frame,
         )
     return frozen(sole.body_R_frame.T @ imu.body_R_frame)

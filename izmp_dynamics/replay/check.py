@@ -1,4 +1,4 @@
-"""`check`: what is in a recording, what is missing, what is odd, and the remedy for each.
+"""`check`: what is in a recording, what is missing or suspicious, and the remedy for each.
 
 The recording is evaluated as in a replay, without writing anything: many faults (a wrong mass, a
 turned IMU, a force sensor of the other sign) show only in the numbers that come out.
@@ -15,12 +15,11 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.finding import Finding
-from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
+from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.survey import told
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
 
@@ -71,23 +70,23 @@ def check(
         IzmpError: if bag or URDF cannot be read at all.
     """
     model = load_model(robot.urdf_path, robot.root)
-    findings = [Finding('note', f'URDF: {problem}') for problem in model.problems]
+    findings = [Finding('note', problem.kind, f'URDF: {problem}') for problem in model.problems]
     with BagReader(bag_path) as bag:
         topics = tuple(bag.topics.values())
         signals: tuple[SignalHealth, ...] = ()
         try:
             recording = Recording(bag, robot, model)
-            findings += [Finding('note', sentence) for sentence in recording.missing]
+            findings += recording.missing
             evaluation, warnings = _evaluate(recording, progress)
             signals = evaluation.health
-            findings += [Finding('odd', warning) for warning in warnings]
+            findings += [Finding('warning', 'ill_conditioned', text) for text in warnings]
             findings += judge(evaluation, recording)
         except IzmpError as error:
-            findings.append(Finding('error', str(error)))
-        findings += [Finding('note', note) for note in bag.notes]
+            findings.append(Finding('error', error.kind, str(error)))
+        findings += [Finding('note', 'bag', note) for note in bag.notes]
         if bag.damage:
-            findings.append(Finding('odd', bag.damage))
-    order = ('error', 'odd', 'note')
+            findings.append(Finding('warning', 'damaged_bag', bag.damage))
+    order = ('error', 'warning', 'note')
     findings.sort(key=lambda finding: order.index(finding.severity))
     return CheckResult(topics, signals, tuple(findings))
 
@@ -101,12 +100,12 @@ def _evaluate(recording: Recording, progress: Progress) -> tuple[Evaluation, tup
 
 
 def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
-    """Find what is odd about the signals and about the numbers that came out."""
+    """Find anomalies of the signals and of the numbers that came out."""
     yield from signal_findings(recording)
     yield from _judge_health(evaluation)
     nothing = nothing_came_out(recording, evaluation)
-    if nothing:
-        yield Finding('error', nothing)
+    if nothing is not None:
+        yield Finding('error', nothing.kind, str(nothing))
     mr_ad = evaluation.tracks.get('mr_ad')
     if mr_ad is None:
         return
@@ -116,29 +115,31 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
 
 def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
     """Find signals of which much was not used; topics or joints that share a reason are joined."""
-    topics: dict[str, list[str]] = {}
+    topics: dict[tuple[Reason, str], list[str]] = {}
     interpolated: list[str] = []
     for signal in evaluation.health:
-        joints: dict[str, list[str]] = {}
+        joints: dict[Reason, list[str]] = {}
         for fault, number in signal.gated.items():
             of = len(evaluation.stamps) if fault.reason.per_instant else signal.count
             share = number / max(of, 1)
             if fault.reason is Reason.INTERPOLATED:
                 interpolated += [signal.topic] if share > INTERPOLATED_SHARE else []
             elif share > GATED_SHARE and fault.part and fault.reason is not Reason.UNREADABLE:
-                joints.setdefault(fault.reason.text, []).append(f'{fault.part} ({number})')
+                joints.setdefault(fault.reason, []).append(f'{fault.part} ({number})')
             elif share > GATED_SHARE:
-                topics.setdefault(f'{fault.text} ({number} of {of})', []).append(signal.topic)
-        for why, names in joints.items():
-            text = f'{signal.topic}: {why}: {told(names)}; {signal.count} messages.'
-            yield Finding('odd', text)
-    for reason, names in topics.items():
-        yield Finding('odd', f'{told(names)}: {reason}.')
+                text = f'{fault.text} ({number} of {of})'
+                topics.setdefault((fault.reason, text), []).append(signal.topic)
+        for reason, names in joints.items():
+            text = f'{signal.topic}: {reason.text}: {list_names(names)}; {signal.count} messages.'
+            yield Finding('warning', reason.value, text)
+    for (reason, text), names in topics.items():
+        yield Finding('warning', reason.value, f'{list_names(names)}: {text}.')
     if interpolated:
         yield Finding(
             'note',
-            f'{told(interpolated)}: interpolated at most instants, because the stamps are not '
-            'those of the joints.',
+            Reason.INTERPOLATED.value,
+            f'{list_names(interpolated)}: interpolated at most instants, because the stamps are '
+            'not those of the joints.',
         )
 
 
@@ -148,7 +149,8 @@ def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]
     size = float(np.linalg.norm(mean))
     if abs(size / weight - 1.0) > FORCE_TOLERANCE:
         yield Finding(
-            'odd',
+            'warning',
+            'mean_force',
             f'The mean contact force of MR-AD is {size:.1f} N, the weight {weight:.1f} N.',
             'The masses cancel in this: check the scale of the accelerometers and the frames '
             'that they measure in.',
@@ -160,7 +162,8 @@ def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]
     tilt = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
     if tilt > TILT_TOLERANCE:
         yield Finding(
-            'odd',
+            'warning',
+            'tilted_force',
             f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
             "Is the IMU's frame (imu.frame) turned as the sensor is? Are the sole's z axes up?",
         )
@@ -172,10 +175,11 @@ def _judge_feet(evaluation: Evaluation) -> Iterator[Finding]:
     pulling = [foot for foot in measured if np.nanmedian(foot.normal_force) < -0.05 * weight]
     for foot in pulling:
         yield Finding(
-            'odd',
+            'warning',
+            'foot_pulls',
             f"Foot '{foot.name}' pulls at the ground: its median force is "
             f'{np.nanmedian(foot.normal_force):.1f} N.',
-            'Set wrench.sign: -1 for this foot if its sensor tells what the robot does to it; '
+            'Set wrench.sign: -1 for this foot if its sensor gives the force of the robot on it; '
             'the z axis of its sole must be up.',
         )
     if pulling:
@@ -185,14 +189,16 @@ def _judge_feet(evaluation: Evaluation) -> Iterator[Finding]:
         mean = float(np.mean(total[np.isfinite(total)])) if np.isfinite(total).any() else weight
         if abs(mean / weight - 1.0) > FORCE_TOLERANCE:
             yield Finding(
-                'odd',
+                'warning',
+                'mean_foot_force',
                 f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
                 "Check the URDF's masses, a load that it does not have, offsets of the sensors, "
                 'and the mass below them (wrench.below).',
             )
     if evaluation.feet and not any(foot.loaded.any() for foot in evaluation.feet):
         yield Finding(
-            'odd',
+            'warning',
+            'no_load',
             'No foot ever carries load.',
             'Is ground.contact_force too large, or a force sensor dead?',
         )

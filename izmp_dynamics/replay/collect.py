@@ -69,7 +69,7 @@ class Collector:
         Args:
             hashes: SHA-256 of the inputs by name.
             missing: what could not be evaluated, one sentence each.
-            notes: what is odd about the inputs, one sentence each.
+            notes: anomalies of the inputs, one sentence each.
             stages: further parameters that the evaluation chose, by name.
             faults: signal → what could not be used, by reason.
         """

@@ -4,12 +4,11 @@ from os import PathLike
 from pathlib import Path
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.stability.evaluation import Evaluation
 
@@ -52,12 +51,13 @@ def evaluate_bag(
         notes = (
             *reader.notes,
             *([reader.damage] if reader.damage else []),
-            *(str(found) for found in signal_findings(recording) if found.severity == 'odd'),
+            *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),
             *evaluator.root.warnings,
         )
+    missing = [str(found) for found in recording.missing]
     used = {'angular_acceleration.used': evaluator.root.method}
-    evaluation = collector.evaluation({}, recording.missing, notes, used, evaluator.faults)
+    evaluation = collector.evaluation({}, missing, notes, used, evaluator.faults)
     nothing = nothing_came_out(recording, evaluation)
-    if nothing:
-        raise ReplayError(nothing)
+    if nothing is not None:
+        raise nothing
     return evaluation

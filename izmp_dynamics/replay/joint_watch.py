@@ -1,7 +1,7 @@
-"""Joints that the URDF does not let move freely, against what the recording says of them.
+"""Fixed and mimic joints: recorded positions that contradict the URDF.
 
 The model has no position of its own for a fixed joint, and that of a mimic joint follows from its
-driver; what a recording says of either is not used. If it contradicts the URDF, the evaluated
+driver; recorded positions of either are not used. If they contradict the URDF, the evaluated
 robot is not the recorded one.
 """
 
@@ -16,8 +16,7 @@ from izmp_dynamics.conventions import Array, Indices, Stamps
 from izmp_dynamics.model.kinematic_tree import TreeSegment
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
-from izmp_dynamics.replay.finding import Finding
-from izmp_dynamics.replay.survey import told
+from izmp_dynamics.replay.finding import Finding, list_names
 
 MOVES = 0.01
 """A fixed joint that moves by more is remarked on [rad] or [m]. A driver may publish such a joint,
@@ -103,8 +102,9 @@ class JointWatch:
         fixed = [f'{name} (by {size:.3g})' for name, size in moved.items() if size > MOVES]
         if fixed:
             yield Finding(
-                'odd',
-                f'Joints that are fixed in the URDF move: {told(fixed)} rad or m.',
+                'warning',
+                'fixed_joint_moves',
+                f'Joints that are fixed in the URDF move: {list_names(fixed)} rad or m.',
                 'They are evaluated as fixed. Is this the URDF of the recorded robot? Give them '
                 'their type (revolute, prismatic) in it.',
             )
@@ -115,8 +115,9 @@ class JointWatch:
         ]
         if elsewhere:
             yield Finding(
-                'odd',
-                f'Mimic joints are not where the URDF puts them: {told(elsewhere)}.',
+                'warning',
+                'mimic_contradicted',
+                f'Mimic joints are not where the URDF puts them: {list_names(elsewhere)}.',
                 'They are evaluated as the URDF puts them. Correct multiplier and offset of '
                 '<mimic>, or take it out, so that their own positions are used.',
             )

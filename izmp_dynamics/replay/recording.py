@@ -34,8 +34,8 @@ class Recording:
         rig: the robot, prepared for evaluation.
         orientation: source of the root's orientation: 'imu', 'position', or None.
         uses: signal → topic.
-        missing: what is not there, one sentence each.
-        findings: what is odd about the beginning.
+        missing: what is not there.
+        findings: anomalies of the beginning.
         joint_watch: what contradicts the URDF's fixed and mimic joints.
         groups: joints that are published together.
         periods: signal → median time between its messages [s].
@@ -71,7 +71,7 @@ class Recording:
         Yields:
             The signals that were received in the span, and the receive time at its end [ns].
         """
-        self._topics.forget()  # the survey has seen some messages
+        self._topics.reset()  # the survey has seen some messages
         for batch in self.bag.batches(self._topics.names, span_s):
             yield self._signals(batch), batch.end
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.oddities import nothing_came_out, signal_findings
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
@@ -33,7 +32,7 @@ class ReplayResult:
         html: the report.
         json: the same for programs.
         summary: what the report says.
-        notes: what was odd about the input or could not be evaluated, one sentence each.
+        notes: anomalies of the input, and what could not be evaluated, one sentence each.
     """
 
     bag: Path
@@ -81,26 +80,27 @@ def replay(
         notes = (
             *bag.notes,
             *([bag.damage] if bag.damage else []),
-            *(str(found) for found in signal_findings(recording) if found.severity == 'odd'),
+            *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),
             *evaluator.root.warnings,
         )
+        missing = [str(found) for found in recording.missing]
         evaluation = collector.evaluation(
             hashes,
-            recording.missing,
+            missing,
             notes,
             {'angular_acceleration.used': evaluator.root.method},
             evaluator.faults,
         )
         nothing = nothing_came_out(recording, evaluation)
-        if nothing:
-            raise ReplayError(nothing)
+        if nothing is not None:
+            raise nothing
         report = write_report(evaluation, partial)
     return ReplayResult(
         folder / 'bag',
         folder / 'report.html',
         folder / 'report.json',
         report.summary,
-        (*notes, *recording.missing),
+        (*notes, *missing),
     )
 
 

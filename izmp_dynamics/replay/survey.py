@@ -1,7 +1,7 @@
-"""What the beginning of a log tells: rates, frames, joint groups, and whether sensors are sane."""
+"""What the beginning of a log gives: rates, frames, joint groups, and whether sensors are sane."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
-from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.topic_use import POINT, credible
 from izmp_dynamics.replay.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
@@ -29,28 +29,25 @@ BEYOND_LIMIT = 0.2
 LARGEST_NUMBER = 1e4
 """Angular velocity that is no number of a gyroscope in any unit, neither rad/s nor °/s."""
 
-_TOLD = 5
-"""Names that are listed in a sentence; more are counted."""
-
 
 class Survey:
-    """What the beginning of a log tells.
+    """What the beginning of a log gives.
 
     Args:
-        topics: of the signals; those that stay silent are left out of it.
+        topics: of the signals; those without messages are left out.
         model: the robot's model.
 
     Attributes:
-        rig: the robot made ready.
+        rig: the robot, prepared for evaluation.
         groups: joints that are published together.
         periods: signal → median time between its messages [s].
         oriented: whether the IMU's orientation can be used.
         posed: whether an orientation comes with the position.
         origin: first stamp of the joints [ns].
-        findings: what is odd.
+        findings: anomalies.
 
     Raises:
-        ReplayError: if joints or IMU say nothing, or a sensor's frame is not known.
+        ReplayError: if joints or IMU have no usable messages, or a sensor's frame is not known.
         SensingError: if IMU or accelerometers are in the wrong unit or without gravity.
     """
 
@@ -59,7 +56,7 @@ class Survey:
         self.model = model
         self.findings: list[Finding] = []
         read = self._read()
-        topics.leave_out_silent()
+        topics.leave_out_unusable()
         uses = topics.uses
         self.periods = {signal: 1.0 / use.rate for signal, use in uses.items()}
         self.groups = self._groups(read['joints'])
@@ -73,7 +70,7 @@ class Survey:
             self._check_accelerometers(read, force)
 
     def _read(self) -> dict[str, list[Any]]:
-        """Read messages until every topic has spoken, but keep only those of the beginning."""
+        """Read until every topic has had messages, but keep only those of the beginning."""
         kept: defaultdict[str, list[Any]] = defaultdict(list)
         bag, uses = self.topics.bag, self.topics.uses
         stop = (bag.start or 0) + round(SURVEY_SECONDS * NANOSECONDS)
@@ -90,32 +87,42 @@ class Survey:
         positions, present, stamps = _joined(joints, 'positions', 'present', 'stamps')
         groups = group_joints(present, stamps)
         if not groups:
-            raise ReplayError(f'joints: {self._no_joints()}')
+            raise self._no_joints()
         published = {column for group in groups for column in group.columns}
         absent = [name for k, name in enumerate(self.model.joint_names) if k not in published]
         if absent:
             self.topics.missing.append(
-                f'Joints that nobody publishes are taken to be at zero: {", ".join(absent)}.'
+                Finding(
+                    'note',
+                    'joints_absent',
+                    f'Joints without a publisher are taken to be at zero: {", ".join(absent)}.',
+                )
             )
         self._check_legs(absent)
         self._check_limits(positions[:, sorted(published)], sorted(published))
         return groups
 
-    def _no_joints(self) -> str:
+    def _no_joints(self) -> ReplayError:
         """Why no message has a position of a joint of the robot."""
         topic = self.topics.uses['joints'].topic
         batch = next(iter(self.topics.bag.batches([topic], 1.0)))
         names = joint_state_batch(batch[topic]).names
         known = set(names) & set(self.model.joint_names)
         if known:
-            return (
-                f"topic '{topic}' gives no positions of the joints that it names "
-                f'({told(sorted(known))}); record joint states with positions.'
+            return ReplayError(
+                f"joints: topic '{topic}' gives no positions of the joints that it names "
+                f'({list_names(sorted(known))}); record joint states with positions.',
+                kind='no_positions',
+                topic=topic,
+                joints=tuple(sorted(known)),
             )
-        return (
-            f"topic '{topic}' publishes {told(names)}, none of which the robot "
-            f"'{self.model.name}' has ({told(self.model.joint_names)}). Is this the URDF of the "
-            'recorded robot?'
+        return ReplayError(
+            f"joints: topic '{topic}' publishes {list_names(names)}, none of which the robot "
+            f"'{self.model.name}' has ({list_names(self.model.joint_names)}). Is this the URDF of "
+            'the recorded robot?',
+            kind='other_joints',
+            topic=topic,
+            joints=tuple(names),
         )
 
     def _check_legs(self, absent: Sequence[str]) -> None:
@@ -130,9 +137,10 @@ class Survey:
             if unknown:
                 self.findings.append(
                     Finding(
-                        'odd',
-                        f"Where foot '{foot.name}' is, is not known: nobody publishes "
-                        f'{told(unknown)}.',
+                        'warning',
+                        'leg_joints_absent',
+                        f"The position of foot '{foot.name}' is not known: there is no publisher "
+                        f'of {list_names(unknown)}.',
                         'Record all joints between the root and the feet.',
                     )
                 )
@@ -153,8 +161,9 @@ class Survey:
             ]
             self.findings.append(
                 Finding(
-                    'odd',
-                    f'Joints are beyond their limits: {told(names)}.',
+                    'warning',
+                    'beyond_limits',
+                    f'Joints are beyond their limits: {list_names(names)}.',
                     'Are their positions in degrees instead of radians, or their zeros others '
                     "than the URDF's?",
                 )
@@ -178,15 +187,18 @@ class Survey:
                 raise ReplayError(
                     f"The messages of '{self.topics.uses[signal].topic}' name several frames "
                     f'({", ".join(map(repr, frames))}): two publishers on one topic? State the '
-                    f'right one as {key}.frame in the robot file.'
+                    f'right one as {key}.frame in the robot file.',
+                    kind='several_frames',
+                    signal=signal,
+                    frames=tuple(frames),
                 )
             ids[sensor.topic] = frames[0] if frames else None
         return ids
 
     def _ground_frame(self, poses: list[Any]) -> dict[str, str | None]:
-        """Topic of the pose of a moving ground → the frame that it is told in.
+        """Topic of the pose of a moving ground → its reference frame.
 
-        The ground is done without if that is a world in which nobody tells where the robot is.
+        The ground is left out if that is a world in which the robot's position is not measured.
         """
         robot = self.topics.robot
         if robot.ground.topic is None:
@@ -195,24 +207,29 @@ class Survey:
         frames = sorted({frame.lstrip('/') for frame in use.frame_ids})
         if len(frames) > 1:
             raise ReplayError(
-                f"The messages of '{use.topic}' tell the pose of the ground in several frames "
-                f'({", ".join(map(repr, frames))}): two publishers on one topic?'
+                f"The messages of '{use.topic}' give the pose of the ground in several frames "
+                f'({", ".join(map(repr, frames))}): two publishers on one topic?',
+                kind='several_frames',
+                signal='ground',
+                frames=tuple(frames),
             )
         if robot.position is None and not set(frames) & set(self.model.frame_names):
             where = repr(frames[0]) if frames else 'the world'
-            self.topics.do_without(
+            self.topics.leave_out(
                 'ground',
-                f"topic '{use.topic}' tells it in {where}, which is no link of the robot, and no "
-                'position tells where the robot is there',
+                'ground_without_position',
+                f"topic '{use.topic}' gives its pose in {where}, which is no link of the robot, "
+                'and the position of the robot there is not measured',
             )
             return {}
         children = {child.lstrip('/') for pose in poses for child in pose.child_frame_ids if child}
         if children - {robot.ground.frame}:
             self.findings.append(
                 Finding(
-                    'odd',
-                    f"'{use.topic}' gives the pose of {told(map(repr, sorted(children)))}, taken "
-                    f"to be that of the ground's frame '{robot.ground.frame}'.",
+                    'warning',
+                    'ground_of_another_frame',
+                    f"'{use.topic}' gives the pose of {list_names(map(repr, sorted(children)))}, "
+                    f"taken to be that of the ground's frame '{robot.ground.frame}'.",
                     'State that frame as ground.frame in the robot file.',
                 )
             )
@@ -232,7 +249,8 @@ class Survey:
         taken = position.frame or self.model.root
         self.findings.append(
             Finding(
-                'odd',
+                'warning',
+                'position_of_another_frame',
                 f"'{self.topics.uses['position'].topic}' gives the pose of "
                 f"{' and '.join(map(repr, children))}, taken to be that of the link '{taken}'.",
                 'State the link as position.frame in the robot file.',
@@ -259,7 +277,9 @@ class Survey:
             raise ReplayError(
                 f'imu: every message has an acceleration of more than {LARGEST_ACCELERATION:g} '
                 f'm/s² or an angular velocity of more than {LARGEST_NUMBER:g} rad/s, which no '
-                'such sensor can read; check its driver.'
+                'such sensor can read; check its driver.',
+                kind='too_large',
+                signal='imu',
             )
         robot = self.topics.robot
         verdict = check_imu(
@@ -271,12 +291,16 @@ class Survey:
             robot.gravity,
         )
         self.oriented = verdict.oriented
-        self.findings += [Finding('odd', remark) for remark in verdict.remarks]
+        self.findings += [Finding('warning', verdict.kind, text) for text in verdict.remarks]
         position = self.topics.uses.get('position')
         if position is not None and position.msgtype == POINT and not verdict.oriented:
             self.topics.missing.append(
-                'Neither the IMU nor the position tells the orientation of the root; without it '
-                'there is no IR-MD and no pose in the world.'
+                Finding(
+                    'note',
+                    'no_orientation',
+                    'Neither the IMU nor the position gives the orientation of the root; without '
+                    'it there is no IR-MD and no pose in the world.',
+                )
             )
         median = np.array([_median(column) for column in force[credible].T])
         in_root: Array = self.rig.imu.R @ median
@@ -292,7 +316,9 @@ class Survey:
                 raise ReplayError(
                     f'accelerometers[{k}]: every message has an acceleration of more than '
                     f'{LARGEST_ACCELERATION:g} m/s², which no such sensor can read; check its '
-                    'driver, or take it out of the robot file.'
+                    'driver, or take it out of the robot file.',
+                    kind='too_large',
+                    signal=f'accelerometers[{k}]',
                 )
             axes = list(mount.axes)
             remark = check_accelerometer(
@@ -303,20 +329,12 @@ class Survey:
             )
             if remark:
                 remedy = f'Is accelerometers[{k}].frame the link whose axes it reads?'
-                findings.append(Finding('odd', remark, remedy))
+                findings.append(Finding('warning', 'accelerometer_against_imu', remark, remedy))
         if len(findings) == len(self.rig.accelerometers) > 1:
             remedy = 'All others contradict the IMU as well: is imu.frame the link whose axes it '
-            findings = [Finding('odd', findings[0].message, f'{remedy}reads?')]
+            remark = findings[0].message
+            findings = [Finding('warning', 'imu_against_all', remark, f'{remedy}reads?')]
         self.findings += findings
-
-
-def told(names: Iterable[str]) -> str:
-    """The first few of some names and how many more there are."""
-    listed = list(names)
-    more = len(listed) - _TOLD
-    if more > 0:
-        listed = [*listed[:_TOLD], f'{more} more']
-    return ', '.join(listed) or 'nothing'
 
 
 def _joined(parts: list[Any], *attributes: str) -> list[Any]:

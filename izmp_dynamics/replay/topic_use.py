@@ -53,8 +53,8 @@ class TopicUse:
         steps_back: messages that are older than earlier ones by more than `BACK`.
         farthest_back: by how much at most [s].
         delays: median time from stamp to arrival of each span [s].
-        rhythms: (spans in which the messages seem to come from two publishers, all that tell).
-        changes: whether its values were ever seen to change, or too few to tell.
+        rhythms: (spans in which the messages seem to come from two publishers, spans judged).
+        changes: whether its values were ever seen to change, or there are too few.
         faults: messages that cannot be read, or were left out before any evaluation.
         unset: messages whose stamp is zero or negative.
         frame_ids: frames seen in the headers.
@@ -178,7 +178,7 @@ def credible_stamps(stamps: Stamps) -> npt.NDArray[np.bool_]:
 
 
 def steps_alternate(stamps: Stamps) -> bool:
-    """Tell whether the time between messages is long and short in turn.
+    """Whether the time between messages is long and short in turn.
 
     One publisher with a coarse clock may alternate between 2 and 3 ms or 1 and 2 ms, so the long
     step must be 2.5 times the short one.
@@ -191,7 +191,7 @@ def steps_alternate(stamps: Stamps) -> bool:
 
 
 def values_alternate(values: Array) -> bool:
-    """Tell whether a column of values (T, m) jumps to and fro, each second one smooth."""
+    """Whether a column of values (T, m) jumps to and fro, each second one smooth."""
     if len(values) < 3:
         return False
     with np.errstate(over='ignore', invalid='ignore'):  # not gated yet

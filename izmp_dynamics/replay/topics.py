@@ -1,13 +1,13 @@
-"""Which topics of a bag are the signals of a robot; what is not there is done without."""
+"""Which topics of a bag are the signals of a robot; sensors that are not there are left out."""
 
 import dataclasses
 from collections.abc import Iterator
-from typing import NoReturn
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.topic_names import resolve_topic, topics_ending_in
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
+from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.topic_use import (
     IMU,
     JOINT_STATE,
@@ -32,7 +32,7 @@ class SignalTopics:
         bag: the reader.
         robot: robot file without the sensors that were not recorded.
         uses: signal → topic.
-        missing: what is not there, one sentence each.
+        missing: what is not there.
 
     Raises:
         ReplayError: if joints or IMU are not there, or a topic has another type.
@@ -42,9 +42,11 @@ class SignalTopics:
         self.bag = bag
         self.robot = robot
         self.uses: dict[str, TopicUse] = {}
-        self.missing: list[str] = []
+        self.missing: list[Finding] = []
         if not any(topic.count for topic in bag.topics.values()):
-            raise ReplayError(f"The bag '{bag.path}' holds no messages.")
+            raise ReplayError(
+                f"The bag '{bag.path}' holds no messages.", kind='empty_bag', path=bag.path
+            )
         absent = {
             signal: self._absence(wanted)
             for signal, wanted, types in _signals(robot)
@@ -52,13 +54,17 @@ class SignalTopics:
         }
         for signal, wanted, types in _signals(robot):
             if signal in absent and signal in _REQUIRED:
-                self._fail(signal, wanted, types, absent[signal])
-        for signal, why in absent.items():
-            self.do_without(signal, why)
+                raise self._not_there(signal, wanted, types, *absent[signal])
+        for signal, (kind, why) in absent.items():
+            self.leave_out(signal, kind, why)
         without = [foot.name for foot in robot.feet if foot.wrench is None]
         if 0 < len(without) < len(robot.feet):
             self.missing.append(
-                f'There is no measured CoP: the robot file states no wrench for {without[0]}.'
+                Finding(
+                    'note',
+                    'foot_without_wrench',
+                    f'There is no measured CoP: the robot file states no wrench for {without[0]}.',
+                )
             )
         self.missing += [_normal_only(foot) for foot in self.robot.feet if _is_normal_only(foot)]
 
@@ -67,21 +73,24 @@ class SignalTopics:
         """The recorded topics in use, each once."""
         return list(dict.fromkeys(use.topic for use in self.uses.values()))
 
-    def forget(self) -> None:
-        """Forget what was seen of the topics."""
+    def reset(self) -> None:
+        """Reset the statistics of the topics."""
         for signal, use in self.uses.items():
             self.uses[signal] = TopicUse(signal, use.topic, use.msgtype)
 
-    def leave_out_silent(self) -> None:
-        """Do without the sensors that have fewer than two messages with a stamp.
+    def leave_out_unusable(self) -> None:
+        """Leave out the sensors that have fewer than two messages with a stamp.
 
         Raises:
             ReplayError: if joints or IMU are among them.
         """
         for use in [use for use in self.uses.values() if not use.steps]:
+            kind, why = _unusable(use)
             if use.signal in _REQUIRED:
-                raise ReplayError(f'{use.signal}: {_silence(use)}.')
-            self.do_without(use.signal, _silence(use))
+                raise ReplayError(
+                    f'{use.signal}: {why}.', kind=kind, signal=use.signal, topic=use.topic
+                )
+            self.leave_out(use.signal, kind, why)
 
     def _find(self, signal: str, wanted: str, types: tuple[str, ...]) -> bool:
         name = resolve_topic(wanted, self.bag.topics)
@@ -90,7 +99,12 @@ class SignalTopics:
         msgtype = self.bag.topics[name].msgtype
         if msgtype not in types:
             raise ReplayError(
-                f"{signal}: topic '{name}' has the type {msgtype}; valid: {', '.join(types)}."
+                f"{signal}: topic '{name}' has the type {msgtype}; valid: {', '.join(types)}.",
+                kind='topic_type',
+                signal=signal,
+                topic=name,
+                msgtype=msgtype,
+                valid=types,
             )
         if not self.bag.topics[name].count:
             return False
@@ -98,17 +112,20 @@ class SignalTopics:
         self.uses[signal] = TopicUse(signal, name, msgtype)
         return True
 
-    def _absence(self, wanted: str) -> str:
+    def _absence(self, wanted: str) -> tuple[str, str]:
+        """Why a topic cannot be used: kind, and the beginning of a sentence."""
         name = resolve_topic(wanted, self.bag.topics)
         if name is not None:
-            return f"topic '{name}' holds no messages"
+            return 'no_messages', f"topic '{name}' holds no messages"
         alike = topics_ending_in(wanted, self.bag.topics)
         if alike:
-            return f"topic '{wanted}' may be any of {', '.join(alike)}"
-        return f"topic '{wanted}' is not in the bag"
+            return 'ambiguous_topic', f"topic '{wanted}' may be any of {', '.join(alike)}"
+        return 'not_in_bag', f"topic '{wanted}' is not in the bag"
 
-    def _fail(self, signal: str, wanted: str, types: tuple[str, ...], why: str) -> NoReturn:
-        """Refuse the bag, and say which topics it might be."""
+    def _not_there(
+        self, signal: str, wanted: str, types: tuple[str, ...], kind: str, why: str
+    ) -> ReplayError:
+        """The error that a required topic is not there; it lists the topics that may be meant."""
         topics = self.bag.topics
         there = [t.name for t in topics.values() if t.msgtype in types and t.count]
         if len(topics_ending_in(wanted, topics)) > 1:
@@ -117,34 +134,41 @@ class SignalTopics:
             remedy = f'If one of these is meant, make it {_key(signal)}: {", ".join(there)}.'
         else:
             remedy = f'No other topic has messages of type {types[0]} either; it must be recorded.'
-        raise ReplayError(f'{signal}: {why}. {remedy}')
+        return ReplayError(
+            f'{signal}: {why}. {remedy}',
+            kind=kind,
+            signal=signal,
+            topic=wanted,
+            candidates=tuple(there),
+        )
 
-    def do_without(self, signal: str, why: str) -> None:
+    def leave_out(self, signal: str, kind: str, why: str) -> None:
         """Take a sensor out of the robot; one accelerometer alone takes all with it.
 
         Args:
             signal: the sensor's.
+            kind: identifies the reason.
             why: the reason, as the beginning of a sentence.
 
         Raises:
             ReplayError: if the robot file insists on the sensor.
         """
         self.uses.pop(signal, None)
-        kind = signal.partition('[')[0]
-        if kind == 'position':
+        sensor = signal.partition('[')[0]
+        if sensor == 'position':
             self.robot = dataclasses.replace(self.robot, position=None)
             lost = 'there is no IR-MD and no pose in the world'
-        elif kind == 'ground':
+        elif sensor == 'ground':
             ground = dataclasses.replace(
                 self.robot.ground, source='sole', frame=None, topic=None, height=0.0
             )
             self.robot = dataclasses.replace(self.robot, ground=ground)
             lost = 'the ground is the sole of the foot that carries most'
-        elif kind == 'feet':
+        elif sensor == 'feet':
             feet = tuple(_without_wrench(foot, signal) for foot in self.robot.feet)
             self.robot = dataclasses.replace(self.robot, feet=feet)
             lost = 'there is no measured CoP'
-        elif kind == 'foot_imus':
+        elif sensor == 'foot_imus':
             feet = tuple(_without_imu(foot, signal) for foot in self.robot.feet)
             ground = _ground(feet, self.robot)
             self.robot = dataclasses.replace(self.robot, feet=feet, ground=ground)
@@ -153,13 +177,16 @@ class SignalTopics:
             if self.robot.angular_acceleration.method == 'accelerometers':
                 raise ReplayError(
                     f'{signal}: {why}; record it, take it out of the robot file, or set '
-                    'angular_acceleration.method to gyro.'
+                    'angular_acceleration.method to gyro.',
+                    kind=kind,
+                    signal=signal,
                 )
             for k in range(len(self.robot.accelerometers)):
                 self.uses.pop(f'accelerometers[{k}]', None)
             self.robot = dataclasses.replace(self.robot, accelerometers=())
             lost = "the angular acceleration is the gyroscope's difference quotient"
-        self.missing.append(f'{signal}: {why}; without it {lost}.')
+        message = f'{signal}: {why}; without it {lost}.'
+        self.missing.append(Finding('note', kind, message))
 
 
 def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -206,27 +233,32 @@ def _is_normal_only(foot: Foot) -> bool:
     return foot.wrench is not None and foot.wrench.normal_only
 
 
-def _normal_only(foot: Foot) -> str:
-    return (
+def _normal_only(foot: Foot) -> Finding:
+    return Finding(
+        'note',
+        'normal_only',
         f"Foot '{foot.name}' measures its normal force only, taken to act at the sensor frame's "
-        'origin: the CoP tells how the feet share the load, not where on the sole it acts.'
+        'origin: the CoP shows how the feet share the load, not where on the sole it acts.',
     )
 
 
-def _silence(use: TopicUse) -> str:
-    """Why a topic with messages cannot be used."""
+def _unusable(use: TopicUse) -> tuple[str, str]:
+    """Why a topic with messages cannot be used: kind, and the beginning of a sentence."""
     if use.unset:
         return (
+            Reason.STAMP_UNSET.value,
             f"{use.unset} of {use.count} messages of topic '{use.topic}' cannot be used: "
-            f'{Reason.STAMP_UNSET.text}; the driver must set header.stamp'
+            f'{Reason.STAMP_UNSET.text}; the driver must set header.stamp',
         )
     if use.faults:
         fault, number = use.faults.most_common(1)[0]
         return (
+            fault.reason.value,
             f"{number} of {use.count} messages of topic '{use.topic}' cannot be used: "
-            f'{fault.text.rstrip(".")}'
+            f'{fault.text.rstrip(".")}',
         )
     return (
+        'too_few_messages',
         f"topic '{use.topic}' holds {use.count} message{'s'[: use.count != 1]}, but at least two "
-        'with different stamps are needed'
+        'with different stamps are needed',
     )

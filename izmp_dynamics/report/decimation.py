@@ -41,7 +41,7 @@ def envelope(timeline: Timeline, values: Array, bins: int) -> tuple[Array, Array
     return np.repeat(centres, 2), ends.ravel()
 
 
-def thinned_path(points: Array, count: int) -> Indices:
+def decimated_path(points: Array, count: int) -> Indices:
     """Pick at most about `count` points of a path, among them the extremes of every stretch.
 
     Args:

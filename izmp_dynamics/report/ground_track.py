@@ -9,7 +9,7 @@ from matplotlib.path import Path
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report import drawing
-from izmp_dynamics.report.decimation import robust_limits, thinned_path
+from izmp_dynamics.report.decimation import decimated_path, robust_limits
 from izmp_dynamics.report.drawing import LineStyle
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.footprints import Footprints, footprints, phases
@@ -208,7 +208,7 @@ def _draw_polygons(ax: Any, ground: _Ground, scale: float) -> None:
 
 
 def _draw_line(ax: Any, points: Array, style: LineStyle) -> None:
-    kept = thinned_path(points, _POINTS)
+    kept = decimated_path(points, _POINTS)
     ax.plot(points[kept, 0], points[kept, 1], **style.keywords())
 
 

@@ -52,17 +52,32 @@ class Accelerometer:
     def _check(self) -> None:
         R = self.root_R_sensor
         if not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0.0:
-            raise SensingError(f"The mounting of accelerometer '{self.name}' is not a rotation.")
+            raise SensingError(
+                f"The mounting of accelerometer '{self.name}' is not a rotation.",
+                kind='not_a_rotation',
+                accelerometer=self.name,
+            )
         if not np.isfinite(self.p_sensor_in_root).all():
-            raise SensingError(f"The position of accelerometer '{self.name}' is not finite.")
+            raise SensingError(
+                f"The position of accelerometer '{self.name}' is not finite.",
+                kind='position_not_finite',
+                accelerometer=self.name,
+            )
         if self.axes.ndim != 2 or self.axes.shape[1] != 3 or not len(self.axes):
             raise ShapeError(f"axes of accelerometer '{self.name}'", '(k, 3)', self.axes.shape)
         if not np.allclose(np.linalg.norm(self.axes, axis=1), 1.0, atol=1e-6):
-            raise SensingError(f"The axes of accelerometer '{self.name}' are not unit vectors.")
+            raise SensingError(
+                f"The axes of accelerometer '{self.name}' are not unit vectors.",
+                kind='not_unit_vectors',
+                accelerometer=self.name,
+            )
         if not 0.0 < self.noise_density < np.inf:
             raise SensingError(
                 f"The noise density of accelerometer '{self.name}' must be positive, "
-                f'not {self.noise_density}.'
+                f'not {self.noise_density}.',
+                kind='noise_density',
+                accelerometer=self.name,
+                noise_density=self.noise_density,
             )
 
     @property

@@ -55,7 +55,11 @@ class AccelerometerArray:
         self.accelerometers = tuple(accelerometers)
         self.names = tuple(sensor.name for sensor in accelerometers)
         if len(set(self.names)) != len(self.names):
-            raise SensingError(f'Two accelerometers bear one name: {", ".join(self.names)}.')
+            raise SensingError(
+                f'Two accelerometers have the same name: {", ".join(self.names)}.',
+                kind='name_twice',
+                accelerometers=self.names,
+            )
         counts = [len(sensor.axes) for sensor in accelerometers]
         points = [sensor.p_sensor_in_root for sensor in accelerometers]
         self._points = np.repeat(np.reshape(points, (-1, 3)), counts, axis=0)

@@ -1,4 +1,4 @@
-"""What drivers get wrong about further accelerometers, told by what the IMU beside them reads."""
+"""What drivers get wrong about further accelerometers, compared with the IMU beside them."""
 
 import numpy as np
 
@@ -23,14 +23,18 @@ def check_accelerometer(
         gravity: magnitude at the place [m/s²].
 
     Returns:
-        What is odd, if something is: a sentence.
+        What contradicts the IMU: a sentence; None if nothing does.
 
     Raises:
         SensingError: no finite sample, a wrong unit, or gravity removed.
     """
     finite = np.isfinite(readings).all(axis=1)
     if not finite.any():
-        raise SensingError(f"None of the {len(readings)} samples of '{name}' is finite.")
+        raise SensingError(
+            f"None of the {len(readings)} samples of '{name}' is finite.",
+            kind='accelerometer_not_finite',
+            accelerometer=name,
+        )
     median = np.median(readings[finite], axis=0)
     limit = TOLERANCE * gravity
     if float(np.linalg.norm(median - expected)) <= limit:
@@ -39,13 +43,17 @@ def check_accelerometer(
     steady = float(np.linalg.norm(expected)) > 2.0 * limit
     if steady and float(np.linalg.norm(median * GRAVITY - expected)) <= limit:
         raise SensingError(
-            f'{found}: that is g and not m/s²; let the driver publish m/s² (REP 103).'
+            f'{found}: that is g and not m/s²; let the driver publish m/s² (REP 103).',
+            kind='accelerometer_in_g',
+            accelerometer=name,
         )
     if steady and float(np.linalg.norm(median)) <= 0.5 * limit:
         raise SensingError(
             f'{found} where the IMU reads {_vector(expected)}: gravity has been removed, or the '
             'sensor is dead. Let the driver publish the specific force, which at rest is 1 g '
-            'upwards, or take the sensor out of the robot file.'
+            'upwards, or take the sensor out of the robot file.',
+            kind='accelerometer_without_gravity',
+            accelerometer=name,
         )
     return f'{found} where the IMU reads {_vector(expected)} along the same axes.'
 

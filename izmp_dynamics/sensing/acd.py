@@ -196,7 +196,7 @@ class ActuatorDifferentiator:
         return left
 
     def reset(self) -> None:
-        """Forget all samples and faults of the stream."""
+        """Discard all samples and faults of the stream."""
         self._window = SampleWindow(len(self.joint_names), self._behind, self.min_spacing)
         self._filtered: Array = np.empty((0, len(self.joint_names)))
         self._filtered_from = self._filtered_to = 0
@@ -335,18 +335,37 @@ def _check(
     if method == 'savitzky_golay':
         check_window(window, degree)
     if not 0.0 < period < np.inf:
-        raise SensingError(f'The sample period must be a positive time in seconds, not {period}.')
+        raise SensingError(
+            f'The sample period must be a positive time in seconds, not {period}.',
+            kind='period',
+            period=period,
+        )
     if max_gap < period:
         raise SensingError(
             f'The longest gap to differentiate across ({max_gap:g} s) must not be shorter than '
-            f'the sample period ({period:g} s).'
+            f'the sample period ({period:g} s).',
+            kind='max_gap',
+            max_gap=max_gap,
+            period=period,
         )
     if not 0.0 <= min_spacing < 1.0:
-        raise SensingError(f'min_spacing must be a fraction from 0 to 1, not {min_spacing:g}.')
+        raise SensingError(
+            f'min_spacing must be a fraction from 0 to 1, not {min_spacing:g}.',
+            kind='min_spacing',
+            min_spacing=min_spacing,
+        )
 
 
 def _check_limits(limit: Array, resolution: Array) -> None:
     if not np.all(limit > 0.0):
-        raise SensingError(f'acceleration_limit must be positive, not {limit.min():g}.')
+        raise SensingError(
+            f'acceleration_limit must be positive, not {limit.min():g}.',
+            kind='acceleration_limit',
+            acceleration_limit=float(limit.min()),
+        )
     if not np.all(resolution >= 0.0):
-        raise SensingError(f'resolution must not be negative, but is {resolution.min():g}.')
+        raise SensingError(
+            f'resolution must not be negative, but is {resolution.min():g}.',
+            kind='resolution',
+            resolution=float(resolution.min()),
+        )

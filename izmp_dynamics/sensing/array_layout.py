@@ -14,6 +14,13 @@ from izmp_dynamics.errors import SensingError
 
 _TOLERANCE = 1e-6
 
+_REMEDIES = {
+    'blind_axis': 'turn one of them or use a triaxial one',
+    'one_point': 'move them apart, not all on one line',
+    'one_line': 'move one sensor off that line',
+    'dependent_axes': 'turn one of them or use a triaxial one',
+}
+
 
 def lever_matrix(points: Array, axes: Array) -> tuple[Array, float, Array]:
     """Matrix that maps φ of the centre and ω̇ · scale to the readings at ω = 0 (eq. 23).
@@ -41,14 +48,22 @@ def check_layout(names: Sequence[str], points: Array, axes: Array) -> None:
     if len(axes) < 6:
         raise SensingError(
             f'Angular acceleration from accelerometers needs at least 6 sensitive axes, but '
-            f'{listed} have {len(axes)} together; add an accelerometer.'
+            f'{listed} have {len(axes)} together; add an accelerometer.',
+            kind='too_few_axes',
+            accelerometers=tuple(names),
+            axes=len(axes),
         )
     hidden = _null_space(lever_matrix(points, axes)[2])
     if not len(hidden):
         return
+    layout = _layout(points, axes)
     raise SensingError(
-        f'The accelerometers {listed} {_reason(points, axes)}: '
-        f'{_component(hidden)} is not observable; {_remedy(points, axes)}.'
+        f'The accelerometers {listed} {_reason(layout, points, axes)}: '
+        f'{_component(hidden)} is not observable; {_REMEDIES[layout]}.',
+        kind='not_observable',
+        accelerometers=tuple(names),
+        layout=layout,
+        component=_component(hidden),
     )
 
 
@@ -60,26 +75,20 @@ def _component(hidden: Array) -> str:
     return f'acceleration along {_directions(_row_space(hidden[:, :3]))}'
 
 
-def _reason(points: Array, axes: Array) -> str:
-    spread = _spread(points)
-    blind = _null_space(axes)
-    if len(blind):
-        return f'all sense at right angles to {_directions(blind)}'
-    if len(spread) == 0:
-        return 'sit at one point'
-    if len(spread) == 1:
-        return f'lie on one line along {_directions(spread)}'
-    return 'have sensitive axes that do not complement each other'
-
-
-def _remedy(points: Array, axes: Array) -> str:
+def _layout(points: Array, axes: Array) -> str:
+    """Why the layout leaves a component unobservable: a key of `_REMEDIES`."""
     if len(_null_space(axes)):
-        return 'turn one of them or use a triaxial one'
-    if len(_spread(points)) == 0:
-        return 'move them apart, not all on one line'
-    if len(_spread(points)) == 1:
-        return 'move one sensor off that line'
-    return 'turn one of them or use a triaxial one'
+        return 'blind_axis'
+    return {0: 'one_point', 1: 'one_line'}.get(len(_spread(points)), 'dependent_axes')
+
+
+def _reason(layout: str, points: Array, axes: Array) -> str:
+    return {
+        'blind_axis': f'all sense at right angles to {_directions(_null_space(axes))}',
+        'one_point': 'sit at one point',
+        'one_line': f'lie on one line along {_directions(_spread(points))}',
+        'dependent_axes': 'have sensitive axes that do not complement each other',
+    }[layout]
 
 
 def _spread(points: Array) -> Array:

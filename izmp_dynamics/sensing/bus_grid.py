@@ -11,7 +11,7 @@ from izmp_dynamics.sensing.differences import Mask
 
 
 class BusGrid:
-    """Thins a stream out to the first instant at or after each tick of the bus.
+    """Decimates a stream to the first instant at or after each tick of the bus.
 
     The ticks are multiples of 1 / rate after an origin, so the choice does not depend on where a
     window of the log begins. An instant belongs to a tick already half a sample before it, so
@@ -27,7 +27,9 @@ class BusGrid:
 
     def __init__(self, rate: float | None, period: float) -> None:
         if rate is not None and not 0.0 < rate < np.inf:
-            raise SensingError(f'The bus rate must be positive, not {rate} Hz.')
+            raise SensingError(
+                f'The bus rate must be positive, not {rate} Hz.', kind='bus_rate', rate=rate
+            )
         self.rate = rate
         self.period = period
 

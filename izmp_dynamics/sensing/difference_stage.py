@@ -64,7 +64,11 @@ class DifferenceStage(ABC, Generic[State]):
         check_method(method)
         check_window(window, degree)
         if not 0.0 < period < np.inf:
-            raise SensingError(f'The sample period must be a positive time, not {period} s.')
+            raise SensingError(
+                f'The sample period must be a positive time, not {period} s.',
+                kind='period',
+                period=period,
+            )
         self.method = method
         self.window = window
         self.degree = degree
@@ -103,7 +107,7 @@ class DifferenceStage(ABC, Generic[State]):
         return left
 
     def reset(self) -> None:
-        """Forget all samples and faults of the stream."""
+        """Discard all samples and faults of the stream."""
         self._samples = SampleWindow(self._width, self._before, self.min_spacing)
 
     def warm_up(self) -> None:

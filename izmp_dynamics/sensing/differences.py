@@ -127,18 +127,28 @@ def check_method(method: str) -> None:
     """Refuse a quotient that does not exist."""
     if method not in METHODS:
         raise SensingError(
-            f"There is no differentiation method '{method}'; valid: {', '.join(METHODS)}."
+            f"There is no differentiation method '{method}'; valid: {', '.join(METHODS)}.",
+            kind='unknown_method',
+            method=method,
+            valid=METHODS,
         )
 
 
 def check_window(window: int, degree: int) -> None:
     """Refuse a window or degree that the local polynomial cannot have."""
     if not 2 <= degree <= 4:
-        raise SensingError(f'The polynomial degree must be 2, 3 or 4, not {degree}.')
+        raise SensingError(
+            f'The polynomial degree must be 2, 3 or 4, not {degree}.',
+            kind='degree',
+            degree=degree,
+        )
     if window % 2 == 0 or window <= degree:
         raise SensingError(
             f'The window must be an odd number of samples greater than the degree {degree}, '
-            f'not {window}.'
+            f'not {window}.',
+            kind='window',
+            window=window,
+            degree=degree,
         )
 
 
@@ -148,7 +158,10 @@ def check_increasing(stamps: Stamps) -> None:
     if stuck >= 0:
         raise SensingError(
             f'The stamps must strictly increase, but sample {stuck + 1} '
-            f'({stamps[stuck + 1]} ns) follows {stamps[stuck]} ns.'
+            f'({stamps[stuck + 1]} ns) follows {stamps[stuck]} ns.',
+            kind='stamps_not_increasing',
+            sample=stuck + 1,
+            stamp=int(stamps[stuck + 1]),
         )
 
 

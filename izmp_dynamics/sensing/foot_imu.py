@@ -1,8 +1,8 @@
 """Which way is up for a standing foot: the IMUs in the feet (sect. 6, fifth point).
 
-A foot that stands does not move, so its accelerometer feels gravity alone and tells how the ground
-that it stands on is inclined. It is averaged over the latest rest, which removes the noise of the
-sensor and the rocking of the foot.
+A foot that stands does not move, so its accelerometer measures gravity alone and shows how the
+ground that it stands on is inclined. It is averaged over the latest rest, which removes the noise
+of the sensor and the rocking of the foot.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,9 @@ class FootRest:
         if not min(self.turning, self.shaking, self.gravity) > 0.0:
             raise SensingError(
                 'A foot at rest needs positive limits and gravity, not '
-                f'{self.turning} rad/s, {self.shaking} m/s² and {self.gravity} m/s².'
+                f'{self.turning} rad/s, {self.shaking} m/s² and {self.gravity} m/s².',
+                kind='foot_rest_limits',
+                limits=(self.turning, self.shaking, self.gravity),
             )
 
 

@@ -1,7 +1,7 @@
 """What drivers get wrong about an IMU: gravity removed, units that are not SI, no orientation.
 
 `check_imu` looks at a stretch of a log before it is evaluated. What would falsify every result
-ends in a `SensingError` that says what to change; what is only odd ends in a remark.
+ends in a `SensingError` that says what to change; what is only suspicious ends in a remark.
 """
 
 from dataclasses import dataclass
@@ -36,11 +36,13 @@ class ImuVerdict:
 
     Attributes:
         oriented: whether its orientation can be used.
-        remarks: what is odd but usable: one sentence each.
+        remarks: what is suspicious but usable, at most one sentence.
+        kind: identifies the remark; empty if there is none.
     """
 
     oriented: bool
-    remarks: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+    kind: str = ''
 
 
 def check_imu(
@@ -69,12 +71,16 @@ def check_imu(
     check_shapes(len(stamps), angular_velocity, linear_acceleration, orientation_xyzw)
     finite = np.isfinite(np.hstack([angular_velocity, linear_acceleration])).all(axis=1)
     if not finite.any():
-        raise SensingError(f'None of the {len(stamps)} IMU samples is finite.')
+        raise SensingError(
+            f'None of the {len(stamps)} IMU samples is finite.',
+            kind='imu_not_finite',
+            count=len(stamps),
+        )
     force, omega = linear_acceleration[finite], angular_velocity[finite]
     _check_force(force, gravity_removed, gravity)
     speed = np.linalg.norm(omega, axis=1)
     _check_range(speed)
-    verdict = ImuVerdict(False, ())
+    verdict = ImuVerdict(False)
     if orientation_xyzw is not None:
         stamps, quaternions = np.asarray(stamps)[finite], np.asarray(orientation_xyzw)[finite]
         verdict = _judge_orientation(stamps, quaternions, speed, force, gravity_removed, gravity)
@@ -82,7 +88,8 @@ def check_imu(
         reason = ' '.join(verdict.remarks) or 'The IMU states no orientation.'
         raise SensingError(
             f'{reason} Without it gravity cannot be added back (imu.gravity_removed is true); '
-            'let the driver publish the specific force or the orientation.'
+            'let the driver publish the specific force or the orientation.',
+            kind='gravity_removed_without_orientation',
         )
     return verdict
 
@@ -97,7 +104,7 @@ def _judge_orientation(
 ) -> ImuVerdict:
     R, good = rotations(quaternions)
     if not good.any():
-        return ImuVerdict(False, (_no_orientation(quaternions),))
+        return _no_orientation(quaternions)
     if _is_placeholder(quaternions, speed):
         return ImuVerdict(
             False,
@@ -105,12 +112,13 @@ def _judge_orientation(
                 'The orientation of the IMU never changes although it turns, so it is a '
                 'placeholder and is not used; drivers mark it by orientation_covariance[0] = -1.',
             ),
+            'orientation_placeholder',
         )
     _check_unit(speed, _turning_rate(stamps, R, good))
     if gravity_removed:
-        return ImuVerdict(True, ())
+        return ImuVerdict(True)
     in_world = np.einsum('tij,tj->ti', R[good], force[good])
-    return ImuVerdict(True, _tilt_remark(in_world, gravity))
+    return _judge_tilt(in_world, gravity)
 
 
 def _is_placeholder(quaternions: Array, speed: Array) -> bool:
@@ -126,7 +134,9 @@ def _check_force(force: Array, gravity_removed: bool, gravity: float) -> None:
     if gravity_removed:
         if steady > 0.5 * gravity:
             raise SensingError(
-                f'{found}, so it does contain gravity; set imu.gravity_removed: false.'
+                f'{found}, so it does contain gravity; set imu.gravity_removed: false.',
+                kind='gravity_not_removed',
+                steady=steady,
             )
         return
     if 0.5 * gravity <= magnitude <= 1.5 * gravity:
@@ -134,17 +144,23 @@ def _check_force(force: Array, gravity_removed: bool, gravity: float) -> None:
     if 0.8 <= magnitude <= 1.2 and steady >= 0.8 * magnitude:
         raise SensingError(
             f'{found} in a steady direction: that is 1 g, so its unit is g and not m/s²; '
-            'let the driver publish m/s² (REP 103).'
+            'let the driver publish m/s² (REP 103).',
+            kind='imu_in_g',
+            magnitude=magnitude,
         )
     if magnitude < 0.5 * gravity:
         dead = '' if force.any() else ', or the sensor is dead (all its readings are zero)'
         raise SensingError(
             f'{found} instead of about {gravity:.3g}: gravity has been removed{dead}. '
-            f'Remedy: {REMEDY_GRAVITY_REMOVED}.'
+            f'Remedy: {REMEDY_GRAVITY_REMOVED}.',
+            kind='gravity_removed' if force.any() else 'imu_dead',
+            magnitude=magnitude,
         )
     raise SensingError(
         f'{found} instead of about {gravity:.3g}: check its unit (m/s², not mm/s² or counts) and '
-        'that gravity is not added twice.'
+        'that gravity is not added twice.',
+        kind='acceleration_unit',
+        magnitude=magnitude,
     )
 
 
@@ -153,7 +169,9 @@ def _check_range(speed: Array) -> None:
     if float(np.percentile(speed, 99.0)) > FASTEST_GYROSCOPE:
         raise SensingError(
             f'The gyroscope of the IMU reads up to {speed.max():.3g} rad/s, faster than any '
-            f'such sensor: {REMEDY_DEGREES}.'
+            f'such sensor: {REMEDY_DEGREES}.',
+            kind='gyroscope_in_degrees',
+            speed=float(speed.max()),
         )
 
 
@@ -163,7 +181,9 @@ def _check_unit(speed: Array, turning: float) -> None:
     if 40.0 < ratio < 80.0:
         raise SensingError(
             f'The gyroscope of the IMU reads {ratio:.0f} times the rate at which its '
-            f'orientation turns: {REMEDY_DEGREES}.'
+            f'orientation turns: {REMEDY_DEGREES}.',
+            kind='gyroscope_in_degrees',
+            ratio=ratio,
         )
 
 
@@ -177,25 +197,27 @@ def _turning_rate(stamps: Stamps, R: Array, good: Mask) -> float:
     return float(np.sqrt(np.sum(turned**2 / steps) / np.sum(steps)))
 
 
-def _no_orientation(quaternions: Array) -> str:
+def _no_orientation(quaternions: Array) -> ImuVerdict:
     if not np.any(quaternions):
-        return 'The IMU states no orientation: all its quaternions are zero.'
-    if not np.isfinite(quaternions).all(axis=1).any():
-        return 'The IMU states no usable orientation: none of its quaternions is finite.'
-    return (
-        'The IMU states no usable orientation: none of its quaternions has the norm one '
-        f'(the first is {np.array2string(quaternions[0], precision=3)}).'
-    )
+        kind, why = 'orientation_zero', 'all its quaternions are zero'
+    elif not np.isfinite(quaternions).all(axis=1).any():
+        kind, why = 'orientation_not_finite', 'none of its quaternions is finite'
+    else:
+        first = np.array2string(quaternions[0], precision=3)
+        kind = 'orientation_not_normalised'
+        why = f'none of its quaternions has the norm one (the first is {first})'
+    return ImuVerdict(False, (f'The IMU states no usable orientation: {why}.',), kind)
 
 
-def _tilt_remark(force_in_world: Array, gravity: float) -> tuple[str, ...]:
+def _judge_tilt(force_in_world: Array, gravity: float) -> ImuVerdict:
     """Compare the direction of the specific force, on average, with the world's vertical."""
     mean = force_in_world.mean(axis=0)
     angle = float(np.arctan2(np.linalg.norm(mean[:2]), mean[2]))
     if angle <= TILT_LIMIT or np.linalg.norm(mean) < 0.5 * gravity:
-        return ()
-    return (
+        return ImuVerdict(True)
+    remark = (
         f'The orientation of the IMU does not fit its accelerometer: on average the specific '
         f'force is {np.degrees(angle):.0f}° off the vertical. Check that the quaternion is in the '
-        'order x, y, z, w, takes the sensor to the world, and that z of the world is up.',
+        'order x, y, z, w, takes the sensor to the world, and that z of the world is up.'
     )
+    return ImuVerdict(True, (remark,), 'orientation_contradicts_gravity')

@@ -42,7 +42,7 @@ class StreamFilter(Protocol):
         ...
 
     def reset(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         ...
 
 
@@ -65,10 +65,17 @@ def butterworth(cutoff: float, period: float, order: int) -> Array:
     if not 0.0 < cutoff < nyquist:
         raise SensingError(
             f'The cut-off of the low-pass must be positive and below half the sample rate '
-            f'({nyquist:g} Hz), but is {cutoff:g} Hz.'
+            f'({nyquist:g} Hz), but is {cutoff:g} Hz.',
+            kind='cutoff_above_nyquist',
+            cutoff=cutoff,
+            rate=1.0 / period,
         )
     if order < 1:
-        raise SensingError(f'The order of the low-pass must be 1 or more, not {order}.')
+        raise SensingError(
+            f'The order of the low-pass must be 1 or more, not {order}.',
+            kind='filter_order',
+            order=order,
+        )
     sections: Array = butter(order, cutoff, fs=1.0 / period, output='sos')
     return sections
 
@@ -161,7 +168,7 @@ class ZeroPhaseStream:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         self._stamps: Stamps = np.empty(0, dtype=np.int64)
         self._values: Array = np.empty((0, self._width))
         self._next = 0
@@ -176,7 +183,7 @@ class ZeroPhaseStream:
         return self._hand_out(int(np.searchsorted(self._stamps, newest, 'right')))
 
     def flush(self) -> Array:
-        """Return the samples that are left at the end of the stream, and forget all."""
+        """Return the samples that are left at the end of the stream, and reset."""
         left = self._hand_out(len(self._stamps))
         self.reset()
         return left
@@ -220,7 +227,7 @@ class CausalLowPass:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         self._state: Array | None = None
         self._last: Stamps = np.empty(0, dtype=np.int64)
 

@@ -61,7 +61,10 @@ def standard_deviation(density: float, rate: float) -> float:
     if not (0.0 <= density < math.inf and 0.0 < rate < math.inf):
         raise SensingError(
             f'Noise needs a density of zero or more and a positive rate, '
-            f'but has {density} per √Hz and {rate} Hz.'
+            f'but has {density} per √Hz and {rate} Hz.',
+            kind='noise',
+            density=density,
+            rate=rate,
         )
     return density * math.sqrt(rate)
 
@@ -82,7 +85,9 @@ class WhiteNoise:
 
     def __init__(self, seed: int, name: str, density: float, rate: float, width: int = 3) -> None:
         if seed < 0:
-            raise SensingError(f'The seed of noise must be zero or more, not {seed}.')
+            raise SensingError(
+                f'The seed of noise must be zero or more, not {seed}.', kind='seed', seed=seed
+            )
         self.sigma = standard_deviation(density, rate)
         self.width = width
         digest = hashlib.sha256(name.encode()).digest()

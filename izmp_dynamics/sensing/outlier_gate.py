@@ -1,6 +1,6 @@
 """Wild encoder values: found, repaired where that is safe, declared invalid where it is not.
 
-One wrong joint position spoils three joint accelerations and with them the whole contact wrench.
+One wrong joint position corrupts three joint accelerations and with them the whole contact wrench.
 The gate works per joint, on physical bounds:
 
 * *Spike.* A sample is compared with what its two predecessors, its two successors and its two
@@ -244,6 +244,10 @@ def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:
     if values.shape not in ((), (joints,)):
         raise SensingError(
             f'{name} must be one number or one for each of the {joints} joints, '
-            f'but has shape {values.shape}.'
+            f'but has shape {values.shape}.',
+            kind='not_per_joint',
+            parameter=name,
+            joints=joints,
+            shape=values.shape,
         )
     return np.full(joints, values)

@@ -1,4 +1,4 @@
-"""What the sensors on the root link tell about its motion: the floating base of both methods."""
+"""The motion of the root link as its sensors measure it: the floating base of both methods."""
 
 from dataclasses import dataclass
 

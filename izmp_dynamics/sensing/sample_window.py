@@ -60,7 +60,7 @@ class SampleWindow:
         return rows
 
     def clear(self) -> None:
-        """Forget the samples, but not the counts and the origin."""
+        """Discard the samples, but not the counts and the origin."""
         self.dropped += len(self.stamps)
         self.stamps, self.values, self.next_row = self.stamps[:0], self.values[:0], 0
 

@@ -143,7 +143,7 @@ class StampGate:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the samples; the faults stay."""
+        """Discard the samples; the faults stay."""
         self._previous = 0
         self.pending = 0
         self.sample: Array = self._none[1]
@@ -190,7 +190,7 @@ class StampGate:
         return admitted
 
     def flush(self) -> tuple[Stamps, Array]:
-        """Return the sample that is still pending at the end of the stream, and forget it."""
+        """Return the sample that is still pending at the end of the stream, and discard it."""
         if not self.pending:
             return self._none
         admitted = np.array([self.pending]), self.sample
@@ -217,7 +217,9 @@ def median_period(stamps: Stamps) -> float:
     steps = steps[steps > 0]
     if not len(steps):
         raise SensingError(
-            f'{len(stamps)} samples whose stamps never increase do not tell a rate; '
-            'record at least two samples or state the rate in the robot file.'
+            f'{len(stamps)} samples whose stamps never increase do not give a rate; '
+            'record at least two samples or state the rate in the robot file.',
+            kind='rate_unknown',
+            count=len(stamps),
         )
     return float(np.median(steps)) * 1e-9

@@ -1,30 +1,31 @@
-"""What is odd about the signals of a whole recording, and why nothing came out of it."""
+"""Anomalies in the signals of a whole recording, and why it gives no IZMP."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.survey import told
 from izmp_dynamics.replay.topic_use import TopicUse
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Evaluation
 
 LONG_GAP = 0.1
-"""A silence that is remarked on, if it is also as long as ten messages [s]."""
+"""A gap that is remarked on, if it is also as long as ten messages [s]."""
 
 CLOCK_TOLERANCE = 0.1
 """Difference between the delays of two topics that is remarked on [s]."""
 
 CLOCK_WAS_SET = 60.0
-"""A silence that is rather a clock that was set [s]."""
+"""A gap that rather means that the clock was set [s]."""
 
 FEW, FEW_SHARE = 10, 0.01
 """So many messages, or this share, may bear stamps that go back without a remark."""
 
 TWO_SOURCES = (
+    'two_publishers',
     'the messages seem to come from two sources in turn.',
     'Two publishers on one topic? Stop one, or give it a topic of its own.',
 )
@@ -34,27 +35,28 @@ RATE_TOLERANCE = 0.1
 
 
 def signal_findings(recording: Recording) -> Iterator[Finding]:
-    """Find what is odd about a recording that has been read to its end."""
+    """Find anomalies in a recording that has been read to its end."""
     yield from recording.findings
     yield from recording.joint_watch.findings()
     yield from _rate(recording)
     joints = recording.uses['joints']
     some_change = any(use.changes for use in recording.uses.values())
-    topics: dict[tuple[str, str], list[str]] = {}
+    topics: dict[tuple[str, str, str], list[str]] = {}
     for use in recording.uses.values():
         for remark in _remarks(use, joints, recording.origin):
             topics.setdefault(remark, []).append(use.topic)
         if some_change and not use.changes:
-            remark = ('the values never change.', 'Is the sensor or its driver dead?')
+            remark = 'constant', 'the values never change.', 'Is the sensor or its driver dead?'
             topics.setdefault(remark, []).append(use.topic)
-    for (message, remedy), names in topics.items():
-        yield Finding('odd', f'{told(names)}: {message}', remedy)
+    for (kind, message, remedy), names in topics.items():
+        yield Finding('warning', kind, f'{list_names(names)}: {message}', remedy)
 
 
-def _remarks(use: TopicUse, joints: TopicUse, start: int) -> Iterator[tuple[str, str]]:
-    """What is odd about a topic, and what helps."""
+def _remarks(use: TopicUse, joints: TopicUse, start: int) -> Iterator[tuple[str, str, str]]:
+    """Anomalies of a topic: kind, message, remedy."""
     if len(use.frame_ids) > 1:
         yield (
+            'several_frames',
             f'the messages name several frames ({", ".join(sorted(use.frame_ids))}).',
             'Two publishers on one topic? The frame of the robot file is used.',
         )
@@ -62,20 +64,22 @@ def _remarks(use: TopicUse, joints: TopicUse, start: int) -> Iterator[tuple[str,
         yield TWO_SOURCES
     if use.steps_back > max(FEW, FEW_SHARE * use.count):
         yield (
-            f'the stamps go back by up to {use.farthest_back:.3g} s, and what bears them is not '
-            'used.',
+            'stamps_go_back',
+            f'the stamps go back by up to {use.farthest_back:.3g} s; those messages are not used.',
             'Was the clock set, or the simulation restarted?',
         )
     elif use.rate and use.longest_gap > max(LONG_GAP, 10.0 / use.rate):
         at = max((use.gap_at - start) / NANOSECONDS, 0.0)
         yield (
-            f'silent for {use.longest_gap:.3g} s, from {at:.2f} s on; there are no results in '
-            'that time.',
+            'gap',
+            f'no messages for {use.longest_gap:.3g} s, from {at:.2f} s on; there are no results '
+            'in that time.',
             'Was the clock set?' if use.longest_gap > CLOCK_WAS_SET else '',
         )
     difference = use.delay - joints.delay
     if abs(difference) > CLOCK_TOLERANCE:
         yield (
+            'delay',
             f'the stamps are {abs(difference):.3g} s {"older" if difference > 0 else "newer"} on '
             f'arrival than those on {joints.topic}.',
             'Another clock, or a slow link? Synchronize the clocks (chrony, PTP; use_sim_time '
@@ -83,26 +87,33 @@ def _remarks(use: TopicUse, joints: TopicUse, start: int) -> Iterator[tuple[str,
         )
 
 
-def nothing_came_out(recording: Recording, evaluation: Evaluation) -> str | None:
-    """Say why there is no IZMP of MR-AD at any instant; None if there is one."""
+def nothing_came_out(recording: Recording, evaluation: Evaluation) -> ReplayError | None:
+    """The error that states why MR-AD has no IZMP at any instant; None if it has one."""
     track = evaluation.tracks.get('mr_ad')
     if track is None:
-        return f'Nothing can be evaluated: {_nothing_paired(recording, evaluation)}'
+        return _nothing_paired(recording, evaluation)
     if np.isfinite(track.point).any():
         return None
     force = np.einsum('kj,kj->k', track.wrench[:, :3], evaluation.normal)
     if not np.isfinite(force).any():
         where = 'ground.topic and position' if recording.robot.ground.moves else 'the feet'
-        return f'Nothing can be evaluated: the ground is known at no instant (see {where}).'
-    return (
+        return ReplayError(
+            f'Nothing can be evaluated: the ground is known at no instant (see {where}).',
+            kind='ground_unknown',
+        )
+    return ReplayError(
         f'There is no IZMP: the normal force of MR-AD is {np.nanmax(force):.1f} N at most and '
         f'always below ground.minimum_force ({recording.rig.minimum_force:.1f} N); set a lower '
-        'one, or check the z axes of the soles.'
+        'one, or check the z axes of the soles.',
+        kind='below_minimum_force',
+        force=float(np.nanmax(force)),
+        minimum_force=recording.rig.minimum_force,
     )
 
 
-def _nothing_paired(recording: Recording, evaluation: Evaluation) -> str:
+def _nothing_paired(recording: Recording, evaluation: Evaluation) -> ReplayError:
     """Why MR-AD has all its signals at no instant."""
+    nothing = 'Nothing can be evaluated'
     joints = recording.uses['joints']
     needed = {
         signal: use
@@ -112,31 +123,48 @@ def _nothing_paired(recording: Recording, evaluation: Evaluation) -> str:
     for use in needed.values():
         apart = _apart(use, joints)
         if apart > 0.0:
-            return (
-                f'the stamps on {use.topic} and {joints.topic} are {apart:.4g} s apart and share '
-                'no time. Let all drivers stamp by one clock (use_sim_time everywhere or '
-                'nowhere; chrony or PTP between computers).'
+            return ReplayError(
+                f'{nothing}: the stamps on {use.topic} and {joints.topic} are {apart:.4g} s apart '
+                'and share no time. Let all drivers stamp by one clock (use_sim_time everywhere '
+                'or nowhere; chrony or PTP between computers).',
+                kind='no_common_time',
+                topics=(use.topic, joints.topic),
+                apart=apart,
             )
         if use.alternates:
-            return f'on {use.topic} {" ".join(TWO_SOURCES)}'
+            kind, message, remedy = TWO_SOURCES
+            return ReplayError(
+                f'{nothing}: on {use.topic} {message} {remedy}', kind=kind, topic=use.topic
+            )
     topics = {use.topic for use in needed.values()}
     reasons = [
-        (number, f'{health.topic}: {fault.text} ({number} times)')
+        (number, fault.key, f'{health.topic}: {fault.text} ({number} times)')
         for health in evaluation.health
         if health.topic in topics
         for fault, number in health.gated.items()
         if fault.reason is not Reason.INTERPOLATED
     ]
-    worst = [text for _, text in sorted(reasons, reverse=True)[:3]]
-    why = f' Most frequent: {"; ".join(worst)}.' if worst else ' The recording is too short.'
-    return f'at no instant are all signals of MR-AD there.{why}'
+    if not reasons:
+        return ReplayError(
+            f'{nothing}: at no instant are all signals of MR-AD there. '
+            'The recording is too short.',
+            kind='too_short',
+        )
+    worst = sorted(reasons, reverse=True)[:3]
+    return ReplayError(
+        f'{nothing}: at no instant are all signals of MR-AD there. '
+        f'Most frequent: {"; ".join(text for _, _, text in worst)}.',
+        kind='signals_missing',
+        faults=tuple(key for _, key, _ in worst),
+    )
 
 
 def _rate(recording: Recording) -> Iterator[Finding]:
     stated, rate = recording.robot.rates.actuator, recording.uses['joints'].rate
     if stated is not None and abs(rate / stated - 1.0) > RATE_TOLERANCE:
         yield Finding(
-            'odd',
+            'warning',
+            'actuator_rate',
             f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz.',
             'Correct rates.actuator, or leave it out.',
         )
@@ -144,6 +172,7 @@ def _rate(recording: Recording) -> Iterator[Finding]:
     if rate and bus > (1.0 + RATE_TOLERANCE) * rate:
         yield Finding(
             'note',
+            'bus_rate',
             f'rates.bus is {bus:.0f} Hz, but joint positions come at {rate:.0f} Hz only, so there '
             'are no more results than these.',
         )
