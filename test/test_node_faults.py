@@ -108,7 +108,9 @@ def received_again(listener, since):
         since: how many diagnostics are from before the start of the node that was killed.
     """
 
-    def stamps():
+    stamps = []
+
+    def are_complete():
         newest = {}
         for message in listener.messages['/diagnostics'][since:]:
             for status in message.status:
@@ -123,11 +125,12 @@ def received_again(listener, since):
             key.startswith('finding no_message') for values in newest.values() for key in values
         )
         if not complete or not all('since stamp' in text for text in inputs):
-            return []
-        return [text.rpartition(' ')[2] for text in inputs]
+            return False
+        stamps.extend(text.rpartition(' ')[2] for text in inputs)
+        return True
 
-    assert wait_until(stamps), 'not all nodes receive all their inputs'
-    return max(int(sec) * SECOND + int(rest) for sec, rest in (s.split('.') for s in stamps()))
+    assert wait_until(are_complete), 'not all nodes receive all their inputs'
+    return max(int(sec) * SECOND + int(rest) for sec, rest in (s.split('.') for s in stamps))
 
 
 MISSED = {
@@ -153,7 +156,7 @@ def test_a_killed_node_is_missed_and_comes_back(graph, name):
     processes.start(name)
     assert wait_until(lambda: max(listener.values[topic]) > before)
     discovered = received_again(listener, since)
-    first = min(stamp for stamp in listener.values[topic] if stamp > before)
+    first = min(stamp for stamp in list(listener.values[topic]) if stamp > before)
     assert first - discovered < SECOND
     assert goes_on(listener, '/ir_md/izmp')
     assert goes_on(listener)
