@@ -89,7 +89,7 @@ class AngularAcceleration(StageNode):
     def flush(self) -> None:
         """Hand out the last instants."""
         if self._stage is not None:
-            self._stage.flush()
+            self._stage.flush(final=False)
             self._advance()
 
     def inspect(self) -> None:

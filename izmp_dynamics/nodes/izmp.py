@@ -90,7 +90,7 @@ class Izmp(StageNode):
     def flush(self) -> None:
         """Evaluate the last instants."""
         for stage in self.stages:
-            stage.flush()
+            stage.flush(final=False)
         self._advance()
         self._outputs.frame.retry(final=True)
 

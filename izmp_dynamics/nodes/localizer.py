@@ -94,7 +94,7 @@ class Localizer(StageNode):
     def flush(self) -> None:
         """Hand out the last instants."""
         for stage in self.stages:
-            stage.flush()
+            stage.flush(final=False)
         self._advance()
 
     def _make_stage(self) -> None:

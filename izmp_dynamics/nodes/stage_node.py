@@ -277,7 +277,7 @@ class StageNode(Node):
             with self._guarded('inspect'):
                 self.inspect()
             for stage in self.stages:
-                stage.forget(0)
+                stage.trim()
             for entry in self.health.inputs:
                 self._replace_dead(entry)
         status = self.health.status()
