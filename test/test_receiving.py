@@ -12,9 +12,10 @@ import rclpy
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
+from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes import receiving
 from izmp_dynamics.nodes.acd import Acd
-from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, Health
+from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, STARTUP, Health
 from izmp_dynamics.nodes.losses import Losses
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver, Reception
 from izmp_dynamics.sensing.faults import Reason
@@ -52,6 +53,14 @@ class Overloaded:
         self.queues = {topic: Queue(topic) for topic in topics}
         for topic in topics:
             self.receiver._receptions.append(self.reception(topic))
+
+    def start_up(self):
+        """Let the time pass in which nothing is skipped."""
+        self.publish(-1)
+        while self.receiver.take(self.receiver._receptions):
+            pass
+        self.now += round(2 * STARTUP * 1e9)
+        self.handed.clear()
 
     def reception(self, topic):
         def take(stamp):
@@ -96,6 +105,7 @@ def test_messages_are_handed_out_in_the_order_of_their_reception(monkeypatch):
 
 def test_old_messages_are_skipped_on_all_topics_and_counted(monkeypatch):
     test = Overloaded(monkeypatch)
+    test.start_up()
     test.publish(0, age=101 * MS)
     test.publish(1, age=50 * MS)
     test.publish(2, age=-1)  # comes while the others are skipped
@@ -104,6 +114,16 @@ def test_old_messages_are_skipped_on_all_topics_and_counted(monkeypatch):
         pass
     assert test.stamps('/joints') == test.stamps('/imu') == [2, 3]
     assert test.lost == {('/joints', Reason.SKIPPED): 2, ('/imu', Reason.SKIPPED): 2}
+
+
+def test_nothing_is_skipped_while_a_node_starts(monkeypatch):
+    test = Overloaded(monkeypatch)
+    for stamp in range(5):
+        test.publish(stamp, age=(5 - stamp) * 300 * MS)
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    assert test.stamps('/joints') == test.stamps('/imu') == list(range(5))
+    assert not test.lost
 
 
 @pytest.mark.parametrize(('longest_wait', 'received'), [(None, 1), (0.1, 0)])
@@ -125,6 +145,7 @@ def test_results_do_not_fall_faster_than_the_computer_is_slow(monkeypatch, load)
     """30 s at 100 Hz: what is handed out is fresh, complete, and as much as can be done."""
     period, count = 10 * MS, 3000
     test = Overloaded(monkeypatch, cost=round(load * period / 2))
+    test.start_up()
     begin = test.now
     for stamp in range(count):
         due = begin + stamp * period
@@ -145,8 +166,13 @@ def test_results_do_not_fall_faster_than_the_computer_is_slow(monkeypatch, load)
     assert bool(test.lost) == (load > 1.0)
 
 
-def test_skipped_messages_and_late_results_are_errors():
+def test_skipped_messages_and_late_results_are_errors(monkeypatch):
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: clock.now)
     health = Health('/acd', 'biped31', lambda topic: 1)
+    health.published('/izmp', 5.0 * AGE_LIMIT)
+    assert health.status().level == OK  # it has just started
+    clock.now += 1.1 * STARTUP
     health.published('/izmp', 0.9 * AGE_LIMIT)
     assert health.status().level == OK
     for _ in range(3):

@@ -26,6 +26,9 @@ _SILENT_NODE = 'Its node has no results, see its own diagnostics, or has just di
 AGE_LIMIT = 0.1
 """Results that are older when they are published are late [s]."""
 
+STARTUP = 2.0
+"""Time in which a node may catch up with what came while it learned the rates [s]."""
+
 _LATE = (
     'the computer or the network is too slow. Set composed:=true, lower the rates of the sensors '
     'or rates.bus, or stop other programs; if a sensor comes from another computer, synchronise '
@@ -142,6 +145,7 @@ class Health:
         self._errors: dict[str, str] = {}
         self._latencies: deque[float] = deque(maxlen=_WINDOW)
         self._new_latencies = 0
+        self._first_result: float | None = None
         self._reported: Counter[tuple[str, Fault]] = Counter()
         self._outputs_reported: Counter[str] = Counter()
         self._last = time.monotonic()
@@ -169,6 +173,8 @@ class Health:
         """Note a message that went out, and how old its stamp was [s]."""
         self.outputs[topic] += 1
         if latency is not None and abs(latency) < _CLOCKS_DIFFER:
+            if self._first_result is None:
+                self._first_result = time.monotonic()
             self._latencies.append(latency)
             self._new_latencies += 1
 
@@ -253,7 +259,7 @@ class Health:
     def _late(self) -> list[Finding]:
         """Compare the age of the results since the last report with the limit."""
         count, self._new_latencies = min(self._new_latencies, _WINDOW), 0
-        if not count:
+        if not count or time.monotonic() - (self._first_result or 0.0) < STARTUP:
             return []
         age = float(np.median(list(self._latencies)[-count:]))
         if age <= self.age_limit:

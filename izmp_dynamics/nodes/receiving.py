@@ -29,6 +29,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 
 from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.nodes.health import STARTUP
 from izmp_dynamics.nodes.losses import Losses
 from izmp_dynamics.sensing.faults import Reason
 
@@ -130,7 +131,8 @@ class Receiver:
 
     Attributes:
         longest_wait: time in the queue after which a message is too old, and all that wait are
-            skipped [s]; None: every message is handed out.
+            skipped [s]; None: every message is handed out. What was received in the first seconds
+            is handed out in any case.
     """
 
     def __init__(self, later: Sized = (), work: Callable[[], None] = lambda: None) -> None:
@@ -139,6 +141,7 @@ class Receiver:
         self._group = _Reserved()
         self._receptions: list[Reception] = []
         self.longest_wait: float | None = None
+        self._first = 0
 
     def subscribe(
         self,
@@ -257,7 +260,8 @@ class Receiver:
                 reception.lost(Reason.SKIPPED, numbers[reception.topic])
 
     def _is_old(self, received: int) -> bool:
-        if self.longest_wait is None or not received:
+        self._first = self._first or received
+        if self.longest_wait is None or received < self._first + STARTUP * NANOSECONDS:
             return False
         return time.time_ns() - received > self.longest_wait * NANOSECONDS
 
