@@ -17,6 +17,7 @@ from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.cli.main import main
 
+REPOSITORY = Path(__file__).parents[1]
 POINTS = ('/mr_ad/izmp', '/ir_md/izmp', '/cop')
 
 
@@ -51,6 +52,13 @@ def izmp(*arguments):
             status = stop.code
     said = re.sub(r'izmp: Compil[^\n]*\n', '', err.getvalue())
     return Outcome(status, ' '.join(out.getvalue().split()), said)
+
+
+def with_site_code(folder, code, **variables):
+    """Environment of processes that run this code as they start: as Python's `sitecustomize`."""
+    folder.mkdir()
+    (folder / 'sitecustomize.py').write_text(code)
+    return os.environ | {'PYTHONPATH': f'{folder}{os.pathsep}{REPOSITORY}', **variables}
 
 
 class Desk:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from izmp_dynamics.model.robot_file import load_robot_file
 
@@ -15,7 +15,12 @@ from .requiring import check_required
 
 # The first example that a test sees may have to wait for numba's compiler. Where CI is set, the
 # same examples are tried in every run; elsewhere new ones, so that the search goes on.
-settings.register_profile('izmp_dynamics', deadline=None, derandomize=bool(os.environ.get('CI')))
+settings.register_profile(
+    'izmp_dynamics',
+    deadline=None,
+    derandomize=bool(os.environ.get('CI')),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile('izmp_dynamics')
 
 REPOSITORY = Path(__file__).parents[1]

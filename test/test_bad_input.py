@@ -42,7 +42,14 @@ from .bag_surgery import (
     with_joints,
     without,
 )
-from .command_line import Desk, assert_nothing_else, assert_refused, assert_whole, izmp
+from .command_line import (
+    Desk,
+    assert_nothing_else,
+    assert_refused,
+    assert_whole,
+    izmp,
+    with_site_code,
+)
 from .conftest import REPOSITORY
 from .raising import raising
 from .sample_bags import storage_file
@@ -854,8 +861,7 @@ def test_a_full_disk(corrupted, request):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_the_report_is_made(corrupted, monkeypatch, number):
     def interrupt(*arguments, **keywords):
-        os.kill(os.getpid(), number)
-        time.sleep(10.0)
+        signal.raise_signal(number)
 
     monkeypatch.setattr('izmp_dynamics.replay.run.write_report', interrupt)
     desk = corrupted()
@@ -866,37 +872,63 @@ def test_a_signal_while_the_report_is_made(corrupted, monkeypatch, number):
     assert not desk.results.exists()
 
 
-def started(folder, *arguments):
-    """Start the command in another process and wait until it has begun to write a bag."""
-    process = subprocess.Popen(
-        [sys.executable, '-m', 'izmp_dynamics.cli.main', *map(str, arguments)],
-        env=os.environ | {'PYTHONPATH': str(REPOSITORY)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while process.poll() is None and not list(folder.glob('.*/**/*.mcap')):
-        time.sleep(0.005)
-    return process
+WAITS_IN_THE_MIDDLE = """
+import signal
+from izmp_dynamics.bags.writer import BagWriter
+
+def write_and_wait(bag, *arguments, write=BagWriter.write_batch):
+    write(bag, *arguments)
+    bag.flush()
+    signal.pause()
+
+BagWriter.write_batch = write_and_wait
+"""
 
 
-def test_ctrl_c_in_the_middle_of_a_replay(sway, biped31, tmp_path):
-    process = started(tmp_path, 'replay', sway[1], '--robot', biped31.path, '-o', tmp_path / 'out')
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+@pytest.fixture
+def started(tmp_path):
+    """Starts the command in another process, which begins to write a bag and then waits."""
+
+    def start(folder, *arguments):
+        process = subprocess.Popen(
+            [sys.executable, '-m', 'izmp_dynamics.cli.main', *map(str, arguments)],
+            env=with_site_code(tmp_path / 'site', WAITS_IN_THE_MIDDLE),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while process.poll() is None and not list(folder.glob('.*/**/*.mcap')):
+            time.sleep(0.02)
+        return process
+
+    return start
+
+
+@pytest.fixture
+def desktop(tmp_path):
+    """An empty folder."""
+    (tmp_path / 'desktop').mkdir()
+    return tmp_path / 'desktop'
+
+
+def assert_interrupted(process, folder):
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, '')
     assert err.splitlines()[-1].startswith('izmp: ')
     assert 'Traceback' not in err
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
-def test_a_simulation_that_is_terminated(tmp_path):
-    process = started(tmp_path, 'simulate', 'sway', '-o', tmp_path / 'bag')
-    process.terminate()
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, '')
-    assert 'Traceback' not in err
-    assert list(tmp_path.iterdir()) == []
+def test_ctrl_c_in_the_middle_of_a_replay(sway, biped31, started, desktop):
+    replay = started(desktop, 'replay', sway[1], '--robot', biped31.path, '-o', desktop / 'out')
+    replay.send_signal(signal.SIGINT)
+    assert_interrupted(replay, desktop)
+
+
+def test_a_simulation_that_is_terminated(started, desktop):
+    simulation = started(desktop, 'simulate', 'sway', '-o', desktop / 'bag')
+    simulation.terminate()
+    assert_interrupted(simulation, desktop)
 
 
 @pytest.mark.parametrize('full', [False, True])

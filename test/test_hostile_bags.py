@@ -34,11 +34,11 @@ RECORD = struct.Struct('<BQ')
 
 
 @contextmanager
-def within(seconds):
-    """The block must end in time; without a bound on the work it would take a hundred times it."""
+def within_a_minute():
+    """The block takes a second of computing time; without a bound on the work, many minutes."""
     start = time.process_time()
     yield
-    assert time.process_time() - start < seconds
+    assert time.process_time() - start < 60.0
 
 
 def text_log(length, count=1):
@@ -295,7 +295,7 @@ def test_rows_that_need_more_space_than_the_file_has():
 def test_long_statistics_are_read_in_time():
     pairs = struct.pack('<HQ', 1, 2) * 400_000
     body = struct.pack('<QHIIIIQQI', 1, 1, 1, 0, 0, 1, 1, 2, len(pairs)) + pairs
-    with within(5.0):
+    with within_a_minute():
         assert Statistics.parse(body).counts == {1: 2}
     with pytest.raises(BagError):
         Fields(b'').number(1)
@@ -336,7 +336,7 @@ def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path, monkeypatch
     (tmp_path / 'x.mcap').write_bytes(
         b'\x89MCAP0\r\n' + (nothing + RECORD.pack(6, len(chunk)) + chunk) * 60_000
     )
-    with within(5.0):
+    with within_a_minute():
         file = McapFile(tmp_path / 'x.mcap')
     file.close()
 
@@ -349,7 +349,7 @@ def test_a_bag_of_countless_topics_is_opened_in_time(tmp_path):
         for k in range(20_000):
             writer.register_channel(f'/topic{k}', 'cdr', schema)
         writer.finish()
-    with within(10.0), BagReader(tmp_path / 'x.mcap') as bag:
+    with within_a_minute(), BagReader(tmp_path / 'x.mcap') as bag:
         assert len(bag.topics) == 20_000
 
 
@@ -380,12 +380,12 @@ def spans(blocks, span):
 def test_an_index_that_promises_early_messages_is_read_in_time():
     count = 20_000
     blocks = [Block({1: (np.array([count - k]), [b''])}, 0) for k in range(count)]
-    with within(10.0):
+    with within_a_minute():
         assert sum(spans(blocks, 5)) == count
 
 
 def test_a_chunk_of_many_spans_is_read_in_time():
     count = 100_000
     block = Block({1: (10 * np.arange(count), [b''] * count)}, FOREVER)
-    with within(10.0):
+    with within_a_minute():
         assert spans([block], 5) == [1] * count

@@ -158,15 +158,15 @@ def test_a_killed_live_recording_is_kept_under_another_name(tmp_path):
 
     live = start()
     try:
-        assert wait_until(lambda: list(tmp_path.glob('.bag.partial-*/.recording')), 60)
+        assert wait_until(lambda: list(tmp_path.glob('.bag.partial-*/.recording')), 300)
     finally:
         live.kill()
         live.wait()
     live = start()
     try:
-        assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text(), 60)
+        assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text(), 300)
         live.send_signal(signal.SIGINT)
-        assert live.wait(30) == 0
+        assert live.wait(300) == 0
     finally:
         live.kill()
     (kept,) = tmp_path.glob('bag-recovered-*')

@@ -253,8 +253,9 @@ def killed_while_writing(path, calls, *options):
     """Run statements on an open `bag` in another process that is then killed; wait for that."""
     program = (
         'import os, signal, sys\n'
-        'from izmp_dynamics.bags.writer import BagWriter\n'
-        'with BagWriter(sys.argv[1], *sys.argv[2:]) as bag:\n'
+        'from izmp_dynamics.bags import writer\n'
+        'writer.monotonic = lambda: 0.0  # nothing is flushed because time has passed\n'
+        'with writer.BagWriter(sys.argv[1], *sys.argv[2:]) as bag:\n'
         f'    {calls}\n'
         '    os.kill(os.getpid(), signal.SIGKILL)\n'
     )

@@ -6,12 +6,12 @@ A run that needs others waits for them and loads what they kept.
 
 import importlib
 import multiprocessing
-import signal
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+from izmp_dynamics.studies.interrupts import held_back, leave_to_parent
 from izmp_dynamics.studies.source_closure import code_digest
 from izmp_dynamics.studies.store import Arrays, Store, StoreError
 
@@ -133,7 +133,7 @@ def _in_processes(
     runs: list[Run], store: Store, jobs: int, finished: Callable[[Run], None]
 ) -> None:
     context = multiprocessing.get_context('spawn')
-    pool = ProcessPoolExecutor(jobs, context, initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(jobs, context, initializer=leave_to_parent)
     waiting, running = list(runs), dict[Future[None], Run]()
     try:
         while waiting or running:
@@ -141,16 +141,18 @@ def _in_processes(
             ready = [run for run in waiting if not blocked & set(run.needs)]
             for run in ready[: jobs + 1 - len(running)]:
                 waiting.remove(run)
-                running[pool.submit(_perform, run, store)] = run
+                with held_back():
+                    running[pool.submit(_perform, run, store)] = run
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 run = running.pop(future)
                 future.result()
                 finished(run)
     except BaseException as error:
-        for process in list((getattr(pool, '_processes', None) or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
-        store.tidy()
+        with held_back():
+            for process in list((getattr(pool, '_processes', None) or {}).values()):
+                process.kill()  # one that still starts holds SIGTERM back
+            pool.shutdown(wait=True, cancel_futures=True)
+            store.tidy()
         if isinstance(error, multiprocessing.ProcessError | _broken_pool()):
             raise StoreError(
                 'A process that computed a run ended unexpectedly (out of memory?); the finished '
@@ -169,9 +171,3 @@ def _broken_pool() -> type[Exception]:
 
 def _perform(run: Run, store: Store) -> None:
     perform(run, store)
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    """Ctrl-C reaches every process of a terminal; only the parent shall act on it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
