@@ -17,6 +17,7 @@ from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.main import GRAPH
 from izmp_dynamics.nodes.messages import vector
 
+from .bag_surgery import IMU, SECOND
 from .node_processes import ROBOT, free_domain
 from .played_graph import PlayedGraph
 from .replayed import evaluate_log
@@ -198,3 +199,22 @@ def test_a_sound_recording_is_no_finding(graph, bag):
         level, values = graph.values(name)
         counted = {key for key in values if key.startswith('finding')}
         assert (level, counted) == (OK, set()), name
+
+
+def test_an_orientation_that_is_a_placeholder_is_no_vertical(bag, biped31):
+    """Once it is judged to be one, there is no level ground; a single node states why."""
+
+    def unoriented(topic, message):
+        if topic == IMU:
+            q = message.orientation
+            q.x, q.y, q.z, q.w = 0.0, 0.0, 0.0, 1.0
+        return message
+
+    with PlayedGraph(biped31, parameters(ground__source='gravity')) as graph:
+        graph.play(bag, unoriented)
+        stamps = sorted(graph.messages['/joint_kinematics'])
+        judged = stamps[0] + round(1.1 * SECOND)
+        assert sum(stamp > judged for stamp in stamps) > 50
+        assert not [stamp for stamp in graph.messages['/mr_ad/izmp'] if stamp > judged]
+        assert 'finding imu 0' in graph.values('angular_acceleration')[1]
+        assert 'finding imu 0' not in graph.values('izmp')[1]
