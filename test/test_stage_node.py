@@ -1,7 +1,8 @@
-"""A single node in this process: one thread at a time changes it."""
+"""A single node in this process: what waits is bounded, and one thread at a time changes it."""
 
 import threading
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
@@ -9,10 +10,16 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 import rclpy
 from rclpy.parameter import Parameter
 
+from izmp_dynamics.nodes.messages import accel_stamped, joint_trajectory, twist_stamped
 from izmp_dynamics.nodes.mr_ad import MrAd
+from izmp_dynamics.pipeline.readiness import LONGEST_WAIT
 from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 from .node_processes import ROBOT, free_domain
+
+STEP = 100_000_000
+"""Between two instants [ns]."""
 
 
 @pytest.fixture
@@ -44,6 +51,28 @@ def is_free(lock):
         return True
 
     return in_another_thread(try_it)
+
+
+def stand(node, stamp):
+    """Give it an instant [ns] of a robot at rest."""
+    n = node.model.dof
+    joints = JointKinematics(np.array([stamp]), *np.zeros((3, 1, n)), np.array([True]))
+    names = list(node.model.joint_names)
+    node._take_joints(stamp, joint_trajectory(joints, 0, names))
+    upwards, still = np.array([0.0, 0.0, 9.81]), np.zeros(3)
+    node._take_acceleration(stamp, accel_stamped(stamp, node.model.root, upwards, still))
+    node._take_twist(stamp, twist_stamped(stamp, node.model.root, still))
+
+
+def test_wrenches_do_not_wait_for_odometry_for_ever(node):
+    """Nothing waits longer than an instant waits for the result of another node."""
+    waiting = []
+    for k in range(1, 301):
+        stand(node, k * STEP)
+        waiting.append(len(node._wrenches._waiting))
+    assert node.health.outputs['/mr_ad/contact_wrench'] == 300
+    assert max(waiting) <= LONGEST_WAIT * 1e9 / STEP + 1
+    assert node.health.outputs['/mr_ad/momentum_rate'] == 0
 
 
 def test_searches_and_diagnostics_exclude_the_thread_that_receives(node):
