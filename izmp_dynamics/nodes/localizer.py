@@ -87,6 +87,7 @@ class Localizer(StageNode):
 
     def reset(self) -> None:
         """Forget all samples."""
+        self._watch.reset()
         self._instants.reset()
         for stage in self.stages:
             stage.reset()
