@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[1]
 ROBOT = ROOT / 'robots' / 'biped31' / 'robot.yaml'
 GRAPH = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
 
+PATIENCE = 300.0
+"""How long a test waits for what comes in seconds, where the computer is busy or slow [s]."""
 
 _domains = []
 """Locked files of the domains that this run of the tests has taken."""
@@ -81,7 +83,7 @@ class Processes:
             os.killpg(process.pid, signal.SIGTERM)
         for name, process in self.running.items():
             try:
-                self.statuses[name] = process.wait(20)
+                self.statuses[name] = process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 self.statuses[name] = 'killed'
@@ -113,7 +115,7 @@ def probe(processes, namespace=''):
         yield node
     finally:
         context.try_shutdown()
-        thread.join(5)
+        thread.join(PATIENCE)
         node.destroy_node()
 
 
@@ -183,9 +185,9 @@ def numbers(message):
     return np.array([])
 
 
-def wait_until(condition, timeout=20.0):
+def wait_until(condition):
     """Spin-free waiting; returns whether the condition came true."""
-    end = time.monotonic() + timeout
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if condition():
             return True
@@ -244,7 +246,7 @@ class StandingRobot:
 
     def __exit__(self, *error):
         self.stop.set()
-        self.thread.join(5)
+        self.thread.join(PATIENCE)
 
     def run(self):
         stamp = time.time_ns()
@@ -343,4 +345,4 @@ def second_joint_publisher(robot, node):
         yield
     finally:
         stop.set()
-        thread.join(5)
+        thread.join(PATIENCE)

@@ -18,6 +18,7 @@ from launch.launch_description_sources import get_launch_description_from_python
 
 from .node_processes import (
     GRAPH,
+    PATIENCE,
     ROBOT,
     ROOT,
     StandingRobot,
@@ -74,7 +75,7 @@ class Launched:
     def __exit__(self, *error):
         """End it as Ctrl-C does; every process must end well."""
         os.killpg(self.process.pid, signal.SIGINT)
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
         if error[0] is None:
             assert 'Traceback' not in self.said, self.said
             assert 'process has died' not in self.said, self.said
@@ -108,7 +109,7 @@ def test_simulation_is_launched_and_evaluated(installed, tmp_path, gait):
         probe(launched) as node,
     ):
         node.create_subscription(PointStamped, '/mr_ad/izmp', points.append, 100)
-        assert wait_until(lambda: len(points) > 100, 90), launched.said
+        assert wait_until(lambda: len(points) > 100), launched.said
         assert wait_until(lambda: node.count_publishers('/clock') == 1)
         assert wait_until(lambda: names(node) >= {f'/{name}' for name in (*GRAPH, 'motion')})
     assert all(point.header.frame_id == 'pelvis' for point in points)
@@ -124,7 +125,7 @@ def test_robot_balances_on_the_seesaw(installed, tmp_path):
         probe(launched) as node,
     ):
         node.create_subscription(PoseStamped, '/board/pose', poses.append, 2000)
-        assert wait_until(lambda: len(poses) >= 900, 90), launched.said
+        assert wait_until(lambda: len(poses) >= 900), launched.said
         assert abs(poses[-1].pose.orientation.x) < 0.1
         assert max(abs(pose.pose.orientation.x) for pose in poses) > 0.005
 
@@ -145,13 +146,13 @@ def test_nodes_are_launched_in_a_namespace_and_recorded(installed, tmp_path, com
         Launched(tmp_path, 'izmp.launch.py', *arguments) as launched,
         probe(launched, '/anna') as node,
     ):
-        assert wait_until(lambda: node.count_subscribers('/anna/joint_states') >= 1, 90)
+        assert wait_until(lambda: node.count_subscribers('/anna/joint_states') >= 1)
         assert wait_until(lambda: names(node) >= {f'/anna/{n}' for n in (*GRAPH, 'recorder')})
         node.create_subscription(PointStamped, '/anna/mr_ad/izmp', points.append, 100)
         clock = node.create_publisher(Clock, '/clock', 10)
         clock.publish(Clock())
         with StandingRobot(node, biped31):
-            assert wait_until(lambda: len(points) > 50, 60), launched.said
+            assert wait_until(lambda: len(points) > 50), launched.said
     with BagReader(bag) as reader:
         assert {'/anna/mr_ad/izmp', '/anna/joint_states', '/diagnostics'} <= set(reader.topics)
         assert reader.topics['/anna/mr_ad/izmp'].count > 10
@@ -171,6 +172,6 @@ def test_a_recording_is_played_through_the_graph(installed, tmp_path, sound, bip
         probe(launched) as node,
     ):
         node.create_subscription(PointStamped, '/mr_ad/izmp', points.append, 2000)
-        assert wait_until(lambda: 'Played' in launched.said, 90), launched.said
-        wait_until(lambda: len(points) >= len(expected.stamps), 10)
+        assert wait_until(lambda: 'Played' in launched.said), launched.said
+        wait_until(lambda: len(points) >= len(expected.stamps))
     np.testing.assert_array_equal([stamp_of(point) for point in points], expected.stamps)

@@ -33,7 +33,7 @@ def seen(biped31, tmp_path_factory):
         )
         listener = Listener(node, {'/mr_ad/izmp': PointStamped})
         with StandingRobot(node, biped31):
-            assert wait_until(lambda: len(listener.messages['/mr_ad/izmp']) > 50, 60)
+            assert wait_until(lambda: len(listener.messages['/mr_ad/izmp']) > 50)
             message = listener.messages['/mr_ad/izmp'][-1]
             when = Time(nanoseconds=stamp_of(message))
             assert wait_until(lambda: buffer.can_transform('world', 'nif', when))

@@ -15,7 +15,7 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 
-from .node_processes import GRAPH, ROBOT, ROOT, Listener, Processes, probe, wait_until
+from .node_processes import GRAPH, PATIENCE, ROBOT, ROOT, Listener, Processes, probe, wait_until
 from .replayed import evaluate_log
 
 TRACKS = {'/mr_ad/izmp': 'mr_ad', '/ir_md/izmp': 'ir_md', '/cop': 'cop'}
@@ -73,7 +73,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
         listener = Listener(node, dict.fromkeys(TRACKS, PointStamped) | topics)
         if processes == GRAPH:
             assert wait_until(
-                lambda: {t: node.count_subscribers(t) for t in LISTENERS} == LISTENERS, 60
+                lambda: {t: node.count_subscribers(t) for t in LISTENERS} == LISTENERS
             )
         player = BagPlayer(node, walk, biped31)
         player.wait_for_subscribers(threading.Event())
@@ -115,7 +115,7 @@ def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp
         [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(walk), '--robot',
          str(ROBOT), '--record', str(bag), '--rate', '2'],
         env=Processes(tmp_path).environment,
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
+        cwd=ROOT, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert 'outside the support polygon 0.0% of the time' in done.stdout
@@ -143,9 +143,9 @@ def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):
             command, env=Processes(tmp_path).environment, cwd=ROOT, stdout=said, stderr=said
         )
     try:
-        assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text(), 60)
+        assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text())
         live.send_signal(signal.SIGINT)
-        assert live.wait(30) == 0
+        assert live.wait(PATIENCE) == 0
     finally:
         live.kill()
     assert 'Nothing came out. Nothing came on /joint_states, /imu,' in log.read_text()

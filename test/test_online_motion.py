@@ -1,7 +1,6 @@
 """The node motion with the parameter online: commands in, trajectories without a jump out."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from izmp_dynamics.errors import MotionError
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.motion import Motion
 
-from .node_processes import ROBOT, free_domain
+from .node_processes import ROBOT, free_domain, wait_until
 from .raising import raising
 
 INTERVAL = 100_000_000
@@ -70,18 +69,23 @@ def driven(ros):
 
 @pytest.fixture(scope='module')
 def trajectories(ros):
-    """What the node publishes in three seconds, in which it is commanded to walk forward."""
+    """What the node publishes in its first intervals; after five it is commanded to walk."""
     node = make_node()
     received = []
     node.create_subscription(JointTrajectory, 'joint_trajectory', received.append, 100)
     commands = node.create_publisher(Vector3, 'walk_command', 10)
-    end, commanded = time.monotonic() + 3.0, False
-    while time.monotonic() < end:
+    commanded = 5
+
+    def walked():
+        nonlocal commanded
         rclpy.spin_once(node, timeout_sec=0.02)
-        if len(received) > 5 and not commanded:
+        if len(received) > commanded:  # again and again: where none comes for long, it stops
             commands.publish(Vector3(x=5.0, y=0.0, z=0.0))  # refused
             commands.publish(Vector3(x=0.2, y=0.0, z=0.0))
-            commanded = True
+            commanded = len(received)
+        return len(received) >= 30
+
+    assert wait_until(walked)
     node.destroy_node()
     return received
 

@@ -20,7 +20,7 @@ from izmp_dynamics.nodes.losses import Losses
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver, Reception
 from izmp_dynamics.sensing.faults import Reason
 
-from .node_processes import ROBOT, free_domain
+from .node_processes import ROBOT, free_domain, wait_until
 
 MS = 10**6
 
@@ -228,9 +228,10 @@ def test_a_replaced_subscription_receives(acd):
     names = list(acd.model.joint_names)
     message = JointState(name=names, position=[0.0] * len(names))
     message.header.stamp.sec = 1
-    for _ in range(200):
+
+    def received():
         publisher.publish(message)
-        if acd.receiver.take([reception]):
-            break
-        receiving.time.sleep(0.02)
+        return acd.receiver.take([reception])
+
+    assert wait_until(received)
     assert entry.count

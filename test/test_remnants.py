@@ -144,7 +144,7 @@ def test_a_killed_simulation(tmp_path, sway, biped31, caplog):
 
 def test_a_killed_live_recording_is_kept_under_another_name(tmp_path):
     pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
-    from .node_processes import Processes, wait_until
+    from .node_processes import PATIENCE, Processes, wait_until
 
     command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', '--robot', str(BIPED31),
                '--record', str(tmp_path / 'bag')]  # fmt: skip
@@ -158,15 +158,15 @@ def test_a_killed_live_recording_is_kept_under_another_name(tmp_path):
 
     live = start()
     try:
-        assert wait_until(lambda: list(tmp_path.glob('.bag.partial-*/.recording')), 300)
+        assert wait_until(lambda: list(tmp_path.glob('.bag.partial-*/.recording')))
     finally:
         live.kill()
         live.wait()
     live = start()
     try:
-        assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text(), 300)
+        assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text())
         live.send_signal(signal.SIGINT)
-        assert live.wait(300) == 0
+        assert live.wait(PATIENCE) == 0
     finally:
         live.kill()
     (kept,) = tmp_path.glob('bag-recovered-*')

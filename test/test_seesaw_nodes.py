@@ -39,7 +39,7 @@ from izmp_dynamics.seesaw.nodes.plant import Seesaw as SeesawNode
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.simulation.shove import Shove
 
-from .node_processes import free_domain
+from .node_processes import free_domain, wait_until
 from .raising import raising
 
 DURATION = 0.3
@@ -108,14 +108,17 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
     nodes = (plant, controller, listener.node)
     for node in nodes:
         executor.add_node(node)
-    for _ in range(20_000):
-        executor.spin_once(timeout_sec=0.01)
-        if (
+
+    def is_complete():
+        for _ in range(50):
+            executor.spin_once(timeout_sec=0.01)
+        return (
             len(listener.statuses) == 2
             and plant.is_over
             and listener.samples == [samples, samples]
-        ):
-            break
+        )
+
+    assert wait_until(is_complete)
     final = plant.plant.state
     with contextlib.suppress(Exception):
         executor.shutdown()

@@ -72,7 +72,7 @@ def launch(tmp_path, *arguments, **environment):
     file = str(ROOT / 'launch' / 'webots.launch.py')
     command = [sys.executable, '-c', RUN, file, f'robot:={ROBOT}', *arguments]
     return subprocess.run(
-        command, env=everything, cwd=tmp_path, text=True, timeout=90,
+        command, env=everything, cwd=tmp_path, text=True, timeout=600,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
 

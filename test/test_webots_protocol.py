@@ -53,7 +53,7 @@ def control(home, stand_in, properties, result):
     }
     command = [sys.executable, '-m', 'test.webots_controller', str(result)]
     command += [f'{name}={value}' for name, value in properties.items()]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     simulator.join(10)
     if simulator.failure:
         raise simulator.failure

@@ -86,7 +86,7 @@ class Simulator(threading.Thread):
         self.stand_in, self.failure, self.motors = stand_in, None, set()
         self.devices = list(stand_in.devices.values())
         self.listener = socket.create_server(('127.0.0.1', 0))
-        self.listener.settimeout(60.0)
+        self.listener.settimeout(600.0)
         self.port = self.listener.getsockname()[1]
         self.nodes = {}
 
@@ -94,7 +94,7 @@ class Simulator(threading.Thread):
         try:
             self.connection, _ = self.listener.accept()
             with self.listener, self.connection:
-                self.connection.settimeout(60.0)
+                self.connection.settimeout(600.0)
                 self._greet()
                 while self._serve():
                     pass
