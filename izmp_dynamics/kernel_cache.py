@@ -2,8 +2,8 @@
 
 numba keys its cache by the file that holds a function. A kernel also contains the kernels it
 calls and the constants it reads, which other files may define: numba would load stale code after
-one of these has changed. Here the key is a digest of the module and of all modules of the package
-that it imports, directly or not, with the versions of numba, llvmlite and numpy.
+one of these has changed. Here the key is a digest of all the sources that it is made from
+(`kernel_sources`), with the versions of numba, llvmlite and numpy.
 
 numba also trusts what it reads. Here every entry carries a digest of its content and key, so an
 empty, truncated or corrupted file, or one that another process has just replaced, is compiled
@@ -11,73 +11,24 @@ again. A new version reuses the file names of the old one.
 """
 
 import contextlib
-import functools
 import hashlib
 import logging
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite
-import numba
-import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.serialize import dumps
+
+from izmp_dynamics.kernel_sources import source_digest
 
 _LONGEST_SAVING = 60.0
 """A file that has been unfinished for longer belongs to a process that was killed [s]."""
 
-_PACKAGE = __name__.partition('.')[0]
-
 _log = logging.getLogger(__name__)
-
-
-@functools.cache
-def source_digest(module: str) -> str:
-    """Digest of the sources that the constants and kernels of an imported module come from.
-
-    Args:
-        module: dotted name; its imports are followed within its package and this one.
-
-    Returns:
-        SHA-256 as hexadecimal digits.
-
-    Raises:
-        OSError: if a source cannot be read.
-    """
-    packages = {module.partition('.')[0], _PACKAGE}
-    found, pending = {module}, [module]
-    while pending:
-        imported = set(_imports(pending.pop(), packages)) - found
-        found |= imported
-        pending += imported
-    digest = hashlib.sha256()
-    for name in sorted(found):
-        source = _loader(name).get_data(sys.modules[name].__file__)
-        digest.update(f'{name} {len(source)}\n'.encode())
-        digest.update(source)
-    for version in (numba.__version__, llvmlite.__version__, np.__version__):
-        digest.update(f'{version}\n'.encode())
-    return digest.hexdigest()
-
-
-def _imports(module: str, packages: set[str]) -> Iterator[str]:
-    """Names of the modules of some packages that a loaded module imports at its top level.
-
-    The names in its code hold `a.b` of `import a.b`, and both `a` and `b` of `from a import b`.
-    """
-    names = _loader(module).get_code(module).co_names
-    for name in names:
-        if name.partition('.')[0] in packages:
-            candidates = (name, *(f'{name}.{member}' for member in names))
-            yield from (full for full in candidates if full in sys.modules)
-
-
-def _loader(module: str) -> Any:
-    return sys.modules[module].__loader__
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):
@@ -100,7 +51,7 @@ class KernelCache(FunctionCache):
         super().__init__(function)
         try:
             stamp = source_digest(function.__module__)
-        except (OSError, ImportError, AttributeError, KeyError) as error:
+        except (OSError, ImportError, AttributeError, KeyError, SyntaxError) as error:
             raise RuntimeError(f'No sources of {function.__module__} to digest.') from error
         self._cache_file = _KernelCacheFile(self._cache_path, self._impl.filename_base, stamp)
 

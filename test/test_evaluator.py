@@ -16,7 +16,9 @@ from izmp_dynamics.pipeline.buffer import HORIZON
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .pipeline_signals import START, chunks, columns, evaluate, singles, walk, whole
@@ -233,3 +235,31 @@ def test_unknown_signals_and_wrong_widths_are_named(biped31):
         evaluator.push({'imu': Samples(np.array([1]), np.zeros((1, 3)))})
     with raising(ShapeError, 'shape', name='joints'):
         evaluator.push({'joints': Samples(np.array([1]), np.zeros((1, 2)))})
+
+
+def test_a_slow_position_does_not_hold_up_or_erase_the_other_method(biped31):
+    """Instants wait for its next fix, for longer than samples are kept where none wait."""
+    rig = make_rig(biped31)
+    log = walk(rig, 40.0, {'position': (4.0, 0.5)})
+    known = {signal: float(np.median(np.diff(p.stamps))) * 1e-9 for signal, p in log.items()}
+    groups = (JointGroup(tuple(range(rig.model.dof)), 0.01),)
+    evaluator = Evaluator(rig, groups, known)
+    results = evaluate(evaluator, chunks(log))
+    assert np.isfinite(results.points['mr_ad']).all(axis=1).mean() > 0.95
+
+
+def test_accelerometers_that_are_not_used_are_not_kept_for_ever(biped31):
+    rig = make_rig(replace_method(biped31, 'gyro'))
+    stage = RootStage(rig, Filtering())
+    for second in range(30):
+        stamps = START + second * NANOSECONDS + np.arange(0, NANOSECONDS, 10_000_000)
+        stage.push_imu(Samples(stamps, np.tile([0, 0, 0, 0, 0, 9.81], (100, 1))))
+        for k in range(3):
+            stage.push_accelerometer(k, Samples(stamps, np.tile([0, 0, 9.81], (100, 1))))
+        stage.trim()
+    assert max(len(stream.buffer.stamps) for stream in stage.streams) < 1100
+
+
+def replace_method(robot, method):
+    chosen = dataclasses.replace(robot.angular_acceleration, method=method)
+    return dataclasses.replace(robot, angular_acceleration=chosen)

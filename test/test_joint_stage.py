@@ -204,8 +204,42 @@ def test_a_joint_that_comes_late_is_at_zero_and_counted_or_learned():
     assert not joints.positions[:, 2].any()
     assert held.faults == {Fault(Reason.JOINT_APPEARED, 'gaze'): 100}
     joints = evaluate(learning, messages, len(messages))
-    assert learning.faults[Fault(Reason.JOINT_APPEARED, 'gaze')] == 1
+    assert learning.faults[Fault(Reason.JOINT_APPEARED, 'gaze')] == 2
     assert joints.positions[joints.stamps > START + 1100 * MS, 2].all()
+    assert len(joints) > 190  # those of the joints that were there go on
+
+
+@pytest.mark.parametrize(('step', 'known'), [(1000, False), (200, True)])
+def test_a_slow_joint_of_a_running_system_holds_up_nothing(step, known):
+    """Slower than instants wait, it is at zero and counted; else it becomes a group."""
+    messages = recorded((range(0, 10_000, 10), (0, 1)), (range(305, 10_000, step), (2,)))
+    stage = stage_of(relearn=True)
+    joints = evaluate(stage, messages, len(messages))
+    assert len(joints) > 990
+    late = joints.stamps > START + 3000 * MS
+    assert joints.valid[late].mean() > 0.85
+    assert bool(joints.positions[late & joints.valid, 2].any()) is known
+    count = stage.faults[Fault(Reason.JOINT_APPEARED, 'gaze')]
+    assert count == (2 if known else 10)
+
+
+def test_a_new_rate_of_a_running_system_is_learned():
+    messages = recorded(((*range(0, 2000, 20), *range(2000, 6000, 5)), (0, 1, 2)))
+    stage = stage_of(relearn=True)
+    joints = evaluate(stage, messages, len(messages))
+    assert np.count_nonzero(joints.stamps > START + 3000 * MS) > 550
+    assert stage.groups[0].period == pytest.approx(0.005)
+
+
+def test_a_pause_while_the_groups_are_learned_teaches_no_wrong_rate():
+    stage = stage_of(relearn=True)
+    for piece in np.split(np.arange(2), 2):
+        stage.push(recorded(((0, 800), (0, 1, 2))).rows(piece))
+    assert not len(stage.flush(final=False))
+    messages = recorded((range(2000, 6000, 10), (0, 1, 2)))
+    joints = evaluate(stage, messages, len(messages))
+    assert len(joints) > 350
+    assert stage.groups[0].period == pytest.approx(0.01)
 
 
 def test_a_joint_that_comes_after_the_survey_is_counted(tmp_path, monkeypatch):

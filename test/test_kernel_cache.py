@@ -90,6 +90,59 @@ def test_an_edit_of_a_callee_or_of_its_constants_alone_changes_the_result(packag
     assert package.run() == (114.0, 1)
 
 
+@pytest.mark.parametrize(
+    'mention',
+    [
+        'import typing\nif typing.TYPE_CHECKING:\n    from tiny_kernels import other\n',
+        'def later():\n    from tiny_kernels import other\n    return other\n',
+    ],
+    ids=['for type checking', 'in a function'],
+)
+def test_what_other_modules_a_program_imports_first_does_not_matter(package, mention):
+    package.edit('callee.py', '@kernel', f'{mention}\n@kernel')
+    (package.folder / 'other.py').write_text('UNUSED = 1\n')
+    assert package.run() == (107.0, 0)
+    assert package.run('import tiny_kernels.other\n' + RUN) == (107.0, 1)
+    package.edit('other.py', '1', '2')
+    assert package.run('import tiny_kernels.other\n' + RUN) == (107.0, 1)
+
+
+@pytest.mark.parametrize(
+    'statement',
+    [
+        'from . import constants',
+        'import tiny_kernels.constants as constants',
+        'try:\n    from . import constants\nexcept ImportError:\n    raise',
+        'from tiny_kernels.names import constants',
+    ],
+    ids=['relative', 'renamed', 'in a try', 'passed on'],
+)
+def test_an_import_counts_however_it_is_written(package, statement):
+    (package.folder / 'names.py').write_text('from tiny_kernels import constants\n')
+    package.edit('callee.py', 'from tiny_kernels import constants', statement)
+    assert package.run() == (107.0, 0)
+    package.edit('constants.py', '2.0', '4.0')
+    assert package.run() == (113.0, 0)
+
+
+def test_a_kernel_of_the_package_has_one_digest_in_all_programs():
+    code = """
+import izmp_dynamics.{first}
+import izmp_dynamics.{second}
+from izmp_dynamics.kernel_sources import source_digest
+print(source_digest('izmp_dynamics.pipeline.stream'))
+"""
+    modules = ('pipeline.stream', 'sensing.low_pass')
+    digests = {
+        subprocess.run(
+            [sys.executable, '-c', code.format(first=first, second=second)],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        ).stdout
+        for first, second in (modules, modules[::-1])
+    }  # fmt: skip
+    assert len(digests) == 1
+
+
 def test_a_new_version_of_a_kernel_reuses_the_files_of_the_old_one(package):
     package.run()
     before = package.files()

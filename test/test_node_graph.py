@@ -5,18 +5,22 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 import rclpy
 from rclpy.parameter import Parameter
+from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.model.robot_file import LowPass
+from izmp_dynamics.conventions import GRAVITY
+from izmp_dynamics.model.robot_file import LowPass, load_robot_file
 from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.main import GRAPH
 from izmp_dynamics.nodes.messages import vector
 
+from .bag_surgery import IMU, SECOND
 from .node_processes import ROBOT, free_domain
 from .played_graph import PlayedGraph
 from .replayed import evaluate_log
@@ -198,3 +202,43 @@ def test_a_sound_recording_is_no_finding(graph, bag):
         level, values = graph.values(name)
         counted = {key for key in values if key.startswith('finding')}
         assert (level, counted) == (OK, set()), name
+
+
+def test_an_orientation_that_is_a_placeholder_is_no_vertical(bag, biped31):
+    """Once it is judged to be one, there is no level ground; a single node states why."""
+
+    def unoriented(topic, message):
+        if topic == IMU:
+            q = message.orientation
+            q.x, q.y, q.z, q.w = 0.0, 0.0, 0.0, 1.0
+        return message
+
+    with PlayedGraph(biped31, parameters(ground__source='gravity')) as graph:
+        graph.play(bag, unoriented)
+        stamps = sorted(graph.messages['/joint_kinematics'])
+        judged = stamps[0] + round(1.1 * SECOND)
+        assert sum(stamp > judged for stamp in stamps) > 50
+        assert not [stamp for stamp in graph.messages['/mr_ad/izmp'] if stamp > judged]
+        assert 'finding imu 0' in graph.values('angular_acceleration')[1]
+        assert 'finding imu 0' not in graph.values('izmp')[1]
+
+
+def test_gravity_is_added_back_with_the_quaternions_that_the_replay_takes(
+    sound, robot_yaml, tmp_path
+):
+    """A norm that is too far from one is no rotation: no specific force, and counted as such."""
+    draft, wrong = sound.copy(), [403, *range(500, 510)]
+    imu = draft[IMU]
+    up = Rotation.from_quat(imu['orientation']).inv().apply([0.0, 0.0, GRAVITY])
+    imu['linear_acceleration'] -= up
+    imu['orientation'][wrong] *= 0.5
+    imu['orientation'][600:700] *= 1.005
+    path = tmp_path / 'robot.yaml'
+    removed = robot_yaml['imu'] | {'gravity_removed': True}
+    path.write_text(yaml.safe_dump(robot_yaml | {'imu': removed}))
+    robot, bag = load_robot_file(path), draft.write(tmp_path / 'bag')
+    with PlayedGraph(robot, parameters(robot=str(path))) as graph:
+        graph.play(bag)
+        assert_points(graph, evaluate_log(bag, robot)[0])
+        _, values = graph.values('angular_acceleration')
+        assert values['imu.not_finite'] == str(len(wrong))

@@ -137,6 +137,6 @@ def test_memory_is_bounded_though_nobody_asks():
     buffer = SampleBuffer(1, 0.05)
     for k in range(1, 20):
         buffer.append(np.arange(k * 1000, (k + 1) * 1000) * MS, np.zeros((1000, 1)))
-        buffer.forget(0)
+        buffer.trim()
     assert len(buffer.stamps) <= 1000 * HORIZON + 2
     assert len(buffer._stamps) < 40_000

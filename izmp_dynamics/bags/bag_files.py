@@ -103,7 +103,7 @@ def _folder(folder: Path) -> BagFiles:
         if not present:
             raise BagError(
                 f"{FILE} in '{folder}' cannot be used: {error}.",
-                kind='bad_metadata', path=folder / FILE, cause=error.kind,
+                kind='bad_metadata', path=folder / FILE, cause=error,
             ) from error  # fmt: skip
         note = f"{FILE} in '{folder}' cannot be used: {error}; the storage files are read."
         return BagFiles(_natural(present), notes=[note])

@@ -113,7 +113,7 @@ class IrMd:
         """Take the momenta at the next instants of a stream.
 
         Args:
-            stamps: (T,) instants [ns], later than those before.
+            stamps: (T,) instants [ns]; if they are not later than those before, a new series.
             momentum: at those instants; NaN where it is not known.
             max_gap: longest step that is differenced across [s].
 
@@ -121,6 +121,8 @@ class IrMd:
             The K instants that no further one can change [ns], the contact wrenches there as
             `batch` gives them, and the centre of mass (K, 3) in the world [m].
         """
+        if len(stamps) and len(self._stamps) and stamps[0] <= self._stamps[-1]:
+            self.reset()
         self._stamps = np.concatenate([self._stamps, stamps])
         self._momenta = np.concatenate([self._momenta, _columns(momentum)])
         behind = 1 if self.difference == 'central' else 0

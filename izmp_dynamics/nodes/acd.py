@@ -53,7 +53,7 @@ class Acd(StageNode):
 
     def flush(self) -> None:
         """Hand out the last instants."""
-        self._put(self._stage.flush())
+        self._put(self._stage.flush(final=False))
 
     def _take(self, stamp: int, message: JointState) -> None:
         positions = self._reader.read(message)

@@ -16,7 +16,6 @@ from izmp_dynamics.nodes.messages import (
     accel_stamped,
     imu_orientation,
     imu_values,
-    rotation_matrix,
     twist_stamped,
     vector,
 )
@@ -27,7 +26,7 @@ from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_root
 from izmp_dynamics.sensing.faults import Faults, Reason
-from izmp_dynamics.sensing.imu import with_gravity
+from izmp_dynamics.sensing.imu import rotations, with_gravity
 
 
 class AngularAcceleration(StageNode):
@@ -89,7 +88,7 @@ class AngularAcceleration(StageNode):
     def flush(self) -> None:
         """Hand out the last instants."""
         if self._stage is not None:
-            self._stage.flush()
+            self._stage.flush(final=False)
             self._advance()
 
     def inspect(self) -> None:
@@ -150,8 +149,8 @@ class AngularAcceleration(StageNode):
             if orientation is None:
                 self.health.count('imu', Reason.NO_ORIENTATION)
                 return
-            up = rotation_matrix(orientation)[None]
-            values[3:] = with_gravity(values[None, 3:], up, self.robot.gravity)[0]
+            world_R_imu, _ = rotations(orientation[None])
+            values[3:] = with_gravity(values[None, 3:], world_R_imu, self.robot.gravity)[0]
         if self._stage is not None:
             self._stage.push_imu(Samples.one(stamp, values))
             self._advance()

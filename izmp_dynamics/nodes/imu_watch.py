@@ -22,15 +22,15 @@ class ImuWatch:
 
     Args:
         robot: robot file.
-        health: takes the findings.
-        log: of the node.
+        health: takes the findings; None where those of another node suffice.
+        log: of the node, with `health`.
 
     Attributes:
         usable: False if the IMU's signals cannot be right.
         oriented: False if its orientation cannot be used.
     """
 
-    def __init__(self, robot: RobotFile, health: Health, log: Any) -> None:
+    def __init__(self, robot: RobotFile, health: Health | None = None, log: Any = None) -> None:
         self.robot = robot
         self.health = health
         self.log = log
@@ -69,10 +69,20 @@ class ImuWatch:
             )
         except SensingError as error:
             self.usable = False
-            if self.health.remark('imu', ERROR, f'{error} Until then nothing is computed.'):
-                self.log.error(str(error))
+            self._state_error(error)
             return
         self.usable, self.oriented, self._done = True, verdict.oriented, True
+        self._state_remarks(verdict.remarks)
+
+    def _state_error(self, error: SensingError) -> None:
+        if self.health is None:
+            return
+        if self.health.remark('imu', ERROR, f'{error} Until then nothing is computed.'):
+            self.log.error(str(error))
+
+    def _state_remarks(self, remarks: tuple[str, ...]) -> None:
+        if self.health is None:
+            return
         self.health.clear('imu')
-        for k, remark in enumerate(verdict.remarks):
+        for k, remark in enumerate(remarks):
             self.health.remark(f'imu {k}', WARN, remark)

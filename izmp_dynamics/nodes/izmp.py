@@ -14,6 +14,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.ground_input import GroundInput
 from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
 from izmp_dynamics.nodes.messages import (
     ODOMETRY,
@@ -73,6 +74,7 @@ class Izmp(StageNode):
         topics += [imu.topic for imu in self._imus.values()]
         topics += [robot.ground.topic] if robot.ground.topic is not None else []
         self._frames = SensorRig(robot, self.model, topics)
+        self._watch = ImuWatch(robot)  # angular_acceleration, which is needed, states its findings
         self._feet: FeetStage | None = None
         self._instants: InstantQueue[JointKinematics] = InstantQueue(_RESULTS)
         self._make_stages()
@@ -81,6 +83,7 @@ class Izmp(StageNode):
 
     def reset(self) -> None:
         """Forget all messages."""
+        self._watch.reset()
         for stage in self.stages:
             stage.reset()
         self._instants.reset()
@@ -90,7 +93,7 @@ class Izmp(StageNode):
     def flush(self) -> None:
         """Evaluate the last instants."""
         for stage in self.stages:
-            stage.flush()
+            stage.flush(final=False)
         self._advance()
         self._outputs.frame.retry(final=True)
 
@@ -232,11 +235,13 @@ class Izmp(StageNode):
             self._advance()
 
     def _take_imu(self, stamp: int, message: Imu) -> None:
+        orientation = imu_orientation(message)
+        self._watch.see(stamp, imu_values(message), orientation)
         if self._feet is None or self._source != 'imu':
             return
-        orientation = imu_orientation(message)
-        self._orientation.available = orientation is not None
-        if orientation is not None:
+        oriented = orientation is not None and self._watch.oriented
+        self._orientation.available = oriented
+        if orientation is not None and oriented:
             self._orientation.stream.push(Samples.one(stamp, orientation))
         self._advance()
 

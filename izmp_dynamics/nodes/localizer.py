@@ -87,6 +87,7 @@ class Localizer(StageNode):
 
     def reset(self) -> None:
         """Forget all samples."""
+        self._watch.reset()
         self._instants.reset()
         for stage in self.stages:
             stage.reset()
@@ -94,7 +95,7 @@ class Localizer(StageNode):
     def flush(self) -> None:
         """Hand out the last instants."""
         for stage in self.stages:
-            stage.flush()
+            stage.flush(final=False)
         self._advance()
 
     def _make_stage(self) -> None:

@@ -101,6 +101,7 @@ class MrAd(StageNode):
             self._publish_com(point_stamped(stamp, root, com))
             if self.robot.position is not None:
                 self._wrenches.push(stamp, (wrench, com))
+        self._rate()  # also without odometry, or the wrenches would wait for ever
 
     def _rate(self) -> None:
         """Publish the momentum rate where the orientation is known."""

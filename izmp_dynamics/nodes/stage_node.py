@@ -243,17 +243,20 @@ class StageNode(Node):
         try:
             yield
         except IzmpError as error:
-            self.health.fail(signal, str(error))
+            with self._lock:
+                self.health.fail(signal, str(error))
             self.get_logger().error(str(error), throttle_duration_sec=10.0)
         except Exception as error:
-            self.health.fail(signal, repr(error))
+            with self._lock:
+                self.health.fail(signal, repr(error))
             text = f'{signal}: a message is left out.\n{traceback.format_exc()}'
             self.get_logger().error(text, throttle_duration_sec=10.0)
 
     def _lose(self, entry: Input, reason: Reason, number: int) -> None:
-        self.health.count(entry.signal, reason, number=number)
-        if reason is Reason.SKIPPED:
-            entry.skipped(number)
+        with self._lock:
+            self.health.count(entry.signal, reason, number=number)
+            if reason is Reason.SKIPPED:
+                entry.skipped(number)
 
     def _clock_faults(self) -> dict[str, Faults]:
         return {self._signals[topic]: gate.faults for topic, gate in self._clocks.gates.items()}
@@ -268,7 +271,7 @@ class StageNode(Node):
         newest = max((entry.last for entry in self.health.inputs), default=0.0)
         if time.monotonic() - newest > FLUSH_AFTER:
             self._flushed = True
-            with self._lock, self._guarded('flush'):
+            with self._guarded('flush'):
                 self.flush()
 
     def _report(self) -> None:
@@ -277,10 +280,10 @@ class StageNode(Node):
             with self._guarded('inspect'):
                 self.inspect()
             for stage in self.stages:
-                stage.forget(0)
+                stage.trim()
             for entry in self.health.inputs:
                 self._replace_dead(entry)
-        status = self.health.status()
+            status = self.health.status()
         self._diagnostics.publish(diagnostic_array(now, status))
         log = self.get_logger()
         if status.level == ERROR:
@@ -329,8 +332,9 @@ class StageNode(Node):
             report: whether diagnostics are due as well.
         """
         with self._guarded('diagnostics'):
-            self._searches = [search for search in self._searches if not search()]
-            self._flush_after_pause()
+            with self._lock:
+                self._searches = [search for search in self._searches if not search()]
+                self._flush_after_pause()
             if report:
                 self._report()
 

@@ -134,12 +134,15 @@ class SampleBuffer:
             self._overtaken.setdefault(stamp, values)
 
     def forget(self, before: int) -> None:
-        """Drop what no instant from `before` [ns] on needs, and what is older than `HORIZON`."""
-        before = max(before, self.newest - nanoseconds(max(HORIZON, 2.0 * self.reach)))
+        """Drop what no instant from `before` [ns] on needs."""
         old = int(np.searchsorted(self.stamps, before, 'right')) - 1
         self._start += max(old, 0)
         if self._overtaken:
             self._overtaken = {k: v for k, v in self._overtaken.items() if k >= before}
+
+    def trim(self) -> None:
+        """Drop what is older than `HORIZON`, where no instants wait or they are given up."""
+        self.forget(self.newest - nanoseconds(max(HORIZON, 2.0 * self.reach)))
 
     def decided(self, instants: Stamps, newest: int, patience: float) -> int:
         """How many leading instants can be answered, or never will be.

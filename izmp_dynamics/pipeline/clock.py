@@ -28,6 +28,9 @@ CONFIRMATIONS = 3
 LONGEST_WAIT = 2.0
 """Clocks that were set back wait so long for the others, by their own stamps [s]."""
 
+MOST_HELD = 10_000
+"""And while no more samples than these come, in case their stamps stand still."""
+
 
 class Stamped(Protocol):
     """Samples or messages in the order of arrival."""
@@ -174,6 +177,12 @@ class ClockGate(Generic[Batch]):
             self.held = None
 
 
+def _is_overdue(gate: ClockGate[Batch]) -> bool:
+    """Whether a clock that was set back has waited for the others long enough."""
+    held = 0 if gate.held is None else len(gate.held.stamps)
+    return gate.held_for > LONGEST_WAIT or held > MOST_HELD
+
+
 class Clocks(Generic[Batch]):
     """The clocks of all topics of a robot; that of the joints leads, as theirs are the instants.
 
@@ -201,7 +210,7 @@ class Clocks(Generic[Batch]):
         leading = self.gates.get(self.leading)
         if leading is None or not leading.turned:
             return False
-        return leading.held_for > LONGEST_WAIT or not self._behind(leading)
+        return _is_overdue(leading) or not self._behind(leading)
 
     @property
     def alone(self) -> list[str]:
@@ -212,7 +221,7 @@ class Clocks(Generic[Batch]):
         return [
             name
             for name, gate in self.gates.items()
-            if gate.turned and (leading is None or gate.held_for > LONGEST_WAIT)
+            if gate.turned and (leading is None or _is_overdue(gate))
         ]
 
     def begin_new_time(self) -> dict[str, Batch]:

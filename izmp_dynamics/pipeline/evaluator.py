@@ -192,7 +192,9 @@ class Evaluator:
     def push(self, signals: Signals) -> list[Evaluated]:
         """Take samples; return the instants that they complete: usually one piece or none.
 
-        Samples of a sensor that the robot file does not use are ignored.
+        Samples of a sensor that the robot file does not use are ignored. Samples of about the same
+        time belong into one call: those that are ahead of the joints by more than
+        `buffer.HORIZON` are dropped.
 
         Raises:
             UnknownNameError: if there is no such signal.
@@ -352,6 +354,8 @@ class Evaluator:
         before = int(self._pending.stamps[0]) if len(self._pending) else self._last
         for stage in self._stages:
             stage.forget(before)
+            if not len(self._pending):
+                stage.trim()
 
     def _begin_new_time(self) -> list[Evaluated]:
         """Forget all samples of the time before; take those that came since."""

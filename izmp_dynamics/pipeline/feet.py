@@ -194,9 +194,9 @@ class FootImuStage(Stage):
         self._take(self.stream.push(samples))
         self._verticals.expect(self.stream.buffer.received_until)
 
-    def flush(self) -> None:
-        """Take in the last sample, as nothing follows."""
-        self._take(self.stream.flush())
+    def flush(self, final: bool = True) -> None:
+        """Take in the last sample, as nothing follows; see `Stage`."""
+        self._take(self.stream.flush(final))
         self._verticals.closed = True
 
     def _give_up(self) -> None:

@@ -157,11 +157,11 @@ class GroundStage(Stage):
         for imu in self.imus.values():
             imu.reset()
 
-    def flush(self) -> None:
-        """Take in the last samples, as nothing follows."""
-        super().flush()
+    def flush(self, final: bool = True) -> None:
+        """Take in the last samples, as nothing follows; see `Stage`."""
+        super().flush(final)
         for imu in self.imus.values():
-            imu.flush()
+            imu.flush(final)
 
     def push_pose(self, samples: Samples) -> None:
         """Take poses (T, 7) of the ground, in the frame that its messages name."""

@@ -27,6 +27,8 @@ LEARNED_TIME = 0.5
 """Time that those messages span, at least [s]."""
 
 _MOST_LEARNED = 10_000
+_RATE_MESSAGES = 100
+_HELD_UP = Fault(Reason.STAMP_HELD_UP)
 Flags = npt.NDArray[np.bool_]
 
 
@@ -56,8 +58,9 @@ class JointStage:
         filtering: low-pass of the positions, between the gates and the quotients.
         groups: the groups, the one that sets the instants first; None: learned.
         patience: an instant does not wait for a group that is behind by more [s].
-        relearn: whether the groups are learned again when further joints appear; else those are
-            held at zero and counted.
+        relearn: whether further joints become groups when they appear, and all are learned again
+            when their rate changed, as a running system needs it; else such joints are held at
+            zero and counted.
 
     Attributes:
         groups: joints that are published together; empty while that is being learned.
@@ -104,6 +107,7 @@ class JointStage:
         self._faults = self.faults
         self._stages = ()
         self.groups = ()
+        self._held_up: list[tuple[int, int]] = []
         self._learning = Samples.empty(self.model.dof)
         if self._known_groups is not None:
             self._begin(self._known_groups)
@@ -119,6 +123,8 @@ class JointStage:
             ShapeError: if they have another width.
         """
         samples.check_width('joints', self.model.dof)
+        if self.groups and self._relearn and self._has_new_rate():
+            self.reset()
         if self.groups:
             return self._evaluate(samples)
         unset = samples.stamps <= 0
@@ -126,14 +132,21 @@ class JointStage:
             self._faults[Fault(Reason.STAMP_UNSET)] += int(np.count_nonzero(unset))
         self._learning = self._learning.followed_by(samples.rows(~unset))
         stamps = self._learning.stamps
+        learned = self._nothing()
         if len(stamps) >= LEARNED_MESSAGES and np.ptp(stamps) >= LEARNED_TIME * NANOSECONDS:
-            return self._learn()
+            learned = self._learn()
         self._learning = self._learning.rows(slice(-_MOST_LEARNED, None))
-        return self._nothing()
+        return learned
 
-    def flush(self) -> JointKinematics:
-        """Return the instants that are left at the end of the stream."""
-        parts = [self._learn()] if not self.groups and len(self._learning) > 1 else []
+    def flush(self, final: bool = True) -> JointKinematics:
+        """Return the instants that are left at the end of the stream.
+
+        Args:
+            final: whether groups that are not known yet are learned from what there is.
+        """
+        parts = []
+        if final and not self.groups and len(self._learning) > 1:
+            parts.append(self._learn())
         for k in range(len(self._stages)):
             self._flush_group(k)
         return joined([*parts, self._completed()], self.model.dof)
@@ -165,36 +178,41 @@ class JointStage:
 
     def _begin(self, groups: tuple[JointGroup, ...]) -> None:
         """Set up what depends on the groups."""
-        acd, max_gap = self.robot.acd, self.robot.pairing.max_gap
-        fastest = min(group.period for group in groups)
-        stages, self._others = [], []
-        for group in groups:
-            longest = max(acd.max_gap, 2.5 * group.period)
-            reach = max(reach_of(max_gap, fastest), longest)
-            width = len(group.columns)
-            self._others.append(SampleBuffer(3 * width, reach))
-            stages.append(
-                ActuatorDifferentiator(
-                    [self.model.joint_names[column] for column in group.columns],
-                    group.period,
-                    method=acd.method,
-                    window=acd.window,
-                    degree=acd.degree,
-                    max_gap=longest,
-                    acceleration_limit=acd.acceleration_limit,
-                    low_pass=self._filtering.make('joints', width, group.period, reach),
-                )
-            )
-        self.groups, self._stages = groups, tuple(stages)
-        del self._others[0]
-        for k, other in enumerate(self._others):
-            other.give_up = partial(self._flush_group, k + 1)
-        self._columns = [np.array(group.columns) for group in groups]
+        max_gap = self.robot.pairing.max_gap
+        self._reach = reach_of(max_gap, min(group.period for group in groups))
+        self._others: list[SampleBuffer] = []
+        self._columns: list[npt.NDArray[np.intp]] = []
         self._unknown = np.ones(self.model.dof, dtype=np.bool_)
-        self._unknown[np.concatenate(self._columns)] = False
+        self._first_seen: dict[int, int] = {}
+        for group in groups:
+            self._add_group(group)
         self._bus = BusGrid(self.robot.rates.bus, groups[0].period)
         self._last = None
         self._pending = self._nothing()
+
+    def _add_group(self, group: JointGroup) -> None:
+        acd = self.robot.acd
+        longest = max(acd.max_gap, 2.5 * group.period)
+        reach = max(self._reach, longest)
+        width = len(group.columns)
+        stage = ActuatorDifferentiator(
+            [self.model.joint_names[column] for column in group.columns],
+            group.period,
+            method=acd.method,
+            window=acd.window,
+            degree=acd.degree,
+            max_gap=longest,
+            acceleration_limit=acd.acceleration_limit,
+            low_pass=self._filtering.make('joints', width, group.period, reach),
+        )
+        if self.groups:
+            other = SampleBuffer(3 * width, reach)
+            other.give_up = partial(self._flush_group, len(self.groups))
+            self._others.append(other)
+        self.groups, self._stages = (*self.groups, group), (*self._stages, stage)
+        self._columns.append(np.array(group.columns))
+        self._unknown[list(group.columns)] = False
+        self._held_up.append((0, 0))
 
     def _evaluate(self, samples: Samples) -> JointKinematics:
         """Sort messages into the groups and differentiate each."""
@@ -206,15 +224,8 @@ class JointStage:
             self._take(0, self._stages[0].extend(samples.stamps, values))
             return self._completed()
         present = ~np.isnan(samples.values)
-        new = np.flatnonzero(self._unknown & present.any(axis=0))
-        if len(new) and self._relearn:
-            for column in new:
-                self._faults[Fault(Reason.JOINT_APPEARED, self.model.joint_names[column])] += 1
-            self.reset()
-            return self.push(samples)
-        for column in new:
-            fault = Fault(Reason.JOINT_APPEARED, self.model.joint_names[column])
-            self._faults[fault] += int(np.count_nonzero(present[:, column]))
+        if (self._unknown & present).any():
+            self._see_unknown(samples.stamps, present)
         with np.errstate(invalid='ignore'):
             credible = np.abs(samples.values) <= LARGEST_JOINT_POSITION
         positions = np.where(credible, samples.values, np.nan)
@@ -227,6 +238,36 @@ class JointStage:
             other.expect(stage.received_until)
             other.settled = stage.settled
         return self._completed()
+
+    def _see_unknown(self, stamps: Stamps, present: Flags) -> None:
+        """Count joints of which no group is known; of a running system they become one.
+
+        That takes a second message. Those that come less often than an instant waits stay at
+        zero, since every result would wait for them.
+        """
+        for row in np.flatnonzero((self._unknown & present).any(axis=1)).tolist():
+            stamp, late = int(stamps[row]), []
+            for column in np.flatnonzero(self._unknown & present[row]).tolist():
+                self._faults[Fault(Reason.JOINT_APPEARED, self.model.joint_names[column])] += 1
+                step = (stamp - self._first_seen.get(column, stamp)) / NANOSECONDS
+                self._first_seen[column] = stamp
+                if self._relearn and 0.0 < step <= self._patience:
+                    late.append((column, step))
+            if late:
+                columns, steps = zip(*late, strict=True)
+                self._add_group(JointGroup(columns, min(steps)))
+
+    def _has_new_rate(self) -> bool:
+        """Whether most messages of a group now come too close together for its known period."""
+        for k, stage in enumerate(self._stages):
+            messages, before = self._held_up[k]
+            held = stage.faults[_HELD_UP]
+            self._held_up[k] = messages + 1, before
+            if messages >= _RATE_MESSAGES:
+                self._held_up[k] = 0, held
+                if 2 * (held - before) > messages:
+                    return True
+        return False
 
     def _take(self, group: int, kinematics: JointKinematics) -> None:
         """Take what the differentiation of a group completed."""

@@ -56,16 +56,22 @@ class InstantQueue(Generic[Payload]):
     def reset(self) -> None:
         """Forget all instants and results; the faults stay."""
         self._waiting.clear()
-        self._first = 0
+        self._first = self._last = 0
         self._newest = dict.fromkeys(self._results, 0)
         for results in self._results.values():
             results.clear()
 
     def push(self, stamp: int, payload: Payload) -> None:
-        """Take the next instant [ns]."""
-        if not self._waiting or stamp > self._waiting[-1][0]:
-            self._waiting.append((stamp, payload))
-            self._first = self._first or stamp
+        """Take the next instant [ns]; one that is not later than those before is left out."""
+        if stamp <= self._last:
+            return
+        self._last = stamp
+        self._first = self._first or stamp
+        self._waiting.append((stamp, payload))
+        if len(self._waiting) > CAPACITY:
+            self._waiting.popleft()
+            for faults in self.faults.values():
+                faults[Fault(Reason.NO_SAMPLE)] += 1
 
     def add(self, topic: str, stamp: int, values: Array) -> None:
         """Take a result (m,) at an instant [ns]; what is not finite counts as none."""
@@ -79,7 +85,7 @@ class InstantQueue(Generic[Payload]):
         """Hand out the instants that are decided, in their order."""
         while self._waiting:
             stamp, payload = self._waiting[0]
-            if len(self._waiting) <= CAPACITY and not self._is_decided(stamp):
+            if not self._is_decided(stamp):
                 return
             self._waiting.popleft()
             results = tuple(self._result(topic, stamp) for topic in self._results)

@@ -125,11 +125,11 @@ class RootStage(Stage):
             self.method = self._chosen
             self._forget_gyro()
 
-    def flush(self) -> None:
-        """Take in the last samples, as nothing follows."""
-        self._flush_gyro()
+    def flush(self, final: bool = True) -> None:
+        """Take in the last samples, as nothing follows; see `Stage`."""
+        self._flush_gyro(final)
         for stream in self.accelerometers:
-            stream.flush()
+            stream.flush(final)
 
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will; see `Stage`."""
@@ -165,7 +165,14 @@ class RootStage(Stage):
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
         super().forget(before)
-        self.imu.buffer.forget(before)
+        for stream in self.streams:
+            stream.buffer.forget(before)
+
+    def trim(self) -> None:
+        """Drop samples that are too old to be needed."""
+        super().trim()
+        for stream in self.streams:
+            stream.buffer.trim()
 
     def _from_array(self, instants: Stamps) -> RootState:
         paired: Paired = self.imu.at(instants)
@@ -175,9 +182,9 @@ class RootStage(Stage):
             readings[sensor.name] = sensor.readings(stream.at(instants).values)
         return self.array.batch(instants, paired.values[:, :3] @ self.rig.imu.R.T, readings)
 
-    def _flush_gyro(self) -> None:
+    def _flush_gyro(self, final: bool = True) -> None:
         """Difference the last samples of the IMU."""
-        self._differentiate(self.imu.flush())
+        self._differentiate(self.imu.flush(final))
         if self._gyro is not None:
             self._put(self._gyro.flush())
         self._differenced.closed = True

@@ -51,12 +51,21 @@ class Stage:
         for source in self.sources:
             source.forget(before)
 
+    def trim(self) -> None:
+        """Drop samples that are too old to be needed, where no instants wait."""
+        for source in self.sources:
+            source.trim()
+
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
         for stream in self.streams:
             stream.reset()
 
-    def flush(self) -> None:
-        """Take in the last samples, as nothing follows: no instant waits any more."""
+    def flush(self, final: bool = True) -> None:
+        """Take in the last samples, as nothing follows: no instant waits any more.
+
+        Args:
+            final: whether a period that is not known yet is learned from what there is.
+        """
         for stream in self.streams:
-            stream.flush()
+            stream.flush(final)

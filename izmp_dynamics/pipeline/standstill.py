@@ -113,8 +113,10 @@ def _slow(robot: RobotFile) -> RobotFile:
 
 
 def _pieces(samples: Samples) -> Iterator[Samples]:
-    """Most of the samples at once, the others one by one."""
-    yield samples.rows(slice(80))
+    """Most of the samples at once and read-only, as from a bag; the others one by one."""
+    many = samples.rows(slice(80))
+    many.values.setflags(write=False)
+    yield many
     for k in range(80, len(samples)):
         yield samples.rows(slice(k, k + 1))
 

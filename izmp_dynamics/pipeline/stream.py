@@ -13,13 +13,16 @@ from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer, reach_of
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.imu import NORM_TOLERANCE
-from izmp_dynamics.sensing.stamps import StampGate
+from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
     from izmp_dynamics.sensing.low_pass import StreamFilter
 
 LEARNED_STEPS = 10
 """Steps between samples from which the period is learned where it is not known."""
+
+LEARNED_TIME = 2.0
+"""Two steps are enough if the samples span this time [s]."""
 
 
 class Filtering(NamedTuple):
@@ -166,9 +169,13 @@ class SampleStream:
         self.buffer.expect(self._gate.pending)
         return self._take(usable)
 
-    def flush(self) -> Samples:
-        """Take in the last sample, as nothing follows; return what became usable."""
-        usable = self._take(Samples(*self._gate.flush()), final=True)
+    def flush(self, final: bool = True) -> Samples:
+        """Take in the last sample, as nothing follows; return what became usable.
+
+        Args:
+            final: whether a period that is not known yet is learned from what there is.
+        """
+        usable = self._take(Samples(*self._gate.flush()), final)
         if self._low_pass is not None:
             usable = usable.followed_by(self._smoothed(self._low_pass.flush()))
         self.buffer.closed = True
@@ -257,12 +264,18 @@ class SampleStream:
     def _learned(self, waiting: Samples, final: bool) -> Samples:
         """Find the period in the first samples; return them when it is known."""
         none = waiting.rows(slice(0, 0))
-        self._learning = waiting
-        if len(waiting) <= (1 if final else LEARNED_STEPS):
+        stamps = waiting.stamps[: LEARNED_STEPS + 1]
+        enough = np.flatnonzero(stamps[2:] - stamps[:1] >= nanoseconds(LEARNED_TIME))
+        if len(enough):
+            stamps = stamps[: 3 + enough[0]]
+        elif len(stamps) <= (1 if final else LEARNED_STEPS):
+            self._learning = waiting
+            if len(stamps) > 1:
+                longest = float(np.diff(stamps).max()) / NANOSECONDS
+                self.buffer.reach = reach_of(self._max_gap, longest)
             return none
         self._learning = none
-        steps = np.diff(waiting.stamps[: LEARNED_STEPS + 1])
-        self._begin(float(np.median(steps)) / NANOSECONDS)
+        self._begin(float(np.median(np.diff(stamps))) / NANOSECONDS)
         return waiting
 
     def _begin(self, period: float) -> None:

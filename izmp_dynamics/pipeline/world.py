@@ -183,10 +183,16 @@ class WorldStage(Stage):
         self._locate()
         return super().decides(instant, newest)
 
-    def flush(self) -> None:
-        """Take in the last samples, as nothing follows."""
-        self.orientation.flush()
-        self._flush_position()
+    def trim(self) -> None:
+        """Drop samples that are too old to be needed."""
+        self._locate()
+        for buffer in (self._located, *(stream.buffer for stream in self.streams)):
+            buffer.trim()
+
+    def flush(self, final: bool = True) -> None:
+        """Take in the last samples, as nothing follows; see `Stage`."""
+        self.orientation.flush(final)
+        self._flush_position(final)
 
     def evaluate(self, instants: Stamps) -> WorldState:
         """Give pose and velocity of the root at decided instants (K,) [ns]; count the lacking."""
@@ -205,6 +211,7 @@ class WorldStage(Stage):
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
+        self._locate()
         self._located.forget(before)
         if self.position is not None:
             self.position.buffer.forget(before)
@@ -230,11 +237,11 @@ class WorldStage(Stage):
         self._put(self._localizer.extend(at.stamps, at.values, R[known]))
         self._located.settled = self._localizer.settled
 
-    def _flush_position(self) -> None:
+    def _flush_position(self, final: bool = True) -> None:
         """Locate the root at the last fixes."""
         if self.position is None:
             return
-        self._fixes = self._fixes.followed_by(self.position.flush())
+        self._fixes = self._fixes.followed_by(self.position.flush(final))
         self._locate()
         if self._localizer is not None:
             self._put(self._localizer.flush())

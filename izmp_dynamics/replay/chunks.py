@@ -7,6 +7,7 @@ import numpy as np
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.sensing.faults import Fault, Reason
 
 CHUNK = 5.0
 """Time that is read and evaluated at once [s]."""
@@ -40,12 +41,15 @@ def evaluate_recording(
     """Evaluate a recording piece by piece, in the order of time.
 
     If the clock was set back in the recording, what repeats a time that is evaluated already is
-    left out.
+    left out and counted.
     """
     begin, end = recording.bag.start or 0, recording.bag.end or 1
     newest = 0
     for results, received in _pieces(recording, evaluator):
         later = results.stamps > newest
+        if not later.all():
+            repeated = int(np.count_nonzero(~later))
+            recording.uses['joints'].faults[Fault(Reason.TIME_REPEATED)] += repeated
         if later.any():
             piece = results if later.all() else results.select(np.asarray(later))
             newest = int(piece.stamps[-1])

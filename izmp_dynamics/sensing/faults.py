@@ -23,6 +23,7 @@ class Reason(Enum):
     STAMP_HELD_UP = 'stamp_held_up'
     STAMP_TOO_CLOSE = 'stamp_too_close'
     CLOCK_SET_BACK = 'clock_set_back'
+    TIME_REPEATED = 'time_repeated'
     NOT_FINITE = 'not_finite'
     TOO_LARGE = 'too_large'
     NO_ROTATION = 'no_rotation'
@@ -51,6 +52,7 @@ class Reason(Enum):
 
 
 _PER_INSTANT = (
+    Reason.TIME_REPEATED,
     Reason.NO_SAMPLE,
     Reason.INTERPOLATED,
     Reason.NO_GROUND,
@@ -68,6 +70,7 @@ _TEXTS = {
     Reason.STAMP_HELD_UP: 'stamp is late: the next sample follows at once',
     Reason.STAMP_TOO_CLOSE: 'stamp is too close to its neighbour',
     Reason.CLOCK_SET_BACK: 'clock was set back',
+    Reason.TIME_REPEATED: 'the instant is not later than those before, as the clock was set back',
     Reason.NOT_FINITE: 'value is not finite',
     Reason.TOO_LARGE: 'value is larger than any such sensor can read',
     Reason.NO_ROTATION: 'orientation is no unit quaternion',

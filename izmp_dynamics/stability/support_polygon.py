@@ -55,7 +55,8 @@ def support_polygon(corners: Array) -> Array | None:
         corners: (N, 2) in the plane of the ground [m].
 
     Returns:
-        (V, 2) counter-clockwise [m]; None if it has no area or a corner is not finite.
+        (V, 2) counter-clockwise [m]; None with fewer than three corners that are not collinear, or
+        if a corner is not finite.
     """
     hull = _hull(np.ascontiguousarray(corners, dtype=np.float64))
     return hull if len(hull) else None

@@ -1,0 +1,106 @@
+"""A single node in this process: what waits is bounded, and one thread at a time changes it."""
+
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+
+import rclpy
+from rclpy.parameter import Parameter
+
+from izmp_dynamics.nodes.messages import accel_stamped, joint_trajectory, twist_stamped
+from izmp_dynamics.nodes.mr_ad import MrAd
+from izmp_dynamics.pipeline.readiness import LONGEST_WAIT
+from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+
+from .node_processes import ROBOT, free_domain
+
+STEP = 100_000_000
+"""Between two instants [ns]."""
+
+
+@pytest.fixture
+def node():
+    """The node mr_ad, without the others."""
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    node = MrAd(overrides=[Parameter('robot', value=str(ROBOT))])
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def in_another_thread(function):
+    """What it returns there."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def is_free(lock):
+    """Whether another thread, like the one that receives, could go on."""
+
+    def try_it():
+        if not lock.acquire(blocking=False):
+            return False
+        lock.release()
+        return True
+
+    return in_another_thread(try_it)
+
+
+def stand(node, stamp):
+    """Give it an instant [ns] of a robot at rest."""
+    n = node.model.dof
+    joints = JointKinematics(np.array([stamp]), *np.zeros((3, 1, n)), np.array([True]))
+    names = list(node.model.joint_names)
+    node._take_joints(stamp, joint_trajectory(joints, 0, names))
+    upwards, still = np.array([0.0, 0.0, 9.81]), np.zeros(3)
+    node._take_acceleration(stamp, accel_stamped(stamp, node.model.root, upwards, still))
+    node._take_twist(stamp, twist_stamped(stamp, node.model.root, still))
+
+
+def test_wrenches_do_not_wait_for_odometry_for_ever(node):
+    """Nothing waits longer than an instant waits for the result of another node."""
+    waiting = []
+    for k in range(1, 301):
+        stand(node, k * STEP)
+        waiting.append(len(node._wrenches._waiting))
+    assert node.health.outputs['/mr_ad/contact_wrench'] == 300
+    assert max(waiting) <= LONGEST_WAIT * 1e9 / STEP + 1
+    assert node.health.outputs['/mr_ad/momentum_rate'] == 0
+
+
+def test_searches_and_diagnostics_exclude_the_thread_that_receives(node):
+    """They replace and read what that thread changes; afterwards it goes on."""
+    free = {'search': [], 'inspect': [], 'counters': []}
+
+    def look(name):
+        free[name].append(is_free(node._lock))
+
+    def search():
+        look('search')
+        return len(free['search']) > 1
+
+    node.search(search)  # at the start, before any message is received
+    node.inspect = lambda: look('inspect')
+    node.health.counters.append(lambda: look('counters') or {})
+    node.look_after(report=True)
+    assert free == {'search': [True, False], 'inspect': [False], 'counters': [False]}
+    assert is_free(node._lock)
+
+
+def test_losses_are_counted_when_the_diagnostics_are_not_being_made(node):
+    entry = node.health.inputs[0]
+    with node._lock:
+        thread = threading.Thread(target=node._lose, args=(entry, Reason.LOST, 3))
+        thread.start()
+        thread.join(0.05)
+        assert thread.is_alive()
+        assert not node.health.counts
+    thread.join(5.0)
+    assert list(node.health.counts[entry.signal].values()) == [3]
