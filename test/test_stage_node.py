@@ -16,7 +16,7 @@ from izmp_dynamics.pipeline.readiness import LONGEST_WAIT
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
-from .node_processes import ROBOT, free_domain
+from .node_processes import PATIENCE, ROBOT, free_domain
 
 STEP = 100_000_000
 """Between two instants [ns]."""
@@ -102,5 +102,5 @@ def test_losses_are_counted_when_the_diagnostics_are_not_being_made(node):
         thread.join(0.05)
         assert thread.is_alive()
         assert not node.health.counts
-    thread.join(5.0)
+    thread.join(PATIENCE)
     assert list(node.health.counts[entry.signal].values()) == [3]

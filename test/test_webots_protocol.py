@@ -54,7 +54,7 @@ def control(home, stand_in, properties, result):
     command = [sys.executable, '-m', 'test.webots_controller', str(result)]
     command += [f'{name}={value}' for name, value in properties.items()]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    simulator.join(10)
+    simulator.join(600)
     if simulator.failure:
         raise simulator.failure
     assert ended.returncode == 0, ended.stderr
