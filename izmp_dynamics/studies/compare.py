@@ -154,8 +154,8 @@ def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
     if topic is None or not bag.topics[topic].count:
         raise MetricsError(
             f"The recording has no ground truth: there is no topic '{TRUTH_TOPIC}', which "
-            'simulations record. Compare with another reference: cop (the feet’s force sensors), '
-            'mr_ad or ir_md.',
+            'simulations record. Compare with another one: --reference cop (the feet’s force '
+            'sensors), mr_ad or ir_md.',
             kind='no_ground_truth',
             topic=TRUTH_TOPIC,
         )
