@@ -247,18 +247,20 @@ def measure_graph(names, seconds, sensor_rate, shift=0):
         for name in names:
             processes.start(name)
         publisher = Publisher(sensor_rate, shift)
-        wait_until(lambda: len(latencies) > 200, 60)
-        time.sleep(min(SETTLE, seconds / 3.0))  # until histories and queues are full
-        before, begin = usage(processes), time.monotonic()
-        del latencies[:]
-        for _ in range(int(seconds // MINUTE)):
-            time.sleep(MINUTE)
-            memory = sum(used for _, used in usage(processes).values())
-            print(f'{"":<30} {time.monotonic() - begin:4.0f} s: {memory:.1f} MB', flush=True)
-        time.sleep(seconds % MINUTE)
-        measured, elapsed = list(latencies), time.monotonic() - begin
-        after = usage(processes)
-        publisher.stop()
+        try:
+            wait_until(lambda: len(latencies) > 200)
+            time.sleep(min(SETTLE, seconds / 3.0))  # until histories and queues are full
+            before, begin = usage(processes), time.monotonic()
+            del latencies[:]
+            for _ in range(int(seconds // MINUTE)):
+                time.sleep(MINUTE)
+                memory = sum(used for _, used in usage(processes).values())
+                print(f'{"":<30} {time.monotonic() - begin:4.0f} s: {memory:.1f} MB', flush=True)
+            time.sleep(seconds % MINUTE)
+            measured, elapsed = list(latencies), time.monotonic() - begin
+            after = usage(processes)
+        finally:
+            publisher.stop()
     executor.shutdown()
     node.destroy_node()
     return measured, {
