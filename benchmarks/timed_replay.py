@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from izmp_dynamics.replay.evaluator import Evaluator
-
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.cli.main import main
+from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.replay import run
 from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.replay.output import ResultWriter
@@ -85,7 +84,8 @@ if __name__ == '__main__':
     watch.function(Recording, '__init__', 'survey')
     watch.generator(Recording, 'spans', 'decoding')
     watch.function(Evaluator, '__init__', 'kernels')
-    watch.function(Evaluator, 'evaluate', 'evaluating')
+    watch.function(Evaluator, 'push', 'evaluating')
+    watch.function(Evaluator, 'flush', 'evaluating')
     watch.function(ResultWriter, 'write', 'writing')
     watch.function(BagWriter, '__exit__', 'writing')
     watch.function(Collector, 'evaluation', 'report')

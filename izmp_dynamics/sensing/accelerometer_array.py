@@ -120,10 +120,6 @@ class AccelerometerArray:
         solution = np.hstack([state.proper_acceleration, state.angular_acceleration])
         return _residuals(omega, stacked, solution, self._axes, self._points, self._ends)
 
-    def warm_up(self) -> None:
-        """Compile the kernels (once per installation), so that no first sample waits for it."""
-        self.update(1, np.zeros(3), {s.name: np.zeros(len(s.axes)) for s in self.accelerometers})
-
     def _stacked(
         self, stamps: Stamps, angular_velocity: Array, readings: Mapping[str, Array]
     ) -> tuple[Stamps, Array, Array]:

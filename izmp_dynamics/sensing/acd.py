@@ -205,11 +205,6 @@ class ActuatorDifferentiator:
         if self._low_pass is not None:
             self._low_pass.reset()
 
-    def warm_up(self) -> None:
-        """Compile the kernels (once per installation), so that no first sample waits for it."""
-        stamps = np.arange(1, 2 * self._behind) * nanoseconds(self.period)
-        self.batch(stamps, np.zeros((len(stamps), len(self.joint_names))))
-
     @property
     def origin(self) -> int | None:
         """First usable stamp of the stream [ns]; None before there is one."""

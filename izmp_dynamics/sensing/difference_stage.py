@@ -110,11 +110,6 @@ class DifferenceStage(ABC, Generic[State]):
         """Discard all samples and faults of the stream."""
         self._samples = SampleWindow(self._width, self._before, self.min_spacing)
 
-    def warm_up(self) -> None:
-        """Compile the kernels (once per installation), so that no first sample waits for it."""
-        stamps = np.arange(1, 2 * self.window) * nanoseconds(self.max_gap)
-        self._batch(stamps, np.zeros((len(stamps), self._width)))
-
     @abstractmethod
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[State, Mask]:
         """State in every row, and which rows have a quotient."""
