@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -105,6 +106,7 @@ def measure_relays(seconds, rate, kind):
 
     from izmp_dynamics.nodes.messages import header, stamp_of
     from izmp_dynamics.nodes.qos import RESULT
+    from test.node_processes import wait_until
 
     chain = [
         subprocess.Popen([sys.executable, __file__, '--relay', f'hop{k}', f'hop{k + 1}', kind])
@@ -119,31 +121,40 @@ def measure_relays(seconds, rate, kind):
         RESULT,
     )
     publisher = node.create_publisher(Imu, 'hop0', RESULT)
-    stop = threading.Event()
-    executor = spin(node)
-    while not publisher.get_subscription_count() or not node.count_publishers(f'hop{HOPS}'):
-        time.sleep(0.05)
-    time.sleep(1.0)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        publisher.publish(Imu(header=header(time.time_ns(), 'imu_link')))
-        stop.wait(1.0 / rate)
-    for process in chain:
-        process.kill()
-        process.wait()
-    executor.shutdown()
-    node.destroy_node()
+    try:
+        with spinning(node):
+            ready = wait_until(
+                lambda: publisher.get_subscription_count() and node.count_publishers(f'hop{HOPS}')
+            )
+            if not ready:
+                sys.exit(f'bench_graph: the relays ({kind}) did not start')
+            time.sleep(1.0)
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                publisher.publish(Imu(header=header(time.time_ns(), 'imu_link')))
+                time.sleep(1.0 / rate)
+    finally:
+        for process in chain:
+            process.kill()
+            process.wait()
     return latencies
 
 
-def spin(node):
-    """Spin a node in a thread."""
+@contextmanager
+def spinning(node):
+    """Spin a node in a thread; its end is waited for, and the node destroyed."""
     from rclpy.executors import SingleThreadedExecutor
 
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    threading.Thread(target=executor.spin, daemon=True).start()
-    return executor
+    thread = threading.Thread(target=executor.spin)
+    thread.start()
+    try:
+        yield
+    finally:
+        executor.shutdown()
+        thread.join()
+        node.destroy_node()
 
 
 class Publisher:
@@ -241,14 +252,19 @@ def measure_graph(names, seconds, sensor_rate, shift=0):
 
     node.create_subscription(PointStamped, '/mr_ad/izmp', take, RESULT)
     node.create_subscription(Imu, '/imu', take_imu, SENSOR)
-    executor = spin(node)
-    with tempfile.TemporaryDirectory() as folder, Processes(Path(folder)) as processes:
+    with (
+        spinning(node),
+        tempfile.TemporaryDirectory() as folder,
+        Processes(Path(folder)) as processes,
+    ):
         processes.environment['ROS_DOMAIN_ID'] = os.environ['ROS_DOMAIN_ID']
         for name in names:
             processes.start(name)
         publisher = Publisher(sensor_rate, shift)
         try:
-            wait_until(lambda: len(latencies) > 200)
+            if not wait_until(lambda: len(latencies) > 200):
+                logs = '\n'.join(processes.log(name)[-2000:] for name in names)
+                sys.exit(f'bench_graph: no results came:\n{logs}')
             time.sleep(min(SETTLE, seconds / 3.0))  # until histories and queues are full
             before, begin = usage(processes), time.monotonic()
             del latencies[:]
@@ -261,8 +277,6 @@ def measure_graph(names, seconds, sensor_rate, shift=0):
             after = usage(processes)
         finally:
             publisher.stop()
-    executor.shutdown()
-    node.destroy_node()
     return measured, {
         name: ((after[name][0] - before[name][0]) / elapsed, before[name][1], after[name][1])
         for name in after

@@ -1,0 +1,37 @@
+"""Benchmarks run and print what they say; what they measure is no matter of tests."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import REPOSITORY
+
+BENCHMARKS = REPOSITORY / 'benchmarks'
+
+
+def output_of(*command):
+    """Run a benchmark from the root of the repository; return what it printed."""
+    run = subprocess.run(
+        [sys.executable, *map(str, command)], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def test_latency_of_the_composed_graph():
+    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    printed = output_of(BENCHMARKS / 'bench_graph.py', '--only', 'composed', '--seconds', 1)
+    row = re.search(r'^composed +median +([\d.]+) ms .*\((\d+) instants\)$', printed, re.M)
+    assert row, printed
+    assert float(row[1]) > 0.0 and int(row[2]) > 0
+    assert re.search(r'composed +[\d.]+% of a core', printed)
+
+
+def test_parts_of_a_replay(sway, biped31, tmp_path):
+    command = ('replay', sway[1], '--robot', biped31.path, '-o', tmp_path / 'result')
+    times = json.loads(output_of(BENCHMARKS / 'timed_replay.py', *command).splitlines()[-1])
+    assert {'reading', 'evaluating', 'writing', 'start-up'} <= set(times), times
+    assert all(times[part] > 0.0 for part in ('reading', 'evaluating', 'writing'))
