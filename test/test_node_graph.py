@@ -72,7 +72,7 @@ def test_any_cutoff_at_the_start_gives_the_numbers_of_the_same_filter(bag, biped
     filtered = dataclasses.replace(biped31, low_pass=LowPass(cutoff=cutoff))
     with PlayedGraph(biped31, parameters(low_pass__cutoff=cutoff)) as graph:
         graph.play(bag)
-        assert_points(graph, evaluate_log(bag, filtered, causal=True)[0])
+        assert_points(graph, evaluate_log(bag, filtered, live=True)[0])
 
 
 @pytest.mark.parametrize('name', FILTERED)

@@ -159,7 +159,7 @@ CASES = {
     'paper steps': Case({'ir_md': IrMd(difference='paper')}),
     '4 Hz': low_pass(4.0, duration=3.6),
     '20 Hz': low_pass(20.0),
-    '20 Hz causal': low_pass(20.0, options={'causal': True}),
+    '20 Hz causal': low_pass(20.0, options={'live': True}),
     '60 Hz': dataclasses.replace(
         low_pass(60.0),
         duration=0.8,

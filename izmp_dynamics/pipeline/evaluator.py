@@ -5,8 +5,9 @@ here once. The samples may come in pieces of any length; every sample is judged 
 of arrival, and an instant is evaluated as soon as no further sample can change it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,6 @@ from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
-from izmp_dynamics.stability.support_polygon import margins
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Evaluated:
         """(K,) the instants [ns]."""
         return self.joints.stamps
 
-    def select(self, rows: npt.NDArray[np.bool_]) -> 'Evaluated':
-        """Return the instants that a mask selects."""
+    def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Evaluated':
+        """Return the instants that a mask or a slice selects."""
 
         def some(quantity: dict[str, Array]) -> dict[str, Array]:
             return {name: values[rows] for name, values in quantity.items()}
@@ -125,8 +125,12 @@ class Evaluator:
         periods: signal → time between its samples [s]; learned where it is not known.
         orientation: source of the root's orientation: 'imu', 'position' (where its messages hold
             one), or None if nothing measures it.
-        causal: whether the low-pass is that of a running system; else it delays nothing.
+        live: whether the samples are those of a running system: the low-pass is causal, joints
+            that appear late or change their rate are learned again, and the gyroscope is
+            differenced as long as an accelerometer is silent.
         patience: an instant does not wait for a signal that is behind by more [s].
+        prompt: is given each piece as soon as its IZMP is known, which is before the position of
+            the root and IR-MD are: there they are NaN or absent.
 
     Attributes:
         signals: their names.
@@ -142,22 +146,29 @@ class Evaluator:
         periods: Mapping[str, float] | None = None,
         *,
         orientation: str | None = 'imu',
-        causal: bool = False,
+        live: bool = False,
         patience: float = PATIENCE,
+        prompt: Callable[[Evaluated], None] | None = None,
     ) -> None:
         self.rig = rig
+        self._prompt = prompt
         robot, model = rig.robot, rig.model
         self._patience = patience
-        filtering = Filtering.of(robot, causal)
+        filtering = Filtering.of(robot, causal=live)
         if orientation is None:
             require_orientation(robot)
-        self.joints = JointStage(model, robot, filtering, groups=groups, patience=patience)
-        self.root = RootStage(rig, filtering, periods, patience=patience)
+        self.joints = JointStage(
+            model, robot, filtering, groups=groups, patience=patience, relearn=live
+        )
+        self.root = RootStage(rig, filtering, periods, patience=patience, fall_back=live)
         self.world = WorldStage(rig, filtering, orientation or 'imu', periods, patience)
         self.world.orientation.available = orientation is not None
         self.feet = FeetStage(rig, filtering, periods, patience)
         self.ground = GroundStage(rig, filtering, periods, patience)
         self._stages = (self.root, self.world, self.feet, self.ground)
+        self._in_world = robot.ground.moves and rig.ground_reference is None
+        where = self.world if self._in_world else self.world.orientation
+        self._for_izmp = (self.root, where, self.feet, self.ground)
         self.mr_ad = MrAd(model)
         self._ir_md: IrMdStage | None = None
         if self.world.position is not None and orientation is not None:
@@ -226,7 +237,8 @@ class Evaluator:
         self._pending = joined([], self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
         self._differenced: Array = np.empty((0, 6))
-        self._pushed = self._last = 0
+        self._pieces: deque[Evaluated] = deque()
+        self._izmp_known = self._pushed = self._last = 0
 
     def _take_all(self, signals: Signals) -> None:
         for signal, samples in signals.items():
@@ -268,33 +280,49 @@ class Evaluator:
 
     def _advance(self) -> list[Evaluated]:
         """Evaluate the pending instants that are decided."""
-        stamps = self._pending.stamps
-        if not len(stamps):
+        if not len(self._pending):
             self._forget()
             return []
-        newest = int(stamps[-1])
-        return self._evaluate(min(stage.decided(stamps, newest) for stage in self._stages))
+        self._evaluate_izmp()
+        stamps = self._pending.stamps[: self._izmp_known]
+        return self._complete(self.world.decided(stamps, int(self._pending.stamps[-1])))
 
     def _finish(self) -> list[Evaluated]:
         """Evaluate all that is pending, as nothing follows."""
         self._add_instants(self.joints.flush())
         for stage in self._stages:
             stage.flush()
-        return self._evaluate(len(self._pending), final=True)
+        if len(self._pending):
+            self._evaluate_izmp()
+        return self._complete(len(self._pending), final=True)
 
-    def _evaluate(self, decided: int, final: bool = False) -> list[Evaluated]:
-        """Evaluate the first of the pending instants, as far as they are known."""
+    def _evaluate_izmp(self) -> None:
+        """Evaluate what does not need the position of the root, as far as that is decided."""
+        stamps = self._pending.stamps[self._izmp_known :]
+        newest = int(self._pending.stamps[-1])
+        count = min(stage.decided(stamps, newest) for stage in self._for_izmp)
+        if not count:
+            return
+        begin, self._izmp_known = self._izmp_known, self._izmp_known + count
+        rows = begin + np.flatnonzero(self._reaches_bus[begin : self._izmp_known])
+        if len(rows):
+            piece = self._evaluated(self._pending.select(rows))
+            self._pieces.append(piece)
+            if self._prompt is not None:
+                self._prompt(piece)
+
+    def _complete(self, decided: int, final: bool = False) -> list[Evaluated]:
+        """Locate the first of the pending instants and evaluate IR-MD, as far as it is known."""
         count = self._difference(decided, final)
         if not count:
             return []
-        rows = np.flatnonzero(self._reaches_bus[:count])
-        results = []
-        if len(rows):
-            results = [self._evaluated(self._pending.select(rows), self._differenced[rows])]
+        on_bus = self._reaches_bus[:count]
+        results = self._located(self._differenced[on_bus])
         self._last = int(self._pending.stamps[count - 1])
-        self._pending = self._pending.select(np.arange(count, len(self._pending)))
+        self._pending = self._pending.select(slice(count, None))
         self._reaches_bus = self._reaches_bus[count:]
         self._differenced = self._differenced[count:]
+        self._izmp_known -= count
         self._pushed = max(self._pushed - count, 0)
         self._forget()
         return results
@@ -304,7 +332,7 @@ class Evaluator:
         if self._ir_md is None:
             self._differenced = np.full((decided, 6), np.nan)
             return decided
-        new = self._pending.select(np.arange(self._pushed, decided))
+        new = self._pending.select(slice(self._pushed, decided))
         wrenches = [self._differenced]
         if len(new):
             world = self.world.at(new.stamps)
@@ -312,14 +340,19 @@ class Evaluator:
             wrenches.append(self._ir_md.push(new, world, omega)[1])
         if final:
             wrenches.append(self._ir_md.flush()[1])
-        self._differenced = np.concatenate(wrenches)
+        if len(wrenches) > 1:
+            self._differenced = np.concatenate(wrenches)
         self._pushed = max(self._pushed, decided)
         return len(self._differenced)
 
-    def _evaluated(self, joints: JointKinematics, in_world: Array) -> Evaluated:
-        """Evaluate instants of the bus, given IR-MD's wrenches (K, 6) in the world."""
+    def _evaluated(self, joints: JointKinematics) -> Evaluated:
+        """Evaluate MR-AD and the feet at instants of the bus."""
         root = self.root.evaluate(joints.stamps)
-        world = self.world.evaluate(joints.stamps)
+        if self._in_world:
+            world = self.world.at(joints.stamps)
+        else:
+            nowhere = np.full((len(joints), 3), np.nan)
+            world = WorldState(self.world.orientation.at(joints.stamps), nowhere, nowhere)
         feet = self.feet.evaluate(joints, root)
         ground = self.ground.evaluate(joints, root, world, feet)
         mr_ad, com = self.mr_ad.batch(
@@ -331,13 +364,9 @@ class Evaluator:
             joints.accelerations,
         )
         wrenches = {'mr_ad': mr_ad.as_array()}
-        if self._ir_md is not None:
-            wrenches['ir_md'] = in_root(in_world, world)
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
         points = {name: ground.zmp(wrench) for name, wrench in wrenches.items()}
-        corners = tuple(sole.corners for sole in feet.soles)
-        distances = margins(tuple(points.values()), corners, ground.loaded, ground.plane.normal)
         return Evaluated(
             joints=joints,
             root=root,
@@ -345,8 +374,36 @@ class Evaluator:
             com=com,
             wrenches=wrenches,
             points=points,
-            margins=dict(zip(points, distances, strict=True)),
+            margins=ground.margins(points),
             ground=ground,
+        )
+
+    def _located(self, in_world: Array) -> list[Evaluated]:
+        """Add pose and IR-MD to the next pieces, given its wrenches (K, 6) in the world."""
+        results = []
+        while len(in_world):
+            piece = self._pieces.popleft()
+            count = min(len(piece.stamps), len(in_world))
+            if count < len(piece.stamps):
+                self._pieces.appendleft(piece.select(slice(count, None)))
+                piece = piece.select(slice(count))
+            results.append(self._with_world(piece, in_world[:count]))
+            in_world = in_world[count:]
+        return results
+
+    def _with_world(self, piece: Evaluated, in_world: Array) -> Evaluated:
+        """Add pose and IR-MD to a piece, given its wrenches (K, 6) in the world."""
+        world = self.world.evaluate(piece.stamps)
+        if self._ir_md is None:
+            return replace(piece, world=world)
+        wrench = in_root(in_world, world)
+        points = {'ir_md': piece.ground.zmp(wrench)}
+        return replace(
+            piece,
+            world=world,
+            wrenches=piece.wrenches | {'ir_md': wrench},
+            points=piece.points | points,
+            margins=piece.margins | piece.ground.margins(points),
         )
 
     def _forget(self) -> None:

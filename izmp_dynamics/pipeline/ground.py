@@ -30,7 +30,7 @@ from izmp_dynamics.stability.ground_plane import (
     loaded_feet,
     plane_of_soles,
 )
-from izmp_dynamics.stability.support_polygon import Outline
+from izmp_dynamics.stability.support_polygon import Outline, margins
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 
@@ -55,8 +55,8 @@ class Ground:
     minimum_force: float
     frame: GroundFrame | None = None
 
-    def select(self, rows: npt.NDArray[np.bool_]) -> 'Ground':
-        """Return the instants that a mask selects."""
+    def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Ground':
+        """Return the instants that a mask or a slice selects."""
         wrench, frame = self.feet_wrench, self.frame
         return Ground(
             GroundPlane(self.plane.normal[rows], self.plane.point[rows]),
@@ -84,6 +84,12 @@ class Ground:
         """(K, 3) ZMP of contact wrenches (K, 6) about the root origin [m]; NaN in flight."""
         contact = ContactWrench.from_array(wrench)
         return zero_moment_point(contact, self.plane.normal, self.plane.point, self.minimum_force)
+
+    def margins(self, points: Mapping[str, Array]) -> dict[str, Array]:
+        """(K,) distances of points (K, 3) from the edge of the support polygon [m], by name."""
+        corners = tuple(sole.corners for sole in self.soles)
+        distances = margins(tuple(points.values()), corners, self.loaded, self.plane.normal)
+        return dict(zip(points, distances, strict=True))
 
 
 def require_orientation(robot: RobotFile) -> None:

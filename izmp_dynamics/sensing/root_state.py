@@ -30,8 +30,8 @@ class RootState:
     def __len__(self) -> int:
         return len(self.stamps)
 
-    def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> 'RootState':
-        """Return the instants that `rows` selects, a mask (T,) or indices (k,)."""
+    def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> 'RootState':
+        """Return the instants that `rows` selects, a mask (T,), indices (k,) or a slice."""
         return RootState(
             self.stamps[rows],
             self.angular_velocity[rows],
