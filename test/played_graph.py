@@ -1,6 +1,6 @@
 """The whole graph in this process: messages of a bag in, one by one, without DDS; results out."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 
 import rclpy
 from geometry_msgs.msg import PointStamped
@@ -8,11 +8,13 @@ from rclpy.serialization import deserialize_message
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
-from izmp_dynamics.nodes.main import GRAPH
 from izmp_dynamics.nodes.messages import stamp_of
-from izmp_dynamics.nodes.process import Graph
+from izmp_dynamics.nodes.output import Output
+from izmp_dynamics.nodes.registry import node_class
 
-from .node_processes import wait_until
+from .node_processes import GRAPH, wait_until
+
+COMPOSED = ('composed',)
 
 
 class PlayedGraph:
@@ -21,38 +23,52 @@ class PlayedGraph:
     Args:
         robot: its file, loaded.
         overrides: parameters of the nodes.
+        names: of the nodes.
 
     Attributes:
-        graph: the nodes.
+        nodes: the nodes.
         messages: topic → stamp → message that the graph published.
     """
 
-    def __init__(self, robot, overrides):
-        self.robot, self.overrides = robot, overrides
+    def __init__(self, robot, overrides, names=GRAPH):
+        self.robot, self.overrides, self.names = robot, overrides, names
         self.messages = defaultdict(dict)
+        self.nodes = []
+        self._waiting = deque()
 
     def __enter__(self):
         position = self.robot.position.topic
         self.gps = rclpy.create_node('gps')  # its publisher defines the type of the position
         self.gps.create_publisher(PointStamped, position, 10)
         assert wait_until(lambda: self.gps.count_publishers(position))
-        self.graph = Graph(GRAPH, self.overrides)
-        publish = self.graph.hub.publish
-
-        def record(topic, message, over_dds):
-            if hasattr(message, 'header'):
-                self.messages[topic][stamp_of(message)] = message
-            publish(topic, message, lambda message: None)
-
-        self.graph.hub.publish = record
+        self._before = Output.wanted, Output.publish
+        Output.wanted, Output.publish = True, self._publisher()
+        try:
+            for name in self.names:
+                self.nodes.append(node_class(name)(overrides=self.overrides))
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *error):
-        self.graph.destroy()
-        self.gps.destroy_node()
+        Output.wanted, Output.publish = self._before
+        for node in (*self.nodes, self.gps):
+            node.destroy_node()
+
+    def _publisher(self):
+        def publish(output, message):
+            if hasattr(message, 'header'):
+                self.messages[output.topic][stamp_of(message)] = message
+            self._waiting.append((output.topic, message))
+
+        return publish
 
     def node(self, name):
-        return next(node for node in self.graph.nodes if node.get_name() == name)
+        """The node with this task; the composed one has them all."""
+        if self.names == COMPOSED:
+            return self.nodes[0]
+        return next(node for node in self.nodes if node.get_name() == name)
 
     def play(self, bag, change=lambda topic, message: message, flush=True):
         """Play a bag; `change` returns what comes in place of a message, None if nothing."""
@@ -62,19 +78,27 @@ class PlayedGraph:
                 kind = message_class(reader.topics[item.topic].msgtype)
                 message = change(item.topic, deserialize_message(item.raw, kind))
                 if message is not None:
-                    self.graph.hub.deliver(item.topic, message)
-                    self.finish()
-        for node in self.graph.nodes if flush else ():
+                    self._waiting.append((item.topic, message))
+                    self.deliver()
+        for node in self.nodes if flush else ():
             with node._guarded('flush'):
                 node.flush()
-            self.finish()
+            self.deliver()
 
-    def finish(self):
-        """Do what waits for a pause between messages."""
-        while self.graph.hub._later:
-            self.graph.hub._work_later()
+    def deliver(self):
+        """Hand what waits to the nodes that subscribe to it, and what they publish then."""
+        while self._waiting:
+            topic, message = self._waiting.popleft()
+            for node in self.nodes:
+                for reception in node.receiver._receptions:
+                    if reception.topic == topic:
+                        reception.callback(message)
 
     def values(self, name):
         """Level of a node's diagnostics, and its values by key."""
-        status = self.node(name).health.status()
+        return self.status(self.node(name))
+
+    def status(self, node):
+        """Level of the diagnostics since the last time, and their values by key."""
+        status = node.health.status()
         return status.level, {item.key: item.value for item in status.values}

@@ -15,7 +15,7 @@ from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 from .node_processes import ROBOT, free_domain
-from .played_graph import PlayedGraph
+from .played_graph import COMPOSED, GRAPH, PlayedGraph
 from .replayed import evaluate_log
 
 
@@ -38,9 +38,9 @@ def overrides(frame, robot=ROBOT):
     return [Parameter('robot', value=str(robot)), Parameter('evaluation_frame', value=frame)]
 
 
-def points_in(frame, log, biped31):
+def points_in(frame, log, biped31, names):
     """Stamp → IZMP that the graph publishes when it is given the messages one by one."""
-    with PlayedGraph(biped31, overrides(frame)) as graph:
+    with PlayedGraph(biped31, overrides(frame), names) as graph:
         graph.play(log[0])
         return graph.messages['/mr_ad/izmp']
 
@@ -57,9 +57,10 @@ def expected_in(frame, expected):
     return np.einsum('kji,kj->ki', sole.R, point - sole.p)
 
 
+@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
 @pytest.mark.parametrize('frame', ['world', 'nif', 'l_sole'])
-def test_every_point_is_given_in_that_frame(frame, log, biped31):
-    points = points_in(frame, log, biped31)
+def test_every_point_is_given_in_that_frame(frame, log, biped31, names):
+    points = points_in(frame, log, biped31, names)
     expected = expected_in(frame, log[1])
     known = np.isfinite(expected).all(axis=1)
     assert known.mean() > 0.9

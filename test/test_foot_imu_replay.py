@@ -122,19 +122,20 @@ def test_a_silent_imu_leaves_the_other_foot_and_two_leave_the_soles(recorded, bi
         np.testing.assert_array_equal(by_one.plane.normal[rows], expected.plane.normal[rows])
 
 
+@pytest.mark.parametrize('composed', [True, False], ids=['composed', 'separate'])
 @pytest.mark.parametrize('silent', [(), ('l_foot',), ('l_foot', 'r_foot')])
-def test_the_nodes_give_the_numbers_of_the_replay(recorded, biped31, tmp_path, silent):
+def test_the_nodes_give_the_numbers_of_the_replay(recorded, biped31, tmp_path, silent, composed):
     """Points at every instant; an IMU that is silent leaves the sole."""
     rclpy = pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
     pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
     from .node_processes import free_domain
-    from .played_graph import PlayedGraph
+    from .played_graph import COMPOSED, GRAPH, PlayedGraph
 
     robot, left_out = with_imus(biped31), {f'/{foot}/imu' for foot in silent}
     rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
     try:
         file = [rclpy.parameter.Parameter('robot', value=str(written(robot, tmp_path)))]
-        with PlayedGraph(robot, file) as graph:
+        with PlayedGraph(robot, file, COMPOSED if composed else GRAPH) as graph:
             graph.play(recorded, lambda topic, message: None if topic in left_out else message)
     finally:
         rclpy.shutdown()

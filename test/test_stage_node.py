@@ -58,7 +58,7 @@ def stand(node, stamp):
     n = node.model.dof
     joints = JointKinematics(np.array([stamp]), *np.zeros((3, 1, n)), np.array([True]))
     names = list(node.model.joint_names)
-    node._take_joints(stamp, joint_trajectory(joints, 0, names))
+    node._take_joints(stamp, joint_trajectory(stamp, joints, 0, names))
     upwards, still = np.array([0.0, 0.0, 9.81]), np.zeros(3)
     node._take_acceleration(stamp, accel_stamped(stamp, node.model.root, upwards, still))
     node._take_twist(stamp, twist_stamped(stamp, node.model.root, still))

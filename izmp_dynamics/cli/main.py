@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if '--ros-args' in given:  # `ros2 run izmp_dynamics izmp`: the node of the same name
         from izmp_dynamics.nodes.main import run
 
-        return run(['izmp'], given)
+        return run('izmp', given)
     options = _parser().parse_args(given)
     logging.basicConfig(format='izmp: %(message)s', level=logging.INFO, handlers=[_ToStderr()])
     previous = signal.signal(signal.SIGTERM, _stop)

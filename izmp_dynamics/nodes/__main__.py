@@ -1,9 +1,8 @@
-"""`python -m izmp_dynamics.nodes acd [--ros-args …]`; 'composed' is the whole graph."""
+"""`python -m izmp_dynamics.nodes acd [--ros-args …]`; 'composed' does what all of them do."""
 
 import sys
 
-from izmp_dynamics.nodes.main import GRAPH, run
+from izmp_dynamics.nodes.main import run
 
 if __name__ == '__main__':
-    names = sys.argv[1].split('+') if len(sys.argv) > 1 else ['']
-    sys.exit(run(GRAPH if names == ['composed'] else names, sys.argv[2:]))
+    sys.exit(run(sys.argv[1] if len(sys.argv) > 1 else '', sys.argv[2:]))

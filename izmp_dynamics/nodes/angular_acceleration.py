@@ -10,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.health import ERROR, WARN, Input
+from izmp_dynamics.nodes.health import ERROR, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     accel_stamped,
@@ -19,6 +19,7 @@ from izmp_dynamics.nodes.messages import (
     twist_stamped,
     vector,
 )
+from izmp_dynamics.nodes.root_inputs import remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.pipeline.readiness import InstantQueue
@@ -35,8 +36,8 @@ class AngularAcceleration(StageNode):
     def __init__(self, **options: Any) -> None:
         sections = ('angular_acceleration', 'noise', 'low_pass', 'pairing', 'gravity')
         super().__init__('angular_acceleration', sections, **options)
-        self._publish_acceleration = self.advertise('root_acceleration', AccelStamped)
-        self._publish_twist = self.advertise('root_twist', TwistStamped)
+        self._acceleration = self.advertise('root_acceleration', AccelStamped)
+        self._twist = self.advertise('root_twist', TwistStamped)
         self.subscribe(
             self.robot.imu.topic,
             Imu,
@@ -93,21 +94,8 @@ class AngularAcceleration(StageNode):
 
     def inspect(self) -> None:
         """Report whether the accelerometers are in use, and remark if they should be."""
-        stage = self._stage
-        if stage is None:
-            return
-        self.health.values['method'] = stage.method
-        for entry in self._inputs:
-            entry.required = stage.method == 'accelerometers'
-        if stage.fell_back:
-            names = ', '.join(self._inputs[k].topic for k in stage.without_messages)
-            sentence = (
-                f'No message on {names} so far: the angular acceleration is the difference '
-                'quotient of the gyroscope.'
-            )
-            self.health.remark('fallen back', WARN, sentence)
-        else:
-            self.health.clear('fallen back')
+        if self._stage is not None:
+            remark_on_method(self.health, self._stage, self._inputs)
 
     def _make_stage(self) -> None:
         rig = self._frames.make()
@@ -174,8 +162,8 @@ class AngularAcceleration(StageNode):
             if state.valid[0]:
                 omega, alpha = state.angular_velocity[0], state.angular_acceleration[0]
                 phi = state.proper_acceleration[0]
-                self._publish_twist(twist_stamped(instant.stamp, root, omega))
-                self._publish_acceleration(accel_stamped(instant.stamp, root, phi, alpha))
+                self._twist(twist_stamped, instant.stamp, root, omega)
+                self._acceleration(accel_stamped, instant.stamp, root, phi, alpha)
 
     def _faults(self) -> dict[str, Faults]:
         if self._stage is None:

@@ -5,8 +5,10 @@ from typing import Any
 
 from geometry_msgs.msg import TransformStamped
 
+from izmp_dynamics.nodes.health import ERROR, Health
 from izmp_dynamics.nodes.messages import position_values
 from izmp_dynamics.nodes.position_input import TYPES, PositionInput
+from izmp_dynamics.pipeline.rig import Rig
 
 
 class GroundInput(PositionInput):
@@ -30,3 +32,16 @@ class GroundInput(PositionInput):
     def _take(self, stamp: int, message: Any) -> None:
         self.frame(message.header.frame_id.lstrip('/'))
         self.callback(stamp, *position_values(message))
+
+
+def check_ground(health: Health, rig: Rig) -> None:
+    """Remark on a ground that moves in a world in which the position of the robot is not known."""
+    ground = rig.robot.ground
+    if ground.moves and rig.ground_reference is None and rig.robot.position is None:
+        health.remark(
+            'ground',
+            ERROR,
+            f'The frame of {ground.topic} is no link of the robot, and no position of the robot '
+            'in that frame is known: there is no IZMP. State position in the robot file, or '
+            'publish the ground in a link.',
+        )

@@ -28,13 +28,11 @@ from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 class IrMd(StageNode):
     """Differences the momentum in the world; needs odometry at every instant of the joints."""
 
-    urgent = False
-
     def __init__(self, **options: Any) -> None:
         self._instants: InstantQueue[JointKinematics] = InstantQueue({'odom': ODOMETRY})
         super().__init__('ir_md', ('gravity', 'ir_md', 'acd', 'rates'), **options)
-        self._publish_wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
-        self._publish_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
+        self._wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
+        self._rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         if self.robot.position is None:
             self.health.values['position'] = 'The robot file names no position; there is no IR-MD.'
             return
@@ -83,6 +81,6 @@ class IrMd(StageNode):
             if not np.isfinite(values).all():
                 continue
             wrench = ContactWrench.from_array(values)
-            self._publish_wrench(wrench_stamped(int(stamp), WORLD, values))
+            self._wrench(wrench_stamped, int(stamp), WORLD, values)
             rate = wrench.momentum_rate(self.model.total_mass, gravity, com)
-            self._publish_rate(wrench_stamped(int(stamp), WORLD, rate.as_array()))
+            self._rate(wrench_stamped, int(stamp), WORLD, rate.as_array())

@@ -12,8 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.ground_input import GroundInput
-from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
 from izmp_dynamics.nodes.messages import (
@@ -32,7 +31,6 @@ from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import GroundStage
 from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
-from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.stage import Stage
 from izmp_dynamics.pipeline.standstill import compile_stages
@@ -101,8 +99,7 @@ class Izmp(StageNode):
         rig = self._frames.make()
         if rig is None:
             return
-        if rig.robot.ground.moves:
-            self._check_ground(rig)
+        check_ground(self.health, rig)
         compile_stages(rig)
         filtering = self.filtering(rig.robot)
         self._ground = GroundStage(rig, filtering, patience=self.patience)
@@ -111,17 +108,6 @@ class Izmp(StageNode):
         self._needs_world = rig.robot.ground.moves and rig.ground_reference is None
         odometry = {'odom': ODOMETRY} if self._needs_world else {}
         self._instants = InstantQueue(_RESULTS | odometry, self.stages)
-
-    def _check_ground(self, rig: Rig) -> None:
-        """Remark on a ground in a world in which the position of the robot is not known."""
-        if rig.ground_reference is None and rig.robot.position is None:
-            self.health.remark(
-                'ground',
-                ERROR,
-                f'The frame of {rig.robot.ground.topic} is no link of the robot, and no position '
-                'of the robot in that frame is known: there is no IZMP. State position in the '
-                'robot file, or publish the ground in a link.',
-            )
 
     def _subscribe_to_nodes(self) -> None:
         acd, root = 'start the node acd.', 'start the node angular_acceleration.'
@@ -288,8 +274,18 @@ class Izmp(StageNode):
             self._ir_md.push(instant.stamp, placed)
             wrench = instant.results[2]
             if np.isfinite(wrench).all():
-                self._outputs.verdict(instant.stamp, placed, wrench)
+                self._judge(instant.stamp, placed, wrench)
         self._advance_ir_md()
+
+    def _judge(self, stamp: int, placed: Placed, wrench: Array) -> None:
+        """Publish what follows from the contact wrench (6,) of MR-AD."""
+        ground = placed.ground
+        points = {'mr_ad': ground.zmp(wrench[None])}
+        margin = ground.margins(points)['mr_ad'][0]
+        if ground.feet_wrench is not None:
+            points['cop'] = ground.zmp(ground.feet_wrench.as_array())
+        found = {name: point[0] for name, point in points.items()}
+        self._outputs.verdict(stamp, placed, wrench, found, margin)
 
     def _place(self, instant: Ready[JointKinematics]) -> Placed | None:
         """Find the ground at an instant; None if it is not known."""
@@ -319,7 +315,8 @@ class Izmp(StageNode):
             contact = ContactWrench.from_array(wrench)
             in_root = contact.transformed(pose.R.T, -pose.R.T @ pose.p).as_array()
             if np.isfinite(in_root).all():
-                self._outputs.point('ir_md', stamp, placed, in_root)
+                (point,) = placed.ground.zmp(in_root[None])
+                self._outputs.point('ir_md', stamp, placed, point)
 
     def _faults(self) -> dict[str, Faults]:
         if self._feet is None:

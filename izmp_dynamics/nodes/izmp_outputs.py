@@ -1,5 +1,6 @@
 """What the node izmp publishes about an instant."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from izmp_dynamics.dynamics.external_wrench import external_wrench
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
+    number,
     point_stamped,
     polygon_stamped,
     transform_stamped,
@@ -86,56 +88,74 @@ class IzmpOutputs:
         self._markers = Markers(node.advertise('markers', MarkerArray), node.model)
         self._broadcaster = TransformBroadcaster(node)
 
-    def point(self, name: str, stamp: int, placed: Placed, wrench: Array) -> Array | None:
-        """Publish the point of a contact wrench (6,) about the root origin; return it (3,)."""
+    def point(self, name: str, stamp: int, placed: Placed, point: Array) -> Array | None:
+        """Publish a point (3,) in the root frame [m]; return it, None if there is none."""
         ground, q = placed
-        point: Array = ground.zmp(wrench[None])[0]
         if not np.isfinite(point).all():
             self.health.count(name, Reason.IN_FLIGHT)
             return None
         if ground.frame is not None and name in self._in_ground:
             (seen,) = ground.frame.points(point[None])
-            self._in_ground[name](point_stamped(stamp, self._ground_frame or '', seen))
+            self._in_ground[name](point_stamped, stamp, self._ground_frame or '', seen)
 
         def send(R: Array, p: Array) -> None:
-            self._points[name](point_stamped(stamp, self.frame.name, R @ point + p))
+            self._points[name](point_stamped, stamp, self.frame.name, R @ point + p)
 
         self.frame.when_known(stamp, q, ground.plane.normal[0], send)
         return point
 
-    def verdict(self, stamp: int, placed: Placed, wrench: Array) -> None:
-        """Publish the IZMP of MR-AD's contact wrench (6,), and how it compares with the feet."""
+    def verdict(
+        self,
+        stamp: int,
+        placed: Placed,
+        wrench: Array,
+        points: Mapping[str, Array],
+        margin: float,
+    ) -> None:
+        """Publish the IZMP of MR-AD, and how it compares with the feet.
+
+        Args:
+            stamp: of the instant [ns].
+            placed: the instant.
+            wrench: (6,) contact wrench of MR-AD about the root origin.
+            points: 'mr_ad' and, where the feet measure it, 'cop' → (3,) [m].
+            margin: distance of the IZMP from the edge of the support polygon [m].
+        """
         ground, q = placed
-        izmp = self.point('mr_ad', stamp, placed, wrench)
+        izmp = self.point('mr_ad', stamp, placed, points['mr_ad'])
         feet = None if ground.feet_wrench is None else ground.feet_wrench.as_array()[0]
         cop = None
         if feet is not None and np.isfinite(feet).all():
-            self._feet(wrench_stamped(stamp, self.root, feet))
+            self._feet(wrench_stamped, stamp, self.root, feet)
             self._send_external(stamp, wrench, feet)
-            cop = self.point('cop', stamp, placed, feet)
-        outline = ground.outline()
-        if outline is not None and izmp is not None:
-            self._margin(Float64(data=outline.margin(izmp)))
+            cop = self.point('cop', stamp, placed, points['cop'])
+        if np.isfinite(margin):
+            self._margin(number, stamp, margin)
+        draw = self._markers.due(stamp)
+        outline = ground.outline() if draw or self._polygon.wanted else None
 
         def send(R: Array, p: Array) -> None:
             if cop is not None and izmp is not None:
-                self._gap(vector_stamped(stamp, self.frame.name, R @ (izmp - cop)))
+                self._gap(vector_stamped, stamp, self.frame.name, R @ (izmp - cop))
             if outline is not None:
                 corners = outline.corners @ R.T + p
-                self._polygon(polygon_stamped(stamp, self.frame.name, corners))
+                self._polygon(polygon_stamped, stamp, self.frame.name, corners)
 
         normal = ground.plane.normal[0]
         self.frame.when_known(stamp, q, normal, send)
         self._send_nif(stamp, normal)
-        self._markers.show(stamp, q, izmp, cop, outline, wrench)
+        if draw:
+            self._markers.show(stamp, q, izmp, cop, outline, wrench)
 
     def _send_external(self, stamp: int, moved: Array, measured: Array) -> None:
         """Publish what the ground does not explain, if the feet measure their whole wrench."""
         if self._external is not None:
             rest = external_wrench(*map(ContactWrench.from_array, (moved, measured)))
-            self._external(wrench_stamped(stamp, self.root, rest.as_array()))
+            self._external(wrench_stamped, stamp, self.root, rest.as_array())
 
     def _send_nif(self, stamp: int, normal: Array) -> None:
+        if not self._broadcaster.wanted:
+            return
         axes = plane_axes(normal)
         root_R_nif = np.stack([axes[0], axes[1], normal], axis=1)
         self._broadcaster.send(transform_stamped(stamp, self.root, NIF, root_R_nif, np.zeros(3)))

@@ -37,8 +37,6 @@ class Localizer(StageNode):
     The orientation is that of the position's messages if they hold one, else that of the IMU.
     """
 
-    urgent = False
-
     def __init__(self, **options: Any) -> None:
         self._source: str | None = None
         super().__init__('localizer', ('gravity', 'ir_md', 'low_pass', 'pairing'), **options)
@@ -169,7 +167,7 @@ class Localizer(StageNode):
 
     def _send(self, stamp: int, instant: WorldInstant) -> None:
         root = self.model.root
-        self._publish_odometry(odometry(stamp, instant, WORLD, root))
+        self._publish_odometry(odometry, stamp, instant, WORLD, root)
         self._broadcaster.send(transform_stamped(stamp, WORLD, root, instant.R, instant.p))
 
     def _faults(self) -> dict[str, Faults]:

@@ -5,9 +5,6 @@ from collections.abc import Sequence
 
 from izmp_dynamics.errors import IzmpError, MissingDependencyError, RobotFileError
 
-GRAPH = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
-"""The nodes that evaluate, in the order in which an instant goes through them."""
-
 
 def require_ros() -> None:
     """Do nothing if rclpy and its messages are there.
@@ -27,83 +24,83 @@ def require_ros() -> None:
         ) from error
 
 
-def run(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
-    """Run some nodes in this process until a signal ends it; return the exit status."""
+def run(name: str, arguments: Sequence[str] | None = None) -> int:
+    """Run a node in this process until a signal ends it; return the exit status."""
     try:
         require_ros()
         from rclpy.exceptions import ParameterException
 
-        from izmp_dynamics.nodes.process import spin_nodes
+        from izmp_dynamics.nodes.process import spin_node
 
         try:
-            return spin_nodes(names, arguments)
+            return spin_node(name, arguments)
         except ParameterException as error:
             raise RobotFileError(f'{error}.', kind='parameter') from error
     except IzmpError as error:
-        print(f'{"+".join(names)}: error: {error}', file=sys.stderr)
+        print(f'{name}: error: {error}', file=sys.stderr)
         return 1
 
 
 def acd() -> int:
     """Run the node acd."""
-    return run(['acd'])
+    return run('acd')
 
 
 def angular_acceleration() -> int:
     """Run the node angular_acceleration."""
-    return run(['angular_acceleration'])
+    return run('angular_acceleration')
 
 
 def mr_ad() -> int:
     """Run the node mr_ad."""
-    return run(['mr_ad'])
+    return run('mr_ad')
 
 
 def ir_md() -> int:
     """Run the node ir_md."""
-    return run(['ir_md'])
+    return run('ir_md')
 
 
 def localizer() -> int:
     """Run the node localizer."""
-    return run(['localizer'])
+    return run('localizer')
 
 
 def izmp() -> int:
     """Run the node izmp."""
-    return run(['izmp'])
+    return run('izmp')
 
 
 def recorder() -> int:
     """Run the node recorder."""
-    return run(['recorder'])
+    return run('recorder')
 
 
 def player() -> int:
     """Run the node player."""
-    return run(['player'])
+    return run('player')
 
 
 def motion() -> int:
     """Run the node motion."""
-    return run(['motion'])
+    return run('motion')
 
 
 def simulation() -> int:
     """Run the node simulation."""
-    return run(['simulation'])
+    return run('simulation')
 
 
 def seesaw() -> int:
     """Run the node seesaw."""
-    return run(['seesaw'])
+    return run('seesaw')
 
 
 def balance() -> int:
     """Run the node balance."""
-    return run(['balance'])
+    return run('balance')
 
 
 def composed() -> int:
-    """Run all nodes that evaluate in one process."""
-    return run(GRAPH)
+    """Run the node composed: the whole method in one process."""
+    return run('composed')

@@ -1,7 +1,5 @@
 """Markers for rviz and Foxglove: IZMP, CoP, support polygon, contact force, centre of mass."""
 
-from collections.abc import Callable
-
 import numpy as np
 from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
@@ -10,6 +8,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import header, point
+from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.stability.support_polygon import Outline
 
@@ -26,14 +25,19 @@ class Markers:
     """Draws an instant now and then.
 
     Args:
-        publish: takes the MarkerArray.
+        output: topic of the MarkerArray.
         model: the robot's model.
     """
 
-    def __init__(self, publish: Callable[[MarkerArray], None], model: RobotModel) -> None:
-        self._publish = publish
+    def __init__(self, output: Output, model: RobotModel) -> None:
+        self._output = output
         self._model = model
         self._last = 0
+
+    def due(self, stamp: int) -> bool:
+        """Whether an instant [ns] is to be drawn."""
+        soon = 0 <= stamp - self._last < nanoseconds(PERIOD)
+        return not soon and self._output.wanted
 
     def show(
         self,
@@ -54,23 +58,18 @@ class Markers:
             outline: the support polygon.
             wrench: (6,) contact wrench about the root origin.
         """
-        if 0 <= stamp - self._last < nanoseconds(PERIOD):
-            return
         self._last = stamp
         length = _WEIGHT_LENGTH / (9.81 * self._model.total_mass)
         arrow = None if izmp is None else [izmp, izmp + length * wrench[:3]]
         edge = None if outline is None else [*outline.corners, outline.corners[0]]
-        self._publish(
-            MarkerArray(
-                markers=[
-                    self._ball(stamp, 'izmp', _RED, izmp),
-                    self._ball(stamp, 'cop', _BLUE, cop),
-                    self._ball(stamp, 'com', _GREY, self._model.com(q)),
-                    self._lines(stamp, 'support_polygon', Marker.LINE_STRIP, 0.008, _GREY, edge),
-                    self._lines(stamp, 'contact_force', Marker.ARROW, 0.01, _RED, arrow),
-                ]
-            )
-        )
+        markers = [
+            self._ball(stamp, 'izmp', _RED, izmp),
+            self._ball(stamp, 'cop', _BLUE, cop),
+            self._ball(stamp, 'com', _GREY, self._model.com(q)),
+            self._lines(stamp, 'support_polygon', Marker.LINE_STRIP, 0.008, _GREY, edge),
+            self._lines(stamp, 'contact_force', Marker.ARROW, 0.01, _RED, arrow),
+        ]
+        self._output(lambda stamp: MarkerArray(markers=markers), stamp)
 
     def _ball(
         self, stamp: int, name: str, colour: tuple[float, float, float], centre: Array | None

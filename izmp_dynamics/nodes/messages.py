@@ -20,7 +20,7 @@ from geometry_msgs.msg import (
     WrenchStamped,
 )
 from nav_msgs.msg import Odometry
-from std_msgs.msg import Header
+from std_msgs.msg import Float64, Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
@@ -137,8 +137,10 @@ class JointReader:
         return positions
 
 
-def joint_trajectory(joints: JointKinematics, row: int, names: list[str]) -> JointTrajectory:
-    """Joint kinematics of one instant; without a point if they cannot be trusted."""
+def joint_trajectory(
+    stamp: int, joints: JointKinematics, row: int, names: list[str]
+) -> JointTrajectory:
+    """Joint kinematics of the instant in one row; without a point if they cannot be trusted."""
     points = []
     if joints.valid[row]:
         points.append(
@@ -148,8 +150,7 @@ def joint_trajectory(joints: JointKinematics, row: int, names: list[str]) -> Joi
                 accelerations=joints.accelerations[row].tolist(),
             )
         )
-    stamp = header(int(joints.stamps[row]), '')
-    return JointTrajectory(header=stamp, joint_names=names, points=points)
+    return JointTrajectory(header=header(stamp, ''), joint_names=names, points=points)
 
 
 def joint_kinematics(stamp: int, message: Any, count: int) -> JointKinematics:
@@ -209,6 +210,11 @@ def point_stamped(stamp: int, frame: str, values: Array) -> PointStamped:
 def vector_stamped(stamp: int, frame: str, values: Array) -> Vector3Stamped:
     """Vector [m]."""
     return Vector3Stamped(header=header(stamp, frame), vector=vector3(values))
+
+
+def number(stamp: int, value: float) -> Float64:
+    """A number; its message has no stamp."""
+    return Float64(data=float(value))
 
 
 def polygon_stamped(stamp: int, frame: str, corners: Array) -> PolygonStamped:

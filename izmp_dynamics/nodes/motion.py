@@ -32,7 +32,6 @@ class Motion(Node):
     """
 
     def __init__(self, **options: Any) -> None:
-        options.pop('hub', None)
         super().__init__('motion', parameter_overrides=list(options.pop('overrides', ())))
         path = fixed(self, 'robot', '', 'robot file (YAML)')
         step = fixed(self, 'time_step', 0.01, 'between the points of the trajectory [s]')

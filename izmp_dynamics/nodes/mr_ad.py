@@ -97,8 +97,8 @@ class MrAd(StageNode):
             )
             if not np.isfinite(wrench.as_array()).all():
                 continue
-            self._publish_wrench(wrench_stamped(stamp, root, wrench.as_array()))
-            self._publish_com(point_stamped(stamp, root, com))
+            self._publish_wrench(wrench_stamped, stamp, root, wrench.as_array())
+            self._publish_com(point_stamped, stamp, root, com)
             if self.robot.position is not None:
                 self._wrenches.push(stamp, (wrench, com))
         self._rate()  # also without odometry, or the wrenches would wait for ever
@@ -110,4 +110,4 @@ class MrAd(StageNode):
                 continue
             down = -self.robot.gravity * world_instant(odometry).R[2]
             rate = wrench.momentum_rate(self.model.total_mass, down, com)
-            self._publish_rate(wrench_stamped(stamp, self.model.root, rate.as_array()))
+            self._publish_rate(wrench_stamped, stamp, self.model.root, rate.as_array())

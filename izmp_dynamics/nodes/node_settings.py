@@ -43,26 +43,35 @@ class NodeSettings:
         return iter(self._settings)
 
     def apply(
-        self, parameters: list[Parameter], configure: Callable[[RobotFile], None]
+        self,
+        parameters: list[Parameter],
+        check: Callable[[RobotFile], None],
+        configure: Callable[[RobotFile], None],
     ) -> SetParametersResult:
         """Apply new values if the node can be configured with them; the old ones again if not.
 
         Args:
             parameters: of which those that are settings are applied.
-            configure: refuses a robot file by an exception, which becomes the reason.
+            check: refuses a robot file by an exception, and changes nothing.
+            configure: likewise, but when it has begun to change the node.
         """
+        begun = False
         wanted = {item.name: item.value for item in parameters if item.name in self}
         names = ', '.join(wanted)
         try:
             values = {name: self._settings[name].checked(value) for name, value in wanted.items()}
             robot = with_values(self.robot, values)
+            check(robot)
+            begun = True
             configure(robot)
         except IzmpError as error:
-            configure(self.robot)
+            if begun:
+                configure(self.robot)
             return SetParametersResult(successful=False, reason=str(error))
         except Exception as error:
             self._log.error(f'{names}: refused.\n{traceback.format_exc()}')
-            configure(self.robot)
+            if begun:
+                configure(self.robot)
             return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
         self.robot = robot
         self._log.info(f'New values of {names}: resetting.')

@@ -30,7 +30,6 @@ class Player(Node):
     """
 
     def __init__(self, **options: Any) -> None:
-        options.pop('hub', None)
         super().__init__('player', parameter_overrides=list(options.pop('overrides', ())))
         bag = fixed(self, 'bag', '', 'recording to play (rosbag2)')
         robot = fixed(self, 'robot', '', 'robot file (YAML), which names the topics')

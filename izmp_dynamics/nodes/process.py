@@ -1,4 +1,4 @@
-"""Running nodes in a process: start, spin, stop without a traceback."""
+"""Running a node in a process: start, spin, stop without a traceback."""
 
 import gc
 import signal
@@ -12,11 +12,9 @@ from typing import Any
 import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.nodes.discovery import discover_quickly
-from izmp_dynamics.nodes.hub import Hub
 from izmp_dynamics.nodes.registry import node_class
 
 SWITCH_INTERVAL = 5e-4
@@ -24,99 +22,78 @@ SWITCH_INTERVAL = 5e-4
 
 
 LOOK_EVERY = 0.25
-"""Time after which a node looks for pauses of its inputs and new publishers [s].
-
-A single timer for all nodes, as rclpy's executor gathers all entities whenever one is due.
-"""
+"""Time after which a node looks for pauses of its inputs and new publishers [s]."""
 
 REPORT_EVERY = 4
 """Looks between two diagnostics of a node."""
 
 
-class Graph:
-    """Some nodes in this process; several of them share a hub.
+class Running:
+    """A node in this process.
 
     Args:
-        names: of the nodes.
-        overrides: values of their parameters.
+        name: of the node, a key of `registry.NODES`.
+        overrides: values of its parameters.
 
     Attributes:
-        nodes: the nodes.
-        hub: connects them; None if there is only one.
+        node: the node.
 
     Raises:
-        IzmpError: if a node cannot start; says why.
+        IzmpError: if it cannot start; says why.
     """
 
-    def __init__(self, names: Sequence[str], overrides: Iterable[Parameter] = ()) -> None:
-        self.nodes: list[Any] = []  # classes by name
-        self.hub: Hub | None = None
+    def __init__(self, name: str, overrides: Iterable[Parameter] = ()) -> None:
         self._thread: threading.Thread | None = None
         self._turn = 0
-        try:
-            if len(names) > 1:
-                self.hub = Hub(_inputs_node())
-            for name in names:
-                self.nodes.append(node_class(name)(hub=self.hub, overrides=overrides))
-        except BaseException:
-            self.destroy()
-            raise
-        if self.hub is not None:
-            self.hub.connect()
+        self.node: Any = node_class(name)(overrides=overrides)  # a class by name
 
     def spin(self) -> None:
         """Work until the context is shut down.
 
-        The messages of the nodes that evaluate are received in this thread; timers, services and
+        The messages of a node that evaluates are received in this thread; timers, services and
         parameters are looked after by an executor in a thread beside it.
         """
         others = SingleThreadedExecutor()
-        for node in self.nodes:
-            others.add_node(node)
-        receiver = getattr(self.nodes[0], 'receiver', None)
+        others.add_node(self.node)
+        receiver = getattr(self.node, 'receiver', None)
         if receiver is None:
             others.spin()
             return
         sys.setswitchinterval(SWITCH_INTERVAL)
         gc.collect()
-        gc.freeze()  # or each thorough collection stops the nodes for a tenth of a second
+        gc.freeze()  # or each thorough collection stops the node for a tenth of a second
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.nodes[0].create_timer(LOOK_EVERY, self._look_after_nodes, clock=steady)
-        log = self.nodes[0].get_logger()
+        self.node.create_timer(LOOK_EVERY, self._look, clock=steady)
+        log = self.node.get_logger()
         self._thread = threading.Thread(target=spin_on, args=(others, log), daemon=True)
         self._thread.start()
         receiver.spin()
 
-    def _look_after_nodes(self) -> None:
-        """Let one in four nodes report, so that their diagnostics do not come all at once."""
+    def _look(self) -> None:
         self._turn += 1
-        for k, node in enumerate(self.nodes):
-            node.look_after(report=(self._turn + k) % REPORT_EVERY == 0)
+        self.node.look_after(report=self._turn % REPORT_EVERY == 0)
 
     def destroy(self) -> None:
-        """Destroy the nodes, after the context was shut down."""
+        """Destroy the node, after the context was shut down."""
         if self._thread is not None:
             self._thread.join(5.0)
-        for node in self.nodes:
-            node.destroy_node()
-        if self.hub is not None:
-            self.hub.node.destroy_node()
+        self.node.destroy_node()
 
 
-def spin_nodes(names: Sequence[str], arguments: Sequence[str] | None = None) -> int:
-    """Run nodes until SIGINT or SIGTERM; return the exit status."""
+def spin_node(name: str, arguments: Sequence[str] | None = None) -> int:
+    """Run a node until SIGINT or SIGTERM; return the exit status."""
     discover_quickly()
     signal.signal(signal.SIGINT, lambda number, frame: None)  # rclpy acts on it, here as well
     rclpy.init(args=arguments if arguments is None else list(arguments))
-    graph = None
+    running = None
     try:
         with until_shutdown():
-            graph = Graph(names)
-            graph.spin()
+            running = Running(name)
+            running.spin()
     finally:
         rclpy.try_shutdown()
-        if graph is not None:
-            graph.destroy()
+        if running is not None:
+            running.destroy()
     return 0
 
 
@@ -130,10 +107,6 @@ def until_shutdown() -> Iterator[None]:
     except Exception:
         if rclpy.ok():
             raise
-
-
-def _inputs_node() -> Node:
-    return Node('izmp_inputs', start_parameter_services=False)
 
 
 def spin_on(executor: SingleThreadedExecutor, log: Any) -> None:

@@ -12,7 +12,7 @@ and what is computed is fresh.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -125,19 +125,13 @@ class Receiver:
 
     Those that wait are handed out in the order in which they were received, whatever their topic.
 
-    Args:
-        later: what else is to be done; empty if there is nothing.
-        work: is called when no message is there but something to be done; does a part of it.
-
     Attributes:
         longest_wait: time in the queue after which a message is too old, and all that wait are
             skipped [s]; None: every message is handed out. What was received in the first seconds
             is handed out in any case.
     """
 
-    def __init__(self, later: Sized = (), work: Callable[[], None] = lambda: None) -> None:
-        self._later = later
-        self._work = work
+    def __init__(self) -> None:
         self._group = _Reserved()
         self._receptions: list[Reception] = []
         self.longest_wait: float | None = None
@@ -209,8 +203,7 @@ class Receiver:
                     stack.enter_context(reception.subscription.handle)
                 wait_set = _rclpy.WaitSet(len(known), 0, 0, 0, 0, 0, context.handle)
                 while context.ok() and len(known) == len(self._receptions):
-                    if not self._turn(wait_set, known, 0.0 if self._later else LOOK_UP):
-                        self._work()
+                    self._turn(wait_set, known)
                     if any(reception.dead for reception in known):
                         break
         raise ExternalShutdownException
@@ -221,14 +214,14 @@ class Receiver:
             if reception.dead:
                 reception.replace()
 
-    def _turn(self, wait_set: Any, known: list[Reception], patience: float) -> bool:
-        """Hand out what is there, or comes in this time [s]; return whether there was anything."""
+    def _turn(self, wait_set: Any, known: list[Reception]) -> None:
+        """Hand out what is there, or comes soon."""
         wait_set.clear_entities()
         for reception in known:
             wait_set.add_subscription(reception.subscription.handle)
-        wait_set.wait(round(patience * NANOSECONDS))
+        wait_set.wait(round(LOOK_UP * NANOSECONDS))
         ready = [known[k] for k in range(len(known)) if wait_set.is_ready('subscription', k)]
-        return self.take(ready)
+        self.take(ready)
 
     def take(self, ready: list[Reception]) -> bool:
         """Hand out messages of these subscriptions; return whether there were any."""

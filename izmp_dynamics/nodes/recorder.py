@@ -33,7 +33,6 @@ class Recorder(Node):
     """
 
     def __init__(self, **options: Any) -> None:
-        options.pop('hub', None)  # it subscribes over DDS, as any other process would
         super().__init__('recorder', parameter_overrides=list(options.pop('overrides', ())))
         output = fixed(self, 'output', 'izmp_bag', 'folder of the bag, which must not exist')
         storage = fixed(self, 'storage', 'mcap', 'mcap or sqlite3')

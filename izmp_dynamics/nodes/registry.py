@@ -5,6 +5,7 @@ import importlib
 from izmp_dynamics.errors import UnknownNameError
 
 NODES = {
+    'composed': 'nodes.composed:Composed',
     'acd': 'nodes.acd:Acd',
     'angular_acceleration': 'nodes.angular_acceleration:AngularAcceleration',
     'mr_ad': 'nodes.mr_ad:MrAd',

@@ -20,8 +20,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.bag_player import BagPlayer
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
-from izmp_dynamics.nodes.main import GRAPH
-from izmp_dynamics.nodes.process import Graph, until_shutdown
+from izmp_dynamics.nodes.process import Running, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
 
@@ -74,7 +73,7 @@ class LiveSession:
             rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures show it
             stack.callback(rclpy.try_shutdown)
             overrides = self._parameters(reliable_inputs=self._own_source)
-            self.graph = Graph(GRAPH, overrides)
+            self.graph = Running('composed', overrides)
             stack.callback(self.graph.destroy)
             self._node = Node('izmp_live')
             stack.callback(self._node.destroy_node)
@@ -165,8 +164,8 @@ class LiveSession:
 
     def awaited(self) -> tuple[str, ...]:
         """Topics of the robot on which nothing has come so far."""
-        sensors = [entry for node in self.graph.nodes for entry in node.health.inputs]
-        inputs = {entry.topic: entry.count for entry in sensors if entry.sensor}
+        sensors = self.graph.node.health.inputs
+        inputs = {entry.topic: entry.count for entry in sensors}
         if self.robot.position is not None:  # subscribed to as soon as its type is known
             inputs.setdefault(self._node.resolve_topic_name(self.robot.position.topic), 0)
         return tuple(topic for topic, count in inputs.items() if not count)
@@ -179,12 +178,8 @@ class LiveSession:
     def _taken(self) -> int:
         """Joint messages that the graph has taken."""
         joints = self._node.resolve_topic_name(self.robot.joints.topic)
-        return sum(
-            entry.count
-            for node in self.graph.nodes
-            for entry in node.health.inputs
-            if entry.topic == joints
-        )
+        inputs = self.graph.node.health.inputs
+        return sum(entry.count for entry in inputs if entry.topic == joints)
 
     def _work(self, source: Source) -> None:
         try:

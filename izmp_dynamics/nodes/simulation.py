@@ -43,7 +43,6 @@ class Simulation(Node):
     """
 
     def __init__(self, **options: Any) -> None:
-        options.pop('hub', None)
         super().__init__('simulation', parameter_overrides=list(options.pop('overrides', ())))
         path = fixed(self, 'robot', '', 'robot file (YAML)')
         if not path:

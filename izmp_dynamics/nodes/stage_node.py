@@ -14,16 +14,15 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
-from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, WARN, Health, Input, diagnostic_array
-from izmp_dynamics.nodes.hub import Hub
 from izmp_dynamics.nodes.message_batch import Messages
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.node_settings import NodeSettings
+from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver
@@ -48,31 +47,26 @@ class StageNode(Node):
     Args:
         name: of the node.
         sections: of the robot file that become its parameters.
-        hub: connects it with other nodes of the process; None: DDS only.
         overrides: values of parameters.
 
     Attributes:
         model: the robot's model.
         health: for the diagnostics.
-        receiver: of its messages; `process.Graph` lets it work.
-        urgent: whether it is on the way to the IZMP of MR-AD, which comes first in a process.
+        receiver: of its messages; `process.Running` lets it work.
         instants: the topic whose clock leads, as its stamps are the instants.
     """
 
-    urgent = True
     instants = 'joint_kinematics'
 
     def __init__(
         self,
         name: str,
         sections: Iterable[str] = (),
-        hub: Hub | None = None,
         overrides: Iterable[Parameter] = (),
     ) -> None:
         super().__init__(name, parameter_overrides=list(overrides))
-        self._hub = hub
-        self.receiver = Receiver() if hub is None else hub.receiver
-        self._lock = threading.RLock() if hub is None else hub.lock
+        self.receiver = Receiver()
+        self._lock = threading.RLock()
         path = self._path('robot', 'robot file (YAML): URDF, sensors, feet; see docs/nodes.md')
         urdf = self._path('urdf', 'URDF to use instead of the one that the robot file names')
         self._reliable = self._flag(
@@ -186,31 +180,12 @@ class StageNode(Node):
         receive = partial(self._receive, entry)
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
-        if self._hub is None:
-            self.receiver.subscribe(self, topic, msgtype, receive, lost, qos)
-        else:
-            self._hub.subscribe(name, msgtype, receive, lost, qos, urgent=self.urgent)
+        self.receiver.subscribe(self, topic, msgtype, receive, lost, qos)
         return entry
 
-    def advertise(
-        self, topic: str, msgtype: Any, qos: QoSProfile = RESULT
-    ) -> Callable[[Any], None]:
-        """Make an output; return the function that publishes."""
-        overridable = QoSOverridingOptions.with_default_policies()
-        publisher = self.create_publisher(msgtype, topic, qos, qos_overriding_options=overridable)
-        if self._hub is not None:
-            self._hub.advertise(publisher.topic_name)
-        return partial(self._publish, publisher)
-
-    def _publish(self, publisher: Any, message: Any) -> None:
-        if self._hub is not None:
-            self._hub.publish(publisher.topic_name, message, publisher.publish)
-        else:
-            publisher.publish(message)
-        latency = None
-        if hasattr(message, 'header'):
-            latency = (self.get_clock().now().nanoseconds - stamp_of(message)) * 1e-9
-        self.health.published(publisher.topic_name, latency)
+    def advertise(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Output:
+        """Make a topic with results."""
+        return Output(self, topic, msgtype, self.health, qos)
 
     def _receive(self, entry: Input, message: Any) -> None:
         stamp = stamp_of(message)
@@ -316,17 +291,15 @@ class StageNode(Node):
         if not any(item.name in self._settings for item in parameters):
             return SetParametersResult(successful=True)
         with self._lock:
-            return self._settings.apply(parameters, self._reconfigure)
+            return self._settings.apply(parameters, self._check, self.configure)
 
-    def _reconfigure(self, robot: RobotFile) -> None:
-        """Make the stage again, for signals whose rates may be known by now."""
-        if robot is not self.robot:
-            for signal, period in self.periods():
-                self.filtering(robot).check(signal, period)
-        self.configure(robot)
+    def _check(self, robot: RobotFile) -> None:
+        """Refuse settings that do not go with the signals, whose rates may be known by now."""
+        for signal, period in self.periods():
+            self.filtering(robot).check(signal, period)
 
     def look_after(self, report: bool) -> None:
-        """Do what is due four times a second; `process.Graph` calls it.
+        """Do what is due four times a second; `process.Running` calls it.
 
         Args:
             report: whether diagnostics are due as well.

@@ -29,6 +29,11 @@ class TransformBroadcaster:
         self._type = TFMessage
         self._publisher = node.create_publisher(TFMessage, '/tf', QoSProfile(depth=100))
 
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody listens."""
+        return self._publisher is not None and bool(self._publisher.get_subscription_count())
+
     def send(self, *transforms: TransformStamped) -> None:
         """Broadcast transforms."""
         if self._publisher is not None:

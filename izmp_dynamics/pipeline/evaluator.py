@@ -6,7 +6,7 @@ of arrival, and an instant is evaluated as soon as no further sample can change 
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -134,6 +134,7 @@ class Evaluator:
 
     Attributes:
         signals: their names.
+        resets: how often a clock was set back.
 
     Raises:
         SensingError: if the sensors do not suffice; the message says what is missing.
@@ -180,6 +181,7 @@ class Evaluator:
             *(f'foot_imus[{foot.name}]' for foot in rig.feet),
         )
         self._clocks: Clocks[Samples] = Clocks('joints')
+        self.resets = 0
         self._begin()
 
     @property
@@ -216,6 +218,7 @@ class Evaluator:
         while self._clocks.new_time:
             results += self._finish() + self._begin_new_time()
         for signal in self._clocks.alone:
+            self.resets += 1
             stage = self._stage_of(signal)
             stage.flush()
             results += self._advance()
@@ -232,6 +235,17 @@ class Evaluator:
         for gate in self._clocks.gates.values():
             gate.drop_doubtful()
         return results
+
+    def pause(self) -> list[Evaluated]:
+        """Return the instants that wait for a next sample, as none has come for a while."""
+        return self._finish(final=False)
+
+    def periods(self) -> Iterator[tuple[str, float]]:
+        """Signals with the time between their samples, as far as it is known [s]."""
+        yield from (('joints', group.period) for group in self.joints.groups)
+        streams = [stream for stage in self._stages for stream in stage.streams]
+        streams += [imu.stream for imu in self.ground.imus.values()]
+        yield from ((s.signal, s.period) for s in streams if s.period is not None)
 
     def _begin(self) -> None:
         self._pending = joined([], self.rig.model.dof)
@@ -287,11 +301,15 @@ class Evaluator:
         stamps = self._pending.stamps[: self._izmp_known]
         return self._complete(self.world.decided(stamps, int(self._pending.stamps[-1])))
 
-    def _finish(self) -> list[Evaluated]:
-        """Evaluate all that is pending, as nothing follows."""
-        self._add_instants(self.joints.flush())
+    def _finish(self, final: bool = True) -> list[Evaluated]:
+        """Evaluate all that is pending, as nothing follows.
+
+        Args:
+            final: whether rates that are not known yet are learned from what there is.
+        """
+        self._add_instants(self.joints.flush(final))
         for stage in self._stages:
-            stage.flush()
+            stage.flush(final)
         if len(self._pending):
             self._evaluate_izmp()
         return self._complete(len(self._pending), final=True)
@@ -416,6 +434,7 @@ class Evaluator:
 
     def _begin_new_time(self) -> list[Evaluated]:
         """Forget all samples of the time before; take those that came since."""
+        self.resets += 1
         self.joints.reset()
         for stage in self._stages:
             stage.reset()

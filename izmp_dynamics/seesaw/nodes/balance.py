@@ -47,7 +47,6 @@ class Balance(Node):
     """
 
     def __init__(self, **options: Any) -> None:
-        options.pop('hub', None)
         super().__init__('balance', parameter_overrides=list(options.pop('overrides', ())))
         robot = load_balancing_robot(fixed(self, 'robot', 'icub', 'icub or biped31'))
         kind = fixed(self, 'controller', 'mixed', f'one of: {", ".join(CONTROLLERS)}')

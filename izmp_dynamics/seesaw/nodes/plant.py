@@ -67,7 +67,6 @@ class Seesaw(Node):
     """
 
     def __init__(self, **options: Any) -> None:
-        options.pop('hub', None)
         super().__init__('seesaw', parameter_overrides=list(options.pop('overrides', ())))
         robot = load_balancing_robot(fixed(self, 'robot', 'icub', 'icub or biped31'))
         push = fixed(self, 'push', '', 'NEWTONS:DIRECTION:START:DURATION on the torso; or none')

@@ -1,0 +1,381 @@
+"""Node composed: the sensors in, everything out that the single nodes publish, in one process.
+
+It feeds the `Evaluator` of the replay message by message.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import AccelStamped, PointStamped, TwistStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu
+from trajectory_msgs.msg import JointTrajectory
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
+from izmp_dynamics.nodes.health import ERROR, Input
+from izmp_dynamics.nodes.imu_watch import ImuWatch
+from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
+from izmp_dynamics.nodes.joints_input import JointsInput
+from izmp_dynamics.nodes.messages import (
+    WorldInstant,
+    accel_stamped,
+    imu_orientation,
+    imu_values,
+    joint_trajectory,
+    odometry,
+    odometry_values,
+    point_stamped,
+    stamp_of,
+    transform_stamped,
+    twist_stamped,
+    vector,
+    wrench_stamped,
+    wrench_values,
+)
+from izmp_dynamics.nodes.position_input import PositionInput
+from izmp_dynamics.nodes.root_inputs import remark_on_method
+from izmp_dynamics.nodes.sensor_rig import SensorRig
+from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
+from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.standstill import compile_stages
+from izmp_dynamics.sensing.faults import Faults, Reason
+from izmp_dynamics.sensing.imu import rotations, with_gravity
+
+SECTIONS = (
+    *('acd', 'angular_acceleration', 'gravity', 'ground', 'ir_md', 'low_pass', 'noise'),
+    *('pairing', 'rates'),
+)
+"""Of the robot file: all settings, so that there is one value of each."""
+
+
+class Composed(StageNode):
+    """The whole method: ACD, root acceleration, MR-AD, localizer, IR-MD, IZMP."""
+
+    def __init__(self, **options: Any) -> None:
+        self._source = 'imu'
+        self._subscribed: set[str] = set()
+        super().__init__('izmp_dynamics', SECTIONS, **options)
+        self._names = list(self.model.joint_names)
+        self._joints = self.advertise('joint_kinematics', JointTrajectory)
+        self._acceleration = self.advertise('root_acceleration', AccelStamped)
+        self._twist = self.advertise('root_twist', TwistStamped)
+        self._wrench = self.advertise('mr_ad/contact_wrench', WrenchStamped)
+        self._com = self.advertise('com', PointStamped)
+        self._rate = self.advertise('mr_ad/momentum_rate', WrenchStamped)
+        self._ir_md_wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
+        self._ir_md_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
+        self._odometry = self.advertise('odom', Odometry)
+        self._broadcaster = TransformBroadcaster(self)
+        self._outputs = IzmpOutputs(self)
+        self._input = JointsInput(self, self._take_joints)
+        self._accelerometers = list(self._subscribe_to_root())
+        self._subscribe_to_feet(self.robot)
+        self._subscribe_to_position()
+        self._subscribe_to_ground(self.robot)
+        self.health.counters.append(self._faults)
+
+    def configure(self, robot: RobotFile) -> None:
+        """Make the evaluator, as soon as the frames of the sensors are known."""
+        topics = [robot.imu.topic, *(sensor.topic for sensor in robot.accelerometers)]
+        topics += [foot.wrench.topic for foot in robot.feet if foot.wrench]
+        topics += [] if robot.ground.topic is None else [robot.ground.topic]
+        by_imus = robot.ground.source == 'feet_imus'
+        topics += [foot.imu.topic for foot in robot.feet if foot.imu and by_imus]
+        self._frames = SensorRig(robot, self.model, topics)
+        self._watch = ImuWatch(robot, self.health, self.get_logger())
+        self._evaluator: Evaluator | None = None
+        self._make_evaluator()
+        if hasattr(self, '_outputs'):
+            self._subscribe_to_feet(robot)
+            self._subscribe_to_ground(robot)
+
+    def reset(self) -> None:
+        """Forget what belongs to the time before the clock was set back."""
+        self._watch.reset()
+        self._outputs.frame.reset()
+
+    def flush(self) -> None:
+        """Evaluate the last instants."""
+        if self._evaluator is not None:
+            for piece in self._evaluator.pause():
+                self._put_world(piece)
+        self._outputs.frame.retry(final=True)
+
+    def inspect(self) -> None:
+        """State what has been learned about joints and accelerometers."""
+        if self._evaluator is not None:
+            self._input.inspect(self._evaluator.joints)
+            remark_on_method(self.health, self._evaluator.root, self._accelerometers)
+
+    def periods(self) -> Iterator[tuple[str, float]]:
+        """Signals whose low-pass can be set, with the time between their samples if known [s]."""
+        return iter(()) if self._evaluator is None else self._evaluator.periods()
+
+    def _make_evaluator(self) -> None:
+        rig = self._frames.make()
+        if rig is None:
+            return
+        check_ground(self.health, rig)
+        compile_stages(rig)
+        self._evaluator = Evaluator(
+            rig,
+            orientation=self._source,
+            live=True,
+            patience=self.patience,
+            prompt=self._put_izmp,
+        )
+        self._resets = 0
+        for k, warning in enumerate(self._evaluator.root.warnings):
+            self.health.values[f'layout {k + 1}'] = warning
+
+    def _subscribe_to_root(self) -> Iterator[Input]:
+        """Subscribe to IMU and accelerometers; yield the inputs of the latter."""
+        imu, driver = self.robot.imu.topic, "start the IMU's driver, or remap its topic."
+        self.subscribe(imu, Imu, self._take_imu, driver, signal='imu', sensor=True)
+        for k, sensor in enumerate(self.robot.accelerometers):
+            yield self.subscribe(
+                sensor.topic,
+                Imu,
+                partial(self._take_accelerometer, k),
+                "start the accelerometer's driver, or set angular_acceleration.method to gyro.",
+                signal=f'accelerometers[{k}]',
+                sensor=True,
+            )
+
+    def _subscribe_to_feet(self, robot: RobotFile) -> None:
+        """Subscribe to the sensors of the feet that are needed, once."""
+        for foot in robot.feet:
+            if foot.wrench and self._is_new(foot.wrench.topic):
+                self.subscribe(
+                    foot.wrench.topic,
+                    WrenchStamped,
+                    partial(self._take_foot, foot.name, foot.wrench.frame),
+                    "start the foot sensor's driver, or delete wrench in the robot file.",
+                    signal=f'feet[{foot.name}]',
+                    sensor=True,
+                    required=False,
+                )
+            by_imu = foot.imu if robot.ground.source == 'feet_imus' else None
+            if by_imu and self._is_new(by_imu.topic):
+                self.subscribe(
+                    by_imu.topic,
+                    Imu,
+                    partial(self._take_foot_imu, foot.name, by_imu.frame),
+                    "start the driver of the foot's IMU; without it the ground is that of the "
+                    'sole.',
+                    signal=f'foot_imus[{foot.name}]',
+                    sensor=True,
+                    required=False,
+                )
+
+    def _subscribe_to_position(self) -> None:
+        if self.robot.position is None:
+            self.health.values['position'] = (
+                'The robot file names no position; there is no odometry and no IR-MD.'
+            )
+            return
+        topic = self.robot.position.topic
+        take, learn = self._take_position, self._learn_frame
+        PositionInput(self, topic, take, learn, self._choose_source)
+
+    def _subscribe_to_ground(self, robot: RobotFile) -> None:
+        topic = robot.ground.topic
+        if topic is not None and self._is_new(topic):
+            GroundInput(self, topic, self._take_ground, partial(self._learn_reference, topic))
+
+    def _is_new(self, topic: str) -> bool:
+        new = topic not in self._subscribed
+        self._subscribed.add(topic)
+        return new
+
+    def _receive(self, entry: Input, message: Any) -> None:
+        """Hand a message on; its clock is followed by the evaluator."""
+        stamp = stamp_of(message)
+        with self._lock:
+            entry.received(stamp)
+            self._flushed = False
+            with self._guarded(entry.signal):
+                self._callbacks[entry.topic](stamp, message)
+
+    def _take_joints(self, stamp: int, positions: Array) -> None:
+        self._push(joints=Samples.one(stamp, positions))
+
+    def _take_imu(self, stamp: int, message: Imu) -> None:
+        topic = self.robot.imu.topic
+        self.check_frame(topic, self.robot.imu.frame, message)
+        values, orientation = imu_values(message), imu_orientation(message)
+        self._watch.see(stamp, values, orientation)
+        evaluator = self._ready(topic, message)
+        if evaluator is None:
+            return
+        if self.robot.imu.gravity_removed:
+            if orientation is None:
+                self.health.count('imu', Reason.NO_ORIENTATION)
+                return
+            world_R_imu, _ = rotations(orientation[None])
+            values[3:] = with_gravity(values[None, 3:], world_R_imu, self.robot.gravity)[0]
+        signals = {'imu': Samples.one(stamp, values)}
+        if self._source == 'imu':
+            oriented = orientation is not None and self._watch.oriented
+            evaluator.world.orientation.available = oriented
+            if orientation is not None and oriented:
+                signals['orientation'] = Samples.one(stamp, orientation)
+        self._push(**signals)
+
+    def _take_accelerometer(self, index: int, stamp: int, message: Imu) -> None:
+        sensor = self.robot.accelerometers[index]
+        self.check_frame(sensor.topic, sensor.frame, message)
+        if self._ready(sensor.topic, message):
+            values = vector(message.linear_acceleration)
+            self._push(**{f'accelerometers[{index}]': Samples.one(stamp, values)})
+
+    def _take_foot(self, name: str, frame: str | None, stamp: int, message: WrenchStamped) -> None:
+        signal = f'feet[{name}]'
+        topic = next(f.wrench.topic for f in self.robot.feet if f.name == name and f.wrench)
+        self.check_frame(topic, frame, message)
+        if self._ready(topic, message):
+            self._push(**{signal: Samples.one(stamp, wrench_values(message))})
+
+    def _take_foot_imu(self, name: str, frame: str | None, stamp: int, message: Imu) -> None:
+        topic = next(f.imu.topic for f in self.robot.feet if f.name == name and f.imu)
+        self.check_frame(topic, frame, message)
+        if self._ready(topic, message):
+            self._push(**{f'foot_imus[{name}]': Samples.one(stamp, imu_values(message))})
+
+    def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
+        signals = {'position': Samples.one(stamp, position)}
+        if orientation is not None and self._source == 'position':
+            signals['orientation'] = Samples.one(stamp, orientation)
+        self._push(**signals)
+
+    def _take_ground(self, stamp: int, position: Array, orientation: Array | None) -> None:
+        if orientation is not None:
+            self._push(ground=Samples.one(stamp, np.concatenate([position, orientation])))
+
+    def _ready(self, topic: str, message: Any) -> Evaluator | None:
+        """The evaluator, if there is one; it may need the frame of this message."""
+        if self._evaluator is None and topic in self._frames.unknown:
+            self._frames.see(topic, message)
+            try:
+                self._make_evaluator()
+            except IzmpError as error:
+                self._frames.unknown.add(topic)
+                if self.health.remark('frames', ERROR, str(error)):
+                    self.get_logger().error(str(error))
+        return self._evaluator
+
+    def _choose_source(self, oriented: bool) -> None:
+        source = 'position' if oriented else 'imu'
+        if source != self._source:
+            self._source = source
+            self._make_evaluator()
+
+    def _learn_frame(self, link: str) -> None:
+        if self._frames.see_positioned(link):
+            self._make_evaluator()
+
+    def _learn_reference(self, topic: str, frame: str) -> None:
+        if self._frames.learn(topic, frame):
+            self._make_evaluator()
+
+    def _push(self, **signals: Samples) -> None:
+        """Let the evaluator take samples, unless the IMU cannot be right."""
+        evaluator = self._evaluator
+        if evaluator is None or not self._watch.usable:
+            return
+        for piece in evaluator.push(signals):
+            self._put_world(piece)
+        if evaluator.resets != self._resets:
+            self._resets = evaluator.resets
+            self._announce_reset(*signals)
+            self.reset()
+
+    def _announce_reset(self, signal: str, *_: str) -> None:
+        self.health.count(signal, Reason.CLOCK_SET_BACK)
+        self.get_logger().warning(f'The stamps of {signal} went back: resetting.')
+
+    def _put_izmp(self, piece: Evaluated) -> None:
+        """Publish instants whose IZMP is known."""
+        for row in range(len(piece.stamps)):
+            self._put_instant(
+                piece.select(slice(row, row + 1)) if len(piece.stamps) > 1 else piece
+            )
+
+    def _put_instant(self, instant: Evaluated) -> None:
+        stamp, root, link = int(instant.stamps[0]), instant.root, self.model.root
+        self._joints(joint_trajectory, stamp, instant.joints, 0, self._names)
+        if root.valid[0]:
+            omega, alpha = root.angular_velocity[0], root.angular_acceleration[0]
+            self._twist(twist_stamped, stamp, link, omega)
+            self._acceleration(accel_stamped, stamp, link, root.proper_acceleration[0], alpha)
+        if not instant.joints.valid[0]:
+            return
+        wrench = instant.wrenches['mr_ad'][0]
+        known = np.isfinite(wrench).all()
+        if known:
+            self._wrench(wrench_stamped, stamp, link, wrench)
+            self._com(point_stamped, stamp, link, instant.com[0])
+        plane = instant.plane
+        if not (np.isfinite(plane.normal).all() and np.isfinite(plane.point).all()):
+            self.health.count('ground', Reason.NO_GROUND)
+        elif known:
+            points = {name: point[0] for name, point in instant.points.items()}
+            self._outputs.verdict(
+                stamp, _placed(instant), wrench, points, instant.margins['mr_ad'][0]
+            )
+
+    def _put_world(self, piece: Evaluated) -> None:
+        """Publish what is known of instants later than the IZMP: pose and IR-MD."""
+        if self.robot.position is None:
+            return
+        for row in range(len(piece.stamps)):
+            instant = piece.select(slice(row, row + 1)) if len(piece.stamps) > 1 else piece
+            world, omega = instant.world, instant.root.angular_velocity[0]
+            root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
+            if all(np.isfinite(part).all() for part in root):
+                self._put_pose(instant, root)
+                self._put_ir_md(instant, root)
+
+    def _put_pose(self, instant: Evaluated, root: WorldInstant) -> None:
+        stamp, link = int(instant.stamps[0]), self.model.root
+        self._odometry(odometry, stamp, root, WORLD, link)
+        if self._broadcaster.wanted:
+            self._broadcaster.send(transform_stamped(stamp, WORLD, link, root.R, root.p))
+        if self._outputs.frame.name == WORLD:
+            values = odometry_values(odometry(stamp, root, WORLD, link))
+            self._outputs.frame.take_odometry(stamp, values)
+        wrench = instant.wrenches['mr_ad'][0]
+        if np.isfinite(wrench).all() and self._rate.wanted:
+            rate = ContactWrench.from_array(wrench).momentum_rate(
+                self.model.total_mass, -self.robot.gravity * root.R[2], instant.com[0]
+            )
+            self._rate(wrench_stamped, stamp, link, rate.as_array())
+
+    def _put_ir_md(self, instant: Evaluated, root: WorldInstant) -> None:
+        stamp, wrench = int(instant.stamps[0]), instant.wrenches.get('ir_md')
+        if wrench is None or not np.isfinite(wrench).all():
+            return
+        if self._ir_md_wrench.wanted or self._ir_md_rate.wanted:
+            contact = ContactWrench.from_array(wrench[0]).transformed(root.R, root.p)
+            down = np.array([0.0, 0.0, -self.robot.gravity])
+            com = root.R @ instant.com[0] + root.p
+            rate = contact.momentum_rate(self.model.total_mass, down, com)
+            self._ir_md_wrench(wrench_stamped, stamp, WORLD, contact.as_array())
+            self._ir_md_rate(wrench_stamped, stamp, WORLD, rate.as_array())
+        if np.isfinite(instant.plane.normal).all():
+            self._outputs.point('ir_md', stamp, _placed(instant), instant.points['ir_md'][0])
+
+    def _faults(self) -> dict[str, Faults]:
+        return {} if self._evaluator is None else self._evaluator.faults
+
+
+def _placed(instant: Evaluated) -> Placed:
+    return Placed(instant.ground, instant.joints.positions[0])
