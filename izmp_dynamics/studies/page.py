@@ -1,12 +1,29 @@
 """What the page of a study shows and says; `rendering` makes the text of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from izmp_dynamics.studies.picture import Table
+
 Figures = Mapping[str, tuple[ModuleType, str]]
 """Name → module with `runs(subject)` and `picture(subject, load)`, and what it shows."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Something of a paper that is not reproduced.
+
+    Attributes:
+        item: what it is, and where it is in the paper.
+        why: why it is not reproduced, with the numbers that differ.
+        needed: what would be needed.
+    """
+
+    item: str
+    why: str
+    needed: str
 
 
 @dataclass(frozen=True)
@@ -20,6 +37,8 @@ class Page:
         lead: what it is about.
         method: how it was made.
         settings: name → value of what was taken.
+        missing: what is not reproduced, for the table at the top.
+        tables: title → table, before the figures.
     """
 
     figures: Figures
@@ -28,3 +47,5 @@ class Page:
     lead: str
     method: str
     settings: Mapping[str, Any]
+    missing: tuple[Missing, ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)

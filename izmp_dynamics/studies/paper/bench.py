@@ -18,7 +18,12 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles
+from izmp_dynamics.stability.ground_plane import (
+    GroundPlane,
+    Sole,
+    plane_of_soles,
+    supporting_foot,
+)
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.studies.noise_propagation import (
@@ -104,6 +109,16 @@ class Bench:
         """Take the plane of the sole that carries most, as the package does by default."""
         soles = self.soles(trial)
         return Ground.on(plane_of_soles(soles, trial.rotation[:, 2, :]), soles)
+
+    def in_foot(self, trial: Trial, ground: Ground, points: Array, rows: Rows) -> Array:
+        """Express points (K, 3) of nif at the instants `rows` in the sole that carries most [m]."""
+        foot = supporting_foot(ground.soles, trial.rotation[:, 2, :])[rows]
+        place = np.arange(len(rows))
+        R = np.stack([sole.R[rows] for sole in ground.soles])[foot, place]
+        p = np.stack([sole.p[rows] for sole in ground.soles])[foot, place]
+        in_root = np.einsum('tji,tj->ti', ground.nif_R_root[rows], points)
+        in_sole: Array = np.einsum('tji,tj->ti', R, in_root - p)
+        return in_sole
 
     def exact_wrench(self, trial: Trial) -> ContactWrench:
         """MR-AD at every instant from the true q̇, q̈, ω, ω̇ and φ."""

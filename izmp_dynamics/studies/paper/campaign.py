@@ -8,7 +8,7 @@ from izmp_dynamics.studies.metrics import MEASURES, Estimate, estimate
 from izmp_dynamics.studies.paper.experiment import Experiment
 from izmp_dynamics.studies.paper.setups import PAPER_SETUPS, REFERENCE_RATE, VARIANTS, Setup
 from izmp_dynamics.studies.paper.tasks import as_parameters, task, walk_run
-from izmp_dynamics.studies.paper.trial import WalkCase
+from izmp_dynamics.studies.paper.trial import HEEL_TO_TOE, WalkCase
 from izmp_dynamics.studies.robot_key import RobotKey
 from izmp_dynamics.studies.runs import Load, Run
 
@@ -17,6 +17,9 @@ BLOCK = 10
 
 RATES = (500.0, 250.0, 200.0, 125.0, 62.5)
 """Rates of the convergence study [Hz]: the paper's, and that of its reference."""
+
+PHYSICS_RATES = (250.0, 200.0)
+"""Rates of the physics at which the walk is simulated anew [Hz]; at 125 Hz the robot falls."""
 
 FINE_RATE, FINEST_RATE = 1000.0, 2000.0
 """Rates of the physics that the convergence study decimates [Hz]; all of `RATES` divide them."""
@@ -63,14 +66,37 @@ class Campaign:
     def _noise(self) -> dict[str, float]:
         return as_parameters(self.experiment.densities)
 
-    def truth(self) -> Run:
-        """IZMP of the exact motion and CoP of the level walk."""
-        return self._task('truth', self.experiment.walk)
+    @property
+    def walks(self) -> dict[str, WalkCase]:
+        """All walks of the experiment by name."""
+        level, given = self.experiment.walk, self.experiment
+        return {
+            f'{level.speed:g} m/s': level,
+            f'{given.slope_speed:g} m/s': replace(level, speed=given.slope_speed),
+            f'onto a slope of {given.slope_deg:g}°': self.slope_walk,
+            f'pushed by {given.push:g} N': replace(level, push=given.push),
+            'from heel to toe': self.rolling_walk,
+        }
 
-    def izmp(self, setup: Setup, noisy: bool = False) -> Run:
-        """One evaluation of the level walk."""
+    @property
+    def slope_walk(self) -> WalkCase:
+        """The walk onto the slope."""
+        given = self.experiment
+        return WalkCase(given.slope_speed, given.slope_steps, given.slope_deg)
+
+    @property
+    def rolling_walk(self) -> WalkCase:
+        """The level walk with a ZMP that rolls from heel to toe."""
+        return replace(self.experiment.walk, zmp_travel=HEEL_TO_TOE)
+
+    def exact(self, case: WalkCase) -> Run:
+        """IZMP of the exact motion of a walk beside what the ground does."""
+        return self._task('exact', case)
+
+    def izmp(self, setup: Setup, noisy: bool = False, case: WalkCase | None = None) -> Run:
+        """One evaluation of a walk, of the level one if none is given."""
         return self._task(
-            'izmp', self.experiment.walk, setup=as_parameters(setup),
+            'izmp', case or self.experiment.walk, setup=as_parameters(setup),
             noise=self._noise if noisy else None, seed=0,
         )  # fmt: skip
 
@@ -121,6 +147,18 @@ class Campaign:
             rates=list(RATES),
         )  # fmt: skip
 
+    def physics_step(self, method: str, rate: float) -> Run:
+        """Error of a method when physics, sensors and bus all run at a rate [Hz]."""
+        level = self.experiment.walk
+        robot = as_parameters(self.robot)
+        coarse, fine = (
+            replace(level, physics_rate=each).as_dict() for each in (rate, REFERENCE_RATE)
+        )
+        needs = (walk_run(robot, coarse), walk_run(robot, fine))
+        return task(
+            'physics_step', needs, robot=robot, case=coarse, reference_case=fine, method=method
+        )
+
     def spread(self, setup: Setup) -> Run:
         """Predicted and observed standard deviation."""
         return self._task(
@@ -130,9 +168,7 @@ class Campaign:
 
     def slope(self, setup: Setup) -> Run:
         """The walk onto the slope."""
-        given = self.experiment
-        case = WalkCase(given.slope_speed, given.slope_steps, given.slope_deg)
-        robot, walk = as_parameters(self.robot), case.as_dict()
+        robot, walk = as_parameters(self.robot), self.slope_walk.as_dict()
         parameters = {
             'robot': robot, 'case': walk, 'setup': as_parameters(setup), 'noise': self._noise,
         }  # fmt: skip

@@ -5,6 +5,7 @@ from types import ModuleType
 from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.studies.page import Page
 from izmp_dynamics.studies.paper import (
+    exact,
     fig06,
     fig07,
     fig08,
@@ -19,6 +20,7 @@ from izmp_dynamics.studies.paper import (
 from izmp_dynamics.studies.paper.experiment import Experiment
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
+    'exact': (exact, 'on the exact motion the IZMP is the CoP, in every walk'),
     'fig6': (fig06, 'MR-AD and IR-MD with ideal sensors over one full step'),
     'fig7': (fig07, 'convergence of both methods with the time step'),
     'fig8': (fig08, 'noisy sensors at 125 Hz, with the predicted band'),

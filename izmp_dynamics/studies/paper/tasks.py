@@ -9,17 +9,21 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.studies.metrics import deviation
 from izmp_dynamics.studies.paper.bench import Bench, Ground
 from izmp_dynamics.studies.paper.root_sensors import Densities
-from izmp_dynamics.studies.paper.setups import Setup
+from izmp_dynamics.studies.paper.samples import Rows
+from izmp_dynamics.studies.paper.setups import REFERENCE_RATE, Setup
 from izmp_dynamics.studies.paper.trial import Trial, WalkCase, simulate_trial
 from izmp_dynamics.studies.runs import Load, Run
 from izmp_dynamics.studies.store import Arrays
+from izmp_dynamics.studies.tipping_arm import arm_of_wrench
 
 Parameters = dict[str, Any]
 
@@ -56,21 +60,30 @@ def _densities(noise: Parameters | None) -> Densities | None:
     return None if noise is None else Densities(**noise)
 
 
-def truth(load: Load, robot: Parameters, case: Parameters) -> Arrays:
-    """Compute the IZMP of the exact motion and the CoP at every instant.
+def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
+    """Compare the IZMP of the exact motion with what the ground does, at every instant.
+
+    A push counts as part of what acts on the robot: with it the two are the same point as well.
 
     Returns:
-        times (T,) [s]; izmp, cop (T, 3) in nif [m]; steady (T,); step_begins [s].
+        times (T,) [s]; steady (T,); arm (T,) tipping moment of the ground's (and the push's) wrench about the
+        IZMP over the normal force, on the true ground [m]; gap (T,) distance to the CoP of the
+        simulation when the ground is the sole's plane, as a robot sees it [m]; NaN under a push.
     """
     bench, trial, ground = _prepared(load, robot, case)
-    everything = slice(None)
-    contact = ContactWrench.from_array(trial.contact_wrench)
+    wrench, acting = bench.exact_wrench(trial), trial.contact_wrench + trial.applied_wrench
+    seen = zero_moment_point(
+        wrench, ground.plane.normal, ground.plane.point, bench.rig.minimum_force
+    )
+    gap = np.linalg.norm(seen - trial.cop, axis=1)
+    gap[trial.applied_wrench.any(axis=1)] = np.nan
     return {
         'times': trial.times,
-        'izmp': bench.point(bench.exact_wrench(trial), ground, everything),
-        'cop': bench.point(contact, ground, everything),
         'steady': trial.steady(),
-        'step_begins': trial.step_begins,
+        'arm': arm_of_wrench(
+            wrench, acting, trial.ground_normal, trial.cop, bench.rig.minimum_force
+        ),
+        'gap': gap,
     }
 
 
@@ -85,8 +98,9 @@ def izmp(
     """Evaluate a walk once.
 
     Returns:
-        times (K,) [s]; points (K, 3) in nif [m]; steady (K,); sigma (K, 2) predicted σ in x and y
-        [m] if there is noise; step_begins [s].
+        times (K,) [s]; points (K, 3) in nif [m]; in_foot (K, 3) in the frame of the sole that
+        carries most [m]; steady (K,); sigma (K, 2) predicted σ in x and y [m] if there is noise;
+        step_begins [s].
     """
     bench, trial, ground = _prepared(load, robot, case)
     chosen, densities = Setup(**setup), _densities(noise)
@@ -94,6 +108,7 @@ def izmp(
     result = {
         'times': trial.times[rows],
         'points': points,
+        'in_foot': bench.in_foot(trial, ground, points, rows),
         'steady': trial.steady()[rows],
         'step_begins': trial.step_begins,
     }
@@ -111,7 +126,7 @@ def repetitions(
     first: int,
     count: int,
     distance: float | None = None,
-    reference_rate: float = 500.0,
+    reference_rate: float = REFERENCE_RATE,
 ) -> Arrays:
     """Compare a setup with its ideal reference, again and again.
 
@@ -148,24 +163,63 @@ def convergence(
     convention: str,
     rates: list[float],
 ) -> Arrays:
-    """Mean error of a method against the exact value at several rates, over all phases.
+    """Mean error of a method at several rates, over all phases.
 
     Returns:
-        errors (R, 3): mean of |x|, of |y| and of the distance in the plane [m].
+        errors (R, 3): mean of |x|, of |y| and of the distance in the plane, against the exact
+        value [m]; own (R, 3): likewise, against the same method at `REFERENCE_RATE`.
     """
     bench, trial, ground = _prepared(load, robot, case)
     exact, steady = bench.point(bench.exact_wrench(trial), ground, slice(None)), trial.steady()
-    errors = []
-    for rate in rates:
+    by_rate = {}
+    for rate in {*rates, REFERENCE_RATE}:
         setup = Setup('', method=method, actuator=rate, bus=rate, convention=convention)
-        parts = []
-        for phase in range(trial.stride(rate)):
-            rows, points = bench.izmp(trial, ground, setup, phase=phase)
-            parts.append((points - exact[rows])[steady[rows]])
-        error = np.concatenate(parts)
-        distance = float(np.linalg.norm(error[:, :2], axis=1).mean())
-        errors.append([*np.abs(error).mean(axis=0)[:2], distance])
-    return {'errors': np.array(errors)}
+        by_rate[rate] = [
+            bench.izmp(trial, ground, setup, phase=phase) for phase in range(trial.stride(rate))
+        ]
+    own = np.full_like(exact, np.nan)
+    for rows, points in by_rate[REFERENCE_RATE]:
+        own[rows] = points
+
+    def errors(reference: Array) -> Array:
+        return np.array([_mean_error(by_rate[rate], reference, steady) for rate in rates])
+
+    return {'errors': errors(exact), 'own': errors(own)}
+
+
+def physics_step(
+    load: Load,
+    robot: Parameters,
+    case: Parameters,
+    reference_case: Parameters,
+    method: str,
+) -> Arrays:
+    """Mean error of a method at the rate of the physics, against a walk with finer physics.
+
+    Returns:
+        error (3,): mean of |x|, of |y| and of the distance in the plane [m].
+    """
+    tracks = []
+    for walk in (case, reference_case):
+        bench, trial, ground = _prepared(load, robot, walk)
+        rate = walk['physics_rate']
+        rows, points = bench.izmp(trial, ground, Setup('', method, rate, rate))
+        tracks.append((trial.times[rows], points, trial.steady()[rows]))
+    (times, points, steady), (finer, reference, _) = tracks
+    at = np.stack([np.interp(times, finer, reference[:, axis]) for axis in (0, 1, 2)], axis=1)
+    everything = np.arange(len(points))
+    return {'error': np.array(_mean_error([(everything, points)], at, steady))}
+
+
+def _mean_error(
+    parts: list[tuple[Rows, Array]], reference: Array, steady: npt.NDArray[np.bool_]
+) -> list[float]:
+    """Mean of |x|, |y| and the distance in the plane [m] of points (K, 3) at rows of a walk."""
+    error = np.concatenate(
+        [(points - reference[rows])[steady[rows]] for rows, points in parts]
+    )  # fmt: skip
+    distance = float(np.linalg.norm(error[:, :2], axis=1).mean())
+    return [*np.abs(error).mean(axis=0)[:2].tolist(), distance]
 
 
 def spread(

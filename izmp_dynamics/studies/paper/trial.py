@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,10 @@ PUSH_DURATION = 0.1
 """How long a push lasts [s]."""
 
 
+HEEL_TO_TOE = (-0.08, 0.10)
+"""Way of the ZMP along the sole in a gait that rolls over the foot: that of fig. 6 [m]."""
+
+
 @dataclass(frozen=True)
 class WalkCase:
     """Which walk is simulated; everything else is the default of the walk.
@@ -30,6 +35,8 @@ class WalkCase:
         slope_deg: angle of the ramp [°]; 0 for level ground.
         physics_rate: rate of the simulation, and of the trial's samples [Hz].
         push: sideways force on the root for `PUSH_DURATION` in the middle of the walk [N].
+        zmp_travel: how far ahead of the ankle the wanted ZMP is when a foot begins and when it
+            ends carrying alone [m].
     """
 
     speed: float = 0.3
@@ -37,8 +44,9 @@ class WalkCase:
     slope_deg: float = 0.0
     physics_rate: float = 500.0
     push: float = 0.0
+    zmp_travel: tuple[float, float] = WalkParameters.zmp_travel
 
-    def as_dict(self) -> dict[str, float]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the parameters by name."""
         return asdict(self)
 
@@ -160,7 +168,10 @@ def simulate_trial(file: RobotFile, case: WalkCase) -> Trial:
     walk = plan_walk(
         biped,
         WalkParameters(
-            speed=case.speed, steps=case.steps, slope=float(np.radians(case.slope_deg))
+            speed=case.speed,
+            steps=case.steps,
+            slope=float(np.radians(case.slope_deg)),
+            zmp_travel=(case.zmp_travel[0], case.zmp_travel[1]),
         ),
     )
     physics = Physics(time_step=1.0 / case.physics_rate)
