@@ -113,6 +113,10 @@ def _ratio(error: float, size: float) -> float:
     return math.inf if error > 0.0 else 0.0
 
 
+_ENOUGH = 40
+"""Repetitions from which on the outer 2.5 % are left out of a range."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A mean over repetitions and how well it is known.
@@ -121,15 +125,24 @@ class Estimate:
         mean: of the repetitions.
         half_width: of the 95 % confidence interval (Student's t); NaN for one repetition.
         count: number of repetitions.
+        median: of the repetitions.
+        range: (2,) between which 95 % of single repetitions are; the least and the largest of
+            fewer than 40.
     """
 
     mean: float
     half_width: float
     count: int
+    median: float
+    range: tuple[float, float]
+
+    def has(self, value: float) -> bool:
+        """Whether a single repetition could have a value."""
+        return self.range[0] <= value <= self.range[1]
 
 
 def estimate(repetitions: Array) -> Estimate:
-    """Return mean and 95 % confidence interval of repetitions (S,).
+    """Return mean, 95 % confidence interval, median and range of repetitions (S,).
 
     Raises:
         MetricsError: if there is none.
@@ -141,11 +154,14 @@ def estimate(repetitions: Array) -> Estimate:
             'A mean needs at least one repetition.',
             kind='no_repetition',
         )
+    low, high = np.quantile(repetitions, (0.025, 0.975), method='inverted_cdf')
+    middle, ends = float(np.median(repetitions)), (float(low), float(high))
+    if count < _ENOUGH:
+        ends = float(repetitions.min()), float(repetitions.max())
+    mean = float(repetitions.mean())
     if count == 1 or not np.isfinite(repetitions).all():
-        return Estimate(float(repetitions.mean()), math.nan, count)
+        return Estimate(mean, math.nan, count, middle, ends)
     from scipy.stats import t as student
 
     spread = float(repetitions.std(ddof=1)) / math.sqrt(count)
-    return Estimate(
-        float(repetitions.mean()), float(student.ppf(0.975, count - 1)) * spread, count
-    )
+    return Estimate(mean, float(student.ppf(0.975, count - 1)) * spread, count, middle, ends)

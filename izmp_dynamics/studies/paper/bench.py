@@ -111,7 +111,7 @@ class Bench:
         return Ground.on(plane_of_soles(soles, trial.rotation[:, 2, :]), soles)
 
     def in_foot(self, trial: Trial, ground: Ground, points: Array, rows: Rows) -> Array:
-        """Express points (K, 3) of nif at the instants `rows` in the sole that carries most [m]."""
+        """Express points (K, 3) of nif, at the instants `rows`, in the sole that carries [m]."""
         foot = supporting_foot(ground.soles, trial.rotation[:, 2, :])[rows]
         place = np.arange(len(rows))
         R = np.stack([sole.R[rows] for sole in ground.soles])[foot, place]

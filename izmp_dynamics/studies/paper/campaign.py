@@ -15,6 +15,9 @@ from izmp_dynamics.studies.runs import Load, Run
 BLOCK = 10
 """Repetitions in one run."""
 
+MORE = 5
+"""How many times the seeds of the experiment the setups of the paper have."""
+
 RATES = (500.0, 250.0, 200.0, 125.0, 62.5)
 """Rates of the convergence study [Hz]: the paper's, and that of its reference."""
 
@@ -114,8 +117,10 @@ class Campaign:
         *,
         distance: float | None = None,
         density: float | None = None,
+        gyro_density: float | None = None,
         case: WalkCase | None = None,
         reference_rate: float = REFERENCE_RATE,
+        times: int = 1,
     ) -> tuple[Run, ...]:
         """Noisy comparisons with the reference, in blocks.
 
@@ -123,13 +128,17 @@ class Campaign:
             setup: what is compared.
             distance: of the accelerometers from the IMU [m]; as the robot has them if None.
             density: of the accelerometers [µg/√Hz]; the experiment's if None.
+            gyro_density: of the gyroscope [°/s/√Hz]; likewise.
             case: the walk; the level one if None.
             reference_rate: rate of the reference [Hz].
+            times: how many times the seeds of the experiment.
         """
         noise = dict(self._noise)
         if density is not None:
             noise['accelerometer'] = density
-        seeds = self.experiment.seeds
+        if gyro_density is not None:
+            noise['gyroscope'] = gyro_density
+        seeds = times * self.experiment.seeds
         return tuple(
             self._task(
                 'repetitions', case or self.experiment.walk, 0.1 * BLOCK,
@@ -138,6 +147,17 @@ class Campaign:
             )
             for first in range(0, seeds, BLOCK)
         )  # fmt: skip
+
+    def printed(self, setup: Setup) -> tuple[Run, ...]:
+        """Noisy comparisons of a setup for figs. 9 and 10.
+
+        Of those whose Δ the paper prints there are `MORE` times as many: Δ has heavy tails.
+        """
+        return self.repetitions(setup, times=MORE if setup in PAPER_SETUPS else 1)
+
+    def sensor_noise(self) -> Run:
+        """Noise that the sensors bear."""
+        return self._task('sensor_noise', self.experiment.walk, noise=self._noise)
 
     def convergence(self, method: str, convention: str, physics_rate: float = FINEST_RATE) -> Run:
         """Errors of a method at all `RATES`."""

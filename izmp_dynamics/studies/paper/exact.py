@@ -62,7 +62,8 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         'knows it. Every instant of every walk, standing included; the mean is over all steps but '
         'the first and last two.',
         paper='Without external forces the IZMP is the CoP.',
-        ours='The tipping moment is zero at the IZMP in every walk, but for rounding. On the plane '
+        ours='The tipping moment is zero at the IZMP in every walk, but for rounding. On the '
+        'plane '
         'of the sole the distances to the CoP are {gap_0}, {gap_1}, {gap_2}, {gap_3} and {gap_4} '
         'in the mean.',
         why='The soles sink into the soft contacts of the simulation by some 0.2 mm, so the '

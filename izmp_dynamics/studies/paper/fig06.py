@@ -16,8 +16,8 @@ MR_AD, IR_MD = SETUP_B.reference(), SETUP_A.reference()
 LARGEST_MEAN, LARGEST_ALIGNED = 0.12, 0.45
 """The two methods must agree this well in the mean [mm].
 
-Nothing is random here; 0.080 and 0.352 to 0.372 are measured, and a quarter more is for other
-versions of the simulator. Aligned quotients differ more: central momentum quotients span two steps.
+Nothing is random here; 0.080 and 0.352 to 0.372 are measured, and what is above is for other
+versions of the simulator. Aligned quotients differ more: those of the momentum span two steps.
 """
 
 PRINTED = (-0.08, 0.10)
@@ -86,10 +86,12 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         'the sole that carries.',
         paper='The two curves agree to the eye; a sub-step takes 0.448 s, the full step 0.896 s; '
         'x runs from about −0.08 m to 0.1 m.',
-        ours='Usual gait: mean difference {distance} in the plane ({x} in x, {y} in y) over all steps but the '
+        ours='Usual gait: mean difference {distance} in the plane ({x} in x, {y} in y) over all '
+        'steps but the '
         'first and last two. A sub-step takes {sub_step}; x falls from {high} to {low}. With '
         'aligned quotients the difference is {aligned}. From heel to toe: difference '
-        '{rolling_distance}; x rises from {foot_low} to {foot_high} in the sole, and stays between '
+        '{rolling_distance}; x rises from {foot_low} to {foot_high} in the sole, and stays '
+        'between '
         '{rolling_low} and {rolling_high} in nif.',
         why='In nif x falls by the way of the root, 0.134 m per sub-step, and rises by that of '
         'the ZMP in the sole. The usual gait here keeps the ZMP within 4 cm ahead of the ankle, '

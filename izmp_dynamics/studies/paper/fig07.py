@@ -97,7 +97,8 @@ def picture(campaign: Campaign, load: Load) -> Picture:
             *_own_facts(own),
             *_physics_facts(campaign, load),
         ),
-        seen='The mean error of both methods at 500, 250, 200, 125 and 62.5 Hz, with ideal sensors '
+        seen='The mean error of both methods at 500, 250, 200, 125 and 62.5 Hz, with ideal '
+        'sensors '
         'and logarithmic axes, over all phases of the sampling: left and middle against the exact '
         'IZMP, right by the paper’s definition, against the same method at 500 Hz. The physics '
         'run at 2 kHz and are decimated, because 200 Hz does not divide 500 Hz.',
@@ -105,8 +106,10 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         'against the same method at 500 Hz.',
         ours='Error ∝ Δt^s with s = {mr_ad_distance} (MR-AD, R² = {mr_ad_r2}) and '
         '{ir_md_distance} (IR-MD, R² = {ir_md_r2}) for the point in the plane; in y alone '
-        '{mr_ad_y} and {ir_md_y}. By the paper’s definition, y against 500 Hz, s = {mr_ad_own} and '
-        '{ir_md_own} over Δt, {mr_ad_shifted} and {ir_md_shifted} over Δt − 2 ms. With the physics '
+        '{mr_ad_y} and {ir_md_y}. By the paper’s definition, y against 500 Hz, s = {mr_ad_own} '
+        'and '
+        '{ir_md_own} over Δt, {mr_ad_shifted} and {ir_md_shifted} over Δt − 2 ms. With the '
+        'physics '
         'themselves at 250 and 200 Hz the difference of y is {mr_ad_250} and {mr_ad_200} (MR-AD), '
         '{ir_md_250} and {ir_md_200} (IR-MD); at 125 Hz and slower this robot falls. '
         'With aligned quotients MR-AD is {gain} times closer at 125 Hz and converges faster, '
@@ -117,8 +120,15 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         'the method at 500 Hz, whose own error is that of 2 ms, an error linear in Δt appears as '
         'one linear in Δt − 2 ms, so its exponent over Δt is above one.',
         data=Table(
-            ('time step [ms]', 'method', 'quotients', 'reference', 'x [mm]', 'y [mm]',
-             'distance [mm]'),
+            (
+                'time step [ms]',
+                'method',
+                'quotients',
+                'reference',
+                'x [mm]',
+                'y [mm]',
+                'distance [mm]',
+            ),
             [
                 [float(step), _LABELS[method], convention, reference, *map(float, row)]
                 for reference, tables in (('exact', errors), ('500 Hz', own))

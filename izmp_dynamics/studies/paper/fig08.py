@@ -1,5 +1,6 @@
 """Fig. 8: noisy and ideal sensors at 125 Hz, with the predicted band."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,15 @@ from izmp_dynamics.studies.look import Entry, Look, line, panels, patch, series
 from izmp_dynamics.studies.paper.campaign import Campaign
 from izmp_dynamics.studies.paper.fig06 import full_step
 from izmp_dynamics.studies.paper.setups import SETUP_A, SETUP_B
-from izmp_dynamics.studies.picture import Fact, Picture, Table
+from izmp_dynamics.studies.picture import Fact, Picture, Table, number
 from izmp_dynamics.studies.runs import Load, Run
+from izmp_dynamics.studies.store import Arrays
+
+INSIDE = (92.0, 98.0)
+"""95.4 % of a normal distribution are within ± 2 σ; a walk has some 300 samples or more [%]."""
+
+STANDARD_ERRORS = 4.0
+"""So many standard errors an observed σ may be off."""
 
 _METHODS = {'mr_ad': SETUP_B, 'ir_md': SETUP_A}
 _LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD'}
@@ -18,7 +26,8 @@ _LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD'}
 
 def runs(campaign: Campaign) -> tuple[Run, ...]:
     """What the figure needs."""
-    return tuple(campaign.izmp(s, noisy) for s in _METHODS.values() for noisy in (False, True))
+    points = (campaign.izmp(s, noisy) for s in _METHODS.values() for noisy in (False, True))
+    return (*points, campaign.sensor_noise())
 
 
 def picture(campaign: Campaign, load: Load) -> Picture:
@@ -63,7 +72,7 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         title='Noisy sensors',
         source='Fig. 8',
         draw=draw,
-        facts=facts,
+        facts=(*facts, *_sensor_facts(campaign, load(campaign.sensor_noise()))),
         seen='Above, the IZMP over one full step with noisy sensors, on the curves with ideal '
         'ones; all at 125 Hz. Below, what the noise does to y, in the band of ± 2 σ that follows '
         'from the noise densities alone, without a repetition.',
@@ -92,12 +101,31 @@ def _facts(error: dict[str, Array], sigma: dict[str, Array]) -> tuple[Fact, ...]
     rms = {name: np.sqrt(np.nanmean(values**2, axis=0)) for name, values in error.items()}
     for name, label in _LABELS.items():
         inside = np.abs(error[name]) <= 2.0 * sigma[name]
+        share = 100.0 * float(inside.mean())
         digits = 2 if name == 'mr_ad' else 0
         facts += [
             Fact(f'{name}_x', f'noise of x, {label}, RMS', float(rms[name][0]), 'mm', digits),
             Fact(f'{name}_y', f'noise of y, {label}, RMS', float(rms[name][1]), 'mm', digits),
-            Fact(f'{name}_inside', f'samples within ± 2 σ, {label}', 100.0 * float(inside.mean()),
-                 '%', 1),
+            Fact(f'{name}_inside', f'samples within ± 2 σ, {label}', share, '%', 1,
+                 wanted=f'{INSIDE[0]:g} to {INSIDE[1]:g} %',
+                 holds=INSIDE[0] <= share <= INSIDE[1]),
         ]  # fmt: skip
     ratio = float(rms['ir_md'][1] / rms['mr_ad'][1])
     return (*facts, Fact('ratio', 'noise of y, IR-MD over MR-AD', ratio, '', 0))
+
+
+def _sensor_facts(campaign: Campaign, found: Arrays) -> tuple[Fact, ...]:
+    """The noise of the sensors over σ = ν√f, with the units of data sheets written out."""
+    densities, root = campaign.experiment.densities, math.sqrt(float(found['rate'][0]))
+    micro_g, degree = 9.80665e-6, math.pi / 180.0
+    names = ('accelerometers', 'gyroscope', 'linear velocity')
+    stated = (micro_g * densities.accelerometer, degree * densities.gyroscope,
+              micro_g * densities.accelerometer)  # fmt: skip
+    facts = []
+    for name, density, rms, count in zip(names, stated, found['rms'], found['count'], strict=True):
+        ratio, room = float(rms) / (density * root), STANDARD_ERRORS / math.sqrt(2.0 * int(count))
+        facts.append(
+            Fact(name.replace(' ', '_'), f'noise of the {name} over ν√f', ratio, '', 3, paper='1',
+                 wanted=f'1 ± {number(room, 3)}', holds=abs(ratio - 1.0) <= room)
+        )  # fmt: skip
+    return tuple(facts)

@@ -14,7 +14,17 @@ from izmp_dynamics.studies.picture import Fact, Picture, Table
 from izmp_dynamics.studies.runs import Load, Run
 from izmp_dynamics.studies.store import Arrays
 
-LEAST_INSIDE, LARGEST_GAP = 99.0, 1.0
+LEAST_INSIDE = 99.0
+"""Part of the samples that must be inside the polygon [%]."""
+
+LARGEST_GAP = {'level': 0.35, 'slope': 0.35, 'all': 0.45}
+"""Mean distance from the true CoP [mm]: the soles sink 0.25 mm (see the first picture), quotients
+at 500 Hz make 0.1 mm; the whole walk has the edge between two planes."""
+
+LARGEST_EDGE = 0.06
+"""Mean difference of the margins of IZMP and CoP [mm]: sinking is along the normal, so what is
+left are quotients at 500 Hz and the noise of the normal; 0.03 to 0.04 are measured."""
+
 _PLACES = {'level': LEVEL, 'slope': SLOPE}
 _SETUP = SETUP_D.aligned()
 
@@ -71,7 +81,10 @@ def picture(campaign: Campaign, load: Load) -> Picture:
         'and level ground have the same x.',
         ours='Inside the support polygon: {level_inside} of the samples on level ground, '
         '{slope_inside} on the slope, {all_inside} of the whole walk. MR-AD is {slope_gap} from '
-        'the true CoP on the slope in the mean and {level_gap} on level ground. The normal by the '
+        'the true CoP on the slope in the mean and {level_gap} on level ground, and its margin '
+        '{slope_edge} and {level_edge} from that of the CoP. With the slope ignored the distance '
+        'would be {slope_ignored}, and {ignored_inside} of the samples still inside: to be inside '
+        'says little. The normal by the '
         'feet’s IMUs is {imu_tilt} off, that of the sole by kinematics {sole_tilt}; with an error '
         'of 0.5° in the ankles’ encoders {imu_tilt_wrong} and {sole_tilt_wrong}.',
         why='On the slope the robot keeps its trunk upright and so its root ahead of the feet, as '
@@ -109,13 +122,22 @@ def _facts(walk: Arrays) -> tuple[Fact, ...]:
         name = {'level': 'level ground', 'slope': 'the slope', 'all': 'the whole walk'}[place]
         inside = _percent(walk['feet_imus_margin'][mask] >= 0.0)
         gap = _mean(1e3 * walk['feet_imus_gap'][mask])
+        edge = _mean(1e3 * np.abs(walk['feet_imus_margin'] - walk['feet_imus_cop_margin'])[mask])
         facts += [
             Fact(f'{place}_inside', f'samples inside the support polygon, {name}', inside, '%', 2,
                  paper='inside', wanted=f'≥ {LEAST_INSIDE:g} %', holds=inside >= LEAST_INSIDE),
             Fact(f'{place}_gap', f'mean distance MR-AD to the true CoP, {name}', gap, 'mm', 3,
-                 wanted=f'≤ {LARGEST_GAP:g} mm', holds=gap <= LARGEST_GAP),
+                 wanted=f'≤ {LARGEST_GAP[place]:g} mm', holds=gap <= LARGEST_GAP[place]),
+            Fact(f'{place}_edge', f'mean difference of the margins of IZMP and CoP, {name}', edge,
+                 'mm', 3, wanted=f'≤ {LARGEST_EDGE:g} mm', holds=edge <= LARGEST_EDGE),
+            Fact(f'{place}_margin', f'least margin, {name}',
+                 1e3 * float(np.nanmin(walk['feet_imus_margin'][mask])), 'mm', 1),
+            Fact(f'{place}_ignored', f'mean distance to the true CoP without the slope, {name}',
+                 _mean(1e3 * walk['level_gap'][mask]), 'mm', 2),
         ]  # fmt: skip
     on_slope = masks['slope']
+    facts.append(Fact('ignored_inside', 'samples inside, the slope, when it is ignored',
+                      _percent(walk['level_margin'][on_slope] >= 0.0), '%', 2))  # fmt: skip
     for key, source, name in (
         ('imu', 'feet_imus', 'the feet’s IMUs'),
         ('sole', 'sole', 'the sole by kinematics'),

@@ -5,6 +5,7 @@ from types import ModuleType
 from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.studies.page import Page
 from izmp_dynamics.studies.paper import (
+    density,
     exact,
     fig06,
     fig07,
@@ -18,6 +19,7 @@ from izmp_dynamics.studies.paper import (
     zero_crossing,
 )
 from izmp_dynamics.studies.paper.experiment import Experiment
+from izmp_dynamics.studies.paper.tables import MISSING, TABLES
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'exact': (exact, 'on the exact motion the IZMP is the CoP, in every walk'),
@@ -26,6 +28,7 @@ FIGURES: dict[str, tuple[ModuleType, str]] = {
     'fig8': (fig08, 'noisy sensors at 125 Hz, with the predicted band'),
     'fig9': (fig09, 'relative errors of the setups A to D, and the table of all setups'),
     'fig10': (fig10, 'angular acceleration from accelerometers or gyroscope (B, E, D)'),
+    'density': (density, 'which noise densities the errors of the paper would need'),
     'fig11': (fig11, 'walking onto a slope of 10°, with the IMUs in the feet'),
     'zero_crossing': (zero_crossing, 'the trap in the paper’s relative error'),
     'prediction': (prediction, 'predicted and observed standard deviation of the IZMP'),
@@ -47,8 +50,10 @@ _METHOD = (
     'Every walk is planned with the defaults of the walking pattern generator and executed in '
     'MuJoCo; all steps but the first and last two are evaluated. A noise density ν gives '
     'σ = ν√f at the sample rate f; the noise of the linear velocity has the number of the '
-    'accelerometer’s, as in the paper. Repetition i has the noise of seed i. ± is the 95 % '
-    'confidence interval of the mean.'
+    'accelerometer’s, as in the paper. Repetition i has the noise of seed i; the setups of '
+    'figs. 9 and 10 have five times as many repetitions as the others. ± is the 95 % confidence '
+    'interval of the mean. Limits of what must hold are given with their reasons in the modules '
+    'of the figures; benchmarks/mutations.py plants errors and shows which claim notices each.'
 )
 
 
@@ -61,4 +66,6 @@ def page(experiment: Experiment) -> Page:
         lead=_LEAD.format(robot=experiment.robot or 'biped31, a stand-in for their robot Sweaty'),
         method=_METHOD,
         settings=flatten(experiment),
+        missing=MISSING,
+        tables=TABLES,
     )

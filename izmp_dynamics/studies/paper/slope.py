@@ -10,7 +10,7 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
 from izmp_dynamics.sensing.noise import WhiteNoise, degrees, micro_g
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
-from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, level_plane, plane_of_soles
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.studies.paper.bench import Bench, Ground
 from izmp_dynamics.studies.paper.root_sensors import Densities
@@ -26,7 +26,8 @@ JOINT_ERROR_DEG = 0.5
 
 LEVEL, SLOPE, BETWEEN = 0, 1, -1
 
-SOURCES = ('sole', 'feet_imus')
+SOURCES = ('sole', 'feet_imus', 'level')
+"""Of the ground plane; 'level' ignores the slope."""
 
 
 def slope(
@@ -37,8 +38,9 @@ def slope(
     Returns:
         times (K,) [s]; steady (K,); where (K,): LEVEL, SLOPE or BETWEEN; step_begins [s];
         corners (K, F, V, 3) of the soles in nif [m]; loaded (K, F); and for each source S of the
-        ground plane S_izmp (K, 3) in nif [m], S_margin (K,) [m], S_gap (K,) distance to the true
-        CoP [m], S_tilt and S_tilt_with_joint_error (K,) error of the normal [rad].
+        ground plane S_izmp (K, 3) in nif [m], S_margin (K,) and that of the true CoP,
+        S_cop_margin (K,) [m], S_gap (K,) distance to the true CoP [m], S_tilt and
+        S_tilt_with_joint_error (K,) error of the normal [rad].
     """
     bench = bench_of(robot['file'])
     trial = Trial(**load(walk_run(robot, case)))
@@ -57,6 +59,7 @@ def slope(
         result |= {
             f'{name}_izmp': points,
             f'{name}_margin': margins((in_root,), corners, loaded[rows], normal)[0],
+            f'{name}_cop_margin': margins((trial.cop[rows],), corners, loaded[rows], normal)[0],
             f'{name}_gap': np.linalg.norm(in_root - trial.cop[rows], axis=1),
             f'{name}_tilt': _angle(planes[name].normal, trial.ground_normal)[rows],
             f'{name}_tilt_with_joint_error': _angle(wrong[name].normal, trial.ground_normal)[rows],
@@ -89,6 +92,7 @@ def _planes(bench: Bench, trial: Trial, q: Array, noise: Densities) -> dict[str,
     )
     return {
         'sole': plane_of_soles(believed, up),
+        'level': level_plane(believed, up, trial.rotation),
         'feet_imus': plane_of_foot_imus(believed, tilts, up),
     }
 

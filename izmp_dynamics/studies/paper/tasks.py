@@ -66,9 +66,10 @@ def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
     A push counts as part of what acts on the robot: with it the two are the same point as well.
 
     Returns:
-        times (T,) [s]; steady (T,); arm (T,) tipping moment of the ground's (and the push's) wrench about the
-        IZMP over the normal force, on the true ground [m]; gap (T,) distance to the CoP of the
-        simulation when the ground is the sole's plane, as a robot sees it [m]; NaN under a push.
+        times (T,) [s]; steady (T,); arm (T,) tipping moment of the ground's (and the push's)
+        wrench about the IZMP over the normal force, on the true ground [m]; gap (T,) distance to
+        the CoP of the simulation when the ground is the sole's plane, as a robot sees it [m]; NaN
+        under a push.
     """
     bench, trial, ground = _prepared(load, robot, case)
     wrench, acting = bench.exact_wrench(trial), trial.contact_wrench + trial.applied_wrench
@@ -253,6 +254,31 @@ def spread(
         'predicted': _sigma(bench.izmp_covariance(trial, ground, chosen, densities))[used],
         'observed': observed,
         'lost': np.array([lost.mean()]),
+    }
+
+
+def sensor_noise(load: Load, robot: Parameters, case: Parameters, noise: Parameters) -> Arrays:
+    """Measure the noise that the sensors bear at every instant of a walk.
+
+    Returns:
+        rate (1,) [Hz]; count (3,) numbers of samples, rms (3,) of the accelerometers [m/s²], the
+        gyroscope [rad/s] and the linear velocity [m/s].
+    """
+    bench, trial, _ = _prepared(load, robot, case)
+    sensors, densities, count = bench.sensors, Densities(**noise), len(trial)
+    accelerometers = [
+        sensors.accelerometer_noise(sensor, densities, 0, trial.rate, count)
+        for sensor in sensors.accelerometers
+    ]
+    drawn = (
+        np.concatenate([values.ravel() for values in accelerometers]),
+        sensors.gyro_noise(densities, 0, trial.rate, count).ravel(),
+        sensors.velocity_noise(densities, 0, trial.rate, count).ravel(),
+    )
+    return {
+        'rate': np.array([trial.rate]),
+        'count': np.array([len(values) for values in drawn]),
+        'rms': np.array([np.sqrt(np.mean(values**2)) for values in drawn]),
     }
 
 
