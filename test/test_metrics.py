@@ -96,3 +96,12 @@ def test_one_repetition_has_no_interval():
     assert math.isnan(estimate(np.array([1.0])).half_width)
     with pytest.raises(MetricsError):
         estimate(np.array([]))
+
+
+def test_a_range_has_95_percent_of_many_repetitions_and_all_of_few():
+    few, many = estimate(np.arange(1.0, 11.0)), estimate(np.arange(1.0, 101.0))
+    assert (few.range, few.median) == ((1.0, 10.0), 5.5)
+    assert many.range == (3.0, 98.0)
+    assert many.has(3.0)
+    assert not many.has(2.0)
+    assert estimate([4.0]).range == (4.0, 4.0)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 pytest.importorskip('mujoco', reason='the studies simulate with MuJoCo')
@@ -19,7 +20,7 @@ from izmp_dynamics.studies.angular_momentum.study import Study as MomentumStudy
 from izmp_dynamics.studies.itu_biped.study import Study as ItuStudy
 from izmp_dynamics.studies.paper.campaign import Campaign
 from izmp_dynamics.studies.paper.experiment import Experiment
-from izmp_dynamics.studies.runs import Run
+from izmp_dynamics.studies.runs import Run, perform_all
 from izmp_dynamics.studies.source_closure import PACKAGE, Sources, code_digest
 from izmp_dynamics.studies.store import Store
 
@@ -116,6 +117,49 @@ def test_importing_a_module_loads_nothing_beyond_its_closure(module):
 def test_another_byte_in_a_file_changes_the_keys_of_those_that_rely_on_it(scratch, file):
     affected = {module for module, some in RELIES_ON.items() if file in some}
     assert affected <= changed_by(file, scratch)
+
+
+def one_file_per_package(module):
+    """Of the closure of a module: package → a file in it, not the `__init__`."""
+    found = {}
+    for file in sorted(files(module)):
+        package, _, name = file.rpartition('/')
+        if name != '__init__.py':
+            found.setdefault(package.partition('/')[0], file)
+    return found
+
+
+computed = []
+
+
+def compute(load):
+    computed.append(None)
+    return {'nothing': np.zeros(1)}
+
+
+@pytest.mark.parametrize(
+    ('module', 'file'),
+    [(module, file) for module in RELIES_ON for file in one_file_per_package(module).values()],
+)
+def test_another_byte_in_a_file_of_any_package_computes_anew(
+    scratch, monkeypatch, tmp_path, module, file
+):
+    folder, sources = scratch
+    monkeypatch.setattr(
+        runs_module, 'code_digest', lambda own: sources.digest(f'izmp_dynamics.{module}')
+    )
+    run, store, path = Run(f'{__name__}:compute', {}), Store(tmp_path), folder / file
+    content = path.read_bytes()
+    computed.clear()
+    perform_all([run, run], store)
+    perform_all([run], store)
+    assert len(computed) == 1
+    path.write_bytes(content + b'\n')
+    try:
+        perform_all([run], store)
+    finally:
+        path.write_bytes(content)
+    assert len(computed) == 2
 
 
 @pytest.mark.parametrize('file', INDIFFERENT)

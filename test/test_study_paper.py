@@ -16,19 +16,28 @@ import pytest
 pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo')
 
 from izmp_dynamics.cli.main import main
-from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.errors import SimulationError, UnknownNameError
+from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.report.drawing import NARROW, PLACEHOLDERS
 from izmp_dynamics.studies.compare import compare_bag
 from izmp_dynamics.studies.look import DARK, FILES, LIGHT, PAGE, WIDE
 from izmp_dynamics.studies.metrics import MetricsError
+from izmp_dynamics.studies.paper.bars import PAPER_PERCENT
 from izmp_dynamics.studies.paper.campaign import Campaign
+from izmp_dynamics.studies.paper.density import density_for
 from izmp_dynamics.studies.paper.experiment import Experiment
 from izmp_dynamics.studies.paper.fig07 import PowerLaw
 from izmp_dynamics.studies.paper.page import FIGURES, page
+from izmp_dynamics.studies.paper.tables import MISSING, TABLES
+from izmp_dynamics.studies.paper.trial import WalkCase, simulate_trial
 from izmp_dynamics.studies.picture import Fact, number
 from izmp_dynamics.studies.publish import publish, selected
 
 from .raising import raising
+from .walking import ROBOT_FILE
+
+NEED_THE_LONG_WALK = {'fig7.mr_ad_y', 'fig7.ir_md_y', 'fig9.B_printed', 'fig9.D_printed',
+                      'fig10.E_printed'}  # fmt: skip
 
 NO_UNIT = {''}
 """Labels without a unit that are right: the axes of names of setups."""
@@ -58,10 +67,46 @@ def test_every_figure_is_made(paper):
 
 
 def test_what_must_hold_holds_in_a_short_walk_too(paper):
-    """All but the exponents of fig. 7 in y alone, which need the long walk."""
+    """All but exponents of y alone and what the paper prints, which need the long walk."""
     results, _ = paper
     failed = {f'{p.name}.{f.key}' for p, f in results.claims if not f.holds}
-    assert failed <= {'fig7.mr_ad_y', 'fig7.ir_md_y'}
+    assert failed <= NEED_THE_LONG_WALK
+
+
+def test_the_page_begins_with_what_is_missing_and_the_exact_motion(paper):
+    results, folder = paper
+    text = (folder / 'index.html').read_text()
+    assert text.index('What is not reproduced') < text.index('What must hold')
+    for missing in MISSING:
+        assert missing.item.partition(':')[0] in text
+    for title in TABLES:
+        assert title in text
+    assert results.claims[0][0].name == 'exact'
+    assert all(fact.holds for picture, fact in results.claims if picture.name == 'exact')
+
+
+def test_what_a_setup_prints_stands_beside_its_own_measure_alone(paper):
+    """The paper's Δ is not compared with the Σ metric."""
+    results, _ = paper
+    facts = {fact.key: fact for p in results.pictures if p.name == 'fig9' for fact in p.facts}
+    for name in 'ABCD':
+        assert facts[name].paper == ''
+        assert facts[f'{name}_paper'].paper.startswith(f'{PAPER_PERCENT[name]} %, ')
+    assert facts['A_paper'].paper.endswith(', not reproduced')
+    assert facts['C_paper'].paper.endswith(', not reproduced')
+
+
+def test_a_density_is_found_between_those_that_were_tried():
+    densities = np.array([1.0, 10.0, 100.0])
+    assert density_for(30.0, densities, 3.0 * densities) == pytest.approx(10.0)
+    assert density_for(94.87, densities, 3.0 * densities) == pytest.approx(31.6, rel=1e-3)
+    assert np.isnan(density_for(1.0, densities, 3.0 * densities))
+
+
+def test_with_coarse_physics_the_robot_falls():
+    """Which is why fig. 7 has no point at 125 Hz of the physics."""
+    with pytest.raises(SimulationError, match='fell'):
+        simulate_trial(load_robot_file(ROBOT_FILE), WalkCase(steps=6, physics_rate=125.0))
 
 
 def test_every_axis_has_a_unit(paper):

@@ -91,8 +91,9 @@ def _facts(scores: dict[str, Score]) -> tuple[Fact, ...]:
         delta, printed = scores[setup.name].of_measure('paper'), PAPER_PERCENT[setup.name]
         low, high = (number(end, 1) for end in delta.range)
         facts.append(
-            Fact(f'{setup.name}_printed', f'setup {setup.name}: the Δ that the paper prints',
-                 printed, '%', 2, wanted=f'{low} to {high} %, 95 % of the repetitions',
+            Fact(f'{setup.name}_printed',
+                 f'setup {setup.name}: the paper’s Δ among 95 % of the repetitions',
+                 printed, '%', 2, wanted=f'{low} to {high} %',
                  holds=delta.has(printed))
         )  # fmt: skip
     names = (SETUP_A.name, SETUP_B.name, SETUP_C.name, SETUP_D.name, SETUP_E.name)

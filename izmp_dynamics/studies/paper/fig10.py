@@ -70,8 +70,8 @@ def _facts(setups: tuple[Setup, ...], scores: dict[str, Score]) -> tuple[Fact, .
     d, e, fast = (scores[name].of_measure('relative').mean for name in names)
     return (
         *facts,
-        Fact('E_printed', 'setup E: the Δ that the paper prints', printed, '%', 2,
-             wanted=f'{low} to {high} %, 95 % of the repetitions', holds=delta.has(printed)),
+        Fact('E_printed', 'setup E: the paper’s Δ among 95 % of the repetitions', printed, '%', 2,
+             wanted=f'{low} to {high} %', holds=delta.has(printed)),
         Fact('gyro', 'Σ metric of E over that of D', e / d, '', 2, wanted='> 1', holds=e > d),
         Fact('faster', 'Σ metric of E over 2 ms over that over 8 ms', fast / e, '', 2,
              wanted=f'{FASTER[0]:g} to {FASTER[1]:g}', holds=FASTER[0] <= fast / e <= FASTER[1]),
