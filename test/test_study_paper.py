@@ -75,7 +75,7 @@ def test_what_must_hold_holds_in_a_short_walk_too(paper):
 
 def test_the_page_begins_with_what_is_missing_and_the_exact_motion(paper):
     results, folder = paper
-    text = (folder / 'index.html').read_text()
+    text = (folder / 'index.html').read_text().replace('\u00a0', ' ')
     assert text.index('What is not reproduced') < text.index('What must hold')
     for missing in MISSING:
         assert missing.item.partition(':')[0] in text
