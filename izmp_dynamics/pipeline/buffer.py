@@ -135,7 +135,7 @@ class SampleBuffer:
 
     def forget(self, before: int) -> None:
         """Drop what no instant from `before` [ns] on needs."""
-        old = int(np.searchsorted(self.stamps, before, 'right')) - 1
+        old = int(self.stamps.searchsorted(before, 'right')) - 1
         self._start += max(old, 0)
         if self._overtaken:
             self._overtaken = {k: v for k, v in self._overtaken.items() if k >= before}
@@ -157,7 +157,7 @@ class SampleBuffer:
         until = self._decided_until(int(instants[0]), newest, patience)
         if until >= instants[-1]:
             return len(instants)
-        count = int(np.searchsorted(instants, until, 'right'))
+        count = int(instants.searchsorted(until, 'right'))
         if instants[count] == self.unconfirmed:
             count += 1
         return count

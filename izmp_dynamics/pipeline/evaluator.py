@@ -6,8 +6,9 @@ of arrival, and an instant is evaluated as soon as no further sample can change 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -180,6 +181,7 @@ class Evaluator:
             *(f'feet[{foot.name}]' for foot in rig.feet),
             *(f'foot_imus[{foot.name}]' for foot in rig.feet),
         )
+        self._stages_of = self._entrances()
         self._clocks: Clocks[Samples] = Clocks('joints')
         self.resets = 0
         self._begin()
@@ -219,7 +221,7 @@ class Evaluator:
             results += self._finish() + self._begin_new_time()
         for signal in self._clocks.alone:
             self.resets += 1
-            stage = self._stage_of(signal)
+            stage = self._stages_of[signal][0]
             stage.flush()
             results += self._advance()
             stage.reset()
@@ -264,23 +266,27 @@ class Evaluator:
             raise UnknownNameError('signal', signal, self.signals)
         if not len(samples):
             return
-        kind, _, name = signal.rstrip(']').partition('[')
-        if kind == 'joints':
+        if signal == 'joints':
             self._add_instants(self.joints.push(samples))
-        elif kind == 'imu':
-            self.root.push_imu(samples)
-        elif kind == 'orientation':
-            self.world.push_orientation(samples)
-        elif kind == 'accelerometers':
-            self.root.push_accelerometer(int(name), samples)
-        elif kind == 'position':
-            self.world.push_position(samples)
-        elif kind == 'ground':
-            self.ground.push_pose(samples)
-        elif kind == 'feet' and name in self.feet.sensors:
-            self.feet.sensors[name].push(samples)
-        elif kind == 'foot_imus' and name in self.ground.imus:
-            self.ground.imus[name].push(samples)
+        elif signal in self._stages_of:
+            self._stages_of[signal][1](samples)
+
+    def _entrances(self) -> dict[str, tuple[Stage, Callable[[Samples], object]]]:
+        """Signal → the stage that needs it, and what takes its samples."""
+        root, world, ground = self.root, self.world, self.ground
+        entrances: dict[str, tuple[Stage, Callable[[Samples], object]]] = {
+            'imu': (root, root.push_imu),
+            'orientation': (world, world.push_orientation),
+            'position': (world, world.push_position),
+            'ground': (ground, ground.push_pose),
+        }
+        for k, stream in enumerate(root.accelerometers):
+            entrances[stream.signal] = (root, partial(root.push_accelerometer, k))
+        for stream in self.feet.sensors.values():
+            entrances[stream.signal] = (self.feet, stream.push)
+        for imu in ground.imus.values():
+            entrances[imu.stream.signal] = (ground, imu.push)
+        return entrances
 
     def _add_instants(self, joints: JointKinematics) -> None:
         """Take instants of the joints; those off the bus only if IR-MD differences them."""
@@ -298,8 +304,8 @@ class Evaluator:
             self._forget()
             return []
         self._evaluate_izmp()
-        stamps = self._pending.stamps[: self._izmp_known]
-        return self._complete(self.world.decided(stamps, int(self._pending.stamps[-1])))
+        count = self._decided((self.world,), self._pushed, self._izmp_known)
+        return self._complete(self._pushed + count) if count else []
 
     def _finish(self, final: bool = True) -> list[Evaluated]:
         """Evaluate all that is pending, as nothing follows.
@@ -310,15 +316,24 @@ class Evaluator:
         self._add_instants(self.joints.flush(final))
         for stage in self._stages:
             stage.flush(final)
-        if len(self._pending):
-            self._evaluate_izmp()
+        self._evaluate_izmp()
         return self._complete(len(self._pending), final=True)
+
+    def _decided(self, stages: Iterable[Stage], begin: int, end: int) -> int:
+        """How many of these pending instants have all that they need of some stages."""
+        stamps = self._pending.stamps[begin:end]
+        if not len(stamps):
+            return 0
+        first, newest = int(stamps[0]), int(self._pending.stamps[-1])
+        if not all(stage.decides(first, newest) for stage in stages):
+            return 0
+        if len(stamps) == 1:
+            return 1
+        return min(stage.decided(stamps, newest) for stage in stages)
 
     def _evaluate_izmp(self) -> None:
         """Evaluate what does not need the position of the root, as far as that is decided."""
-        stamps = self._pending.stamps[self._izmp_known :]
-        newest = int(self._pending.stamps[-1])
-        count = min(stage.decided(stamps, newest) for stage in self._for_izmp)
+        count = self._decided(self._for_izmp, self._izmp_known, len(self._pending))
         if not count:
             return
         begin, self._izmp_known = self._izmp_known, self._izmp_known + count
@@ -443,14 +458,6 @@ class Evaluator:
         self._begin()
         self._take_all(self._clocks.begin_new_time())
         return self._advance()
-
-    def _stage_of(self, signal: str) -> Stage:
-        kind = signal.partition('[')[0]
-        if kind in ('orientation', 'position'):
-            return self.world
-        if kind in ('imu', 'accelerometers'):
-            return self.root
-        return self.feet if kind == 'feet' else self.ground
 
 
 def in_root(in_world: Array, world: WorldState) -> Array:

@@ -25,6 +25,7 @@ class Stage:
     def __init__(self, streams: Iterable[SampleStream], patience: float = PATIENCE) -> None:
         self.streams = tuple(streams)
         self.patience = patience
+        self._awaited = 0
 
     @property
     def sources(self) -> tuple[SampleBuffer, ...]:
@@ -43,8 +44,13 @@ class Stage:
 
     def decides(self, instant: int, newest: int) -> bool:
         """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
-        patience = self.patience
-        return all(source.decides(instant, newest, patience) for source in self.sources)
+        sources, patience = self.sources, self.patience
+        awaited = sources[self._awaited : self._awaited + 1]
+        for source in (*awaited, *sources):
+            if not source.decides(instant, newest, patience):
+                self._awaited = sources.index(source)  # most likely the one next time as well
+                return False
+        return True
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
