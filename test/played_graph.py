@@ -4,7 +4,7 @@ from collections import defaultdict, deque
 
 import rclpy
 from geometry_msgs.msg import PointStamped
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
@@ -92,7 +92,8 @@ class PlayedGraph:
             for node in self.nodes:
                 for reception in node.receiver._receptions:
                     if reception.topic == topic:
-                        reception.callback(message)
+                        given = serialize_message(message) if reception.raw else message
+                        reception.callback(given)
 
     def values(self, name):
         """Level of a node's diagnostics, and its values by key."""

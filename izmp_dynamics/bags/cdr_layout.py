@@ -60,6 +60,7 @@ class CdrLayout:
         strings: path → the constant text, or texts for a sequence of strings.
         paths: paths of the leaves, in the order of the message.
         times: paths of the times and durations.
+        constants: where the bytes begin that all these messages have in common, and those bytes.
     """
 
     def __init__(self, typestore: Any, msgtype: str, example: Raw) -> None:
@@ -86,6 +87,7 @@ class CdrLayout:
         for begin, end in walk.constants:
             self._mask[begin:end] = 0xFF
         self._segments = _coalesced(walk.constants)
+        self.constants = _touching(walk.raw, walk.constants)
 
     @classmethod
     def of_message(cls, typestore: Any, msgtype: str, message: object) -> 'CdrLayout':
@@ -251,6 +253,17 @@ def _uniform(leaves: list[Leaf]) -> bool:
     ends = [leaf.offset + leaf.count * leaf.dtype.itemsize for leaf in leaves]
     same = all(leaf.dtype == leaves[0].dtype for leaf in leaves)
     return same and all(leaf.offset == end for leaf, end in zip(leaves[1:], ends, strict=False))
+
+
+def _touching(raw: bytes, ranges: list[tuple[int, int]]) -> tuple[tuple[int, bytes], ...]:
+    """Merge ranges of bytes that follow each other."""
+    merged = [ranges[0]]
+    for begin, end in ranges[1:]:
+        if begin == merged[-1][1]:
+            merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((begin, end))
+    return tuple((begin, raw[begin:end]) for begin, end in merged)
 
 
 def _coalesced(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -14,14 +14,12 @@ from izmp_dynamics.nodes.health import ERROR, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     accel_stamped,
-    imu_orientation,
-    imu_values,
     twist_stamped,
-    vector,
 )
 from izmp_dynamics.nodes.root_inputs import remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.wire import ImuSample
 from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples
@@ -110,10 +108,10 @@ class AngularAcceleration(StageNode):
         for k, warning in enumerate(self._stage.warnings):
             self.health.values[f'layout {k + 1}'] = warning
 
-    def _ready(self, topic: str, message: Any) -> bool:
+    def _ready(self, topic: str, frame: str) -> bool:
         """Whether there is a stage; it may need the frame of this message."""
         if self._stage is None and self._frames.unknown:
-            self._frames.see(topic, message)
+            self._frames.learn(topic, frame)
             try:
                 self._make_stage()
             except IzmpError as error:
@@ -127,11 +125,11 @@ class AngularAcceleration(StageNode):
             self._instants.push(stamp, None)
             self._advance()
 
-    def _take_imu(self, stamp: int, message: Imu) -> None:
-        self.check_frame(self.robot.imu.topic, self.robot.imu.frame, message)
-        values, orientation = imu_values(message), imu_orientation(message)
+    def _take_imu(self, stamp: int, sample: ImuSample) -> None:
+        self.check_frame(self.robot.imu.topic, self.robot.imu.frame, sample.frame)
+        values, orientation = sample.values, sample.orientation
         self._watch.see(stamp, values, orientation)
-        if not self._ready(self.robot.imu.topic, message):
+        if not self._ready(self.robot.imu.topic, sample.frame):
             return
         if self.robot.imu.gravity_removed:
             if orientation is None:
@@ -143,11 +141,11 @@ class AngularAcceleration(StageNode):
             self._stage.push_imu(Samples.one(stamp, values))
             self._advance()
 
-    def _take_accelerometer(self, index: int, stamp: int, message: Imu) -> None:
+    def _take_accelerometer(self, index: int, stamp: int, sample: ImuSample) -> None:
         sensor = self.robot.accelerometers[index]
-        self.check_frame(sensor.topic, sensor.frame, message)
-        if self._ready(sensor.topic, message) and self._stage is not None:
-            values = vector(message.linear_acceleration)
+        self.check_frame(sensor.topic, sensor.frame, sample.frame)
+        if self._ready(sensor.topic, sample.frame) and self._stage is not None:
+            values = sample.values[3:]
             self._stage.push_accelerometer(index, Samples.one(stamp, values))
             self._advance()
 

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import IzmpError
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import FootImu, FootWrench, RobotFile
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.health import ERROR, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
@@ -25,24 +25,20 @@ from izmp_dynamics.nodes.joints_input import JointsInput
 from izmp_dynamics.nodes.messages import (
     WorldInstant,
     accel_stamped,
-    imu_orientation,
-    imu_values,
     joint_trajectory,
     odometry,
     odometry_values,
     point_stamped,
-    stamp_of,
     transform_stamped,
     twist_stamped,
-    vector,
     wrench_stamped,
-    wrench_values,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.root_inputs import remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
+from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_stages
@@ -157,7 +153,7 @@ class Composed(StageNode):
                 self.subscribe(
                     foot.wrench.topic,
                     WrenchStamped,
-                    partial(self._take_foot, foot.name, foot.wrench.frame),
+                    partial(self._take_foot, foot.name, foot.wrench),
                     "start the foot sensor's driver, or delete wrench in the robot file.",
                     signal=f'feet[{foot.name}]',
                     sensor=True,
@@ -168,7 +164,7 @@ class Composed(StageNode):
                 self.subscribe(
                     by_imu.topic,
                     Imu,
-                    partial(self._take_foot_imu, foot.name, by_imu.frame),
+                    partial(self._take_foot_imu, foot.name, by_imu),
                     "start the driver of the foot's IMU; without it the ground is that of the "
                     'sole.',
                     signal=f'foot_imus[{foot.name}]',
@@ -196,24 +192,20 @@ class Composed(StageNode):
         self._subscribed.add(topic)
         return new
 
-    def _receive(self, entry: Input, message: Any) -> None:
+    def _admit(self, entry: Input, stamp: int, message: Any) -> None:
         """Hand a message on; its clock is followed by the evaluator."""
-        stamp = stamp_of(message)
-        with self._lock:
-            entry.received(stamp)
-            self._flushed = False
-            with self._guarded(entry.signal):
-                self._callbacks[entry.topic](stamp, message)
+        with self._guarded(entry.signal):
+            self._callbacks[entry.topic](stamp, message)
 
     def _take_joints(self, stamp: int, positions: Array) -> None:
         self._push(joints=Samples.one(stamp, positions))
 
-    def _take_imu(self, stamp: int, message: Imu) -> None:
+    def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         topic = self.robot.imu.topic
-        self.check_frame(topic, self.robot.imu.frame, message)
-        values, orientation = imu_values(message), imu_orientation(message)
+        self.check_frame(topic, self.robot.imu.frame, sample.frame)
+        values, orientation = sample.values, sample.orientation
         self._watch.see(stamp, values, orientation)
-        evaluator = self._ready(topic, message)
+        evaluator = self._ready(topic, sample.frame)
         if evaluator is None:
             return
         if self.robot.imu.gravity_removed:
@@ -230,25 +222,21 @@ class Composed(StageNode):
                 signals['orientation'] = Samples.one(stamp, orientation)
         self._push(**signals)
 
-    def _take_accelerometer(self, index: int, stamp: int, message: Imu) -> None:
+    def _take_accelerometer(self, index: int, stamp: int, sample: ImuSample) -> None:
         sensor = self.robot.accelerometers[index]
-        self.check_frame(sensor.topic, sensor.frame, message)
-        if self._ready(sensor.topic, message):
-            values = vector(message.linear_acceleration)
-            self._push(**{f'accelerometers[{index}]': Samples.one(stamp, values)})
+        self.check_frame(sensor.topic, sensor.frame, sample.frame)
+        if self._ready(sensor.topic, sample.frame):
+            self._push(**{f'accelerometers[{index}]': Samples.one(stamp, sample.values[3:])})
 
-    def _take_foot(self, name: str, frame: str | None, stamp: int, message: WrenchStamped) -> None:
-        signal = f'feet[{name}]'
-        topic = next(f.wrench.topic for f in self.robot.feet if f.name == name and f.wrench)
-        self.check_frame(topic, frame, message)
-        if self._ready(topic, message):
-            self._push(**{signal: Samples.one(stamp, wrench_values(message))})
+    def _take_foot(self, name: str, sensor: FootWrench, stamp: int, sample: WrenchSample) -> None:
+        self.check_frame(sensor.topic, sensor.frame, sample.frame)
+        if self._ready(sensor.topic, sample.frame):
+            self._push(**{f'feet[{name}]': Samples.one(stamp, sample.values)})
 
-    def _take_foot_imu(self, name: str, frame: str | None, stamp: int, message: Imu) -> None:
-        topic = next(f.imu.topic for f in self.robot.feet if f.name == name and f.imu)
-        self.check_frame(topic, frame, message)
-        if self._ready(topic, message):
-            self._push(**{f'foot_imus[{name}]': Samples.one(stamp, imu_values(message))})
+    def _take_foot_imu(self, name: str, sensor: FootImu, stamp: int, sample: ImuSample) -> None:
+        self.check_frame(sensor.topic, sensor.frame, sample.frame)
+        if self._ready(sensor.topic, sample.frame):
+            self._push(**{f'foot_imus[{name}]': Samples.one(stamp, sample.values)})
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
         signals = {'position': Samples.one(stamp, position)}
@@ -260,10 +248,10 @@ class Composed(StageNode):
         if orientation is not None:
             self._push(ground=Samples.one(stamp, np.concatenate([position, orientation])))
 
-    def _ready(self, topic: str, message: Any) -> Evaluator | None:
-        """The evaluator, if there is one; it may need the frame of this message."""
+    def _ready(self, topic: str, frame: str) -> Evaluator | None:
+        """The evaluator, if there is one; it may need this frame of a message."""
         if self._evaluator is None and topic in self._frames.unknown:
-            self._frames.see(topic, message)
+            self._frames.learn(topic, frame)
             try:
                 self._make_evaluator()
             except IzmpError as error:
@@ -295,12 +283,9 @@ class Composed(StageNode):
             self._put_world(piece)
         if evaluator.resets != self._resets:
             self._resets = evaluator.resets
-            self._announce_reset(*signals)
+            self.health.count(next(iter(signals)), Reason.CLOCK_SET_BACK)
+            self.get_logger().warning(f'The stamps of {", ".join(signals)} went back: resetting.')
             self.reset()
-
-    def _announce_reset(self, signal: str, *_: str) -> None:
-        self.health.count(signal, Reason.CLOCK_SET_BACK)
-        self.get_logger().warning(f'The stamps of {signal} went back: resetting.')
 
     def _put_izmp(self, piece: Evaluated) -> None:
         """Publish instants whose IZMP is known."""

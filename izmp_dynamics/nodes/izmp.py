@@ -17,17 +17,15 @@ from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
 from izmp_dynamics.nodes.messages import (
     ODOMETRY,
-    imu_orientation,
-    imu_values,
     joint_kinematics,
     odometry_values,
     vector,
     world_instant,
-    wrench_values,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import GroundStage
 from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
@@ -187,12 +185,12 @@ class Izmp(StageNode):
         self._instants.add('root_twist', stamp, vector(message.twist.angular))
         self._advance()
 
-    def _take_wrench(self, topic: str, stamp: int, message: WrenchStamped) -> None:
-        self._instants.add(topic, stamp, wrench_values(message))
+    def _take_wrench(self, topic: str, stamp: int, sample: WrenchSample) -> None:
+        self._instants.add(topic, stamp, sample.values)
         self._advance()
 
-    def _take_ir_md(self, stamp: int, message: WrenchStamped) -> None:
-        self._ir_md.add('ir_md/contact_wrench', stamp, wrench_values(message))
+    def _take_ir_md(self, stamp: int, sample: WrenchSample) -> None:
+        self._ir_md.add('ir_md/contact_wrench', stamp, sample.values)
         self._advance_ir_md()
 
     def _take_odometry(self, stamp: int, message: Odometry) -> None:
@@ -204,25 +202,25 @@ class Izmp(StageNode):
         self._ir_md.add('odom', stamp, values)
         self._advance_ir_md()
 
-    def _take_foot(self, name: str, stamp: int, message: WrenchStamped) -> None:
+    def _take_foot(self, name: str, stamp: int, sample: WrenchSample) -> None:
         sensor = self._sensors[name]
-        self.check_frame(sensor.topic, sensor.frame, message)
-        if self._is_ready(sensor.topic, message) and self._feet is not None:
-            self._feet.sensors[name].push(Samples.one(stamp, wrench_values(message)))
+        self.check_frame(sensor.topic, sensor.frame, sample.frame)
+        if self._is_ready(sensor.topic, sample.frame) and self._feet is not None:
+            self._feet.sensors[name].push(Samples.one(stamp, sample.values))
             self._advance()
 
-    def _take_foot_imu(self, name: str, stamp: int, message: Imu) -> None:
+    def _take_foot_imu(self, name: str, stamp: int, sample: ImuSample) -> None:
         sensor = self._imus.get(name)
         if sensor is None:  # the ground is no longer that of the feet's IMUs
             return
-        self.check_frame(sensor.topic, sensor.frame, message)
-        if self._is_ready(sensor.topic, message):
-            self._ground.imus[name].push(Samples.one(stamp, imu_values(message)))
+        self.check_frame(sensor.topic, sensor.frame, sample.frame)
+        if self._is_ready(sensor.topic, sample.frame):
+            self._ground.imus[name].push(Samples.one(stamp, sample.values))
             self._advance()
 
-    def _take_imu(self, stamp: int, message: Imu) -> None:
-        orientation = imu_orientation(message)
-        self._watch.see(stamp, imu_values(message), orientation)
+    def _take_imu(self, stamp: int, sample: ImuSample) -> None:
+        orientation = sample.orientation
+        self._watch.see(stamp, sample.values, orientation)
         if self._feet is None or self._source != 'imu':
             return
         oriented = orientation is not None and self._watch.oriented
@@ -242,10 +240,10 @@ class Izmp(StageNode):
             self._ground.push_pose(Samples.one(stamp, pose))
             self._advance()
 
-    def _is_ready(self, topic: str, message: Any) -> bool:
+    def _is_ready(self, topic: str, frame: str) -> bool:
         """Whether there are stages; they may need the frame of this message."""
         if self._feet is None:
-            self._frames.see(topic, message)
+            self._frames.learn(topic, frame)
             self._make_stages()
         return self._feet is not None
 

@@ -10,6 +10,7 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.nodes.health import ERROR, WARN
 from izmp_dynamics.nodes.messages import JointReader
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.wire import JointSample
 from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.sensing.faults import Fault, Reason
 
@@ -36,12 +37,12 @@ class JointsInput:
             sensor=True,
         )
 
-    def _take(self, stamp: int, message: JointState) -> None:
-        positions = self._reader.read(message)
+    def _take(self, stamp: int, sample: JointSample) -> None:
+        positions = self._reader.read(*sample)
         if isinstance(positions, Fault):
             self.node.health.count('joints', *positions)
         elif np.isnan(positions).all():
-            self._no_joints(message)
+            self._no_joints(sample.names)
         else:
             self.node.health.clear('joints')
             self._take_positions(stamp, positions)
@@ -90,13 +91,13 @@ class JointsInput:
         else:
             self.node.health.clear('rate')
 
-    def _no_joints(self, message: JointState) -> None:
+    def _no_joints(self, given: tuple[str, ...]) -> None:
         health, names = self.node.health, self.node.model.joint_names
         health.count('joints', Reason.NO_JOINT)
         health.remark(
             'joints',
             ERROR,
             f'The messages on {self._input.topic} name no joint of the robot: they have '
-            f'{", ".join(message.name[:5]) or "no names"} …, the URDF has '
+            f'{", ".join(given[:5]) or "no names"} …, the URDF has '
             f'{", ".join(names[:5])} …. Is it the URDF of this robot?',
         )

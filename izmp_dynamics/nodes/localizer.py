@@ -12,8 +12,6 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     WorldInstant,
-    imu_orientation,
-    imu_values,
     odometry,
     transform_stamped,
 )
@@ -21,6 +19,7 @@ from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
+from izmp_dynamics.nodes.wire import ImuSample
 from izmp_dynamics.pipeline.limits import LARGEST_MOTION
 from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.pipeline.samples import Samples
@@ -127,11 +126,11 @@ class Localizer(StageNode):
             self._instants.push(stamp, None)
             self._advance()
 
-    def _take_imu(self, stamp: int, message: Imu) -> None:
-        values, orientation = imu_values(message), imu_orientation(message)
+    def _take_imu(self, stamp: int, sample: ImuSample) -> None:
+        values, orientation = sample.values, sample.orientation
         self._watch.see(stamp, values, orientation)
         if self._frames.unknown:
-            self._frames.see(self.robot.imu.topic, message)
+            self._frames.learn(self.robot.imu.topic, sample.frame)
             self._make_stage()
         if self._stage is None:
             return

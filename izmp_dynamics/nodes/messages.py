@@ -72,26 +72,6 @@ def quaternion(value: Any) -> Array:
     return np.array([value.x, value.y, value.z, value.w])
 
 
-def imu_values(message: Any) -> Array:
-    """(6,) angular velocity and linear acceleration of an Imu, in sensor axes."""
-    omega, force = message.angular_velocity, message.linear_acceleration
-    return np.array([omega.x, omega.y, omega.z, force.x, force.y, force.z])
-
-
-def imu_orientation(message: Any) -> Array | None:
-    """(4,) orientation of an Imu; None if the message says that there is none."""
-    if message.orientation_covariance[0] == -1.0:
-        return None
-    orientation = quaternion(message.orientation)
-    return orientation if orientation.any() else None
-
-
-def wrench_values(message: Any) -> Array:
-    """(6,) force and moment of a WrenchStamped."""
-    force, torque = message.wrench.force, message.wrench.torque
-    return np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
-
-
 def position_values(message: Any) -> tuple[Array, Array | None]:
     """(3,) position and, if it has one, (4,) orientation of a point, pose, odometry, transform."""
     if hasattr(message, 'point'):
@@ -113,14 +93,13 @@ class JointReader:
         self.names = names
         self._columns: dict[tuple[str, ...], tuple[Any, Any]] = {}
 
-    def read(self, message: Any) -> Array | Fault:
+    def read(self, names: tuple[str, ...], given: Array) -> Array | Fault:
         """Positions (n,) as the pipeline takes them; or what is wrong with the message.
 
         NaN where the message lacks a joint, infinity where its value is no number.
         """
-        names = tuple(message.name)
-        if len(message.position) != len(names):
-            wrong = f'{len(message.position)} positions for {len(names)} joints'
+        if len(given) != len(names):
+            wrong = f'{len(given)} positions for {len(names)} joints'
             return Fault(Reason.UNREADABLE, wrong)
         if names not in self._columns:
             if len(set(names)) < len(names):
@@ -131,7 +110,7 @@ class JointReader:
                 np.array([names.index(name) for name in known], dtype=np.intp),
             )
         columns, places = self._columns[names]
-        given = np.asarray(message.position)[places]
+        given = given[places]
         positions = np.full(len(self.names), np.nan)
         positions[columns] = np.where(np.isfinite(given), given, np.inf)
         return positions

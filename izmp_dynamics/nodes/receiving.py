@@ -63,6 +63,7 @@ class Reception:
         callback: is given each message.
         losses: notices messages that the middleware dropped.
         lost: is given the number of messages that were skipped.
+        raw: whether the callback is given the bytes.
         topic: its full name.
         dead: whether the subscription is to be replaced.
     """
@@ -73,6 +74,7 @@ class Reception:
     callback: Callback
     losses: Losses
     lost: Lost
+    raw: bool = False
     topic: str = ''
     dead: bool = False
     _attempts: int = 0
@@ -101,7 +103,7 @@ class Reception:
 
     def take(self) -> tuple[Any, int] | None:
         """Take the next message and the time at which it was received [ns]; None without one."""
-        taken = self.subscription.handle.take_message(self.msgtype, False)
+        taken = self.subscription.handle.take_message(self.msgtype, self.raw)
         if taken is None:
             return None
         self._attempts = 0
@@ -114,7 +116,8 @@ class Reception:
         while (taken := self.subscription.handle.take_message(self.msgtype, True)) is not None:
             self.losses.see(taken[1])
             if (taken[1].get('received_timestamp') or 0) >= until:
-                self.callback(deserialize_message(taken[0], self.msgtype))
+                message = taken[0] if self.raw else deserialize_message(taken[0], self.msgtype)
+                self.callback(message)
                 break
             number += 1
         return number
@@ -145,10 +148,20 @@ class Receiver:
         callback: Callback,
         lost: Lost,
         qos: QoSProfile,
+        raw: bool = False,
     ) -> None:
         """Subscribe over DDS with a quality of service that parameters can override.
 
         Without rclpy's events of the middleware; the diagnostics report the same.
+
+        Args:
+            node: subscribes.
+            topic: relative name, remappable.
+            msgtype: class of the messages.
+            callback: is given each message.
+            lost: is given the number of messages that were lost or skipped.
+            qos: quality of service.
+            raw: whether the callback is given the bytes of the messages.
         """
 
         def create() -> Any:
@@ -171,6 +184,7 @@ class Receiver:
                 callback,
                 Losses(publishers, partial(lost, Reason.LOST)),
                 lost,
+                raw,
             )
         )
 

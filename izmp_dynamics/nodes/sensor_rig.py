@@ -1,7 +1,6 @@
 """Where the sensors of a node sit, also when only their messages state their frames."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
@@ -30,17 +29,8 @@ class SensorRig:
         self._frames: dict[str, str | None] = dict.fromkeys(stated, model.root)
         self._frames |= {topic: foot.sole for topic, foot in in_feet.items()}
 
-    def see(self, topic: str, message: Any) -> None:
-        """Learn the frame of a sensor from its message.
-
-        Args:
-            topic: as in the robot file.
-            message: has a header.
-        """
-        self.learn(topic, message.header.frame_id)
-
     def learn(self, topic: str, frame: str) -> bool:
-        """Learn the frame of a topic; return whether that is news."""
+        """Learn the frame that messages on a topic name; return whether that is news."""
         news = topic in self.unknown
         if news:
             self._frames[topic] = frame

@@ -26,6 +26,7 @@ from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver
+from izmp_dynamics.nodes.wire import reader_of
 from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
 from izmp_dynamics.pipeline.stream import Filtering
@@ -167,7 +168,7 @@ class StageNode(Node):
         Args:
             topic: relative name, remappable.
             msgtype: class of the messages.
-            callback: is given stamp [ns] and message.
+            callback: is given stamp [ns] and message, or what `wire.reader_of` makes of it.
             source: what to do if it has no publisher.
             signal: its name in the counters; the topic's if not given.
             sensor: whether it comes from the robot and not from another of these nodes.
@@ -177,33 +178,38 @@ class StageNode(Node):
         entry = Input(name, source, required, sensor, signal or topic)
         self.health.inputs.append(entry)
         self._callbacks[name], self._signals[name] = callback, entry.signal
-        receive = partial(self._receive, entry)
+        reader = reader_of(msgtype)
+        receive = partial(self._receive, entry, reader or _read)
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
-        self.receiver.subscribe(self, topic, msgtype, receive, lost, qos)
+        self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, raw=reader is not None)
         return entry
 
     def advertise(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Output:
         """Make a topic with results."""
         return Output(self, topic, msgtype, self.health, qos)
 
-    def _receive(self, entry: Input, message: Any) -> None:
-        stamp = stamp_of(message)
-        with self._lock:
+    def _receive(self, entry: Input, read: Callable[[Any], tuple[int, Any]], given: Any) -> None:
+        with self._lock, self._guarded(entry.signal):
+            stamp, message = read(given)
             entry.received(stamp)
             self._flushed = False
-            self._take_all(entry.topic, Messages.one(stamp, message))
-            while self._clocks.new_time:
-                self._announce_reset(entry.topic)
-                with self._guarded(entry.signal):
-                    self.flush()
-                self.reset()
-                for topic, held in self._clocks.begin_new_time().items():
-                    self._take_all(topic, held)
-            for topic in self._clocks.alone:
-                self._announce_reset(topic)
-                self.reset()
-                self._take_all(topic, self._clocks.gates[topic].release())
+            self._admit(entry, stamp, message)
+
+    def _admit(self, entry: Input, stamp: int, message: Any) -> None:
+        """Hand a message on as soon as its stamp is beyond doubt."""
+        self._take_all(entry.topic, Messages.one(stamp, message))
+        while self._clocks.new_time:
+            self._announce_reset(entry.topic)
+            with self._guarded(entry.signal):
+                self.flush()
+            self.reset()
+            for topic, held in self._clocks.begin_new_time().items():
+                self._take_all(topic, held)
+        for topic in self._clocks.alone:
+            self._announce_reset(topic)
+            self.reset()
+            self._take_all(topic, self._clocks.gates[topic].release())
 
     def _take_all(self, topic: str, messages: Messages | None) -> None:
         """Hand messages of the present time to their callback."""
@@ -316,9 +322,9 @@ class StageNode(Node):
         if not search():
             self._searches.append(search)
 
-    def check_frame(self, topic: str, expected: str | None, message: Any) -> None:
+    def check_frame(self, topic: str, expected: str | None, given: str) -> None:
         """Remark on a message whose frame is not the one that the robot file states."""
-        frame = message.header.frame_id.lstrip('/')
+        frame = given.lstrip('/')
         key = f'frame[{self.resolve_topic_name(topic)}]'
         if expected and frame and frame != expected:
             sentence = (
@@ -329,3 +335,7 @@ class StageNode(Node):
                 self.get_logger().warning(sentence)
         else:
             self.health.clear(key)
+
+
+def _read(message: Any) -> tuple[int, Any]:
+    return stamp_of(message), message

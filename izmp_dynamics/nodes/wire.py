@@ -1,0 +1,149 @@
+"""Messages of the sensors read from their bytes, as the bag reader does: a tenth of the work.
+
+rclpy makes a Python object of every part of a message. Where the numbers lie depends only on the
+strings and lengths in it, which hardly ever change on a topic: see `bags.cdr_layout`.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import Imu, JointState
+
+from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.typestores import standard_types
+from izmp_dynamics.conventions import NANOSECONDS, Array
+
+_REMEMBERED = 8
+"""Layouts of one topic, as of several publishers."""
+
+_STAMP = 4
+"""Byte at which the stamp of a message with a header begins."""
+
+_IMU = ('orientation', 'orientation_covariance', 'angular_velocity', 'linear_acceleration')
+
+_ABSENT = -1.0
+"""First number of an Imu's covariance where it has no such signal."""
+
+
+class ImuSample(NamedTuple):
+    """An Imu.
+
+    Attributes:
+        frame: its header's.
+        values: (6,) angular velocity [rad/s] and linear acceleration [m/s²], in sensor axes.
+        orientation: (4,) x y z w; None if the message states that there is none.
+    """
+
+    frame: str
+    values: Array
+    orientation: Array | None
+
+
+class WrenchSample(NamedTuple):
+    """A WrenchStamped.
+
+    Attributes:
+        frame: its header's.
+        values: (6,) force [N] and moment [N·m].
+    """
+
+    frame: str
+    values: Array
+
+
+class JointSample(NamedTuple):
+    """A JointState.
+
+    Attributes:
+        names: of the joints.
+        positions: [rad] or [m]; of another number than the names if the message is wrong.
+    """
+
+    names: tuple[str, ...]
+    positions: Array
+
+
+class _Layout:
+    """Where the wanted numbers of equal messages lie."""
+
+    def __init__(self, msgtype: str, paths: tuple[str, ...], raw: bytes) -> None:
+        layout = CdrLayout(standard_types(), msgtype, raw)
+        self.strings = layout.strings
+        self._size, self._constants = layout.size, layout.constants
+        self._stamp = struct.Struct('<iI' if raw[1] else '>iI')
+        self._columns = tuple(layout.columns(path) for path in paths)
+
+    def fits(self, raw: bytes) -> bool:
+        """Whether a message has this layout."""
+        return len(raw) == self._size and all(
+            raw[begin : begin + len(constant)] == constant for begin, constant in self._constants
+        )
+
+    def stamp(self, raw: bytes) -> int:
+        """Stamp of a message [ns]."""
+        seconds, nanoseconds = self._stamp.unpack_from(raw, _STAMP)
+        return int(seconds * NANOSECONDS + nanoseconds)
+
+    def numbers(self, raw: bytes) -> list[Array]:
+        """The wanted numbers, path by path."""
+        return [
+            np.frombuffer(raw, column.dtype, column.shape[0], column.offset)
+            for column in self._columns
+        ]
+
+
+class MessageReader:
+    """Reads the messages of one topic.
+
+    Args:
+        msgtype: e.g. 'sensor_msgs/msg/Imu'.
+        paths: of the numbers that are wanted, as in `CdrLayout`.
+        sample: makes the sample of the layout's strings and the numbers.
+    """
+
+    def __init__(
+        self, msgtype: str, paths: tuple[str, ...], sample: Callable[[Any, list[Array]], Any]
+    ) -> None:
+        self._msgtype, self._paths, self._sample = msgtype, paths, sample
+        self._layouts: list[_Layout] = []
+
+    def __call__(self, raw: bytes) -> tuple[int, Any]:
+        """Read a message: its stamp [ns], and its sample.
+
+        Raises:
+            BagError: if these are not the bytes of such a message.
+        """
+        layout = next((each for each in self._layouts if each.fits(raw)), None)
+        if layout is None:
+            layout = _Layout(self._msgtype, self._paths, raw)
+            self._layouts = [layout, *self._layouts[: _REMEMBERED - 1]]
+        return layout.stamp(raw), self._sample(layout.strings, layout.numbers(raw))
+
+
+def _imu(strings: Any, numbers: list[Array]) -> ImuSample:
+    orientation, covariance, omega, force = numbers
+    absent = covariance[0] == _ABSENT or not orientation.any()
+    values = np.concatenate([omega, force]).astype(np.float64, copy=False)
+    return ImuSample(strings['header.frame_id'], values, None if absent else orientation)
+
+
+def _wrench(strings: Any, numbers: list[Array]) -> WrenchSample:
+    return WrenchSample(strings['header.frame_id'], numbers[0])
+
+
+def _joints(strings: Any, numbers: list[Array]) -> JointSample:
+    return JointSample(strings['name'], numbers[0])
+
+
+def reader_of(msgtype: Any) -> MessageReader | None:
+    """Make a reader of messages of this class; None where the middleware reads them."""
+    if msgtype is Imu:
+        return MessageReader('sensor_msgs/msg/Imu', _IMU, _imu)
+    if msgtype is WrenchStamped:
+        return MessageReader('geometry_msgs/msg/WrenchStamped', ('wrench',), _wrench)
+    if msgtype is JointState:
+        return MessageReader('sensor_msgs/msg/JointState', ('position',), _joints)
+    return None
