@@ -138,16 +138,22 @@ def test_diagnostics_count_instants(graph, bag):
 
 def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, bag):
     node = graph.node('angular_acceleration')
-    stage = node._evaluator.root if graph.names == COMPOSED else node._stage
-    push, calls = stage.push_imu, []
+    calls = []
 
-    def fail_once(samples):
-        calls.append(samples)
-        if len(calls) == 300:
-            raise ValueError('a contrived error')
-        push(samples)
+    def failing_once(push):
+        def fail_once(samples):
+            calls.append(samples)
+            if len(calls) == 300:
+                raise ValueError('a contrived error')
+            push(samples)
 
-    stage.push_imu = fail_once
+        return fail_once
+
+    if graph.names == COMPOSED:
+        stage, push = node._evaluator._stages_of['imu']
+        node._evaluator._stages_of['imu'] = stage, failing_once(push)
+    else:
+        node._stage.push_imu = failing_once(node._stage.push_imu)
     graph.play(bag)
     assert len(calls) > 500
     level, values = graph.values('angular_acceleration')

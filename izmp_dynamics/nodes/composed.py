@@ -194,8 +194,7 @@ class Composed(StageNode):
 
     def _admit(self, entry: Input, stamp: int, message: Any) -> None:
         """Hand a message on; its clock is followed by the evaluator."""
-        with self._guarded(entry.signal):
-            self._callbacks[entry.topic](stamp, message)
+        self._callbacks[entry.topic](stamp, message)
 
     def _take_joints(self, stamp: int, positions: Array) -> None:
         self._push(joints=Samples.one(stamp, positions))

@@ -101,6 +101,7 @@ class StageNode(Node):
         self._clocks: Clocks[Messages] = Clocks(self.resolve_topic_name(self.instants))
         self._callbacks: dict[str, Callable[[int, Any], None]] = {}
         self._signals: dict[str, str] = {}
+        self._frames_given: dict[str, tuple[str | None, str]] = {}
         self._flushed = True
         self._searches: list[Callable[[], bool]] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -324,6 +325,9 @@ class StageNode(Node):
 
     def check_frame(self, topic: str, expected: str | None, given: str) -> None:
         """Remark on a message whose frame is not the one that the robot file states."""
+        if self._frames_given.get(topic) == (expected, given):
+            return
+        self._frames_given[topic] = expected, given
         frame = given.lstrip('/')
         key = f'frame[{self.resolve_topic_name(topic)}]'
         if expected and frame and frame != expected:
