@@ -75,6 +75,7 @@ class _Layout:
         self._size, self._constants = layout.size, layout.constants
         self._stamp = struct.Struct('<iI' if raw[1] else '>iI')
         self._columns = tuple(layout.columns(path) for path in paths)
+        self._native = all(column.dtype.isnative for column in self._columns)
 
     def fits(self, raw: bytes) -> bool:
         """Whether a message has this layout."""
@@ -89,10 +90,11 @@ class _Layout:
 
     def numbers(self, raw: bytes) -> list[Array]:
         """The wanted numbers, path by path."""
-        return [
+        numbers = [
             np.frombuffer(raw, column.dtype, column.shape[0], column.offset)
             for column in self._columns
         ]
+        return numbers if self._native else [part.astype(np.float64) for part in numbers]
 
 
 class MessageReader:
@@ -126,7 +128,7 @@ class MessageReader:
 def _imu(strings: Any, numbers: list[Array]) -> ImuSample:
     orientation, covariance, omega, force = numbers
     absent = covariance[0] == _ABSENT or not orientation.any()
-    values = np.concatenate([omega, force]).astype(np.float64, copy=False)
+    values = np.concatenate([omega, force])
     return ImuSample(strings['header.frame_id'], values, None if absent else orientation)
 
 

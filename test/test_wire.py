@@ -1,0 +1,111 @@
+"""Messages of the sensors are read from their bytes as rclpy reads them."""
+
+import struct
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+
+from geometry_msgs.msg import PointStamped, WrenchStamped
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import Imu, JointState
+
+from izmp_dynamics.errors import BagError
+from izmp_dynamics.nodes.messages import header
+from izmp_dynamics.nodes.wire import reader_of
+
+STAMP = 1_700_000_000_123_456_789
+
+
+def imu(frame='imu_link', oriented=True):
+    message = Imu(header=header(STAMP, frame))
+    message.orientation.x, message.orientation.w = 0.6, 0.8
+    message.orientation_covariance[0] = 0.1 if oriented else -1.0
+    message.angular_velocity.y = -2.5
+    message.linear_acceleration.x, message.linear_acceleration.z = 1.25, 9.81
+    return message
+
+
+def joints(count, frame=''):
+    names = [f'joint_{"x" * k}' for k in range(count)]
+    return JointState(
+        header=header(STAMP, frame), name=names, position=[0.1 * k for k in range(count)]
+    )
+
+
+def read(message, reader=None):
+    reader = reader or reader_of(type(message))
+    return reader(serialize_message(message))
+
+
+@pytest.mark.parametrize('frame', ['', 'a', 'imu_link', 'Gehäuse', 'x' * 200])
+def test_an_imu(frame):
+    stamp, sample = read(imu(frame))
+    assert (stamp, sample.frame) == (STAMP, frame)
+    np.testing.assert_array_equal(sample.values, [0.0, -2.5, 0.0, 1.25, 0.0, 9.81])
+    np.testing.assert_array_equal(sample.orientation, [0.6, 0.0, 0.0, 0.8])
+
+
+def test_an_imu_without_orientation():
+    assert read(imu(oriented=False))[1].orientation is None
+    zero = imu()
+    zero.orientation.x = zero.orientation.w = 0.0
+    assert read(zero)[1].orientation is None
+
+
+def test_a_wrench():
+    message = WrenchStamped(header=header(STAMP, 'l_sole'))
+    message.wrench.force.z, message.wrench.torque.x = 300.0, -4.0
+    stamp, sample = read(message)
+    assert (stamp, sample.frame) == (STAMP, 'l_sole')
+    np.testing.assert_array_equal(sample.values, [0.0, 0.0, 300.0, -4.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize('count', [0, 1, 7, 31])
+def test_joint_states(count):
+    message = joints(count)
+    stamp, sample = read(message)
+    assert (stamp, list(sample.names)) == (STAMP, list(message.name))
+    np.testing.assert_array_equal(sample.positions, message.position)
+
+
+def test_several_publishers_on_a_topic():
+    """Each with its own layout, in any order, and more of them than are remembered."""
+    reader = reader_of(JointState)
+    for _ in range(2):
+        for count in range(1, 20):
+            message = joints(count, 'f' * count)
+            _, sample = read(message, reader)
+            assert list(sample.names) == list(message.name)
+            np.testing.assert_array_equal(sample.positions, message.position)
+
+
+def test_names_that_change_are_not_read_by_the_layout_before():
+    reader, message = reader_of(JointState), joints(3)
+    read(message, reader)
+    message.name = list(reversed([name.rjust(9, 'y')[:9] for name in message.name]))
+    _, sample = read(message, reader)
+    assert list(sample.names) == list(message.name)
+
+
+def test_a_message_of_the_other_byte_order():
+    """As a robot with another processor sends it."""
+    raw = struct.pack('>BBHiII', 0, 0, 0, STAMP // 10**9, STAMP % 10**9, 2) + b'i\0' + b'\0\0'
+    raw += bytes(-(len(raw) - 4) % 8) + struct.pack('>37d', *np.arange(37.0))
+    stamp, sample = reader_of(Imu)(raw)
+    assert (stamp, sample.frame) == (STAMP, 'i')
+    np.testing.assert_array_equal(sample.values, [13.0, 14.0, 15.0, 25.0, 26.0, 27.0])
+    assert sample.values.dtype.isnative
+    assert sample.orientation.dtype.isnative
+
+
+def test_other_bytes_are_refused():
+    raw = serialize_message(imu())
+    for wrong in (b'', raw[:3], raw[:-9], raw + bytes(40), b'\7' + raw[1:]):
+        with pytest.raises(BagError):
+            reader_of(Imu)(wrong)
+
+
+def test_other_messages_are_left_to_the_middleware():
+    assert reader_of(PointStamped) is None
