@@ -103,7 +103,6 @@ options = st.fixed_dictionaries(
     {
         'method': st.sampled_from(METHODS),
         'acceleration_limit': st.sampled_from([1000.0, None]),
-        'bus_rate': st.sampled_from([None, 125.0, 200.0]),
         'recovery': st.sampled_from([0, 5]),
         'min_spacing': st.sampled_from([0.0, 0.5]),
     }
@@ -163,8 +162,8 @@ def test_a_padded_window_equals_the_whole_bit_by_bit(log, choice, where, length)
     differentiator = acd(max_gap=0.005, **choice)
     padding = round(differentiator.context * 1e9)
     inside = (stamps >= start - padding) & (stamps <= end + padding)
-    whole, whole_faults = differentiator.batch(stamps, positions, origin=START)
-    window, faults = differentiator.batch(stamps[inside], positions[inside], origin=START)
+    whole, whole_faults = differentiator.batch(stamps, positions)
+    window, faults = differentiator.batch(stamps[inside], positions[inside])
     assert_same_bits(
         window.select((window.stamps >= start) & (window.stamps <= end)),
         whole.select((whole.stamps >= start) & (whole.stamps <= end)),
@@ -268,7 +267,7 @@ def test_latency_is_what_it_says() -> None:
 
 def test_flush_and_reset_start_afresh() -> None:
     stamps = clock(50)
-    live = acd(bus_rate=125.0)
+    live = acd()
     first = stream(live, stamps, swing(stamps))
     live.reset()
     assert_same_bits(stream(live, stamps, swing(stamps)), first)
@@ -291,7 +290,6 @@ def test_limits_per_joint() -> None:
         ({'max_gap': 0.001}, 'max_gap'),
         ({'min_spacing': 1.5}, 'min_spacing'),
         ({'method': 'savitzky_golay', 'window': 4}, 'window'),
-        ({'bus_rate': -1.0}, 'bus_rate'),
         ({'acceleration_limit': [1.0, 2.0]}, 'not_per_joint'),
         ({'acceleration_limit': 0.0}, 'acceleration_limit'),
         ({'resolution': -1.0}, 'resolution'),

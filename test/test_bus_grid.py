@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,56 +11,90 @@ from izmp_dynamics.sensing.bus_grid import BusGrid
 from .raising import raising
 
 MS = 1_000_000
+TODAY = 1_763_769_600 * 1000 * MS
+"""A whole second [ns]."""
 
 
 def test_every_fourth_of_500_hz_at_125_hz() -> None:
-    stamps = (7 + 2 * np.arange(20)) * MS
-    selected = BusGrid(125.0, 0.002).select(stamps, origin=7 * MS)
-    assert list(np.flatnonzero(selected)) == [0, 4, 8, 12, 16]
+    stamps = TODAY + 2 * np.arange(-1, 19) * MS
+    selected = BusGrid(125.0, 0.002).select(stamps)
+    assert list(np.flatnonzero(selected)) == [1, 5, 9, 13, 17]
 
 
 def test_a_rate_that_does_not_divide() -> None:
     stamps = 2 * np.arange(25) * MS
-    selected = BusGrid(200.0, 0.002).select(stamps, origin=0)
-    # ticks at 0, 5, 10 ... ms; a sample counts from 1 ms before its tick
-    assert list(stamps[selected] // MS) == [0, 4, 10, 14, 20, 24, 30, 34, 40, 44]
+    selected = BusGrid(200.0, 0.002).select(stamps)
+    # ticks at 0, 5, 10 ... ms; a sample counts from 5/6 ms before its tick
+    assert list(stamps[selected] // MS) == [6, 10, 16, 20, 26, 30, 36, 40, 46]
 
 
 def test_jitter_below_half_a_sample_does_not_change_the_pattern() -> None:
     rng = np.random.default_rng(0)
-    regular = 2 * np.arange(400) * MS
+    regular = TODAY + 2 * np.arange(400) * MS
     jittering = regular + rng.integers(-900_000, 900_000, 400)
     grid = BusGrid(125.0, 0.002)
-    expected = grid.select(regular, origin=0)
-    np.testing.assert_array_equal(grid.select(jittering, origin=0), expected)
+    np.testing.assert_array_equal(grid.select(jittering), grid.select(regular))
 
 
 def test_a_lost_sample_shifts_only_its_own_tick() -> None:
     stamps = np.delete(2 * np.arange(20), 8) * MS
-    selected = BusGrid(125.0, 0.002).select(stamps, origin=0)
+    selected = BusGrid(125.0, 0.002).select(stamps, before=-2 * MS)
     assert list(stamps[selected] // MS) == [0, 8, 18, 24, 32]
 
 
 def test_without_a_rate_everything_is_selected() -> None:
-    assert BusGrid(None, 0.002).select(np.arange(5), origin=0).all()
-    assert BusGrid(None, 0.002).tick == 0.0
+    assert BusGrid(None, 0.002).select(np.arange(5)).all()
+
+
+@pytest.mark.parametrize('rate', [90.0, 100.0, 125.0, 500.0])
+def test_of_a_stream_that_is_hardly_faster_everything_is_selected(rate) -> None:
+    """Two samples may fall on one tick and none on the next."""
+    rng = np.random.default_rng(0)
+    stamps = TODAY + 10 * np.arange(200) * MS + rng.integers(-4 * MS, 4 * MS, 200)
+    assert BusGrid(rate, 0.01).select(stamps).all()
 
 
 @given(
     steps=st.lists(st.integers(1, 9), min_size=2, max_size=50),
-    rate=st.sampled_from([50.0, 100.0, 125.0, 333.0]),
+    rate=st.sampled_from([50.0, 100.0 / 3.0, 125.0, 333.0]),
+    period=st.sampled_from([0.002, 0.00203]),
+    begin=st.integers(1, TODAY),
     cut=st.integers(1, 49),
 )
-def test_the_choice_does_not_depend_on_where_a_window_begins(steps, rate, cut) -> None:
-    stamps = np.cumsum(steps) * MS
+def test_the_choice_does_not_depend_on_where_a_stream_begins(
+    steps, rate, period, begin, cut
+) -> None:
+    """Nor on its period, which a live system learns from other samples; nor on the pieces."""
+    stamps = begin + np.cumsum(steps) * MS
     cut = min(cut, len(stamps) - 1)
-    grid = BusGrid(rate, 0.002)
-    whole = grid.select(stamps, origin=0)
-    part = grid.select(stamps[cut:], origin=0, before=int(stamps[cut - 1]))
-    np.testing.assert_array_equal(part, whole[cut:])
+    whole = BusGrid(rate, 0.002).select(stamps, before=begin)
+    later = BusGrid(rate, period).select(stamps[cut:])
+    np.testing.assert_array_equal(later[1:], whole[cut + 1 :])
+    assert not later[0]
+    grid, before = BusGrid(rate, period), begin
+    for stamp, expected in zip(stamps, whole, strict=True):
+        assert grid.select(np.array([stamp]), before) == [expected]
+        before = int(stamp)
+
+
+@pytest.mark.parametrize('rate', [10.0, 33.3, 100.0 / 3.0, 125.0, 499.999])
+def test_the_ticks_are_exact_after_half_a_century(rate) -> None:
+    """Where rounding would show: a nanosecond before the half sample in front of a tick."""
+    exact = Fraction(rate).limit_denominator(1000)
+    tick = int(TODAY * exact) // 10**9 + 1
+    grid = BusGrid(rate, 0.1 / rate)
+    first = -((-tick * 10**9) // exact) - round(10**9 / (20.0 * rate))
+    stamps = np.array([first - 1, first, first + 1], dtype=np.int64)
+    np.testing.assert_array_equal(grid.select(stamps), [False, True, False])
 
 
 @pytest.mark.parametrize('rate', [0.0, -5.0, np.nan, np.inf])
 def test_impossible_rates(rate: float) -> None:
     with raising(SensingError, 'bus_rate'):
         BusGrid(rate, 0.002)
+
+
+@pytest.mark.parametrize('period', [0.0, -5.0, np.nan, np.inf])
+def test_impossible_periods(period: float) -> None:
+    with raising(SensingError, 'period'):
+        BusGrid(125.0, period)

@@ -264,3 +264,23 @@ def test_a_joint_that_comes_after_the_survey_is_counted(tmp_path, monkeypatch):
         evaluator = make_evaluator(recording)
         assert list(evaluate_recording(recording, evaluator))
     assert evaluator.faults['joints'] == {Fault(Reason.JOINT_APPEARED, 'neck'): 100}
+
+
+@pytest.mark.parametrize('begin', [1, 7, 30, 333])
+def test_a_stage_that_starts_later_has_the_same_instants_on_the_bus(begin):
+    """As a node that is restarted, or that learned another period from other messages."""
+    rng = np.random.default_rng(begin)
+    messages = recorded((np.arange(0, 4000, 2), [0, 1, 2]))
+    messages.stamps[:] += rng.integers(-900_000, 900_000, len(messages))
+
+    def on_bus(known, messages):
+        stage = stage_of(known)
+        joints = evaluate(stage, messages)
+        return joints.stamps[stage.on_bus(joints.stamps)]
+
+    whole = on_bus(messages, messages)
+    part = messages.rows(slice(begin, None))
+    later = on_bus(None, part)
+    assert len(later) > 100
+    np.testing.assert_array_equal(later, whole[-len(later) :])
+    assert later[0] - part.stamps[0] <= 14 * MS

@@ -154,12 +154,12 @@ class JointStage:
     def on_bus(self, stamps: Stamps) -> Flags:
         """Which of the next instants (K,) [ns] reach the bus; to be asked for each once.
 
-        The ticks count from the first usable message.
+        The ticks count from stamp zero, so the choice does not depend on the first message.
         """
-        origin = self._stages[0].origin if self._stages else None
-        selected = self._bus.select(stamps, origin, self._last)
-        if len(stamps):
-            self._last = int(stamps[-1])
+        if not len(stamps):
+            return np.zeros(0, dtype=np.bool_)
+        selected = self._bus.select(stamps, self._last)
+        self._last = int(stamps[-1])
         return selected
 
     def _flush_group(self, group: int) -> None:

@@ -10,8 +10,7 @@ Each result bears the stamp of the instant it belongs to:
 * 'savitzky_golay': least-squares polynomial through a window, at its middle sample.
 
 Before differentiating, `stamps` leaves out samples whose stamps cannot be used and `outlier_gate`
-deals with wild values; a low-pass, if there is one, comes after both. After differentiating, the
-instants are decimated to the bus rate.
+deals with wild values; a low-pass, if there is one, comes after both.
 """
 
 from collections import Counter
@@ -24,7 +23,6 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.sensing.bus_grid import BusGrid
 from izmp_dynamics.sensing.differences import (
     Derivatives,
     Mask,
@@ -83,7 +81,6 @@ class ActuatorDifferentiator:
         recovery: instants that a joint stays invalid after it broke its acceleration limit. A
             wrong value that lasts for up to so many samples passes through here and not into the
             wrench.
-        bus_rate: instants are decimated to this rate [Hz]; None: all of them.
         low_pass: filter of the stream that `extend` takes, after the gates; None: unfiltered.
 
     Raises:
@@ -103,7 +100,6 @@ class ActuatorDifferentiator:
         acceleration_limit: float | npt.ArrayLike | None = ACCELERATION_LIMIT,
         resolution: float | npt.ArrayLike = RESOLUTION,
         recovery: int = 5,
-        bus_rate: float | None = None,
         low_pass: 'StreamFilter | None' = None,
     ) -> None:
         _check(method, window, degree, period, max_gap, min_spacing)
@@ -115,7 +111,6 @@ class ActuatorDifferentiator:
         self.max_gap = max_gap
         self.min_spacing = min_spacing * period
         self.recovery = 0 if acceleration_limit is None else recovery
-        self._bus = BusGrid(bus_rate, period)
         limit = np.inf if acceleration_limit is None else acceleration_limit
         self._limit = per_joint('acceleration_limit', limit, len(self.joint_names))
         self._resolution = per_joint('resolution', resolution, len(self.joint_names))
@@ -129,7 +124,7 @@ class ActuatorDifferentiator:
     @property
     def context(self) -> float:
         """Time before and after an instant that its values can depend on [s]."""
-        return (self._behind + 2) * self.max_gap + self._bus.tick
+        return (self._behind + 2) * self.max_gap
 
     @property
     def latency(self) -> int:
@@ -140,7 +135,6 @@ class ActuatorDifferentiator:
         self,
         stamps: Stamps,
         positions: Array,
-        origin: int | None = None,
         low_pass: 'ZeroPhaseLowPass | None' = None,
     ) -> tuple[JointKinematics, JointFaults]:
         """Differentiate a log or a window of it.
@@ -148,8 +142,6 @@ class ActuatorDifferentiator:
         Args:
             stamps: (T,) as recorded [ns].
             positions: (T, n) encoder values [rad] or [m].
-            origin: origin of the bus grid [ns]; default: the first usable stamp. Give the one of
-                the log when it is processed in windows.
             low_pass: filters the positions after the gates and before the quotients; its context
                 adds to that of this stage.
 
@@ -164,10 +156,7 @@ class ActuatorDifferentiator:
         repaired, faulty = np.zeros((2, *positions.shape), dtype=np.bool_)
         repaired[rows], faulty[rows] = instants.repaired, instants.faulty
         faults = JointFaults(self.joint_names, verdicts, repaired, faulty)
-        kinematics = instants.kinematics.select(instants.exists)
-        if len(rows) and origin is None:
-            origin = int(stamps[rows[0]])
-        return kinematics.select(self._bus.select(kinematics.stamps, origin)), faults
+        return instants.kinematics.select(instants.exists), faults
 
     def update(self, stamp: int, positions: Array) -> JointKinematics:
         """Take one sample; return the instants that it completes, usually none or one.
@@ -200,15 +189,9 @@ class ActuatorDifferentiator:
         self._window = SampleWindow(len(self.joint_names), self._behind, self.min_spacing)
         self._filtered: Array = np.empty((0, len(self.joint_names)))
         self._filtered_from = self._filtered_to = 0
-        self._last_instant: int | None = None
         self._faults: Faults = Counter()
         if self._low_pass is not None:
             self._low_pass.reset()
-
-    @property
-    def origin(self) -> int | None:
-        """First usable stamp of the stream [ns]; None before there is one."""
-        return self._window.origin
 
     @property
     def received_until(self) -> int:
@@ -276,13 +259,7 @@ class ActuatorDifferentiator:
         self._count(instants, new)
         exists = instants.exists[new]
         kinematics = instants.kinematics.select(new)
-        if not exists.all():
-            kinematics = kinematics.select(exists)
-        if self._bus.rate is None or not len(kinematics):
-            return kinematics
-        selected = self._bus.select(kinematics.stamps, window.origin, self._last_instant)
-        self._last_instant = int(kinematics.stamps[-1])
-        return kinematics.select(selected)
+        return kinematics if exists.all() else kinematics.select(exists)
 
     def _usable(self, gated: GatedPositions, final: bool) -> Array:
         """Positions of the rows whose gates (and filter) no further sample can change."""

@@ -1,28 +1,36 @@
 """The ticks of the field bus: which instants of a faster stream reach the dynamics (sect. 4.6)."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Stamps
 from izmp_dynamics.errors import SensingError
 from izmp_dynamics.sensing.differences import Mask
 
+_LARGEST_DENOMINATOR = 1000
+"""Of the rate as a fraction, so that the arithmetic is exact in 64 bits."""
+
+_MARGIN = 0.25
+"""Part of a sample by which a tick may be longer than a whole number of samples."""
+
 
 class BusGrid:
     """Decimates a stream to the first instant at or after each tick of the bus.
 
-    The ticks are multiples of 1 / rate after an origin, so the choice does not depend on where a
-    window of the log begins. An instant belongs to a tick already half a sample before it, so
-    that jittering stamps do not change the pattern; a lost sample shifts only its own tick.
+    The ticks are multiples of 1 / rate since stamp zero, so the choice depends on the stamps
+    alone: a recording, a window of it and a running system, whenever it was started, have the
+    same instants. An instant belongs to a tick already half a sample before it, so that jitter
+    does not change the pattern of a stream whose stamps lie on the ticks; a lost sample shifts
+    only its own tick. Of a stream that is hardly faster than the bus every instant is selected.
 
     Args:
         rate: rate of the bus [Hz]; None: every instant is selected.
         period: nominal time between the samples of the stream [s].
 
     Raises:
-        SensingError: a rate that is not positive.
+        SensingError: a rate or a period that is not positive.
     """
 
     def __init__(self, rate: float | None, period: float) -> None:
@@ -30,47 +38,47 @@ class BusGrid:
             raise SensingError(
                 f'The bus rate must be positive, not {rate} Hz.', kind='bus_rate', rate=rate
             )
-        self.rate = rate
-        self.period = period
+        if not 0.0 < period < np.inf:
+            raise SensingError(
+                f'The time between samples must be positive, not {period} s.',
+                kind='period',
+                period=period,
+            )
+        if rate is None:
+            self._samples = 1
+            return
+        self._samples = max(1, math.ceil(1.0 / (rate * period) - _MARGIN))
+        ticks = Fraction(rate).limit_denominator(_LARGEST_DENOMINATOR)
+        self._ticks, self._seconds = ticks.numerator, ticks.denominator
+        self._early = round(NANOSECONDS / (2.0 * self._samples * rate))
 
-    @property
-    def tick(self) -> float:
-        """Time between two ticks [s]; 0 if every instant is selected."""
-        return 1.0 / self.rate if self.rate else 0.0
-
-    def select(self, stamps: Stamps, origin: int | None, before: int | None = None) -> Mask:
+    def select(self, stamps: Stamps, before: int | None = None) -> Mask:
         """Select the instants that reach the bus.
 
         Args:
             stamps: (K,) increasing instants [ns].
-            origin: instant of a tick [ns]; None (no sample yet) needs K = 0.
-            before: the instant before the first one [ns], if there was one.
+            before: the instant before the first one [ns]. Without one it is not known whether the
+                first one is the first of its tick, and it is left out.
 
         Returns:
             (K,) mask.
         """
-        if len(stamps) == 1 and self.rate is not None and origin is not None:
-            return np.array(
-                [
-                    before is None
-                    or self._tick(int(stamps[0]), origin, self.rate)
-                    > self._tick(before, origin, self.rate)
-                ]
-            )
-        selected = np.ones(len(stamps), dtype=np.bool_)
-        if self.rate is None or origin is None or not len(stamps):
-            return selected
-        ticks = self._ticks(stamps, origin, self.rate)
+        if self._samples == 1:
+            return np.ones(len(stamps), dtype=np.bool_)
+        if len(stamps) == 1:
+            return np.array([self._is_new(int(stamps[0]), before)])
+        seconds, rest = np.divmod(np.asarray(stamps, np.int64) + self._early, NANOSECONDS)
+        ticks = (seconds * self._ticks + rest * self._ticks // NANOSECONDS) // self._seconds
+        selected = np.zeros(len(stamps), dtype=np.bool_)
         selected[1:] = np.diff(ticks) > 0
-        if before is not None:
-            selected[0] = ticks[0] > self._tick(before, origin, self.rate)
+        if len(stamps):
+            selected[0] = self._is_new(int(stamps[0]), before)
         return selected
 
-    def _ticks(self, stamps: Stamps, origin: int, rate: float) -> npt.NDArray[np.float64]:
-        elapsed = (stamps - origin) / NANOSECONDS + 0.5 * self.period
-        ticks: npt.NDArray[np.float64] = np.floor(elapsed * rate)
-        return ticks
+    def _is_new(self, stamp: int, before: int | None) -> bool:
+        """Whether an instant [ns] is the first of its tick."""
+        return before is not None and self._tick(stamp) > self._tick(before)
 
-    def _tick(self, stamp: int, origin: int, rate: float) -> int:
-        """As `_ticks`, with the same numbers, for one instant."""
-        return math.floor(((stamp - origin) / NANOSECONDS + 0.5 * self.period) * rate)
+    def _tick(self, stamp: int) -> int:
+        """Number of the tick that an instant [ns] belongs to."""
+        return (stamp + self._early) * self._ticks // (self._seconds * NANOSECONDS)

@@ -21,7 +21,6 @@ class SampleWindow:
         stamps: (B,) usable samples [ns].
         values: (B, width).
         next_row: the first row whose result has not been handed out.
-        origin: the first usable stamp of the stream [ns]; None before there is one.
         dropped: samples that were forgotten so far.
         stamp_gate: judges the stamps and counts those that were left out.
     """
@@ -30,7 +29,6 @@ class SampleWindow:
         self.stamps: Stamps = np.empty(0, dtype=np.int64)
         self.values: Array = np.empty((0, width))
         self.next_row = 0
-        self.origin: int | None = None
         self.dropped = 0
         self.stamp_gate = StampGate(width, min_spacing)
         self._behind = behind
@@ -60,15 +58,13 @@ class SampleWindow:
         return rows
 
     def clear(self) -> None:
-        """Discard the samples, but not the counts and the origin."""
+        """Discard the samples, but not the counts."""
         self.dropped += len(self.stamps)
         self.stamps, self.values, self.next_row = self.stamps[:0], self.values[:0], 0
 
     def _append(self, stamps: Stamps, values: Array) -> None:
         if not len(stamps):
             return
-        if self.origin is None:
-            self.origin = int(stamps[0])
         old = max(0, self.next_row - self._behind)
         self.stamps = np.concatenate([self.stamps[old:], stamps])
         self.values = np.concatenate([self.values[old:], values])
