@@ -118,6 +118,12 @@ class RobotModel:
         """Mass of the robot [kg]."""
         return float(self.bodies[:, MASS].sum())
 
+    @functools.cached_property
+    def urdf_root(self) -> str:
+        """Link that has no parent in the URDF; not `root` where the tree was re-rooted."""
+        children = {segment.urdf_joint.child for segment in self.tree.segments}
+        return next(name for name in self._frames if name not in children)
+
     @property
     def frame_names(self) -> tuple[str, ...]:
         """Names of all links, massless and fixed ones included."""

@@ -71,7 +71,7 @@ class AngularAcceleration(StageNode):
     def configure(self, robot: RobotFile) -> None:
         """Make the stage, as soon as the frames of the sensors are known."""
         sensors = [robot.imu.topic, *(sensor.topic for sensor in robot.accelerometers)]
-        self._frames = SensorRig(robot, self.model, sensors)
+        self._frames = SensorRig(robot, self.model, sensors, self.frame_names)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
         self._stage: RootStage | None = None
         self._instants: InstantQueue[None] = InstantQueue({})
@@ -151,7 +151,7 @@ class AngularAcceleration(StageNode):
 
     def _advance(self) -> None:
         """Publish the instants that are decided."""
-        stage, root = self._stage, self.model.root
+        stage, root = self._stage, self.root
         if stage is None:
             return
         for instant in self._instants.take():

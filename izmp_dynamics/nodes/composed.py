@@ -29,7 +29,6 @@ from izmp_dynamics.nodes.messages import (
     odometry,
     odometry_values,
     point_stamped,
-    transform_stamped,
     twist_stamped,
     wrench_stamped,
 )
@@ -37,7 +36,6 @@ from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.root_inputs import remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.samples import Samples
@@ -69,7 +67,6 @@ class Composed(StageNode):
         self._ir_md_wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
         self._ir_md_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         self._odometry = self.advertise('odom', Odometry)
-        self._broadcaster = TransformBroadcaster(self)
         self._outputs = IzmpOutputs(self)
         self._input = JointsInput(self, self._take_joints)
         self._accelerometers = list(self._subscribe_to_root())
@@ -85,7 +82,7 @@ class Composed(StageNode):
         topics += [] if robot.ground.topic is None else [robot.ground.topic]
         by_imus = robot.ground.source == 'feet_imus'
         topics += [foot.imu.topic for foot in robot.feet if foot.imu and by_imus]
-        self._frames = SensorRig(robot, self.model, topics)
+        self._frames = SensorRig(robot, self.model, topics, self.frame_names)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
         self._evaluator: Evaluator | None = None
         self._make_evaluator()
@@ -294,7 +291,7 @@ class Composed(StageNode):
             )
 
     def _put_instant(self, instant: Evaluated) -> None:
-        stamp, root, link = int(instant.stamps[0]), instant.root, self.model.root
+        stamp, root, link = int(instant.stamps[0]), instant.root, self.root
         self._joints(joint_trajectory, stamp, instant.joints, 0, self._names)
         if root.valid[0]:
             omega, alpha = root.angular_velocity[0], root.angular_acceleration[0]
@@ -329,12 +326,12 @@ class Composed(StageNode):
                 self._put_ir_md(instant, root)
 
     def _put_pose(self, instant: Evaluated, root: WorldInstant) -> None:
-        stamp, link = int(instant.stamps[0]), self.model.root
-        self._odometry(odometry, stamp, root, WORLD, link)
-        if self._broadcaster.wanted:
-            self._broadcaster.send(transform_stamped(stamp, WORLD, link, root.R, root.p))
-        if self._outputs.frame.name == WORLD:
-            values = odometry_values(odometry(stamp, root, WORLD, link))
+        stamp, link, world = int(instant.stamps[0]), self.root, self.frame_names.world
+        self._odometry(odometry, stamp, root, world, link)
+        q = instant.joints.positions[0]
+        self._outputs.broadcaster.send_root(self.model, stamp, root, q)
+        if self._outputs.frame.in_world:
+            values = odometry_values(odometry(stamp, root, world, link))
             self._outputs.frame.take_odometry(stamp, values)
         wrench = instant.wrenches['mr_ad'][0]
         if np.isfinite(wrench).all() and self._rate.wanted:
@@ -352,8 +349,9 @@ class Composed(StageNode):
             down = np.array([0.0, 0.0, -self.robot.gravity])
             com = root.R @ instant.com[0] + root.p
             rate = contact.momentum_rate(self.model.total_mass, down, com)
-            self._ir_md_wrench(wrench_stamped, stamp, WORLD, contact.as_array())
-            self._ir_md_rate(wrench_stamped, stamp, WORLD, rate.as_array())
+            world = self.frame_names.world
+            self._ir_md_wrench(wrench_stamped, stamp, world, contact.as_array())
+            self._ir_md_rate(wrench_stamped, stamp, world, rate.as_array())
         if np.isfinite(instant.plane.normal).all():
             self._outputs.point('ir_md', stamp, _placed(instant), instant.points['ir_md'][0])
 

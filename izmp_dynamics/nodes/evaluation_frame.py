@@ -17,7 +17,7 @@ from izmp_dynamics.nodes.messages import (
     world_instant,
 )
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.nodes.transforms import NIF, WORLD
+from izmp_dynamics.nodes.transforms import NIF
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.sensing.stamps import nanoseconds
@@ -43,31 +43,41 @@ class EvaluationFrame:
         node: whose model and TF are used.
         name: of the frame.
 
+    Attributes:
+        name: of the frame; of a link without the prefix.
+        label: its name in messages.
+        in_world: whether it is the frame in which the position of the robot is known.
+
     Raises:
         MissingDependencyError: the frame is known to TF only, and tf2_ros is not installed.
         RobotFileError: the world, but the position of the robot is not known.
     """
 
     def __init__(self, node: StageNode, name: str) -> None:
-        self.name = name
+        names, link = node.frame_names, node.frame_names.link(name)
         self.model = node.model
+        self._root = node.root
+        of_robot = link in (*self.model.frame_names, NIF)
+        self.in_world = not of_robot and name == names.world
+        self.name = link if of_robot else name
+        self.label = names.of(link) if of_robot else name
         self._health = node.health
         self._waiting: deque[tuple[int, Array, Array, Send]] = deque()
         self._newest = 0
-        if name == WORLD and node.robot.position is None:
+        if self.in_world and node.robot.position is None:
             raise RobotFileError(
-                'evaluation_frame is world, but the robot file names no position; choose a link '
+                f'evaluation_frame is {name}, but the robot file names no position; choose a link '
                 'or nif.',
                 kind='world_without_position',
             )
         self._poses = SampleBuffer(ODOMETRY)
         self._buffer: Any = None
-        if name not in (*self.model.frame_names, WORLD, NIF):
+        if not (of_robot or self.in_world):
             self._buffer = _tf_buffer(node, name)
 
     def take_odometry(self, stamp: int, values: Array) -> None:
         """Keep the pose of the root in the world, `messages.odometry_values` (13,)."""
-        if self.name == WORLD and stamp > self._poses.newest:
+        if self.in_world and stamp > self._poses.newest:
             self._poses.append(np.array([stamp]), values[None])
             self._poses.forget(stamp - nanoseconds(2.0 * PATIENCE))
             self.retry()
@@ -115,7 +125,7 @@ class EvaluationFrame:
         """
         if self.name == self.model.root:
             return np.eye(3), np.zeros(3)
-        if self.name == WORLD:
+        if self.in_world:
             paired = self._poses.at(np.array([stamp]))
             root = world_instant(paired.values[0])
             return (root.R, root.p) if paired.valid[0] else None
@@ -128,9 +138,9 @@ class EvaluationFrame:
 
     def _looked_up(self, stamp: int) -> Pose | None:
         when = Time(nanoseconds=stamp)
-        if not self._buffer.can_transform(self.name, self.model.root, when):
+        if not self._buffer.can_transform(self.name, self._root, when):
             return None
-        found = self._buffer.lookup_transform(self.name, self.model.root, when).transform
+        found = self._buffer.lookup_transform(self.name, self._root, when).transform
         return rotation_matrix(quaternion(found.rotation)), vector(found.translation)
 
 

@@ -30,7 +30,7 @@ class GroundInput(PositionInput):
     lost = 'Without it the ground is not known, and there is no IZMP.'
 
     def _take(self, stamp: int, message: Any) -> None:
-        self.frame(message.header.frame_id.lstrip('/'))
+        self.frame(self.node.frame_names.link(message.header.frame_id))
         self.callback(stamp, *position_values(message))
 
 

@@ -18,7 +18,6 @@ from izmp_dynamics.nodes.messages import (
     wrench_stamped,
 )
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.nodes.transforms import WORLD
 from izmp_dynamics.pipeline.momentum import Differenced, IrMdStage
 from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.pipeline.world import WorldState
@@ -81,6 +80,6 @@ class IrMd(StageNode):
             if not np.isfinite(values).all():
                 continue
             wrench = ContactWrench.from_array(values)
-            self._wrench(wrench_stamped, int(stamp), WORLD, values)
+            self._wrench(wrench_stamped, int(stamp), self.frame_names.world, values)
             rate = wrench.momentum_rate(self.model.total_mass, gravity, com)
-            self._rate(wrench_stamped, int(stamp), WORLD, rate.as_array())
+            self._rate(wrench_stamped, int(stamp), self.frame_names.world, rate.as_array())

@@ -69,7 +69,7 @@ class Izmp(StageNode):
         topics = [wrench.topic for wrench in self._sensors.values()]
         topics += [imu.topic for imu in self._imus.values()]
         topics += [robot.ground.topic] if robot.ground.topic is not None else []
-        self._frames = SensorRig(robot, self.model, topics)
+        self._frames = SensorRig(robot, self.model, topics, self.frame_names)
         self._watch = ImuWatch(robot)  # angular_acceleration, which is needed, states its findings
         self._feet: FeetStage | None = None
         self._instants: InstantQueue[JointKinematics] = InstantQueue(_RESULTS)

@@ -49,11 +49,13 @@ class IzmpOutputs:
 
     Attributes:
         frame: in which the points are published.
+        broadcaster: of TF.
     """
 
     def __init__(self, node: StageNode) -> None:
         self.health = node.health
-        self.root = node.model.root
+        self.root = node.root
+        self._nif = node.frame_names.of(NIF)
         name = node.declare_parameter(
             'evaluation_frame',
             '',
@@ -63,15 +65,18 @@ class IzmpOutputs:
                 read_only=True,
             ),
         ).value
-        self.frame = EvaluationFrame(node, name or self.root)
+        self.frame = EvaluationFrame(node, name or node.model.root)
         self._points = {
             'mr_ad': node.advertise('mr_ad/izmp', PointStamped),
             'ir_md': node.advertise('ir_md/izmp', PointStamped),
             'cop': node.advertise('cop', PointStamped),
         }
-        self._ground_frame = node.robot.ground.frame
+        ground = node.robot.ground
+        self._ground_frame = ground.frame or ''
+        if not ground.moves:
+            self._ground_frame = node.frame_names.of(self._ground_frame)
         self._in_ground = {}
-        if self._ground_frame is not None:
+        if ground.frame is not None:
             self._in_ground = {
                 name: node.advertise(f'{topic}_in_ground', PointStamped)
                 for name, topic in (
@@ -85,8 +90,8 @@ class IzmpOutputs:
         self._polygon = node.advertise('support_polygon', PolygonStamped)
         self._margin = node.advertise('margin', Float64)
         self._gap = node.advertise('gap', Vector3Stamped)
-        self._markers = Markers(node.advertise('markers', MarkerArray), node.model)
-        self._broadcaster = TransformBroadcaster(node)
+        self._markers = Markers(node.advertise('markers', MarkerArray), node.model, self.root)
+        self.broadcaster = TransformBroadcaster(node, node.frame_names)
 
     def point(self, name: str, stamp: int, placed: Placed, point: Array) -> Array | None:
         """Publish a point (3,) in the root frame [m]; return it, None if there is none."""
@@ -96,10 +101,10 @@ class IzmpOutputs:
             return None
         if ground.frame is not None and name in self._in_ground:
             (seen,) = ground.frame.points(point[None])
-            self._in_ground[name](point_stamped, stamp, self._ground_frame or '', seen)
+            self._in_ground[name](point_stamped, stamp, self._ground_frame, seen)
 
         def send(R: Array, p: Array) -> None:
-            self._points[name](point_stamped, stamp, self.frame.name, R @ point + p)
+            self._points[name](point_stamped, stamp, self.frame.label, R @ point + p)
 
         self.frame.when_known(stamp, q, ground.plane.normal[0], send)
         return point
@@ -136,10 +141,10 @@ class IzmpOutputs:
 
         def send(R: Array, p: Array) -> None:
             if cop is not None and izmp is not None:
-                self._gap(vector_stamped, stamp, self.frame.name, R @ (izmp - cop))
+                self._gap(vector_stamped, stamp, self.frame.label, R @ (izmp - cop))
             if outline is not None:
                 corners = outline.corners @ R.T + p
-                self._polygon(polygon_stamped, stamp, self.frame.name, corners)
+                self._polygon(polygon_stamped, stamp, self.frame.label, corners)
 
         normal = ground.plane.normal[0]
         self.frame.when_known(stamp, q, normal, send)
@@ -154,8 +159,10 @@ class IzmpOutputs:
             self._external(wrench_stamped, stamp, self.root, rest.as_array())
 
     def _send_nif(self, stamp: int, normal: Array) -> None:
-        if not self._broadcaster.wanted:
+        if not self.broadcaster.wanted:
             return
         axes = plane_axes(normal)
         root_R_nif = np.stack([axes[0], axes[1], normal], axis=1)
-        self._broadcaster.send(transform_stamped(stamp, self.root, NIF, root_R_nif, np.zeros(3)))
+        self.broadcaster.send(
+            transform_stamped(stamp, self.root, self._nif, root_R_nif, np.zeros(3))
+        )

@@ -1,4 +1,4 @@
-"""Node localizer: position and IMU → odom and TF world→root (sect. 4.5)."""
+"""Node localizer: position and IMU → odom and TF from the world to the robot (sect. 4.5)."""
 
 from typing import Any
 
@@ -13,12 +13,11 @@ from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     WorldInstant,
     odometry,
-    transform_stamped,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
+from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.nodes.wire import ImuSample
 from izmp_dynamics.pipeline.limits import LARGEST_MOTION
 from izmp_dynamics.pipeline.readiness import InstantQueue
@@ -34,13 +33,14 @@ class Localizer(StageNode):
     """Pose and velocity of the root in the world, at the instants of the joints.
 
     The orientation is that of the position's messages if they hold one, else that of the IMU.
+    TF ends at the root of the URDF, as the frames below it have their parents there.
     """
 
     def __init__(self, **options: Any) -> None:
         self._source: str | None = None
         super().__init__('localizer', ('gravity', 'ir_md', 'low_pass', 'pairing'), **options)
         self._publish_odometry = self.advertise('odom', Odometry)
-        self._broadcaster = TransformBroadcaster(self)
+        self._broadcaster = TransformBroadcaster(self, self.frame_names)
         if self.robot.position is None:
             self.health.values['position'] = (
                 'The robot file names no position; there is no odometry and no IR-MD.'
@@ -76,10 +76,10 @@ class Localizer(StageNode):
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage, as soon as the IMU's frame and the position's type are known."""
-        self._frames = SensorRig(robot, self.model, [robot.imu.topic])
+        self._frames = SensorRig(robot, self.model, [robot.imu.topic], self.frame_names)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
         self._stage: WorldStage | None = None
-        self._instants: InstantQueue[None] = InstantQueue({})
+        self._instants: InstantQueue[Array] = InstantQueue({})
         self._make_stage()
 
     def reset(self) -> None:
@@ -123,7 +123,8 @@ class Localizer(StageNode):
 
     def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
         if message.points and self._stage is not None:
-            self._instants.push(stamp, None)
+            positions = np.array(message.points[0].positions)
+            self._instants.push(stamp, positions)
             self._advance()
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
@@ -162,12 +163,12 @@ class Localizer(StageNode):
                 stage.forget(instant.stamp)
             root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
             if all(np.isfinite(part).all() for part in root):
-                self._send(instant.stamp, root)
+                self._send(instant.stamp, root, instant.payload)
 
-    def _send(self, stamp: int, instant: WorldInstant) -> None:
-        root = self.model.root
-        self._publish_odometry(odometry, stamp, instant, WORLD, root)
-        self._broadcaster.send(transform_stamped(stamp, WORLD, root, instant.R, instant.p))
+    def _send(self, stamp: int, instant: WorldInstant, q: Array) -> None:
+        """Publish the root's pose, and that of the URDF's root, for joint positions (n,)."""
+        self._publish_odometry(odometry, stamp, instant, self.frame_names.world, self.root)
+        self._broadcaster.send_root(self.model, stamp, instant, q)
 
     def _faults(self) -> dict[str, Faults]:
         if self._stage is None:

@@ -27,11 +27,13 @@ class Markers:
     Args:
         output: topic of the MarkerArray.
         model: the robot's model.
+        root: name of the root's frame in messages.
     """
 
-    def __init__(self, output: Output, model: RobotModel) -> None:
+    def __init__(self, output: Output, model: RobotModel, root: str) -> None:
         self._output = output
         self._model = model
+        self._root = root
         self._last = 0
 
     def due(self, stamp: int) -> bool:
@@ -106,7 +108,7 @@ class Markers:
     def _marker(self, stamp: int, name: str, colour: tuple[float, float, float]) -> Marker:
         red, green, blue = colour
         return Marker(
-            header=header(stamp, self._model.root),
+            header=header(stamp, self._root),
             ns=name,
             color=ColorRGBA(r=red, g=green, b=blue, a=1.0),
         )

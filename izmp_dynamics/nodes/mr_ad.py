@@ -85,7 +85,7 @@ class MrAd(StageNode):
 
     def _advance(self) -> None:
         """Evaluate the instants at which joints and root are known."""
-        root = self.model.root
+        root = self.root
         for stamp, joints, (acceleration, omega) in self._instants.take():
             wrench, com = self._stage.update(
                 acceleration[:3],
@@ -110,4 +110,4 @@ class MrAd(StageNode):
                 continue
             down = -self.robot.gravity * world_instant(odometry).R[2]
             rate = wrench.momentum_rate(self.model.total_mass, down, com)
-            self._publish_rate(wrench_stamped, stamp, self.model.root, rate.as_array())
+            self._publish_rate(wrench_stamped, stamp, self.root, rate.as_array())

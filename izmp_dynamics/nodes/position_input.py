@@ -77,6 +77,6 @@ class PositionInput:
 
     def _take(self, stamp: int, message: Any) -> None:
         if hasattr(message, 'child_frame_id'):
-            self.frame(message.child_frame_id.lstrip('/'))
+            self.frame(self.node.frame_names.link(message.child_frame_id))
         position, orientation = position_values(message)
         self.callback(stamp, position, orientation)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 
 
@@ -14,9 +15,13 @@ class SensorRig:
         robot: robot file.
         model: its model.
         topics: of the sensors that matter here; the others' frames are never asked for.
+        names: of frames in messages.
     """
 
-    def __init__(self, robot: RobotFile, model: RobotModel, topics: Iterable[str]) -> None:
+    def __init__(
+        self, robot: RobotFile, model: RobotModel, topics: Iterable[str], names: FrameNames
+    ) -> None:
+        self._names = names
         self.robot = robot
         self.model = model
         stated = {robot.imu.topic: robot.imu.frame}
@@ -33,7 +38,7 @@ class SensorRig:
         """Learn the frame that messages on a topic name; return whether that is news."""
         news = topic in self.unknown
         if news:
-            self._frames[topic] = frame
+            self._frames[topic] = self._names.link(frame)
             self.unknown.discard(topic)
         return news
 

@@ -26,6 +26,7 @@ from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver
+from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
 from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
@@ -52,6 +53,8 @@ class StageNode(Node):
 
     Attributes:
         model: the robot's model.
+        frame_names: as they are in messages.
+        root: name of the root's frame in messages.
         health: for the diagnostics.
         receiver: of its messages; `process.Running` lets it work.
         instants: the topic whose clock leads, as its stamps are the instants.
@@ -93,6 +96,9 @@ class StageNode(Node):
         self.receiver.longest_wait = None if self._reliable else self.age_limit
         self._settings = NodeSettings(self, sections, file)
         self.model = load_model(self.robot.urdf_path, self.robot.root)
+        self.frame_names = FrameNames(self)
+        self.root = self.frame_names.of(self.model.root)
+        self._refuse_own_output()
         self.health = Health(
             self.get_fully_qualified_name(), self.model.name, self.count_publishers, self.age_limit
         )
@@ -280,6 +286,24 @@ class StageNode(Node):
             entry.replaced += 1
             self.get_logger().warning(f'No message on {entry.topic}: subscribing again.')
 
+    def _refuse_own_output(self) -> None:
+        """Refuse a position that is what the localizer publishes."""
+        position = self.robot.position
+        if position is None or self.resolve_topic_name(position.topic) != self._own_odometry:
+            return
+        raise RobotFileError(
+            f"position.topic is '{position.topic}', which is {self._own_odometry} here, where the "
+            "node 'localizer' publishes its own result. Publish the position under another name, "
+            "or give these nodes a namespace and state the topics of the robot's sensors as "
+            'absolute names (/…).',
+            kind='own_odometry',
+            topic=position.topic,
+        )
+
+    @property
+    def _own_odometry(self) -> str:
+        return self.resolve_topic_name('odom')
+
     def _audit(self) -> None:
         for k, problem in enumerate(self.model.problems):
             self.health.values[f'URDF {k + 1}'] = str(problem)
@@ -328,7 +352,7 @@ class StageNode(Node):
         if self._frames_given.get(topic) == (expected, given):
             return
         self._frames_given[topic] = expected, given
-        frame = given.lstrip('/')
+        frame = self.frame_names.link(given)
         key = f'frame[{self.resolve_topic_name(topic)}]'
         if expected and frame and frame != expected:
             sentence = (

@@ -1,4 +1,4 @@
-"""Broadcasting TF; with tf2_msgs alone, so also where tf2_ros is missing."""
+"""Names of frames; broadcasting TF, with tf2_msgs alone, so also where tf2_ros is missing."""
 
 from typing import Any
 
@@ -6,18 +6,59 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.nodes.messages import WorldInstant, transform_stamped
+from izmp_dynamics.nodes.parameters import fixed
+
 WORLD, NIF = 'world', 'nif'
+
+
+class FrameNames:
+    """Names of frames in messages, with the prefix that keeps several robots apart.
+
+    Args:
+        node: its parameters are frame_prefix, as robot_state_publisher has it, and world_frame.
+
+    Attributes:
+        prefix: in front of the names of all links and of nif, e.g. 'robot1/'.
+        world: name of the world, without a prefix, as several robots may share it.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.prefix: str = fixed(
+            node,
+            'frame_prefix',
+            '',
+            "put before the names of the robot's frames, e.g. robot1/; as that of the robot's "
+            'robot_state_publisher',
+        )
+        self.world: str = fixed(
+            node, 'world_frame', WORLD, 'name of the frame in which the position is known'
+        )
+
+    def of(self, link: str) -> str:
+        """Name in messages of a link's frame, or of nif."""
+        return self.prefix + link
+
+    def link(self, frame: str) -> str:
+        """Link, or other frame, that a message names."""
+        return frame.lstrip('/').removeprefix(self.prefix)
 
 
 class TransformBroadcaster:
     """Publishes /tf, or says once why it cannot.
 
     Args:
-        node: publishes.
+        node: publishes, unless its parameter publish_tf is false.
+        names: of the frames of a robot.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, names: FrameNames | None = None) -> None:
+        self._names = names
         self._publisher: Any = None
+        if not fixed(node, 'publish_tf', True, 'broadcast TF'):
+            return
         try:
             from tf2_msgs.msg import TFMessage
         except ImportError:
@@ -31,8 +72,27 @@ class TransformBroadcaster:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody listens."""
+        """Whether anybody subscribes."""
         return self._publisher is not None and bool(self._publisher.get_subscription_count())
+
+    def send_root(self, model: RobotModel, stamp: int, root: WorldInstant, q: Array) -> None:
+        """Broadcast where the robot is in the world, as the pose of the root of its URDF.
+
+        The frames below that one have their parents there, from robot_state_publisher, whatever
+        link the dynamics are evaluated in.
+
+        Args:
+            model: of the robot.
+            stamp: [ns].
+            root: pose of the model's root in the world.
+            q: (n,) joint positions [rad] or [m].
+        """
+        if self._names is None or not self.wanted:
+            return
+        R, p = model.frame_pose(model.urdf_root, q)
+        world_R_top, p_top = root.R @ R, root.p + root.R @ p
+        name = self._names.of(model.urdf_root)
+        self.send(transform_stamped(stamp, self._names.world, name, world_R_top, p_top))
 
     def send(self, *transforms: TransformStamped) -> None:
         """Broadcast transforms."""

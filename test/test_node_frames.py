@@ -1,0 +1,174 @@
+"""Frames in messages and TF: under robot_state_publisher, with prefixes, of two robots."""
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
+
+import rclpy
+from rclpy.parameter import Parameter
+
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.nodes import transforms
+from izmp_dynamics.nodes.localizer import Localizer
+from izmp_dynamics.nodes.messages import (
+    odometry_values,
+    quaternion,
+    rotation_matrix,
+    stamp_of,
+    vector,
+    world_instant,
+)
+from izmp_dynamics.nodes.registry import node_class
+
+from .node_processes import GRAPH, ROBOT, free_domain
+from .played_graph import COMPOSED, PlayedGraph
+from .raising import raising
+
+both = pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
+
+
+@pytest.fixture(scope='module', autouse=True)
+def ros():
+    """A context, as a process has one."""
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture(scope='module')
+def bag(sound, tmp_path_factory):
+    """Two seconds of the sway."""
+    return sound.write(tmp_path_factory.mktemp('sound') / 'bag')
+
+
+@pytest.fixture
+def broadcast(monkeypatch):
+    """Transforms that were broadcast: (parent, child) → stamp → rotation matrix, position."""
+    seen = {}
+
+    def send(self, *transforms):
+        for each in transforms:
+            pose = each.transform
+            entry = seen.setdefault((each.header.frame_id, each.child_frame_id), {})
+            R = rotation_matrix(quaternion(pose.rotation))
+            entry[stamp_of(each)] = R, vector(pose.translation)
+
+    monkeypatch.setattr(transforms.TransformBroadcaster, 'send', send)
+    monkeypatch.setattr(transforms.TransformBroadcaster, 'wanted', True)
+    return seen
+
+
+def parameters(**values):
+    return [
+        Parameter(name, value=value) for name, value in {'robot': str(ROBOT), **values}.items()
+    ]
+
+
+@both
+def test_tf_ends_at_the_root_of_the_urdf(names, biped31, robot_yaml, bag, broadcast, tmp_path):
+    """That of the foot, the root of the dynamics here, follows with the joints of the instant."""
+    foot = dict(robot_yaml, root='l_foot', imu={'topic': 'imu', 'frame': 'l_foot'})
+    foot['position'] = {'topic': 'gps'}
+    del foot['accelerometers']
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(foot))
+    with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names) as graph:
+        graph.play(bag)
+    assert set(broadcast) == {('world', 'pelvis'), ('l_foot', 'nif')}
+    odometry, joints = graph.messages['/odom'], graph.messages['/joint_kinematics']
+    assert len(odometry) > 100
+    assert odometry.keys() == broadcast['world', 'pelvis'].keys()
+    model = load_model(biped31.urdf_path)
+    assert model.root == 'pelvis'
+    for stamp, (R, p) in broadcast['world', 'pelvis'].items():
+        (instant,) = joints[stamp].points
+        positions = dict(zip(joints[stamp].joint_names, instant.positions, strict=True))
+        pelvis_R_foot, p_foot = model.frame_pose(
+            'l_foot', [positions[name] for name in model.joint_names]
+        )
+        foot = world_instant(odometry_values(odometry[stamp]))
+        np.testing.assert_allclose(R @ pelvis_R_foot, foot.R, atol=1e-9)
+        np.testing.assert_allclose(p + R @ p_foot, foot.p, atol=1e-9)
+
+
+@both
+def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, bag, broadcast):
+    given = parameters(frame_prefix='red/', world_frame='map', evaluation_frame='l_sole')
+
+    def prefixed(topic, message):
+        if hasattr(message, 'header') and message.header.frame_id:
+            message.header.frame_id = f'red/{message.header.frame_id}'
+        return message
+
+    with PlayedGraph(biped31, given, names) as graph:
+        graph.play(bag, prefixed)
+        frames = {
+            topic: {message.header.frame_id for message in messages.values()}
+            for topic, messages in graph.messages.items()
+        }
+        findings = {key for node in graph.nodes for key in graph.status(node)[1]}
+    assert set(broadcast) == {('map', 'red/pelvis'), ('red/pelvis', 'red/nif')}
+    assert not [key for key in findings if key.startswith('finding frame')]
+    for topic in ('/root_acceleration', '/root_twist', '/mr_ad/contact_wrench', '/com'):
+        assert frames[topic] == {'red/pelvis'}
+    for topic in ('/mr_ad/izmp', '/ir_md/izmp', '/cop', '/gap', '/support_polygon'):
+        assert frames[topic] == {'red/l_sole'}
+    assert frames['/ir_md/contact_wrench'] == frames['/odom'] == {'map'}
+    assert {message.child_frame_id for message in graph.messages['/odom'].values()} == {
+        'red/pelvis'
+    }
+
+
+@both
+def test_frames_that_only_messages_state_are_found_with_the_prefix(
+    names, robot_yaml, bag, tmp_path
+):
+    robot_yaml['imu'] = {'topic': 'imu'}
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(robot_yaml))
+
+    def prefixed(topic, message):
+        if topic == '/imu':
+            message.header.frame_id = f'/red/{message.header.frame_id}'
+        return message
+
+    given = parameters(robot=str(path), frame_prefix='red/')
+    with PlayedGraph(load_robot_file(path), given, names) as graph:
+        graph.play(bag, prefixed)
+        assert len(graph.messages['/mr_ad/izmp']) > 100
+
+
+@pytest.mark.parametrize('publish', [False, True])
+def test_tf_is_broadcast_unless_publish_tf_is_false(publish):
+    pytest.importorskip('tf2_msgs', reason='make it with nodes.make_tf2_msgs')
+    node = Localizer(overrides=parameters(publish_tf=publish))
+    topics = dict(node.get_publisher_names_and_types_by_node('localizer', '/'))
+    node.destroy_node()
+    assert '/odom' in topics
+    assert ('/tf' in topics) == publish
+
+
+@pytest.mark.parametrize('topic', ['odom', '/odom'])
+def test_a_position_that_is_the_own_result_is_refused(robot_yaml, topic, tmp_path):
+    robot_yaml['position'] = dict(robot_yaml['position'], topic=topic)
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(robot_yaml))
+    for name in ('localizer', 'izmp', 'composed'):
+        with raising(Exception, 'own_odometry', topic=topic):
+            node_class(name)(overrides=parameters(robot=str(path)))
+
+
+@both
+def test_two_robots_with_prefixes_share_tf_and_no_frame(names, biped31, bag, broadcast):
+    frames = {}
+    for name in ('red', 'blue'):
+        broadcast.clear()
+        with PlayedGraph(biped31, parameters(frame_prefix=f'{name}/'), names) as graph:
+            graph.play(bag)
+        frames[name] = {child for _, child in broadcast}
+    assert frames['red'] == {'red/pelvis', 'red/nif'}
+    assert not frames['red'] & frames['blue']
