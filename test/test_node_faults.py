@@ -60,13 +60,17 @@ def outputs():
     }
 
 
+PATIENT = 'result_age_limit:=1000.0'
+"""However slow the computer is, no message is skipped because it is old."""
+
+
 @pytest.fixture(scope='module')
 def graph(biped31, tmp_path_factory):
     """All nodes as processes of their own, and a robot that stands."""
     processes = Processes(tmp_path_factory.mktemp('faults'))
     with processes, probe(processes) as node:
         for name in GRAPH:
-            processes.start(name)
+            processes.start(name, PATIENT)
         listener = Listener(node, outputs())
         robot = StandingRobot(node, biped31)
         with robot:
@@ -153,7 +157,7 @@ def test_a_killed_node_is_missed_and_comes_back(graph, name):
     if name in MISSED:
         assert found(listener, f'no_message[{MISSED[name]}]', since)
     before, since = max(listener.values[topic]), diagnostics(listener)
-    processes.start(name)
+    processes.start(name, PATIENT)
     assert wait_until(lambda: max(listener.values[topic]) > before)
     discovered = received_again(listener, since)
     first = min(stamp for stamp in list(listener.values[topic]) if stamp > before)

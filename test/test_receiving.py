@@ -202,15 +202,16 @@ def test_a_subscription_that_never_delivers_is_replaced(acd, monkeypatch):
     monkeypatch.setattr(receiving.time, 'monotonic', lambda: clock.now)
     (entry,), (reception,) = acd.health.inputs, acd.receiver._receptions
     entry.last = 0.0
-    dead, replaced = reception.subscription, []
+    second, replaced = None, []
     for clock.now in range(200):
         monkeypatch.setattr(acd, 'count_publishers', lambda topic: int(clock.now > 10))
         acd._report()
         acd.receiver.replace_dead()
         if len(replaced) < entry.replaced:
             replaced.append(clock.now)
+            assert reception.second not in (None, second, reception.subscription)
+            second = reception.second
     assert replaced[0] == 11
-    assert reception.subscription is not dead
     pauses = [after - before for before, after in itertools.pairwise(replaced)]
     assert pauses == [REPLACED_AFTER * 2**k for k in range(4)] + [60.0]
     monkeypatch.setattr(acd.health, '_publishers', lambda topic: 1)
@@ -218,12 +219,19 @@ def test_a_subscription_that_never_delivers_is_replaced(acd, monkeypatch):
     assert str(len(replaced)) in values['finding no_message[/joint_states]']
 
 
-def test_a_replaced_subscription_receives(acd):
-    """Over real DDS: the new one is as the one before."""
+@pytest.mark.parametrize('first_is_dead', [True, False])
+def test_the_subscription_that_receives_stays(acd, first_is_dead):
+    """Over real DDS; no message is lost because a topic was silent for long."""
     (entry,), (reception,) = acd.health.inputs, acd.receiver._receptions
+    first = reception.subscription
     assert acd.receiver.replace(entry.topic)
     assert not acd.receiver.replace(entry.topic)
     acd.receiver.replace_dead()
+    second = reception.second
+    if first_is_dead:
+        silent = SimpleNamespace(take_message=lambda msgtype, raw: None)
+        reception.subscription = SimpleNamespace(handle=silent)
+        reception.destroy = lambda subscription: None
     publisher = acd.create_publisher(JointState, 'joint_states', 10)
     names = list(acd.model.joint_names)
     message = JointState(name=names, position=[0.0] * len(names))
@@ -235,3 +243,5 @@ def test_a_replaced_subscription_receives(acd):
 
     assert wait_until(received)
     assert entry.count
+    assert reception.second is None
+    assert reception.subscription is (second if first_is_dead else first)

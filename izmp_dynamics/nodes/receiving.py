@@ -52,7 +52,7 @@ LOOK_UP = 0.1
 """Time after which new subscriptions and the end are noticed [s]."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Reception:
     """A subscription, and what becomes of its messages.
 
@@ -66,6 +66,7 @@ class Reception:
         raw: whether the callback is given the bytes.
         topic: its full name.
         dead: whether the subscription is to be replaced.
+        second: takes the place of the first when a message comes to it; None: there is no doubt.
     """
 
     create: Callable[[], Any]
@@ -77,6 +78,7 @@ class Reception:
     raw: bool = False
     topic: str = ''
     dead: bool = False
+    second: Any = None
     _attempts: int = 0
     _next_attempt: float = 0.0
 
@@ -94,21 +96,39 @@ class Reception:
         self.dead = True
         return True
 
-    def replace(self) -> None:
-        """Subscribe again: a connection of the middleware may be dead although both ends live."""
-        self.destroy(self.subscription)
-        self.subscription = self.create()
-        self.losses.restart()
+    def subscribe_again(self) -> None:
+        """Subscribe again: a connection of the middleware may be dead although both ends live.
+
+        The first subscription stays until one of the two receives something, or messages would be
+        lost where nothing had been published so far.
+        """
+        if self.second is not None:
+            self.destroy(self.second)
+        self.second = self.create()
         self.dead = False
 
     def take(self) -> tuple[Any, int] | None:
         """Take the next message and the time at which it was received [ns]; None without one."""
         taken = self.subscription.handle.take_message(self.msgtype, self.raw)
+        if self.second is not None:
+            taken = self._decide(taken)
         if taken is None:
             return None
         self._attempts = 0
         self.losses.see(taken[1])
         return taken[0], taken[1].get('received_timestamp') or 0
+
+    def _decide(self, taken: Any) -> Any:
+        """Keep the subscription that has a message; return the message."""
+        if taken is None:
+            taken = self.second.handle.take_message(self.msgtype, self.raw)
+            if taken is None:
+                return None
+            self.subscription, self.second = self.second, self.subscription
+            self.losses.restart()
+        self.destroy(self.second)
+        self.second = None
+        return taken
 
     def skip(self, until: int) -> int:
         """Skip what was received before `until` [ns]; return how many messages that is."""
@@ -206,27 +226,32 @@ class Receiver:
         if self.longest_wait is not None:
             _skip(self._receptions)  # what came while the node started: no loss
         while context.ok():
-            known = list(self._receptions)
+            self.replace_dead()
+            known = {reception: reception.subscription for reception in self._receptions}
             if not known:
                 time.sleep(LOOK_UP)
                 continue
-            self.replace_dead()
             with ExitStack() as stack:
                 stack.enter_context(context.handle)
-                for reception in known:
-                    stack.enter_context(reception.subscription.handle)
+                for subscription in known.values():
+                    stack.enter_context(subscription.handle)
                 wait_set = _rclpy.WaitSet(len(known), 0, 0, 0, 0, 0, context.handle)
-                while context.ok() and len(known) == len(self._receptions):
-                    self._turn(wait_set, known)
-                    if any(reception.dead for reception in known):
-                        break
+                while context.ok() and self._is_up_to_date(known):
+                    self._turn(wait_set, list(known))
         raise ExternalShutdownException
 
     def replace_dead(self) -> None:
         """Subscribe again where `replace` asked for it."""
         for reception in self._receptions:
             if reception.dead:
-                reception.replace()
+                reception.subscribe_again()
+
+    def _is_up_to_date(self, known: dict[Reception, Any]) -> bool:
+        """Whether no subscription has been added, replaced, or is to be replaced."""
+        return len(known) == len(self._receptions) and all(
+            reception.subscription is subscription and not reception.dead
+            for reception, subscription in known.items()
+        )
 
     def _turn(self, wait_set: Any, known: list[Reception]) -> None:
         """Hand out what is there, or comes soon."""
@@ -234,7 +259,11 @@ class Receiver:
         for reception in known:
             wait_set.add_subscription(reception.subscription.handle)
         wait_set.wait(round(LOOK_UP * NANOSECONDS))
-        ready = [known[k] for k in range(len(known)) if wait_set.is_ready('subscription', k)]
+        ready = [
+            reception
+            for k, reception in enumerate(known)
+            if wait_set.is_ready('subscription', k) or reception.second is not None
+        ]
         self.take(ready)
 
     def take(self, ready: list[Reception]) -> bool:
