@@ -5,6 +5,7 @@
 import errno
 import hashlib
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -299,6 +300,28 @@ def test_a_killed_recorder_loses_only_what_came_after_its_last_flush(tmp_path, s
     complete = 5 if storage == 'sqlite3' else 4  # a chunk of mcap is written when it is full
     assert received == list(range(START, START + complete))
     assert sorted(remnant.rglob('*')) == before
+
+
+@STORAGES
+def test_a_recording_that_fills_the_disk_is_kept_as_far_as_it_came(tmp_path, storage, caplog):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    message = bytes([0, 1, 0, 0, 2, 0, 0, 0, 65, 0]) + bytes(400_000)
+    try:
+        with raising(BagError, 'cannot_write'), BagWriter(tmp_path / 'out', storage) as bag:
+            bag.add_raw_topic('/x', TEXT)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, limits[1]))
+            for k in range(100):
+                bag.write_raw('/x', START + k, message)
+                bag.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    (kept,) = tmp_path.iterdir()
+    assert kept.name.startswith('out-recovered-')
+    assert kept.name in caplog.text
+    with BagReader(kept) as found:
+        received = [item.received for item in found.messages()]
+    assert 3 <= len(received) < 40
+    assert received == list(range(START, START + len(received)))
 
 
 def test_a_recorder_flushes_unasked(tmp_path, monkeypatch):

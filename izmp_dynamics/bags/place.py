@@ -108,6 +108,14 @@ class Place:
         self._remove()
         self._remove_parents()
 
+    def rescue(self) -> Path | None:
+        """Do as `discard`, but keep a recording beside the place; return where it is."""
+        kept = None
+        if self._folder and (self._partial / _RECORDING).exists() and self._new.exists():
+            kept = self._beside(self._new, 'recovered')
+        self.discard()
+        return kept
+
     @property
     def _partial(self) -> Path:
         assert self._folder is not None

@@ -20,6 +20,7 @@ with 'bad conversion' (ros2/rosbag2 issues 1895 and 2013). What versions 6 to 8 
 Humble (custom data, type hashes, distribution) an older reader passes over.
 """
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+
+_log = logging.getLogger(__name__)
 
 _VERSION = 8
 _LATCHED = ('/tf_static', '/robot_description')
@@ -123,7 +126,9 @@ class BagWriter:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
-            self._abort()
+            kept = self._abort()
+            if kept:
+                _log.warning("What was recorded until then is kept as '%s'.", kept)
             return
         try:
             self.flush()
@@ -135,8 +140,7 @@ class BagWriter:
                 (self._partial / name).write_text(text, encoding='utf-8')
             self._place.publish()
         except BaseException as failure:
-            self._abort()
-            self._raise(failure)
+            self._raise(failure, self._abort())
 
     def add_file(self, name: str, text: str) -> None:
         """Put a further file into the folder, next to the bag's own; players ignore it.
@@ -393,19 +397,22 @@ class BagWriter:
                     kind='not_finite', topic=topic, field=path, index=place,
                 )  # fmt: skip
 
-    def _abort(self) -> None:
-        """Close and remove what was written."""
+    def _abort(self) -> Path | None:
+        """Close and remove what was written; but keep a recording, and return where."""
         if self._writer is not None:
             with suppress(Exception):  # what made writing fail may make closing fail as well
                 self._writer.abort()
-        self._place.discard()
+        return self._place.rescue()
 
-    def _raise(self, error: BaseException) -> NoReturn:
+    def _raise(self, error: BaseException, kept: Path | None = None) -> NoReturn:
         """Raise a `BagError` for a failure of writing, any other error as it is."""
-        if isinstance(error, BagError) or not isinstance(error, Exception):
+        where = f" What was recorded until then is kept as '{kept}'." if kept else ''
+        if not isinstance(error, Exception) or (isinstance(error, BagError) and not kept):
             raise error
+        if isinstance(error, BagError):
+            raise BagError(f'{error}{where}', kind=error.kind, **(error.data | {'kept': kept}))
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BagError(
-            f"The bag '{self.path}' cannot be written: {reason}.",
-            kind='cannot_write', path=self.path, errno=getattr(error, 'errno', None),
+            f"The bag '{self.path}' cannot be written: {reason}.{where}",
+            kind='cannot_write', path=self.path, errno=getattr(error, 'errno', None), kept=kept,
         ) from error  # fmt: skip
