@@ -2,6 +2,7 @@
 
     python benchmarks/bench_graph.py [--seconds 30] [--sensors 125]
     python benchmarks/bench_graph.py --seconds 600 --only composed     # memory
+    python benchmarks/bench_graph.py --only composed --quotas 1 0.5 0.3 0.2   # a slow computer
 
 A robot that stands is published with the stamps of now: joints at 500 Hz, the other sensors at
 the rate of the bus. The latency of an instant is the time from the stamp of the last sample that
@@ -9,12 +10,14 @@ it needs (the joints' differentiation looks a few samples ahead; of the other se
 sample at the instant or, where the sensors publish between the instants, the next two) to the
 arrival of its IZMP here. Beside it: a bare chain of relays with as many hops, an Imu message at
 the rate of the bus through processes that do nothing but publish what they receive, with each of
-the executors at hand.
+the executors at hand. With a quota the nodes run for that part of every 20 ms only, as on a
+computer that is so much slower; results are fresh as long as they are younger than their limit.
 """
 
 import argparse
 import math
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -33,6 +36,9 @@ gate, one for the gate of stamps."""
 
 SETTLE = 60.0
 """Time before the memory is measured, at most [s]."""
+
+SLICE = 0.02
+"""Time of which a quota is a part [s]."""
 
 MINUTE = 60.0
 """Time between two looks at the memory [s]."""
@@ -205,6 +211,32 @@ def publish(sensor_rate, shift):
         count += 1
 
 
+@contextmanager
+def slowed(processes, quota):
+    """Stop the processes for the rest of every slice."""
+    over = threading.Event()
+
+    def send(number):
+        for process in processes.running.values():
+            os.kill(process.pid, number)
+
+    def alternate():
+        while not over.wait(quota * SLICE):
+            send(signal.SIGSTOP)
+            over.wait((1.0 - quota) * SLICE)
+            send(signal.SIGCONT)
+
+    thread = threading.Thread(target=alternate)
+    if quota < 1.0:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if quota < 1.0:
+            thread.join()
+
+
 def usage(processes):
     """CPU time [s] and resident memory [MB] of processes by name."""
     ticks = os.sysconf('SC_CLK_TCK')
@@ -229,7 +261,7 @@ def last_needed(instant, sensor_stamp, sensor_rate):
     return max(instant + round(AHEAD / JOINT_RATE * 1e9), others)
 
 
-def measure_graph(names, seconds, sensor_rate, shift=0):
+def measure_graph(names, seconds, sensor_rate, shift=0, quota=1.0):
     """Run the graph in processes of these names; return latencies and what it used."""
     import rclpy
     from geometry_msgs.msg import PointStamped
@@ -266,13 +298,16 @@ def measure_graph(names, seconds, sensor_rate, shift=0):
                 logs = '\n'.join(processes.log(name)[-2000:] for name in names)
                 sys.exit(f'bench_graph: no results came:\n{logs}')
             time.sleep(min(SETTLE, seconds / 3.0))  # until histories and queues are full
-            before, begin = usage(processes), time.monotonic()
-            del latencies[:]
-            for _ in range(int(seconds // MINUTE)):
-                time.sleep(MINUTE)
-                memory = sum(used for _, used in usage(processes).values())
-                print(f'{"":<30} {time.monotonic() - begin:4.0f} s: {memory:.1f} MB', flush=True)
-            time.sleep(seconds % MINUTE)
+            with slowed(processes, quota):
+                time.sleep(1.0 if quota < 1.0 else 0.0)
+                before, begin = usage(processes), time.monotonic()
+                del latencies[:]
+                for _ in range(int(seconds // MINUTE)):
+                    time.sleep(MINUTE)
+                    memory = sum(used for _, used in usage(processes).values())
+                    past = time.monotonic() - begin
+                    print(f'{"":<30} {past:4.0f} s: {memory:.1f} MB', flush=True)
+                time.sleep(seconds % MINUTE)
             measured, elapsed = list(latencies), time.monotonic() - begin
             after = usage(processes)
         finally:
@@ -289,6 +324,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=30.0)
     parser.add_argument('--sensors', type=float, default=125.0, help='rate of the sensors [Hz]')
     parser.add_argument('--only', choices=('relays', 'composed', 'separate'))
+    parser.add_argument('--quotas', type=float, nargs='+', help='parts of the time, 0 to 1')
     parser.add_argument('--relay', nargs=3, help=argparse.SUPPRESS)
     parser.add_argument('--publish', type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -314,6 +350,12 @@ def run(options):
     load = os.getloadavg()[0]
     print(f'{os.cpu_count()} cores, load {load:.1f} before; joints at {JOINT_RATE:.0f} Hz, '
           f'other sensors at {options.sensors:.0f} Hz, bus at 125 Hz')  # fmt: skip
+    if options.quotas:
+        names = GRAPH if options.only == 'separate' else ('composed',)
+        for quota in options.quotas:
+            latencies, _ = measure_graph(names, options.seconds, options.sensors, quota=quota)
+            say(f'{options.only or "composed"}, quota {quota:.0%}', latencies)
+        return
     bare = {}
     for kind in EXECUTORS if options.only in (None, 'relays') else ():
         latencies = measure_relays(options.seconds / 2, 125.0, kind)
