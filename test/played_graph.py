@@ -85,6 +85,15 @@ class PlayedGraph:
                 node.flush()
             self.deliver()
 
+    def pause(self):
+        """Let all nodes notice that nothing has come for a long time."""
+        for _ in range(2):
+            for node in self.nodes:
+                for entry in node.health.inputs:
+                    entry.last -= 3600.0
+                node.look_after(report=False)
+            self.deliver()
+
     def deliver(self):
         """Hand what waits to the nodes that subscribe to it, and what they publish then."""
         while self._waiting:

@@ -50,12 +50,13 @@ def broadcast(monkeypatch):
     """Transforms that were broadcast: (parent, child) → stamp → rotation matrix, position."""
     seen = {}
 
-    def send(self, *transforms):
-        for each in transforms:
-            pose = each.transform
-            entry = seen.setdefault((each.header.frame_id, each.child_frame_id), {})
-            R = rotation_matrix(quaternion(pose.rotation))
-            entry[stamp_of(each)] = R, vector(pose.translation)
+    def send(self, each):
+        pose = each.transform
+        entry = seen.setdefault((each.header.frame_id, each.child_frame_id), {})
+        entry[stamp_of(each)] = (
+            rotation_matrix(quaternion(pose.rotation)),
+            vector(pose.translation),
+        )
 
     monkeypatch.setattr(transforms.TransformBroadcaster, 'send', send)
     monkeypatch.setattr(transforms.TransformBroadcaster, 'wanted', True)

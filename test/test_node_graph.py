@@ -1,6 +1,7 @@
 """Settings, errors and counters of the graph: in this process, without DDS."""
 
 import dataclasses
+from collections import Counter
 from unittest.mock import Mock
 
 import numpy as np
@@ -18,6 +19,7 @@ from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.model.robot_file import LowPass, load_robot_file
 from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.messages import vector
+from izmp_dynamics.nodes.shared_settings import refusal
 
 from .bag_surgery import IMU, SECOND
 from .node_processes import GRAPH, ROBOT, free_domain
@@ -52,6 +54,12 @@ def names(request):
 
 
 @pytest.fixture
+def composed(biped31):
+    with PlayedGraph(biped31, parameters(), COMPOSED) as graph:
+        yield graph
+
+
+@pytest.fixture
 def graph(biped31, names):
     with PlayedGraph(biped31, parameters(), names) as graph:
         yield graph
@@ -80,30 +88,46 @@ def test_any_cutoff_at_the_start_gives_the_numbers_of_the_same_filter(bag, biped
         assert_points(graph, evaluate_log(bag, filtered, live=True)[0])
 
 
-@pytest.mark.parametrize('name', FILTERED)
-def test_a_cutoff_is_set_while_the_graph_runs(graph, bag, name):
+def test_a_cutoff_is_set_while_the_graph_runs(composed, bag, biped31):
     """Up to half the rate: before the first message, when no rate is known, and after the last."""
+    node = composed.node('acd')
     for cutoff in (0.02, 0.48 * RATE):
-        (result,) = graph.node(name).set_parameters([Parameter('low_pass.cutoff', value=cutoff)])
+        (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=cutoff)])
         assert result.successful, result.reason
-        assert graph.node(name).robot.low_pass.cutoff == cutoff
-        graph.messages.clear()
+        assert node.robot.low_pass.cutoff == cutoff
+        composed.messages.clear()
+        composed.play(bag)
+        filtered = dataclasses.replace(biped31, low_pass=LowPass(cutoff=cutoff))
+        assert_points(composed, evaluate_log(bag, filtered, live=True)[0])
+
+
+def test_a_cutoff_above_half_the_rate_is_refused_once_the_rate_is_known(composed, bag):
+    composed.play(bag)
+    node = composed.node('acd')
+    (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=0.52 * RATE)])
+    assert not result.successful
+    assert f'{0.52 * RATE:g}' in result.reason
+    assert f'{RATE:g}' in result.reason
+    assert node.robot.low_pass.cutoff is None
+    composed.messages.clear()
+    composed.play(bag)
+    assert len(composed.messages['/mr_ad/izmp']) > 100
+
+
+def test_a_cutoff_is_the_same_in_all_processes(biped31, bag):
+    """Set on one of them it is refused, with the way to do it."""
+    with PlayedGraph(biped31, parameters(), GRAPH) as graph:
+        for name in FILTERED:
+            node = graph.node(name)
+            (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=20.0)])
+            assert not result.successful
+            assert 'robot file' in result.reason
+            assert 'composed:=true' in result.reason
+            assert all(other in result.reason for other in FILTERED if other != name)
+            assert node.get_parameter('low_pass.cutoff').value is None
+        assert len({node.robot.low_pass for node in graph.nodes}) == 1
         graph.play(bag)
-        assert len(graph.messages['/mr_ad/izmp']) > 100
-
-
-def test_a_cutoff_above_half_the_rate_is_refused_once_the_rate_is_known(graph, bag):
-    graph.play(bag)
-    for name in FILTERED:
-        node = graph.node(name)
-        (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=0.52 * RATE)])
-        assert not result.successful
-        assert f'{0.52 * RATE:g}' in result.reason
-        assert f'{RATE:g}' in result.reason
-        assert node.robot.low_pass.cutoff is None
-    graph.messages.clear()
-    graph.play(bag)
-    assert len(graph.messages['/mr_ad/izmp']) > 100
+        assert_points(graph, evaluate_log(bag, biped31)[0])
 
 
 def test_a_cutoff_above_half_the_rate_at_the_start_is_an_error_of_each_node(bag, biped31, names):
@@ -115,9 +139,10 @@ def test_a_cutoff_above_half_the_rate_at_the_start_is_an_error_of_each_node(bag,
             level, values = statuses[graph.node(name)]
             assert level == ERROR
             assert f'finding {signal}.raised' in values
-        for name in FILTERED:
-            (result,) = graph.node(name).set_parameters([Parameter('low_pass.cutoff', value=60.0)])
-            assert result.successful
+        if names != COMPOSED:
+            return
+        (result,) = graph.node('acd').set_parameters([Parameter('low_pass.cutoff', value=60.0)])
+        assert result.successful
         graph.play(bag)
         assert len(graph.messages['/mr_ad/izmp']) > 100
 
@@ -166,7 +191,10 @@ def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, bag):
 
 def test_an_error_in_a_parameter_callback_refuses_the_value(graph, bag, monkeypatch):
     for node in graph.nodes:
-        before, setting = node.robot, next(iter(node._settings))
+        own = [name for name in node._settings if not refusal(node.get_name(), [name])]
+        if not own:  # all are those of other nodes as well
+            continue
+        before, setting = node.robot, own[0]
         value = node.get_parameter(setting).value or 10.0
         configure = Mock(side_effect=[ZeroDivisionError('a contrived error'), None])
         with monkeypatch.context() as patched:
@@ -254,3 +282,40 @@ def test_gravity_is_added_back_with_the_quaternions_that_the_replay_takes(
         assert_points(graph, evaluate_log(bag, robot)[0])
         _, values = graph.values('angular_acceleration')
         assert values['imu.not_finite'] == str(len(wrong))
+
+
+@pytest.mark.parametrize('cutoff', [None, 20.0])
+def test_pauses_change_no_number_and_lose_no_instant(bag, biped31, names, cutoff):
+    """Pauses in which nothing comes, of a simulation that is stopped or of a slow player."""
+    count, numbers = 0, []
+
+    def pausing(topic, message):
+        nonlocal count
+        count += 1
+        if count in (3, 60, 700, 1501, 1502, 2998, 4007):
+            graph.pause()
+        return message
+
+    robot, given = biped31, parameters()
+    if cutoff is not None:
+        robot = dataclasses.replace(biped31, low_pass=LowPass(cutoff=cutoff))
+        given = parameters(low_pass__cutoff=cutoff)
+    with PlayedGraph(robot, given, names) as graph:
+        graph.play(bag, pausing, flush=False)
+        numbers.append(len(graph.messages['/mr_ad/izmp']))
+        graph.pause()
+        numbers.append(len(graph.messages['/mr_ad/izmp']))
+        made = sum((node.health.outputs for node in graph.nodes), Counter())
+    assert count > 4007
+    assert numbers[0] < numbers[1]
+    expected, _ = evaluate_log(bag, robot, live=True)
+    assert_points(graph, expected)
+    for topic, name in (('/ir_md/izmp', 'ir_md'), ('/cop', 'cop')):
+        known = np.isfinite(expected.points[name]).all(axis=1)
+        points = graph.messages[topic]
+        np.testing.assert_array_equal(sorted(points), expected.stamps[known])
+        found = [vector(points[stamp].point) for stamp in sorted(points)]
+        np.testing.assert_allclose(found, expected.points[name][known], rtol=0, atol=1e-9)
+    assert {topic: len(messages) for topic, messages in graph.messages.items()} == {
+        topic: made[topic] for topic in graph.messages
+    }

@@ -11,9 +11,10 @@ from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.nodes.acd import Acd
 from izmp_dynamics.nodes.health import ERROR, Health
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
+from izmp_dynamics.nodes.shared_settings import SECTIONS, has
 from izmp_dynamics.sensing.faults import Fault, Reason
 
-from .node_processes import ROBOT, free_domain
+from .node_processes import GRAPH, ROBOT, free_domain
 
 
 @pytest.fixture(scope='module')
@@ -46,7 +47,7 @@ def test_overrides_take_the_place_of_the_robot_file(acd):
     [
         ('acd.method', 'best', "acd.method is 'best'; valid: central, paper, savitzky_golay"),
         ('acd.window', 8, 'window must be odd'),
-        ('low_pass.cutoff', -1.0, 'low_pass.cutoff is -1.0; valid: 0.01 to'),
+        ('rates.actuator', -1.0, 'rates.actuator is -1.0; valid: '),
         ('rates.bus', 0.0, 'rates.bus'),
         ('robot', 'other.yaml', 'read-only'),
     ],
@@ -68,6 +69,71 @@ def test_a_good_value_is_taken(acd):
     )
     assert results.successful
     assert (acd.robot.acd.window, acd.robot.acd.degree) == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ('setting', 'others'),
+    [
+        ('low_pass.cutoff', 'angular_acceleration, localizer, izmp'),
+        ('pairing.max_gap', 'angular_acceleration, localizer, izmp'),
+        ('acd.max_gap', 'ir_md'),
+    ],
+)
+def test_what_holds_for_other_processes_as_well_is_refused(acd, setting, others):
+    before, value = acd.robot, acd.get_parameter(setting).value
+    (result,) = acd.set_parameters([Parameter(setting, value=0.2)])
+    assert not result.successful
+    assert f'also for {others}, which' in result.reason
+    assert 'robot file' in result.reason
+    assert 'composed:=true' in result.reason
+    assert acd.robot is before
+    assert acd.get_parameter(setting).value == value
+
+
+def test_nodes_have_the_settings_that_they_use():
+    """So that few hold for several nodes; these are the only ones."""
+    names = {
+        node: {item.name for item in setting_parameters(sections)}
+        for node, sections in SECTIONS.items()
+    }
+    assert tuple(names) == GRAPH
+    shared = {
+        name
+        for node, mine in names.items()
+        for other, theirs in names.items()
+        if node != other
+        for name in mine & theirs
+    }
+    assert shared == {
+        'gravity', 'ir_md.difference', 'acd.max_gap',
+        'low_pass.cutoff', 'low_pass.order', 'pairing.max_gap',
+    }  # fmt: skip
+    for node, mine in names.items():
+        assert {name for name in set.union(*names.values()) if has(node, name)} == mine
+
+
+@pytest.mark.parametrize('error', [TypeError, ValueError, ZeroDivisionError, KeyError])
+def test_any_exception_in_the_callback_is_a_refusal(acd, error, monkeypatch):
+    """Also one that is raised again when the old values are restored."""
+
+    class Failing:
+        """Raises whatever is done with it."""
+
+        def __call__(self, *arguments):
+            raise error('contrived')
+
+        __contains__ = __call__
+
+    before, value = acd.robot, acd.get_parameter('acd.window').value
+    for place in ('configure', '_check', '_settings'):
+        with monkeypatch.context() as patched:
+            patched.setattr(acd, place, Failing())
+            (result,) = acd.set_parameters([Parameter('acd.window', value=11)])
+        assert not result.successful
+        assert 'contrived' in result.reason
+        assert error.__name__ in result.reason
+        assert acd.robot is before
+        assert acd.get_parameter('acd.window').value == value
 
 
 def test_a_node_without_a_robot_file_says_what_it_needs(acd):

@@ -108,6 +108,10 @@ class RobotModel:
     tree: KinematicTree
     _frames: Mapping[str, FrameMount] = field(repr=False)
 
+    def __deepcopy__(self, memo: object) -> 'RobotModel':
+        """Nothing in it changes, and KDL's part cannot be copied."""
+        return self
+
     @property
     def dof(self) -> int:
         """Number n of independent joints."""

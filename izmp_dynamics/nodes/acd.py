@@ -10,6 +10,7 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.joints_input import JointsInput
 from izmp_dynamics.nodes.messages import joint_trajectory
+from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.pipeline.samples import Samples
@@ -21,7 +22,7 @@ class Acd(StageNode):
     """Differentiates the joint positions and decimates them to the rate of the bus."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__('acd', ('acd', 'rates', 'low_pass', 'pairing'), **options)
+        super().__init__('acd', SECTIONS['acd'], **options)
         self._names = list(self.model.joint_names)
         self._joints = self.advertise('joint_kinematics', JointTrajectory)
         self._input = JointsInput(self, self._take)

@@ -18,6 +18,7 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.root_inputs import remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
+from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import ImuSample
 from izmp_dynamics.pipeline.readiness import InstantQueue
@@ -32,8 +33,7 @@ class AngularAcceleration(StageNode):
     """Motion of the root at the instants of the joints, from the sensors on it."""
 
     def __init__(self, **options: Any) -> None:
-        sections = ('angular_acceleration', 'noise', 'low_pass', 'pairing', 'gravity')
-        super().__init__('angular_acceleration', sections, **options)
+        super().__init__('angular_acceleration', SECTIONS['angular_acceleration'], **options)
         self._acceleration = self.advertise('root_acceleration', AccelStamped)
         self._twist = self.advertise('root_twist', TwistStamped)
         self.subscribe(

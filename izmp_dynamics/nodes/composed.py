@@ -100,7 +100,6 @@ class Composed(StageNode):
         if self._evaluator is not None:
             for piece in self._evaluator.pause():
                 self._put_world(piece)
-        self._outputs.frame.retry(final=True)
 
     def inspect(self) -> None:
         """State what has been learned about joints and accelerometers."""

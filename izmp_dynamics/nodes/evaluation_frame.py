@@ -83,7 +83,9 @@ class EvaluationFrame:
             self.retry()
 
     def reset(self) -> None:
-        """Forget what waits, and all poses."""
+        """Give up what waits, and forget all poses."""
+        if self._waiting:
+            self._health.count(self.name, Reason.NO_FRAME, number=len(self._waiting))
         self._waiting.clear()
         self._poses.reset()
         self._newest = 0
@@ -101,13 +103,13 @@ class EvaluationFrame:
         self._waiting.append((stamp, q, normal, send))
         self.retry()
 
-    def retry(self, final: bool = False) -> None:
-        """Publish what is known by now; give up the rest if nothing follows."""
+    def retry(self) -> None:
+        """Publish what is known by now."""
         oldest = self._newest - nanoseconds(PATIENCE)
         while self._waiting:
             stamp, q, normal, send = self._waiting[0]
             pose = self.pose(stamp, q, normal)
-            if pose is None and stamp > oldest and not final:
+            if pose is None and stamp > oldest:
                 return
             self._waiting.popleft()
             if pose is None:

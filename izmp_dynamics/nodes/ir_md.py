@@ -17,6 +17,7 @@ from izmp_dynamics.nodes.messages import (
     world_instant,
     wrench_stamped,
 )
+from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.pipeline.momentum import Differenced, IrMdStage
 from izmp_dynamics.pipeline.readiness import InstantQueue
@@ -29,7 +30,7 @@ class IrMd(StageNode):
 
     def __init__(self, **options: Any) -> None:
         self._instants: InstantQueue[JointKinematics] = InstantQueue({'odom': ODOMETRY})
-        super().__init__('ir_md', ('gravity', 'ir_md', 'acd', 'rates'), **options)
+        super().__init__('ir_md', SECTIONS['ir_md'], **options)
         self._wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
         self._rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         if self.robot.position is None:

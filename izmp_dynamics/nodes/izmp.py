@@ -24,6 +24,7 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
+from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.feet import FeetStage
@@ -49,7 +50,7 @@ class Izmp(StageNode):
         self._ir_md: InstantQueue[Placed] = InstantQueue(
             {'ir_md/contact_wrench': 6, 'odom': ODOMETRY}
         )
-        super().__init__('izmp', ('gravity', 'ground', 'low_pass', 'pairing'), **options)
+        super().__init__('izmp', SECTIONS['izmp'], **options)
         self._outputs = IzmpOutputs(self)
         self._subscribe_to_sensors()
         self._subscribe_to_nodes()
@@ -91,7 +92,6 @@ class Izmp(StageNode):
         for stage in self.stages:
             stage.flush(final=False)
         self._advance()
-        self._outputs.frame.retry(final=True)
 
     def _make_stages(self) -> None:
         rig = self._frames.make()

@@ -16,6 +16,7 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
+from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.nodes.wire import ImuSample
@@ -38,7 +39,7 @@ class Localizer(StageNode):
 
     def __init__(self, **options: Any) -> None:
         self._source: str | None = None
-        super().__init__('localizer', ('gravity', 'ir_md', 'low_pass', 'pairing'), **options)
+        super().__init__('localizer', SECTIONS['localizer'], **options)
         self._publish_odometry = self.advertise('odom', Odometry)
         self._broadcaster = TransformBroadcaster(self, self.frame_names)
         if self.robot.position is None:

@@ -20,6 +20,7 @@ from izmp_dynamics.nodes.messages import (
     world_instant,
     wrench_stamped,
 )
+from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
@@ -35,7 +36,7 @@ class MrAd(StageNode):
         self._wrenches: InstantQueue[tuple[ContactWrench, Array]] = InstantQueue(
             {'odom': ODOMETRY}
         )
-        super().__init__('mr_ad', ('gravity',), **options)
+        super().__init__('mr_ad', SECTIONS['mr_ad'], **options)
         self._publish_wrench = self.advertise('mr_ad/contact_wrench', WrenchStamped)
         self._publish_com = self.advertise('com', PointStamped)
         self._publish_rate = self.advertise('mr_ad/momentum_rate', WrenchStamped)

@@ -64,15 +64,21 @@ class NodeSettings:
             check(robot)
             begun = True
             configure(robot)
-        except IzmpError as error:
-            if begun:
-                configure(self.robot)
-            return SetParametersResult(successful=False, reason=str(error))
         except Exception as error:
-            self._log.error(f'{names}: refused.\n{traceback.format_exc()}')
+            reason = str(error)
+            if not isinstance(error, IzmpError):
+                self._log.error(f'{names}: refused.\n{traceback.format_exc()}')
+                reason = f'unexpected error: {error!r}'
             if begun:
-                configure(self.robot)
-            return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
+                self._restore(configure)
+            return SetParametersResult(successful=False, reason=reason)
         self.robot = robot
         self._log.info(f'New values of {names}: resetting.')
         return SetParametersResult(successful=True)
+
+    def _restore(self, configure: Callable[[RobotFile], None]) -> None:
+        """Configure the node as before."""
+        try:
+            configure(self.robot)
+        except Exception:
+            self._log.error(f'The values of before do not work:\n{traceback.format_exc()}')

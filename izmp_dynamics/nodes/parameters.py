@@ -115,14 +115,21 @@ class SettingParameter:
 
 
 def setting_parameters(sections: Iterable[str]) -> Iterator[SettingParameter]:
-    """List the single settings of some sections of the robot file, e.g. 'acd' or 'gravity'."""
+    """List the single settings of some sections of the robot file.
+
+    Args:
+        sections: e.g. 'acd', or a single setting, e.g. 'gravity' or 'acd.max_gap'.
+    """
     hints = typing.get_type_hints(RobotFile)
     fields = {field.name: field for field in dataclasses.fields(RobotFile)}
-    for section in sections:
+    for name in sections:
+        section, _, key = name.partition('.')
         hint = hints[section]
         if dataclasses.is_dataclass(hint):
             inner = typing.get_type_hints(hint)
             for field in dataclasses.fields(hint):
+                if key and field.name != key:
+                    continue
                 yield _parameter(f'{section}.{field.name}', inner[field.name], field)
         else:
             yield _parameter(section, hint, fields[section])

@@ -24,17 +24,16 @@ from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.node_settings import NodeSettings
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.pause import PauseWatch, set_aside
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver
+from izmp_dynamics.nodes.shared_settings import refusal
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
 from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
 from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.faults import Faults, Reason
-
-FLUSH_AFTER = 1.0
-"""Time without any message after which what waits for a next sample is handed out [s]."""
 
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
@@ -94,6 +93,7 @@ class StageNode(Node):
         )
         file = load_robot_file(path, urdf or None)
         self.receiver.longest_wait = None if self._reliable else self.age_limit
+        self._task = name
         self._settings = NodeSettings(self, sections, file)
         self.model = load_model(self.robot.urdf_path, self.robot.root)
         self.frame_names = FrameNames(self)
@@ -108,7 +108,8 @@ class StageNode(Node):
         self._callbacks: dict[str, Callable[[int, Any], None]] = {}
         self._signals: dict[str, str] = {}
         self._frames_given: dict[str, tuple[str | None, str]] = {}
-        self._flushed = True
+        self._pause = PauseWatch()
+        self._outputs_made: list[Output] = []
         self._searches: list[Callable[[], bool]] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.configure(self.robot)
@@ -194,13 +195,14 @@ class StageNode(Node):
 
     def advertise(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Output:
         """Make a topic with results."""
-        return Output(self, topic, msgtype, self.health, qos)
+        output = Output(self, topic, msgtype, self.health, qos)
+        self._outputs_made.append(output)
+        return output
 
     def _receive(self, entry: Input, read: Callable[[Any], tuple[int, Any]], given: Any) -> None:
         with self._lock, self._guarded(entry.signal):
             stamp, message = read(given)
             entry.received(stamp)
-            self._flushed = False
             self._admit(entry, stamp, message)
 
     def _admit(self, entry: Input, stamp: int, message: Any) -> None:
@@ -254,13 +256,16 @@ class StageNode(Node):
         self.get_logger().warning(f'The stamps of {topic} went back: resetting.')
 
     def _flush_after_pause(self) -> None:
-        if self._flushed:
-            return
-        newest = max((entry.last for entry in self.health.inputs), default=0.0)
-        if time.monotonic() - newest > FLUSH_AFTER:
-            self._flushed = True
-            with self._guarded('flush'):
+        """Hand out what waits if no message comes, and go on from before if some come again."""
+        inputs = self.health.inputs
+        newest = max((entry.last for entry in inputs), default=0.0)
+        if self._pause.begins(sum(entry.count for entry in inputs), newest):
+            for output in self._outputs_made:
+                output.ahead = True
+            with self._guarded('flush'), set_aside(self):
                 self.flush()
+            for output in self._outputs_made:
+                output.ahead = False
 
     def _report(self) -> None:
         now = self.get_clock().now().nanoseconds
@@ -319,10 +324,16 @@ class StageNode(Node):
 
     def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
         """Apply new settings if the stage can be made with them; else state why not."""
-        if not any(item.name in self._settings for item in parameters):
-            return SetParametersResult(successful=True)
-        with self._lock:
-            return self._settings.apply(parameters, self._check, self.configure)
+        try:
+            changed = [item.name for item in parameters if item.name in self._settings]
+            reason = refusal(self._task, changed)
+            if reason or not changed:
+                return SetParametersResult(successful=not reason, reason=reason)
+            with self._lock:
+                return self._settings.apply(parameters, self._check, self.configure)
+        except Exception as error:
+            self.get_logger().error(f'Parameters are refused.\n{traceback.format_exc()}')
+            return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
 
     def _check(self, robot: RobotFile) -> None:
         """Refuse settings that do not go with the signals, whose rates may be known by now."""

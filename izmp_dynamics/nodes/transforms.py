@@ -8,8 +8,9 @@ from rclpy.qos import QoSProfile
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.nodes.messages import WorldInstant, transform_stamped
+from izmp_dynamics.nodes.messages import WorldInstant, stamp_of, transform_stamped
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.pipeline.clock import BACK
 
 WORLD, NIF = 'world', 'nif'
 
@@ -57,6 +58,7 @@ class TransformBroadcaster:
     def __init__(self, node: Node, names: FrameNames | None = None) -> None:
         self._names = names
         self._publisher: Any = None
+        self._newest: dict[str, int] = {}
         if not fixed(node, 'publish_tf', True, 'broadcast TF'):
             return
         try:
@@ -94,7 +96,12 @@ class TransformBroadcaster:
         name = self._names.of(model.urdf_root)
         self.send(transform_stamped(stamp, self._names.world, name, world_R_top, p_top))
 
-    def send(self, *transforms: TransformStamped) -> None:
-        """Broadcast transforms."""
-        if self._publisher is not None:
-            self._publisher.publish(self._type(transforms=list(transforms)))
+    def send(self, transform: TransformStamped) -> None:
+        """Broadcast a transform; TF wants each stamp once."""
+        if self._publisher is None:
+            return
+        child, stamp = transform.child_frame_id, stamp_of(transform)
+        newest = self._newest.get(child, 0)
+        if not newest - BACK <= stamp <= newest:
+            self._newest[child] = stamp
+            self._publisher.publish(self._type(transforms=[transform]))

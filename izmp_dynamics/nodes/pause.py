@@ -1,0 +1,69 @@
+"""What a node does when no message comes: hand out what waits, and be ready to go on.
+
+Whether a recording has ended, a simulation is paused or the messages come slowly is not known. So
+what waits for a next sample is handed out by copies of the pipeline's stages, as at the end; if
+messages come again, the stages go on as if there had been no pause, and what was handed out is not
+published a second time. Thus the wall clock decides when results come, and not which.
+"""
+
+import copy
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+FLUSH_AFTER = 1.0
+"""Time without any message after which what waits is handed out, at least [s]."""
+
+USUAL_TIMES = 50.0
+"""It takes so many times the usual time between messages, too."""
+
+_LOOKS = 40
+_STATE = 'izmp_dynamics.pipeline'
+
+
+class PauseWatch:
+    """Notices that no message comes any more; looks at the number of messages now and then."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[float, int]] = deque(maxlen=_LOOKS)
+        self._over = True
+
+    def begins(self, count: int, newest: float) -> bool:
+        """Look; return whether a pause has begun since the last look.
+
+        Args:
+            count: messages so far.
+            newest: when the last one was received, by the steady clock [s].
+        """
+        if not self._looks or count != self._looks[-1][1]:
+            self._looks.append((newest, count))
+            self._over = False
+            return False
+        if self._over or time.monotonic() - newest <= self._longest():
+            return False
+        self._over = True
+        return True
+
+    def _longest(self) -> float:
+        """Time without a message that is no pause [s]."""
+        (first, before), (last, count) = self._looks[0], self._looks[-1]
+        usual = (last - first) / (count - before) if count > before else 0.0
+        return max(FLUSH_AFTER, USUAL_TIMES * usual)
+
+
+@contextmanager
+def set_aside(node: Any) -> Iterator[None]:
+    """Let a block work on copies of a node's stages; afterwards it has those of before."""
+    stages = {
+        name: value
+        for name, value in vars(node).items()
+        if type(value).__module__.startswith(_STATE)
+        or (isinstance(value, tuple) and value and type(value[0]).__module__.startswith(_STATE))
+    }
+    vars(node).update(copy.deepcopy(stages, {id(node): node}))
+    try:
+        yield
+    finally:
+        vars(node).update(stages)

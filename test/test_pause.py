@@ -1,0 +1,46 @@
+"""When a node takes silence for a pause."""
+
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+
+from izmp_dynamics.nodes.pause import FLUSH_AFTER, USUAL_TIMES, PauseWatch
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The steady clock; is set by hand."""
+    now = [1000.0]
+    monkeypatch.setattr(time, 'monotonic', lambda: now[0])
+    return now
+
+
+def played(watch, clock, interval, seconds):
+    """Messages at an interval [s], looked at four times a second; how many pauses began."""
+    begin, pauses = clock[0], 0
+    while clock[0] < begin + seconds:
+        clock[0] += 0.25
+        count = int((clock[0] - begin) / interval)
+        pauses += watch.begins(1 + count, begin + count * interval)
+    return pauses
+
+
+@pytest.mark.parametrize('interval', [0.002, 0.025, 0.5, 1.5, 3.0])
+def test_slow_messages_are_no_pause(clock, interval):
+    assert played(PauseWatch(), clock, interval, 60.0) <= 1  # at the first message, none is usual
+
+
+@pytest.mark.parametrize(('interval', 'longest'), [(0.002, FLUSH_AFTER), (0.1, 0.1 * USUAL_TIMES)])
+def test_a_pause_begins_once(clock, interval, longest):
+    watch, count = PauseWatch(), round(20.0 / interval)
+    played(watch, clock, interval, 20.0)
+    newest, begun = clock[0], []
+    for _ in range(200):
+        clock[0] += 0.25
+        if watch.begins(1 + count, newest):
+            begun.append(clock[0] - newest)
+    assert len(begun) == 1
+    assert 0.9 * longest < begun[0] < 1.1 * longest + 0.5
+    assert not watch.begins(2 + count, clock[0])
