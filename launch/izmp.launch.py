@@ -1,92 +1,104 @@
 """The graph beside a robot: `ros2 launch izmp_dynamics izmp.launch.py robot:=my_robot.yaml`."""
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, GroupAction
-from launch.conditions import IfCondition, UnlessCondition
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch import LaunchContext, LaunchDescription
+from launch.actions import GroupAction, OpaqueFunction
+from launch.conditions import IfCondition
+from launch.launch_description_entity import LaunchDescriptionEntity
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
-from launch_ros.descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
+from launch_ros.parameter_descriptions import ParameterValue
 
-NODES = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.launching.arguments import declared, given
+from izmp_dynamics.launching.description import robot_state_publisher
+from izmp_dynamics.launching.ending import end_if_refused
+from izmp_dynamics.launching.graph import GRAPH
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.nodes.main import GRAPH as NODES
+from izmp_dynamics.resources import find_resource
 
-ARGUMENTS = {
-    'robot': (None, 'Robot file (YAML): URDF, sensors, feet; config/robot_example.yaml explains.'),
-    'urdf': ('', 'URDF to use instead of the one that the robot file names.'),
-    'namespace': ('', 'Namespace of all nodes and topics.'),
-    'composed': ('false', 'Run all nodes in one process: less latency, less work.'),
-    'use_sim_time': ('false', 'Take the time from /clock.'),
-    'reliable_inputs': ('false', "Ask for reliable delivery of the sensors' topics."),
-    'evaluation_frame': (
-        '',
-        'Frame of IZMP and CoP: a link, world, nif or one of TF; default: the root.',
-    ),
-    'record': ('false', 'Record all topics.'),
-    'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
-    'rviz': ('false', 'Start rviz with the view of this package.'),
-}
+TEXTS = (
+    'robot', 'urdf', 'robot_description', 'robot_description_topic', 'evaluation_frame',
+    'frame_prefix',
+)  # fmt: skip
+FLAGS = ('use_sim_time', 'reliable_inputs')
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Describe nodes, recorder and view."""
-    composed = LaunchConfiguration('composed')
-    parameters = {
-        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
-        for name, kind in (
-            ('robot', str), ('urdf', str), ('use_sim_time', bool), ('reliable_inputs', bool),
-            ('evaluation_frame', str),
-        )
-    }  # fmt: skip
-    separate = [
+    """Describe nodes, recorder and views."""
+    return LaunchDescription([*declared(GRAPH), OpaqueFunction(function=_start)])
+
+
+def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    values = given(context, *GRAPH)
+    on = {
+        name: IfCondition(LaunchConfiguration(name)).evaluate(context)
+        for name in (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'rviz')
+    }
+    try:
+        actions = [*_nodes(values, on), *_views(values, on)]
+    except IzmpError as error:
+        raise RuntimeError(str(error)) from None
+    return [GroupAction([PushRosNamespace(values['namespace']), *actions])]
+
+
+def _nodes(values: dict[str, str], on: dict[str, bool]) -> list[Node]:
+    """The nodes that evaluate, which are started again if they die, and the recorder."""
+    texts = {name: values[name] for name in TEXTS if values[name]}
+    flags = {name: on[name] for name in FLAGS}
+    parameters = [
+        *([values['params_file']] if values['params_file'] else []),
+        {name: ParameterValue(text, value_type=str) for name, text in texts.items()} | flags,
+    ]
+    nodes = [
         Node(
             package='izmp_dynamics',
             executable=name,
-            parameters=[parameters],
+            parameters=parameters,
             output='screen',
             respawn=True,
             respawn_delay=1.0,
-            condition=UnlessCondition(composed),
+            on_exit=end_if_refused,
         )
-        for name in NODES
+        for name in (['composed'] if on['composed'] else NODES)
     ]
-    together = Node(
-        package='izmp_dynamics',
-        executable='composed',
-        parameters=[parameters],
-        output='screen',
-        respawn=True,
-        respawn_delay=1.0,
-        condition=IfCondition(composed),
-    )
     recorder = Node(
         package='izmp_dynamics',
         executable='recorder',
         parameters=[
-            {'output': ParameterValue(LaunchConfiguration('bag'), value_type=str)},
-            {'use_sim_time': parameters['use_sim_time']},
+            {
+                'output': ParameterValue(values['bag'], value_type=str),
+                'use_sim_time': on['use_sim_time'],
+            }
         ],
         output='screen',
-        condition=IfCondition(LaunchConfiguration('record')),
+        on_exit=end_if_refused,
+        sigterm_timeout='60',  # to complete a long recording
     )
-    view = Node(
-        package='rviz2',
-        executable='rviz2',
-        arguments=[
-            '-d',
-            PathJoinSubstitution([FindPackageShare('izmp_dynamics'), 'rviz', 'izmp.rviz']),
-        ],
-        condition=IfCondition(LaunchConfiguration('rviz')),
-    )
-    namespace = PushRosNamespace(LaunchConfiguration('namespace'))
-    return LaunchDescription(
-        [*_arguments(), GroupAction([namespace, *separate, together, recorder, view])]
-    )
+    return [*nodes, recorder] if on['record'] else nodes
 
 
-def _arguments() -> list[DeclareLaunchArgument]:
-    return [
-        DeclareLaunchArgument(name, description=description)
-        if default is None
-        else DeclareLaunchArgument(name, default_value=default, description=description)
-        for name, (default, description) in ARGUMENTS.items()
-    ]
+def _views(values: dict[str, str], on: dict[str, bool]) -> list[LaunchDescriptionEntity]:
+    """What shows the robot.
+
+    Raises:
+        IzmpError: if robot file or URDF cannot be used.
+    """
+    views: list[LaunchDescriptionEntity] = []
+    robot = load_robot_file(values['robot'], values['urdf'] or None) if values['robot'] else None
+    if robot is not None and on['robot_state_publisher']:
+        views.append(
+            robot_state_publisher(
+                robot, values['robot_description'], on['use_sim_time'], values['frame_prefix']
+            )
+        )
+    if on['rviz']:
+        views.append(
+            Node(
+                package='rviz2',
+                executable='rviz2',
+                arguments=['-d', str(find_resource('rviz/izmp.rviz'))],
+                parameters=[{'use_sim_time': on['use_sim_time']}],
+            )
+        )
+    return views

@@ -6,13 +6,14 @@ import tempfile
 from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import GroupAction, IncludeLaunchDescription, OpaqueFunction
 from launch.conditions import IfCondition
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.actions import Node
-from launch_ros.descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node, PushRosNamespace
+
+from izmp_dynamics.launching.arguments import declared, parameters
+from izmp_dynamics.launching.ending import end_if_refused
+from izmp_dynamics.launching.graph import graph, graph_arguments
 
 ARGUMENTS = {
     'robot': ('icub', 'Which robot balances: icub or biped31.'),
@@ -26,34 +27,45 @@ ARGUMENTS = {
     'duration': ('60.0', 'Of the run [s].'),
     'rate': ('1.0', 'Simulated time per real time, at most.'),
     'izmp': ('false', 'Start the graph too: the IZMP on the moving board, live.'),
-    'rviz': ('false', 'With izmp: start rviz.'),
 }
 """Name → default, description."""
+
+OF_GRAPH = {
+    name: argument
+    for name, argument in graph_arguments(
+        composed='true',
+        use_sim_time='true',
+        reliable_inputs='true',
+        robot_state_publisher='true',
+    ).items()
+    if name not in ('robot', 'urdf', 'robot_description', 'robot_description_topic')
+}
+"""With izmp; the robot is that of the seesaw."""
 
 
 def generate_launch_description() -> LaunchDescription:
     """Describe plant and controller."""
-    declared = [
-        DeclareLaunchArgument(name, default_value=default, description=description)
-        for name, (default, description) in ARGUMENTS.items()
+    balancing = [
+        Node(
+            package='izmp_dynamics',
+            executable='seesaw',
+            parameters=[parameters(robot=str, push=str, duration=float, rate=float)],
+            output='screen',
+            on_exit=end_if_refused,
+        ),
+        Node(
+            package='izmp_dynamics',
+            executable='balance',
+            parameters=[parameters(robot=str, controller=str, gains=str, reference=str)],
+            output='screen',
+            on_exit=end_if_refused,
+        ),
     ]
+    namespace = PushRosNamespace(LaunchConfiguration('namespace'))
     return LaunchDescription(
         [
-            *declared,
-            Node(
-                package='izmp_dynamics',
-                executable='seesaw',
-                parameters=[
-                    _given(robot=str, push=str, duration=float, rate=float),
-                ],
-                output='screen',
-            ),
-            Node(
-                package='izmp_dynamics',
-                executable='balance',
-                parameters=[_given(robot=str, controller=str, gains=str, reference=str)],
-                output='screen',
-            ),
+            *declared(ARGUMENTS | OF_GRAPH),
+            GroupAction([namespace, *balancing]),
             OpaqueFunction(function=_graph, condition=IfCondition(LaunchConfiguration('izmp'))),
         ]
     )
@@ -69,18 +81,14 @@ def _graph(context: LaunchContext) -> list[IncludeLaunchDescription]:
     robot = load_balancing_robot(LaunchConfiguration('robot').perform(context))
     for name, text in sensed_robot(robot, Seesaw()).files().items():
         (folder / name).write_text(text, encoding='utf-8')
-    share = FindPackageShare('izmp_dynamics')
-    source = PythonLaunchDescriptionSource(
-        PathJoinSubstitution([share, 'launch', 'izmp.launch.py'])
-    )
-    arguments = {
-        'robot': str(folder / ROBOT_YAML),
-        'composed': 'true',
-        'use_sim_time': 'true',
-        'reliable_inputs': 'true',
-        'rviz': LaunchConfiguration('rviz'),
-    }
-    return [IncludeLaunchDescription(source, launch_arguments=arguments.items())]
+    return [
+        graph(
+            robot=str(folder / ROBOT_YAML),
+            urdf='',
+            robot_description='',
+            robot_description_topic='',
+        )
+    ]
 
 
 def _temporary_folder() -> Path:
@@ -94,11 +102,3 @@ def _temporary_folder() -> Path:
     folder = LockedFolder(parent, prefix)
     atexit.register(folder.remove)
     return folder.path
-
-
-def _given(**kinds: type) -> dict[str, ParameterValue]:
-    """Parameters from the arguments of the same name."""
-    return {
-        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
-        for name, kind in kinds.items()
-    }

@@ -1,60 +1,55 @@
 """MuJoCo in the loop: `ros2 launch izmp_dynamics simulation.launch.py gait:=walk speed:=0.3`."""
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.actions import Node
-from launch_ros.descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
+from launch.actions import GroupAction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.parameter_descriptions import ParameterValue
+
+from izmp_dynamics.launching.arguments import declared, parameters
+from izmp_dynamics.launching.ending import end_if_refused
+from izmp_dynamics.launching.graph import graph, graph_arguments
+from izmp_dynamics.resources import find_resource
+
+ARGUMENTS = {
+    **graph_arguments(
+        robot=str(find_resource('robots/biped31/robot.yaml')),
+        composed='true',
+        use_sim_time='true',
+        reliable_inputs='true',
+        robot_state_publisher='true',
+    ),
+    'use_sim_time': (
+        'true',
+        'The simulation publishes /clock, and all nodes take the time from it. false: stamps are '
+        'of today, as several simulations beside each other need it.',
+    ),
+    'gait': ('walk', 'The motion: walk or sway.'),
+    'speed': ('0.3', 'Of the walk [m/s].'),
+    'steps': ('20', 'Number of steps of the walk.'),
+    'loop': ('false', 'Begin again at the end.'),
+}
 
 
 def generate_launch_description() -> LaunchDescription:
     """Describe simulation, plan and graph."""
-    share = FindPackageShare('izmp_dynamics')
-    gait = {
-        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
-        for name, kind in (('robot', str), ('gait', str), ('speed', float), ('steps', int))
-    }
-    loop = {'loop': ParameterValue(LaunchConfiguration('loop'), value_type=bool)}
-    graph = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(PathJoinSubstitution([share, 'launch', 'izmp.launch.py'])),
-        launch_arguments={
-            'robot': LaunchConfiguration('robot'),
-            'composed': LaunchConfiguration('composed'),
-            'rviz': LaunchConfiguration('rviz'),
-            'use_sim_time': 'true',
-            'reliable_inputs': 'true',
-        }.items(),
-    )
-    return LaunchDescription(
-        [
-            DeclareLaunchArgument(
-                'robot',
-                default_value=PathJoinSubstitution([share, 'robots', 'biped31', 'robot.yaml']),
-                description='Robot file (YAML) of the robot to be simulated.',
-            ),
-            DeclareLaunchArgument(
-                'gait', default_value='walk', description='The motion: walk or sway.'
-            ),
-            DeclareLaunchArgument('speed', default_value='0.3', description='Of the walk [m/s].'),
-            DeclareLaunchArgument(
-                'steps', default_value='20', description='Number of steps of the walk.'
-            ),
-            DeclareLaunchArgument(
-                'loop', default_value='false', description='Begin again at the end.'
-            ),
-            DeclareLaunchArgument(
-                'composed', default_value='true', description='All nodes in one process.'
-            ),
-            DeclareLaunchArgument('rviz', default_value='false', description='Start rviz.'),
-            Node(
-                package='izmp_dynamics',
-                executable='simulation',
-                parameters=[gait, loop],
-                output='screen',
-            ),
-            Node(package='izmp_dynamics', executable='motion', parameters=[gait], output='screen'),
-            graph,
-        ]
-    )
+    gait = parameters(robot=str, urdf=str, gait=str, speed=float, steps=int)
+    clock = ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)
+    motion = [
+        Node(
+            package='izmp_dynamics',
+            executable='simulation',
+            parameters=[gait, parameters(loop=bool), {'publish_clock': clock}],
+            output='screen',
+            on_exit=end_if_refused,
+        ),
+        Node(
+            package='izmp_dynamics',
+            executable='motion',
+            parameters=[gait],
+            output='screen',
+            on_exit=end_if_refused,
+        ),
+    ]
+    namespace = PushRosNamespace(LaunchConfiguration('namespace'))
+    return LaunchDescription([*declared(ARGUMENTS), GroupAction([namespace, *motion]), graph()])

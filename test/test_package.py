@@ -44,6 +44,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
     ('seesaw/nodes',),
     ('studies',),
     ('seesaw/study',),
+    ('launching',),
     ('cli',),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

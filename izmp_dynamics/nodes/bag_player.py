@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from geometry_msgs.msg import PointStamped
 from rclpy.node import Node
 
 from izmp_dynamics.bags.reader import BagReader
@@ -14,16 +15,27 @@ from izmp_dynamics.bags.topic_names import resolve_topic
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.listeners import Listeners, said
 from izmp_dynamics.nodes.qos import RESULT
 
 SETTLED = 1.0
 """Time for which the numbers of subscribers must not change before the first message [s]."""
 
+LOOK_EVERY = 0.02
+"""Time between two looks at the subscribers [s]."""
+
+ANNOUNCED_EVERY = 5.0
+"""Time after which it is said who is waited for [s]."""
+
+RESULTS = ('mr_ad/izmp', 'ir_md/izmp', 'cop')
+QUIET = 2.5
+"""Time without any of these results after which there are no more [s]."""
+
 AHEAD = 100
 """Joint messages by which the player may be ahead of a graph that it waits for."""
 
 LONGEST_WAIT = 15.0
-"""Time after which it is an error that there is no subscriber [s]."""
+"""Time after which it is an error that somebody does not listen [s]."""
 
 
 class BagPlayer:
@@ -49,16 +61,19 @@ class BagPlayer:
 
     def __init__(self, node: Node, path: Path, robot: RobotFile, rate: float = 1.0) -> None:
         self.node = node
+        self.robot = robot
         self.rate = rate
         self.bag = BagReader(path)
         self.published = 0
         self.observe: Callable[[int], None] = lambda received: None
         self._publishers: dict[str, Any] = {}
+        self._topics: list[str] = []
         for wanted in sensor_topics(robot):
             name = resolve_topic(wanted, self.bag.topics)
             if name is not None:
                 kind = message_class(self.bag.topics[name].msgtype)
                 self._publishers[name] = node.create_publisher(kind, wanted, RESULT)
+                self._topics.append(wanted)
         self._joints = resolve_topic(robot.joints.topic, self._publishers)
         if not self._publishers:
             raise ReplayError(
@@ -72,32 +87,62 @@ class BagPlayer:
         """Length of the recording [s]."""
         return ((self.bag.end or 0) - (self.bag.start or 0)) / NANOSECONDS
 
-    def wait_for_subscribers(self, stop: threading.Event, patience: float = LONGEST_WAIT) -> None:
-        """Wait until every topic has a subscriber and no more come.
+    def wait_for_listeners(
+        self, stop: threading.Event, patience: float = LONGEST_WAIT, recorder: bool = False
+    ) -> None:
+        """Wait until the graph listens to every topic, by name, and nobody else comes.
 
         Args:
             stop: ends it early.
-            patience: time after which topics may be without a subscriber, or it is given up [s].
+            patience: time after which it is given up [s].
+            recorder: whether to wait for the recorder, too.
 
         Raises:
-            ReplayError: if there is no subscriber.
+            ReplayError: if somebody is missing; names who lacks what.
         """
+        listeners = Listeners(self.node, self.robot, self._topics, recorder)
         begin = changed = time.monotonic()
-        counts: list[int] = []
+        found, announced = (-1, -1), begin
         while not stop.is_set():
-            now = time.monotonic()
-            found = [p.get_subscription_count() for p in self._publishers.values()]
-            if found != counts:
-                counts, changed = found, now
-            if any(found) and now - changed > SETTLED and (all(found) or now - begin > patience):
+            missing, now = listeners.missing(), time.monotonic()
+            connected = sum(p.get_subscription_count() for p in self._publishers.values())
+            if (listeners.count(), connected) != found:
+                found, changed = (listeners.count(), connected), now
+            if not missing and connected >= found[0] and now - changed > SETTLED:
                 return
-            if now - begin > patience and not any(found):
+            if now - begin > patience:
                 raise ReplayError(
-                    f'{", ".join(self._publishers)} have no subscriber; start the nodes first.',
-                    kind='no_subscriber',
-                    topics=tuple(self._publishers),
+                    f'After {patience:g} s these nodes of the namespace '
+                    f"'{self.node.get_namespace()}' do not listen: {said(missing)}. Start them "
+                    'first; their log says why they do not come.',
+                    kind='no_listener',
+                    missing=tuple(missing),
                 )
-            time.sleep(0.02)
+            if missing and now - announced > ANNOUNCED_EVERY:
+                announced = now
+                self.node.get_logger().info(f'Waiting for {said(missing)}.')
+            time.sleep(LOOK_EVERY)
+
+    def wait_for_results(self, stop: threading.Event) -> None:
+        """Wait until the graph has nothing more to say about what was played.
+
+        Args:
+            stop: ends it early.
+        """
+        last = time.monotonic()
+
+        def note(_: bytes) -> None:
+            nonlocal last
+            last = time.monotonic()
+
+        watches = [
+            self.node.create_subscription(PointStamped, topic, note, RESULT, raw=True)
+            for topic in RESULTS
+        ]
+        while not stop.is_set() and time.monotonic() - last < QUIET:
+            time.sleep(LOOK_EVERY)
+        for watch in watches:
+            self.node.destroy_subscription(watch)
 
     def play(
         self,

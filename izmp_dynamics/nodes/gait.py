@@ -6,6 +6,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.walking.gaits import GAITS, make_plan
 from izmp_dynamics.walking.plan import MotionPlan
 
@@ -32,7 +33,8 @@ def plan_gait(node: Node, robot: RobotFile, time_step: float) -> MotionPlan:
         description='of the walk',
         integer_range=[IntegerRange(from_value=1, to_value=1000, step=1)],
     ))  # fmt: skip
-    return make_plan(robot, gait, time_step, speed, steps)
+    with announced(node.get_logger(), f"Planning '{gait}'"):
+        return make_plan(robot, gait, time_step, speed, steps)
 
 
 def _parameter(node: Node, name: str, default: Any, descriptor: ParameterDescriptor) -> Any:

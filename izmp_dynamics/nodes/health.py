@@ -23,6 +23,9 @@ _SILENT_SENSOR = (
 )
 _SILENT_NODE = 'Its node has no results, see its own diagnostics, or has just died: '
 
+AWAITED = 30.0
+"""Time after the start in which it is no error yet that an input has never come [s]."""
+
 AGE_LIMIT = 0.1
 """Results that are older when they are published are late [s]."""
 
@@ -148,7 +151,12 @@ class Health:
         self._first_result: float | None = None
         self._reported: Counter[tuple[str, Fault]] = Counter()
         self._outputs_reported: Counter[str] = Counter()
-        self._last = time.monotonic()
+        self._begin = self._last = time.monotonic()
+
+    @property
+    def absent(self) -> bytes:
+        """Level of the absence of what has never come: at the start it may still come."""
+        return WARN if time.monotonic() - self._begin < AWAITED else ERROR
 
     def count(self, signal: str, reason: Reason, part: str = '', number: int = 1) -> None:
         """Count messages or instants that could not be used."""
@@ -224,7 +232,8 @@ class Health:
                 why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE + entry.source
                 if entry.replaced:
                     why += f' The node has subscribed again ({entry.replaced} times so far).'
-            level = ERROR if entry.required else WARN
+            absent = ERROR if entry.count else self.absent
+            level = absent if entry.required else WARN
             sentence = f'No message on {entry.topic} {since}. {why}'
             found.append(Finding(f'no_message[{entry.topic}]', level, sentence))
         return found

@@ -1,9 +1,14 @@
 """Entry points: `ros2 run izmp_dynamics NODE`, or `python -m izmp_dynamics.nodes NODE`."""
 
+import os
 import sys
 from collections.abc import Sequence
 
 from izmp_dynamics.errors import IzmpError, MissingDependencyError, RobotFileError
+from izmp_dynamics.nodes.start_up import interruptible
+
+REFUSED = 2
+"""Exit status of a node that cannot work with what it was given; to try again is no use."""
 
 
 def require_ros() -> None:
@@ -25,20 +30,25 @@ def require_ros() -> None:
 
 
 def run(name: str, arguments: Sequence[str] | None = None) -> int:
-    """Run a node in this process until a signal ends it; return the exit status."""
+    """Run a node in this process until a signal ends it; return the exit status.
+
+    The status is `REFUSED` if it cannot start; the reason is printed.
+    """
+    os.environ.setdefault('MUJOCO_GL', 'disable')  # nodes draw nothing
     try:
-        require_ros()
-        from rclpy.exceptions import ParameterException
+        with interruptible() as started:
+            require_ros()
+            from rclpy.exceptions import ParameterException
 
-        from izmp_dynamics.nodes.process import spin_node
+            from izmp_dynamics.nodes.process import spin_node
 
-        try:
-            return spin_node(name, arguments)
-        except ParameterException as error:
-            raise RobotFileError(f'{error}.', kind='parameter') from error
+            try:
+                return spin_node(name, arguments, started)
+            except ParameterException as error:
+                raise RobotFileError(f'{error}.', kind='parameter') from error
     except IzmpError as error:
         print(f'{name}: error: {error}', file=sys.stderr)
-        return 1
+        return REFUSED
 
 
 def acd() -> int:

@@ -34,6 +34,7 @@ class Motion(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__('motion', parameter_overrides=list(options.pop('overrides', ())))
         path = fixed(self, 'robot', '', 'robot file (YAML)')
+        urdf = fixed(self, 'urdf', '', 'URDF to use instead of the one that the robot file names')
         step = fixed(self, 'time_step', 0.01, 'between the points of the trajectory [s]')
         if not path:
             raise RobotFileError(
@@ -42,7 +43,7 @@ class Motion(Node):
         online = fixed(
             self, 'online', False, 'replan every 0.1 s from walk_command instead of planning once'
         )
-        robot = load_robot_file(path)
+        robot = load_robot_file(path, urdf or None)
         if online:
             self._online = OnlineMotion(self, robot, step)
         else:

@@ -10,6 +10,7 @@ from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import MotionError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.nodes.trajectories import planned_trajectory
 from izmp_dynamics.walking.gaits import load_biped
 from izmp_dynamics.walking.momentum_parameters import SCHEMES, MomentumParameters
@@ -60,7 +61,8 @@ class OnlineMotion:
         )  # fmt: skip
         self._walk = OnlineWalk(load_biped(robot), parameters)
         try:
-            self._walk.advance()  # compiles what is not compiled yet
+            with announced(node.get_logger(), 'Planning the first step'):
+                self._walk.advance()  # compiles what is not compiled yet
         except MotionError as error:
             raise MotionError(
                 f'{error} The parameter com_height is {parameters.com_height:g} m; another one '

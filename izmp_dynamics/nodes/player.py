@@ -1,6 +1,7 @@
 """Node player: the sensors of a recording, and /clock, for the graph beside it."""
 
 import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,23 @@ from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.bag_player import BagPlayer
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.process import until_shutdown
 
-PATIENCE = 60.0
-"""Time that the graph is given to start [s]."""
+PATIENCE = 300.0
+"""Time that the graph is given to start, unless the parameter says otherwise [s]."""
 
 TICK = 0.008
 """Recorded time between two messages on /clock [s]."""
 
 
 class Player(Node):
-    """Plays as soon as every topic has a subscriber, then ends the process.
+    """Plays as soon as the graph in its namespace listens; ends when all is evaluated.
 
     Of the recording only what the robot publishes is played, so a recording that holds the results
     of the graph, too, does not mix with those of now.
+
+    Attributes:
+        failed: whether it could not play all of it.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -34,6 +39,11 @@ class Player(Node):
         bag = fixed(self, 'bag', '', 'recording to play (rosbag2)')
         robot = fixed(self, 'robot', '', 'robot file (YAML), which names the topics')
         rate = fixed(self, 'rate', 1.0, 'times as fast as recorded', (0.01, 100.0))
+        self._patience = fixed(
+            self, 'patience', PATIENCE, 'time that the graph is given to start [s]', (0.0, 1e6)
+        )
+        self._recorder = fixed(self, 'wait_for_recorder', False, 'wait for the recorder, too')
+        self.failed = False
         if not bag or not robot:
             raise RobotFileError(
                 "The node 'player' needs the parameters bag and robot.", kind='no_robot_file'
@@ -55,11 +65,15 @@ class Player(Node):
 
     def _play(self) -> None:
         try:
-            self._player.wait_for_subscribers(self._stop, PATIENCE)
-            self._player.play(self._stop)
-            self.get_logger().info(f'Played {self._player.published} messages.')
-        except IzmpError as error:
-            self.get_logger().error(str(error))
+            with until_shutdown():
+                self._player.wait_for_listeners(self._stop, self._patience, self._recorder)
+                self._player.play(self._stop)
+                self.get_logger().info(f'Played {self._player.published} messages.')
+                self._player.wait_for_results(self._stop)
+        except Exception as error:
+            self.failed = True
+            known = isinstance(error, IzmpError)
+            self.get_logger().error(str(error) if known else traceback.format_exc())
         finally:
             rclpy.try_shutdown()
 

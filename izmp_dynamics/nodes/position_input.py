@@ -56,12 +56,14 @@ class PositionInput:
         types = dict(self.node.get_topic_names_and_types()).get(self._name, [])
         known = [name for name in types if name in self.types]
         if not known:
+            health = self.node.health
+            level = ERROR if types else health.absent
             sentence = (
                 f'{self._name} has the type {", ".join(types)}; valid: {", ".join(self.types)}.'
                 if types
                 else f'There is no publisher of {self._name}: {self.remedy} {self.lost}'
             )
-            self.node.health.remark(self.signal, ERROR, sentence)
+            health.remark(self.signal, level, sentence)
             return False
         self.node.health.clear(self.signal)
         self.found('Point' not in known[0])

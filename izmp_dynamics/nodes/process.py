@@ -1,11 +1,12 @@
 """Running a node in a process: start, spin, stop without a traceback."""
 
 import gc
+import logging
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +17,7 @@ from rclpy.parameter import Parameter
 
 from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.registry import node_class
+from izmp_dynamics.nodes.start_up import SIGNALS, ForwardedLog
 
 SWITCH_INTERVAL = 5e-4
 """Time after which a thread that reports makes way for the one that receives [s]."""
@@ -80,21 +82,39 @@ class Running:
         self.node.destroy_node()
 
 
-def spin_node(name: str, arguments: Sequence[str] | None = None) -> int:
-    """Run a node until SIGINT or SIGTERM; return the exit status."""
+def spin_node(
+    name: str,
+    arguments: Sequence[str] | None = None,
+    started: Callable[[], None] = lambda: None,
+) -> int:
+    """Run a node until SIGINT or SIGTERM; return the exit status.
+
+    Args:
+        name: of the node.
+        arguments: those of ROS; of the command line if None.
+        started: is called when the node is there.
+    """
     discover_quickly()
-    signal.signal(signal.SIGINT, lambda number, frame: None)  # rclpy acts on it, here as well
     rclpy.init(args=arguments if arguments is None else list(arguments))
+    forwarded = ForwardedLog(rclpy.logging.get_logger(name))
+    core = logging.getLogger('izmp_dynamics')
+    core.addHandler(forwarded)
+    core.setLevel(logging.INFO)
     running = None
     try:
         with until_shutdown():
             running = Running(name)
+            started()
             running.spin()
     finally:
+        core.removeHandler(forwarded)
         rclpy.try_shutdown()
+        for number in SIGNALS:  # a second one shall not spoil the end
+            signal.signal(number, signal.SIG_IGN)
         if running is not None:
             running.destroy()
-    return 0
+        gc.freeze()  # or Python looks for a second or more for what it can collect at the end
+    return int(running is not None and getattr(running.node, 'failed', False))
 
 
 @contextmanager

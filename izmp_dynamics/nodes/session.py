@@ -99,7 +99,7 @@ class LiveSession:
         self._stack.callback(player.close)
 
         def play(stop: threading.Event) -> None:
-            player.wait_for_subscribers(stop)
+            player.wait_for_listeners(stop, recorder=self.record is not None)
             player.play(stop, self._taken)
 
         return play

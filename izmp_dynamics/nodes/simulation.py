@@ -18,6 +18,7 @@ from izmp_dynamics.nodes.gait import plan_gait
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
+from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.simulation.mujoco.feed_forward import with_feed_forward
 from izmp_dynamics.simulation.mujoco.lockstep import Lockstep
 from izmp_dynamics.simulation.mujoco.model import build_mujoco
@@ -45,21 +46,24 @@ class Simulation(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__('simulation', parameter_overrides=list(options.pop('overrides', ())))
         path = fixed(self, 'robot', '', 'robot file (YAML)')
+        urdf = fixed(self, 'urdf', '', 'URDF to use instead of the one that the robot file names')
         if not path:
             raise RobotFileError(
                 "The node 'simulation' needs the parameter robot.",
                 kind='no_robot_file',
                 node='simulation',
             )
-        robot = load_robot_file(path)
+        robot = load_robot_file(path, urdf or None)
         self.rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
         self._loop = fixed(self, 'loop', False, 'begin again at the end; time goes on')
         clock = fixed(self, 'publish_clock', True, 'publish /clock; else stamps are of today')
-        self._plant = build_mujoco(robot)
+        with announced(self.get_logger(), 'Building the robot in MuJoCo'):
+            self._plant = build_mujoco(robot)
         plan = plan_gait(self, robot, self._plant.physics.time_step)
-        self._plan = plan if plan.feed_forward is not None else with_feed_forward(
-            plan, self._plant
-        )  # fmt: skip
+        if plan.feed_forward is None:
+            with announced(self.get_logger(), 'Planning the torques'):
+                plan = with_feed_forward(plan, self._plant)
+        self._plan = plan
         self._sensors = SensorOutputs(self, robot)
         self._clock_publisher = (
             self.create_publisher(ClockMessage, '/clock', 10) if clock else None

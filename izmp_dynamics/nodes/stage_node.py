@@ -237,6 +237,8 @@ class StageNode(Node):
                 self.health.fail(signal, str(error))
             self.get_logger().error(str(error), throttle_duration_sec=10.0)
         except Exception as error:
+            if not self.context.ok():  # nothing can be published any more
+                return
             with self._lock:
                 self.health.fail(signal, repr(error))
             text = f'{signal}: a message is left out.\n{traceback.format_exc()}'

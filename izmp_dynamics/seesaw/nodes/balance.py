@@ -16,6 +16,7 @@ from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.messages import ODOMETRY, odometry_values, stamp_of
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
+from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
 from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
 from izmp_dynamics.seesaw.board import Seesaw
@@ -58,11 +59,16 @@ class Balance(Node):
             'of the CoM: constant, or sine:METRES:HERTZ to the sides',
         )
         self._names = robot.model.joint_names
-        self.controller = MomentumController(
-            robot, Seesaw(), kind, gains(kind, self._names, which), ComReference.parse(reference)
-        )
         self.counts: Counter[str] = Counter()
-        self._unstable = self._check()
+        with announced(self.get_logger(), 'Compiling the controller and checking its stability'):
+            self.controller = MomentumController(
+                robot,
+                Seesaw(),
+                kind,
+                gains(kind, self._names, which),
+                ComReference.parse(reference),
+            )
+            self._unstable = self._check()
         self._begin: int | None = None
         self._newest = 0
         self._answered = 0

@@ -26,6 +26,7 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
+from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
 from izmp_dynamics.seesaw.bag import SeesawRecorder
 from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
@@ -75,7 +76,8 @@ class Seesaw(Node):
         self._rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
         clock = fixed(self, 'publish_clock', True, 'publish /clock')
         self._recorder = SeesawRecorder()
-        self.plant = MujocoSeesaw(robot, Board(), observer=self._recorder)
+        with announced(self.get_logger(), 'Building robot and seesaw in MuJoCo'):
+            self.plant = MujocoSeesaw(robot, Board(), observer=self._recorder)
         self._sensors = SensorOutputs(self, self.plant.sensed.file)
         self._state = [
             self.create_publisher(msgtype, topic, RESULT)

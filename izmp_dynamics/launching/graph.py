@@ -1,0 +1,67 @@
+"""The graph as a part of other launch files."""
+
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+
+from izmp_dynamics.launching.arguments import Arguments
+from izmp_dynamics.resources import find_resource
+
+GRAPH: Arguments = {
+    'robot': (
+        '',
+        'Robot file (YAML): URDF, sensors, feet; config/robot_example.yaml explains. Needed here '
+        'or in params_file.',
+    ),
+    'urdf': ('', 'URDF or xacro file to use instead of the one that the robot file names.'),
+    'robot_description': ('', 'The text of a URDF to use instead.'),
+    'robot_description_topic': (
+        '',
+        'Topic to take the URDF from instead, e.g. robot_description; it is waited for.',
+    ),
+    'params_file': (
+        '',
+        'Parameters of the nodes (YAML); config/parameters.yaml explains. Arguments that are not '
+        'empty have precedence.',
+    ),
+    'namespace': ('', 'Namespace of all nodes and topics.'),
+    'frame_prefix': (
+        '',
+        'Prefix of all TF frames, as that of robot_state_publisher: my_robot/ for one of several '
+        'robots.',
+    ),
+    'composed': ('false', 'Run all nodes in one process: less latency, less work.'),
+    'use_sim_time': ('false', 'Take the time from /clock.'),
+    'reliable_inputs': ('false', "Ask for reliable delivery of the sensors' topics."),
+    'evaluation_frame': (
+        '',
+        'Frame of IZMP and CoP: a link, world, nif or one of TF; if empty, the root.',
+    ),
+    'robot_state_publisher': (
+        'false',
+        'Start robot_state_publisher, for viewers; usually the robot has one.',
+    ),
+    'record': ('false', 'Record all topics.'),
+    'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
+    'rviz': ('false', 'Start rviz with the view of this package.'),
+}
+"""The arguments of izmp.launch.py."""
+
+
+def graph_arguments(**defaults: str) -> dict[str, tuple[str | None, str]]:
+    """The arguments of izmp.launch.py with other defaults."""
+    return {
+        name: (defaults.get(name, default), description)
+        for name, (default, description) in GRAPH.items()
+    }
+
+
+def graph(**changes: str | LaunchConfiguration) -> IncludeLaunchDescription:
+    """Include izmp.launch.py with the arguments of the launch file that includes it.
+
+    Args:
+        changes: arguments that get another value.
+    """
+    source = PythonLaunchDescriptionSource(str(find_resource('launch/izmp.launch.py')))
+    values = {name: LaunchConfiguration(name) for name in GRAPH} | changes
+    return IncludeLaunchDescription(source, launch_arguments=values.items())

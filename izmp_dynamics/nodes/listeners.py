@@ -1,0 +1,91 @@
+"""Who must listen to a player before it plays: the graph, by name, and the recorder."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from izmp_dynamics.model.robot_file import RobotFile
+
+INPUTS = 'izmp_inputs'
+"""The node that subscribes for all where the graph is one process."""
+
+RECORDER = 'recorder'
+
+
+def graph_listeners(robot: RobotFile) -> dict[str, frozenset[str]]:
+    """Topic as the robot file names it → nodes of the graph that subscribe to it.
+
+    The topic joint_kinematics stands for the nodes that have no sensor.
+    """
+    placed = robot.position is not None
+    wanted = {
+        robot.joints.topic: {'acd'},
+        robot.imu.topic: {'angular_acceleration', 'izmp', *(['localizer'] if placed else [])},
+        'joint_kinematics': {'mr_ad', *(['ir_md'] if placed else [])},
+    }
+    wanted |= {sensor.topic: {'angular_acceleration'} for sensor in robot.accelerometers}
+    if robot.position is not None:
+        wanted[robot.position.topic] = {'localizer', 'izmp'}
+    if robot.ground.topic is not None:
+        wanted[robot.ground.topic] = {'izmp'}
+    wanted |= {foot.wrench.topic: {'izmp'} for foot in robot.feet if foot.wrench}
+    if robot.ground.source == 'feet_imus':
+        wanted |= {foot.imu.topic: {'izmp'} for foot in robot.feet if foot.imu}
+    return {topic: frozenset(names) for topic, names in wanted.items()}
+
+
+class Listeners:
+    """Looks who listens, in the namespace of the player.
+
+    Args:
+        node: the player.
+        robot: names the topics.
+        played: those of them that are published.
+        recorder: whether the recorder must listen, too.
+    """
+
+    def __init__(
+        self, node: Any, robot: RobotFile, played: Iterable[str], recorder: bool = False
+    ) -> None:
+        self._node = node
+        self._played = tuple(played)
+        self._wanted = graph_listeners(robot)
+        self._joints = robot.joints.topic
+        self._recorder = recorder
+
+    def missing(self) -> list[tuple[str, str]]:
+        """Pairs of a node that does not listen yet and the topic that it lacks."""
+        composed = INPUTS in self._names(self._joints)
+        found = []
+        for topic in (*self._played, 'joint_kinematics'):
+            names = self._names(topic)
+            wanted = self._wanted.get(topic, frozenset())
+            if composed:
+                sensor = topic in self._played and bool(wanted)
+                wanted = frozenset([INPUTS] if sensor else [])
+            if self._recorder and topic in self._played:
+                wanted |= {RECORDER}
+            found += [(name, topic) for name in sorted(wanted - names)]
+        return found
+
+    def count(self) -> int:
+        """How many subscriptions of the played topics there are, by whomever."""
+        return sum(len(self._subscriptions(topic)) for topic in self._played)
+
+    def _names(self, topic: str) -> set[str]:
+        """The nodes in the player's namespace that subscribe to a topic."""
+        place = self._node.get_namespace()
+        return {
+            info.node_name for info in self._subscriptions(topic) if info.node_namespace == place
+        }
+
+    def _subscriptions(self, topic: str) -> Any:
+        name = self._node.resolve_topic_name(topic)
+        return self._node.get_subscriptions_info_by_topic(name)
+
+
+def said(missing: Iterable[tuple[str, str]]) -> str:
+    """Name nodes and what they lack, e.g. 'acd (joint_states), izmp (imu, l_foot/wrench)'."""
+    topics: dict[str, list[str]] = {}
+    for name, topic in missing:
+        topics.setdefault(name, []).append(topic)
+    return ', '.join(f'{name} ({", ".join(lacked)})' for name, lacked in topics.items())

@@ -1,0 +1,91 @@
+"""The start of a process: signals end it at once, and the log says what takes long."""
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+SAID_AFTER = 2.0
+"""Time after which the log says what keeps a node busy [s]."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], None]]:
+    """Let SIGINT and SIGTERM end the process at once, with status 0, until the start is over.
+
+    A start imports, compiles and plans for seconds, much of it in calls during which Python
+    handles no signals. So a thread waits for them. Nothing of a start needs tidying up.
+
+    Yields:
+        A function that ends this; from then on it is for ROS to act on the signals.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    for number in SIGNALS:
+        signal.signal(number, lambda number, frame: None)  # or it would not reach the pipe
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=_end_on_signal, args=(reader,), daemon=True).start()
+    running = True
+
+    def over() -> None:
+        nonlocal running
+        if running:
+            running = False
+            signal.set_wakeup_fd(before)
+            os.close(writer)
+
+    try:
+        yield over
+    finally:
+        over()
+
+
+def _end_on_signal(reader: int) -> None:
+    """End the process when a signal arrives; return when the other end is closed."""
+    arrived = os.read(reader, 1)
+    os.close(reader)
+    if arrived:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+@contextmanager
+def announced(log: Any, what: str) -> Iterator[None]:
+    """Say in the log what keeps the node busy, if that takes longer than `SAID_AFTER`.
+
+    Args:
+        log: the node's.
+        what: e.g. 'Planning the walk'.
+    """
+    timer = threading.Timer(SAID_AFTER, lambda: log.info(f'{what}…'))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+class ForwardedLog(logging.Handler):
+    """Hands what the core logs, e.g. that it compiles, to the log of ROS.
+
+    Args:
+        log: of a node or a process.
+    """
+
+    def __init__(self, log: Any) -> None:
+        super().__init__(logging.INFO)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a message with the severity that it has."""
+        log = self._log
+        serious = record.levelno >= logging.WARNING
+        (log.warning if serious else log.info)(record.getMessage())

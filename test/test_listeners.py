@@ -1,0 +1,118 @@
+"""Who must listen before a recording is played."""
+
+import dataclasses
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is missing')
+pytest.importorskip('trajectory_msgs', reason='the messages are missing')
+
+import rclpy
+from geometry_msgs.msg import PointStamped
+from rclpy.parameter import Parameter
+
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import FootImu
+from izmp_dynamics.nodes.bag_player import BagPlayer
+from izmp_dynamics.nodes.listeners import Listeners, graph_listeners, said
+from izmp_dynamics.nodes.main import GRAPH
+from izmp_dynamics.nodes.process import Graph
+from izmp_dynamics.nodes.registry import node_class
+
+from .node_processes import ROBOT, free_domain, wait_until
+
+
+@pytest.fixture
+def node(monkeypatch):
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    rclpy.init(domain_id=free_domain())
+    node = rclpy.create_node('player')
+    yield node
+    node.destroy_node()
+    rclpy.try_shutdown()
+
+
+@contextmanager
+def separate(names, robot=ROBOT):
+    """Nodes of the graph, each by itself."""
+    nodes = [node_class(name)(overrides=[Parameter('robot', value=str(robot))]) for name in names]
+    try:
+        yield nodes
+    finally:
+        for node in nodes:
+            node.destroy_node()
+
+
+def test_the_table_is_what_the_nodes_subscribe_to(node, biped31):
+    wanted = graph_listeners(biped31)
+    for topic in biped31.topics():
+        if topic == biped31.position.topic:  # its publisher defines the type
+            node.create_publisher(PointStamped, topic, 10)
+    with separate(GRAPH) as nodes:
+
+        def subscribed(topic):
+            for each in nodes:
+                each.look_after(report=False)
+            return {info.node_name for info in node.get_subscriptions_info_by_topic(f'/{topic}')}
+
+        for topic in biped31.topics():
+            assert wait_until(lambda topic=topic: subscribed(topic) == wanted[topic]), topic
+        assert wanted['joint_kinematics'] <= subscribed('joint_kinematics')
+
+
+def test_imus_in_the_feet_are_waited_for_only_if_they_tell_the_ground(biped31):
+    feet = tuple(
+        dataclasses.replace(foot, imu=FootImu(f'{foot.name}/imu', None)) for foot in biped31.feet
+    )
+    robot = dataclasses.replace(biped31, feet=feet)
+    assert 'l_foot/imu' not in graph_listeners(robot)
+    ground = dataclasses.replace(robot.ground, source='feet_imus')
+    told = graph_listeners(dataclasses.replace(robot, ground=ground))
+    assert told['l_foot/imu'] == {'izmp'}
+
+
+def test_without_a_position_nobody_locates(biped31):
+    wanted = graph_listeners(dataclasses.replace(biped31, position=None))
+    assert not {'localizer', 'ir_md'} & set().union(*wanted.values())
+
+
+def test_strangers_are_no_listeners(node, biped31):
+    played = [biped31.joints.topic, biped31.imu.topic]
+    for topic in played:
+        node.create_subscription(PointStamped, topic, print, 10)
+    listeners = Listeners(node, biped31, played)
+    assert wait_until(lambda: listeners.count() == 2)
+    assert {name for name, _ in listeners.missing()} == {
+        'acd', 'angular_acceleration', 'izmp', 'localizer', 'mr_ad', 'ir_md',
+    }  # fmt: skip
+
+
+def test_the_graph_in_one_process_listens_for_all(node, biped31):
+    played = [topic for topic in biped31.topics() if topic != biped31.position.topic]
+    listeners = Listeners(node, biped31, played)
+    graph = Graph(GRAPH, [Parameter('robot', value=str(ROBOT))])
+    try:
+        assert wait_until(lambda: not listeners.missing())
+        recorded = Listeners(node, biped31, played, recorder=True)
+        assert recorded.missing() == [('recorder', topic) for topic in played]
+    finally:
+        graph.destroy()
+
+
+def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound, tmp_path):
+    pytest.importorskip('rosbags', reason='the player reads with rosbags')
+    player = BagPlayer(node, sound.write(tmp_path / 'bag'), biped31)
+    names = [name for name in GRAPH if name != 'acd']
+    with separate(names), pytest.raises(ReplayError) as raised:
+        player.wait_for_listeners(threading.Event(), patience=0.0, recorder=True)
+    player.close()
+    assert ('acd', 'joint_states') in raised.value.data['missing']
+    assert ('recorder', 'imu') in raised.value.data['missing']
+    assert 'acd (joint_states)' in str(raised.value)
+
+
+def test_the_missing_are_named_once_with_all_that_they_lack():
+    missing = [('izmp', 'imu'), ('acd', 'joint_states'), ('izmp', 'l_foot/wrench')]
+    assert said(missing) == 'izmp (imu, l_foot/wrench), acd (joint_states)'

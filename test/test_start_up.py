@@ -1,0 +1,124 @@
+"""The start of the nodes' processes: signals, refusals, and what is said about long work."""
+
+import logging
+import signal
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from izmp_dynamics.launching.ending import end_if_refused
+from izmp_dynamics.nodes import start_up
+from izmp_dynamics.nodes.main import REFUSED
+from izmp_dynamics.nodes.start_up import ForwardedLog, announced
+
+from .node_processes import PATIENCE, ROOT, Processes
+
+BUSY = """
+import ctypes
+from izmp_dynamics.nodes.start_up import interruptible
+with interruptible() as started:
+    {before}
+    print('busy', flush=True)
+    while True:
+        ctypes.CDLL(None).usleep(100_000)  # as the compiler: no handler of Python runs meanwhile
+"""
+
+
+def busy(before=''):
+    program = BUSY.format(before=before)
+    process = subprocess.Popen(
+        [sys.executable, '-c', program],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline() == 'busy\n'
+    return process
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_start_at_once_and_without_a_trace(number):
+    process = busy()
+    process.send_signal(number)
+    assert process.communicate(timeout=PATIENCE) == ('', '')
+    assert process.returncode == 0
+
+
+def test_a_signal_ends_a_start_also_after_ros_has_taken_the_signals():
+    pytest.importorskip('rclpy', reason='rclpy is missing')
+    process = busy('import rclpy; rclpy.init()')
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=PATIENCE) == ('', '')
+    assert process.returncode == 0
+
+
+def test_after_the_start_signals_are_for_ros_to_act_on():
+    process = busy('started()')
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize('name', ['acd', 'simulation', 'player'])
+def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
+    pytest.importorskip('rclpy', reason='rclpy is missing')
+    pytest.importorskip('mujoco', reason='the simulation needs mujoco')
+    command = [sys.executable, '-m', 'izmp_dynamics.nodes', name, '--ros-args']
+    parameters = ('robot:=absent.yaml', 'bag:=absent')
+    done = subprocess.run(
+        [*command, *(word for text in parameters for word in ('-p', text))],
+        env=Processes(tmp_path).environment, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == REFUSED
+    assert 'absent.yaml' in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
+def test_a_refusal_ends_the_launch_and_a_crash_does_not():
+    running, ending = SimpleNamespace(is_shutdown=False), SimpleNamespace(is_shutdown=True)
+    refused = SimpleNamespace(returncode=REFUSED, process_name='acd-1')
+    for status in (0, 1, -9):
+        end_if_refused(SimpleNamespace(returncode=status, process_name='acd-1'), running)
+    end_if_refused(refused, ending)
+    with pytest.raises(RuntimeError, match='acd-1'):
+        end_if_refused(refused, running)
+
+
+class Log:
+    """Collects what is said."""
+
+    def __init__(self):
+        self.lines, self.came = [], threading.Event()
+
+    def info(self, text):
+        self.lines.append(text)
+        self.came.set()
+
+    warning = info
+
+
+def test_what_takes_long_is_said_while_it_lasts(monkeypatch):
+    monkeypatch.setattr(start_up, 'SAID_AFTER', 0.0)
+    log = Log()
+    with announced(log, 'Planning'):
+        assert log.came.wait(PATIENCE)
+    assert log.lines == ['Planning…']
+
+
+def test_what_is_quick_is_not_said():
+    log = Log()
+    with announced(log, 'Planning'):
+        pass
+    assert not log.lines
+
+
+def test_what_the_core_says_comes_in_the_log_of_ros():
+    log, core = Log(), logging.getLogger('a core of this test')
+    core.setLevel(logging.INFO)
+    core.addHandler(ForwardedLog(log))
+    core.info('Compiling %s', 'it')
+    core.debug('nothing')
+    assert log.lines == ['Compiling it']
