@@ -31,6 +31,8 @@ def generate_launch_description() -> LaunchDescription:
 
 def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     values = given(context, *GRAPH)
+    if not values['robot'] and not values['params_file']:
+        raise RuntimeError('State the robot file, robot:=my_robot.yaml, or a params_file.')
     on = {
         name: IfCondition(LaunchConfiguration(name)).evaluate(context)
         for name in (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'rviz')

@@ -76,7 +76,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
                 lambda: {t: node.count_subscribers(t) for t in LISTENERS} == LISTENERS
             )
         player = BagPlayer(node, walk, biped31)
-        player.wait_for_subscribers(threading.Event())
+        player.wait_for_listeners(threading.Event(), PATIENCE)
         player.play(threading.Event())
         wait_until(lambda: all(len(listener.values[t]) >= known[t].sum() for t in TRACKS))
         player.close()

@@ -156,7 +156,8 @@ class Health:
     @property
     def absent(self) -> bytes:
         """Level of the absence of what has never come: at the start it may still come."""
-        return WARN if time.monotonic() - self._begin < AWAITED else ERROR
+        level: bytes = WARN if time.monotonic() - self._begin < AWAITED else ERROR
+        return level
 
     def count(self, signal: str, reason: Reason, part: str = '', number: int = 1) -> None:
         """Count messages or instants that could not be used."""
