@@ -14,9 +14,9 @@ from izmp_dynamics.launching.description import robot_state_publisher
 from izmp_dynamics.launching.ending import end_if_refused
 from izmp_dynamics.launching.graph import GRAPH
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.nodes.main import GRAPH as NODES
 from izmp_dynamics.resources import find_resource
 
+NODES = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
 TEXTS = (
     'robot', 'urdf', 'robot_description', 'robot_description_topic', 'evaluation_frame',
     'frame_prefix',

@@ -17,11 +17,9 @@ from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import FootImu
 from izmp_dynamics.nodes.bag_player import BagPlayer
 from izmp_dynamics.nodes.listeners import Listeners, graph_listeners, said
-from izmp_dynamics.nodes.main import GRAPH
-from izmp_dynamics.nodes.process import Graph
 from izmp_dynamics.nodes.registry import node_class
 
-from .node_processes import ROBOT, free_domain, wait_until
+from .node_processes import GRAPH, ROBOT, free_domain, wait_until
 
 
 @pytest.fixture
@@ -92,13 +90,10 @@ def test_strangers_are_no_listeners(node, biped31):
 def test_the_graph_in_one_process_listens_for_all(node, biped31):
     played = [topic for topic in biped31.topics() if topic != biped31.position.topic]
     listeners = Listeners(node, biped31, played)
-    graph = Graph(GRAPH, [Parameter('robot', value=str(ROBOT))])
-    try:
+    with separate(['composed']):
         assert wait_until(lambda: not listeners.missing())
         recorded = Listeners(node, biped31, played, recorder=True)
         assert recorded.missing() == [('recorder', topic) for topic in played]
-    finally:
-        graph.destroy()
 
 
 def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound, tmp_path):

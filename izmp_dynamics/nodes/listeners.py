@@ -5,8 +5,8 @@ from typing import Any
 
 from izmp_dynamics.model.robot_file import RobotFile
 
-INPUTS = 'izmp_inputs'
-"""The node that subscribes for all where the graph is one process."""
+COMPOSED = 'izmp_dynamics'
+"""The node that is the whole graph, if it is composed."""
 
 RECORDER = 'recorder'
 
@@ -54,14 +54,14 @@ class Listeners:
 
     def missing(self) -> list[tuple[str, str]]:
         """Pairs of a node that does not listen yet and the topic that it lacks."""
-        composed = INPUTS in self._names(self._joints)
+        composed = COMPOSED in self._names(self._joints)
         found = []
         for topic in (*self._played, 'joint_kinematics'):
             names = self._names(topic)
             wanted = self._wanted.get(topic, frozenset())
             if composed:
                 sensor = topic in self._played and bool(wanted)
-                wanted = frozenset([INPUTS] if sensor else [])
+                wanted = frozenset([COMPOSED] if sensor else [])
             if self._recorder and topic in self._played:
                 wanted |= {RECORDER}
             found += [(name, topic) for name in sorted(wanted - names)]
