@@ -8,8 +8,9 @@ import rclpy
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes.acd import Acd
-from izmp_dynamics.nodes.health import ERROR, Health
+from izmp_dynamics.nodes.health import AWAITED, ERROR, OK, WARN, Health, Input
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
 from izmp_dynamics.nodes.shared_settings import SECTIONS, has
 from izmp_dynamics.sensing.faults import Fault, Reason
@@ -160,3 +161,19 @@ def test_diagnostics_name_the_worst_and_list_the_rest():
     assert values['joints.lost'] == '3'
     assert Fault(Reason.LOST).text in values['finding joints.lost']
     assert 'finding joints.lost' not in {item.key for item in health.status().values}
+
+
+def test_what_has_never_come_is_an_error_only_after_a_while(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
+    health = Health('/acd', 'biped', lambda topic: 1)
+    entry = Input('/joint_states', 'start it.', last=now)
+    health.inputs.append(entry)
+    now += 60.0  # the start compiled
+    assert health.status().level == WARN
+    now += AWAITED
+    assert health.status().level == ERROR
+    entry.received(0)
+    assert health.status().level == OK
+    now += 2.0
+    assert health.status().level == ERROR  # it came and stopped

@@ -1,5 +1,10 @@
 """Files that are no valid URDF end in a ModelError that says what is wrong and where."""
 
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from xml.dom import minidom
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -300,11 +305,44 @@ def test_absent_files_directories_and_odd_paths_are_refused(tmp_path):
         read_urdf('x' * 5000)
 
 
-def test_xacro_by_suffix_is_refused(tmp_path):
+def test_a_xacro_file_is_refused_where_xacro_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'xacro', None)
     path = tmp_path / 'robot.urdf.XACRO'
     path.write_text(SMALL_ROBOT)
     with raising(ModelError, 'xacro', path=path):
         load_model(path)
+
+
+@pytest.fixture
+def xacro_file(tmp_path):
+    """A xacro file that stands for the small robot with another mass."""
+    text = corrupted(('value="2"', 'value="${2 * 1.5}"'))
+    path = tmp_path / 'robot.urdf.xacro'
+    path.write_text(text.replace('<robot ', f'<robot xmlns:xacro="{XACRO}" ', 1))
+    return path
+
+
+def test_a_xacro_file_is_expanded_by_xacro(xacro_file):
+    pytest.importorskip('xacro', reason='xacro comes with a ROS installation only')
+    expanded = load_model(corrupted(('value="2"', 'value="3"')))
+    assert load_model(xacro_file).total_mass == expanded.total_mass
+
+
+def test_what_xacro_makes_is_read_and_what_it_refuses_is_said(xacro_file, monkeypatch):
+    def process_file(path):
+        if Path(path) != xacro_file:
+            raise ValueError('no such property')
+        document = minidom.parse(path)
+        for mass in document.getElementsByTagName('mass'):
+            mass.setAttribute('value', mass.getAttribute('value').replace('${2 * 1.5}', '3'))
+        return document
+
+    monkeypatch.setitem(sys.modules, 'xacro', SimpleNamespace(process_file=process_file))
+    expanded = load_model(corrupted(('value="2"', 'value="3"')))
+    assert load_model(xacro_file).total_mass == expanded.total_mass
+    other = xacro_file.rename(xacro_file.with_name('other.xacro'))
+    with raising(ModelError, 'xacro_refuses', path=other):
+        load_model(other)
 
 
 def test_expanded_xacro_may_keep_its_namespace():

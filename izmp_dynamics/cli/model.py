@@ -13,7 +13,12 @@ def add_parser(subparsers: Any) -> None:
         description='Show the tree, masses, centre of mass, joints, sensor frames and problems '
         'of a URDF.',
     )
-    parser.add_argument('urdf', type=Path, metavar='URDF', help='URDF file (not xacro)')
+    parser.add_argument(
+        'urdf',
+        type=Path,
+        metavar='URDF',
+        help='URDF or xacro file',
+    )
     parser.add_argument(
         '--root', metavar='LINK', help="link to use as floating base (default: the URDF's root)"
     )

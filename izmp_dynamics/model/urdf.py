@@ -20,6 +20,7 @@ from urdf_parser_py.xml_reflection import core as xml_reflection
 from izmp_dynamics.errors import ModelError
 from izmp_dynamics.model.problem import Problem, refuse_errors
 from izmp_dynamics.model.urdf_grammar import GRAMMAR, VERSIONS, check_element, lookalike
+from izmp_dynamics.model.xacro_file import expand_xacro
 from izmp_dynamics.regular_file import read_regular_file
 
 _LARGEST = 2**25
@@ -33,7 +34,10 @@ _ABSENT = {
 _XACRO_NAMESPACES = tuple(
     f'http://{host}/xacro' for host in ('www.ros.org/wiki', 'ros.org/wiki', 'wiki.ros.org')
 )
-_XACRO = 'is xacro, not URDF; expand it first: xacro robot.urdf.xacro > robot.urdf'
+_XACRO = (
+    'is xacro, not URDF: name it *.xacro, and it is expanded where xacro is installed; or expand '
+    'it first: xacro robot.urdf.xacro > robot.urdf'
+)
 _DOCTYPE = (
     'declares a document type (<!DOCTYPE …>); URDF has none, and entities are not expanded. '
     'Remove the declaration.'
@@ -80,13 +84,13 @@ class Urdf:
 
 
 def read_urdf(path: str | Path) -> Urdf:
-    """Read a URDF file.
+    """Read a URDF file, or expand a xacro file (*.xacro); lines are then those of the expansion.
 
     Args:
         path: the file.
 
     Raises:
-        ModelError: if it cannot be read, is not XML, is xacro, is no URDF, declares entities, or
+        ModelError: if it cannot be read or expanded, is not XML, is no URDF, declares entities, or
             has elements that break the grammar of URDF; the message lists them with their lines.
     """
     path = Path(path)
@@ -101,6 +105,9 @@ def read_urdf(path: str | Path) -> Urdf:
         raise ModelError(
             f"The URDF file '{path}' cannot be read: {cause}.", kind='file_unreadable', path=path
         ) from error
+    if path.suffix.lower() == '.xacro':
+        with _parser_lock:
+            data = expand_xacro(path)
     return parse_urdf(data, path)
 
 
@@ -111,7 +118,7 @@ def parse_urdf(data: bytes | str, path: Path | None = None) -> Urdf:
     if isinstance(data, str):
         data = data.encode(errors='surrogatepass')
     root = _parse_xml(data, encoding, name)
-    if (path is not None and path.suffix.lower() == '.xacro') or _uses_xacro(root):
+    if _uses_xacro(root):
         raise ModelError(f'{name} {_XACRO}', kind='xacro', path=path)
     if root.tag != 'robot':
         raise ModelError(

@@ -24,7 +24,7 @@ _SILENT_SENSOR = (
 _SILENT_NODE = 'Its node has no results, see its own diagnostics, or has just died: '
 
 AWAITED = 30.0
-"""Time after the start in which it is no error yet that an input has never come [s]."""
+"""Time of work after which it is an error that an input has never come [s]."""
 
 AGE_LIMIT = 0.1
 """Results that are older when they are published are late [s]."""
@@ -151,12 +151,16 @@ class Health:
         self._first_result: float | None = None
         self._reported: Counter[tuple[str, Fault]] = Counter()
         self._outputs_reported: Counter[str] = Counter()
-        self._begin = self._last = time.monotonic()
+        self._last = time.monotonic()
+        self._begin: float | None = None
 
     @property
     def absent(self) -> bytes:
-        """Level of the absence of what has never come: at the start it may still come."""
-        level: bytes = WARN if time.monotonic() - self._begin < AWAITED else ERROR
+        """Level of the absence of what has never come: at first it may still come."""
+        now = time.monotonic()
+        if self._begin is None:  # the start may have taken long
+            self._begin = now
+        level: bytes = WARN if now - self._begin < AWAITED else ERROR
         return level
 
     def count(self, signal: str, reason: Reason, part: str = '', number: int = 1) -> None:

@@ -27,6 +27,7 @@ from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.pause import PauseWatch, set_aside
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver
+from izmp_dynamics.nodes.robot_description import given_description
 from izmp_dynamics.nodes.shared_settings import refusal
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
@@ -95,7 +96,8 @@ class StageNode(Node):
         self.receiver.longest_wait = None if self._reliable else self.age_limit
         self._task = name
         self._settings = NodeSettings(self, sections, file)
-        self.model = load_model(self.robot.urdf_path, self.robot.root)
+        description = given_description(self)
+        self.model = load_model(description or self.robot.urdf_path, self.robot.root)
         self.frame_names = FrameNames(self)
         self.root = self.frame_names.of(self.model.root)
         self._refuse_own_output()

@@ -64,13 +64,17 @@ def announced(log: Any, what: str) -> Iterator[None]:
         log: the node's.
         what: e.g. 'Planning the walk'.
     """
-    timer = threading.Timer(SAID_AFTER, lambda: log.info(f'{what}…'))
-    timer.daemon = True
-    timer.start()
+    done = threading.Event()
+
+    def say() -> None:
+        if not done.wait(SAID_AFTER) and not done.is_set():
+            log.info(f'{what}…')
+
+    threading.Thread(target=say, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
 
 
 class ForwardedLog(logging.Handler):
