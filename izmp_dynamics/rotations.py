@@ -1,6 +1,7 @@
-"""Conversion of rotation matrices to SciPy's rotations."""
+"""Conversion of rotations: matrices, quaternions, roll-pitch-yaw, SciPy's rotations."""
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import Array
@@ -13,6 +14,18 @@ def from_matrices(R: Array) -> Rotation:
     SciPy before 1.15 takes no read-only array.
     """
     return Rotation.from_matrix(np.array(R))
+
+
+def from_rpy(rpy: npt.ArrayLike) -> Array:
+    """Make the matrix (3, 3) of URDF's roll, pitch, yaw (3,) [rad]."""
+    matrix: Array = Rotation.from_euler('xyz', np.asarray(rpy, dtype=np.float64)).as_matrix()
+    return matrix
+
+
+def to_rpy(R: Array) -> tuple[float, float, float]:
+    """Return URDF's roll, pitch, yaw [rad] of a rotation matrix (3, 3)."""
+    roll, pitch, yaw = from_matrices(R).as_euler('xyz').tolist()
+    return roll, pitch, yaw
 
 
 @kernel

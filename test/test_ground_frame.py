@@ -125,7 +125,7 @@ def test_the_point_lies_on_the_board_where_the_true_wrench_goes_through_it(corru
         truth.root.position[rows],
     )
     plane = frame.plane(HEIGHT)
-    wrench = ContactWrench.from_array(truth.contact_wrench[rows])
+    wrench = ContactWrench.from_array(truth.ground_wrench[rows])
     expected = frame.points(zero_moment_point(wrench, plane.normal, plane.point, 10.0))
     distance = np.linalg.norm(on - expected, axis=1)
     assert len(stamps) > 200

@@ -71,6 +71,7 @@ TYPES = {
     '/ground_truth/odom': 'nav_msgs/msg/Odometry',
     '/ground_truth/root_acceleration': 'geometry_msgs/msg/AccelStamped',
     '/ground_truth/contact_wrench': 'geometry_msgs/msg/WrenchStamped',
+    '/ground_truth/ground_wrench': 'geometry_msgs/msg/WrenchStamped',
     '/ground_truth/applied_wrench': 'geometry_msgs/msg/WrenchStamped',
     '/ground_truth/cop': 'geometry_msgs/msg/PointStamped',
     '/ground_truth/cop_in_world': 'geometry_msgs/msg/PointStamped',
@@ -101,6 +102,7 @@ def test_every_header_bears_the_instant_and_the_frame(recorded):
         '/imu': 'imu_link', '/accelerometers/accelerometer_2': 'accelerometer_2', '/gps': 'world',
         '/l_foot/wrench': 'l_foot_ft', '/ground_truth/odom': 'world',
         '/ground_truth/root_acceleration': 'pelvis', '/ground_truth/contact_wrench': 'pelvis',
+        '/ground_truth/ground_wrench': 'pelvis',
         '/ground_truth/cop': 'pelvis', '/ground_truth/cop_in_world': 'world',
         '/ground_truth/com_in_world': 'world', '/ground_truth/r_foot/wrench': 'r_sole',
         '/ground_truth/ground_normal_in_world': 'world', '/ground_truth/support_polygon': 'world',
@@ -162,7 +164,10 @@ def test_truth_is_that_of_the_run(recorded):
     )
     expected = root.proper_acceleration(FILE.gravity), root.angular_acceleration
     assert np.array_equal(acceleration, np.hstack(expected))
-    for name, values in (('contact_wrench', truth.contact_wrench),
+    everything = truth.ground_wrench + truth.applied_wrench
+    assert truth.applied_wrench.any()
+    for name, values in (('contact_wrench', everything),
+                         ('ground_wrench', truth.ground_wrench),
                          ('applied_wrench', truth.applied_wrench),
                          ('l_foot/wrench', truth.feet['l_foot'].wrench)):  # fmt: skip
         assert np.array_equal(column(messages[f'/ground_truth/{name}'], wrench), values)

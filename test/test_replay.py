@@ -91,7 +91,7 @@ def test_the_feet_give_the_true_cop_and_wrench(sway, biped31):
     rows = truth_at(run, results.stamps)
     truth = run.truth.cop_in_root()[rows]
     assert error_mm(results.points['cop'], truth, results.plane.normal).mean() <= 0.05
-    force = results.wrenches['cop'][:, :3] - run.truth.contact_wrench[rows, :3]
+    force = results.wrenches['cop'][:, :3] - run.truth.ground_wrench[rows, :3]
     assert np.abs(force).mean() <= 0.02
 
 

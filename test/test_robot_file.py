@@ -101,6 +101,51 @@ BAD = {
         'wrong_type',
         {'line': 2, 'key': 'feet[0].wrench.sign'},
     ),
+    'delay in milliseconds': (
+        'imu: {delay: 8}',
+        'out_of_range',
+        {'line': 2, 'key': 'imu.delay'},
+    ),
+    'mounting in degrees': (
+        'imu: {rotation: [0, 0, 90]}',
+        'out_of_range',
+        {'line': 2, 'key': 'imu.rotation[2]'},
+    ),
+    'mounting as a quaternion': (
+        'imu: {rotation: [0, 0, 0, 1]}',
+        'wrong_length',
+        {'line': 2, 'key': 'imu.rotation', 'length': 4},
+    ),
+    'bias that is gravity': (
+        'imu: {accelerometer_bias: [0, 0, 9.81]}',
+        'out_of_range',
+        {'line': 2, 'key': 'imu.accelerometer_bias[2]'},
+    ),
+    'bias in °/s': (
+        'imu: {gyroscope_bias: [5.0, 0, 0]}',
+        'out_of_range',
+        {'line': 2, 'key': 'imu.gyroscope_bias[0]'},
+    ),
+    'offset of the force alone': (
+        foot(wrench=', wrench: {topic: w, offset: [1, 2, 3]}'),
+        'wrong_length',
+        {'line': 2, 'key': 'feet[0].wrench.offset', 'length': 3},
+    ),
+    'matrix of the force alone': (
+        foot(wrench=', wrench: {topic: w, matrix: [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}'),
+        'wrong_length',
+        {'line': 2, 'key': 'feet[0].wrench.matrix[0]', 'length': 3},
+    ),
+    'half a matrix': (
+        foot(wrench=', wrench: {topic: w, matrix: [[1, 0, 0, 0, 0, 0]]}'),
+        'wrong_length',
+        {'line': 2, 'key': 'matrix', 'length': 1},
+    ),
+    'singular matrix': (
+        foot(wrench=f', wrench: {{topic: w, matrix: [{", ".join(["[1, 0, 0, 0, 0, 0]"] * 6)}]}}'),
+        'singular_matrix',
+        {'line': 2, 'key': 'matrix'},
+    ),
     'one topic for two signals': (
         'imu: {topic: imu}\naccelerometers: [{topic: /imu}]',
         'repeated_name',
@@ -317,7 +362,8 @@ def test_the_example_states_the_defaults_of_the_code():
     optional = shown.keys() - as_is.keys()
     assert len(optional) > 15
     for key in optional:
-        assert shown[key] == fields[key].default, key
+        default = fields[key].default
+        assert shown[key] == (list(default) if isinstance(default, tuple) else default), key
     left_out = fields.keys() - shown.keys()
     assert left_out
     records = {key for key in left_out if key.rpartition('.')[0] not in left_out}

@@ -92,7 +92,7 @@ def test_what_is_between_them_is_the_push(shaken):
     _, wrench = exact_izmp(shaken)
     truth = shaken.run.truth
     assert rows.sum() == 5
-    extra = wrench.as_array() - truth.contact_wrench
+    extra = wrench.as_array() - truth.ground_wrench
     np.testing.assert_allclose(extra[rows], truth.applied_wrench[rows], atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(extra[rows, :3], axis=1), 100.0, atol=1e-6)
 

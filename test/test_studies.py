@@ -107,7 +107,7 @@ def test_an_averaging_accelerometer_reports_the_mean_of_its_interval(trial, benc
 
 
 def test_the_exact_izmp_is_the_centre_of_pressure(trial, bench, ground):
-    contact = ContactWrench.from_array(trial.contact_wrench)
+    contact = ContactWrench.from_array(trial.ground_wrench)
     exact = bench.point(bench.exact_wrench(trial), ground, slice(None))
     np.testing.assert_allclose(exact, bench.point(contact, ground, slice(None)), atol=1e-6)
 

@@ -164,7 +164,7 @@ def test_on_every_ground_the_izmp_of_the_true_motion_is_the_true_cop(walk):
     _, plant, _, run = walk
     truth = run.truth
     wrench = wrench_of(plant, run)
-    assert np.abs(wrench.as_array() - truth.contact_wrench).max() < 1e-5
+    assert np.abs(wrench.as_array() - truth.ground_wrench).max() < 1e-5
     izmp = zero_moment_point(wrench, truth.ground_normal_in_root(), truth.cop_in_root(), 1.0)
     assert np.abs(izmp - truth.cop_in_root()).max() < 1e-5  # 0.01 mm
 
@@ -216,9 +216,7 @@ def test_the_robot_file_says_from_which_force_on_a_foot_is_loaded():
     run = simulate(planned(steps=2).plan, plant)
     for truth in run.truth.feet.values():
         assert np.array_equal(truth.loaded, truth.normal_force >= 100.0)
-    vertical = np.einsum(
-        'ti,ti->t', run.truth.root.rotation[:, 2], run.truth.contact_wrench[:, :3]
-    )
+    vertical = np.einsum('ti,ti->t', run.truth.root.rotation[:, 2], run.truth.ground_wrench[:, :3])
     assert np.array_equal(np.isnan(run.truth.cop[:, 0]), vertical < 268.0)
     assert np.isnan(run.truth.cop[:, 0]).any()
 

@@ -83,7 +83,7 @@ def test_10_degrees_from_a_level_start_30_steps(start):
     walk = planned(steps=30, slope=SLOPE_10_DEG, slope_start=start)
     run = walked(walk, Slope(walk.ramp))
     root = run.truth.root
-    reaction = ContactWrench.from_array(run.truth.contact_wrench)
+    reaction = ContactWrench.from_array(run.truth.ground_wrench)
     reaction = reaction.transformed(root.rotation, root.position)
     reference = walk.zmp_reference
     cop = zero_moment_point(reaction, reference.normal, reference.point, 1.0)

@@ -4,12 +4,15 @@
 """
 
 import dataclasses
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import shapely.geometry
 
 from izmp_dynamics.conventions import GRAVITY
@@ -19,8 +22,37 @@ from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting
 LOADED_PART = 0.05
 """Part of the weight from which on a foot, or the ground, carries load, unless stated [-]."""
 
+LONGEST_DELAY = 0.25
+"""Delay of a sensor that can be corrected, in either direction [s]."""
+
+LEAST_GAIN = 1e-6
+"""Smallest singular value of a calibration matrix, as part of its largest."""
+
 _METRES = 'metres, not millimetres'
 _SMALLEST_SOLE = 1e-6  # [m²]
+
+
+def _delay() -> Any:
+    return setting(
+        'how much later than the measured instant its stamps are, compared with those of the '
+        'joints',
+        default=0.0,
+        unit='s',
+        lower=-LONGEST_DELAY,
+        upper=LONGEST_DELAY,
+        hint='seconds, not milliseconds',
+    )
+
+
+def _rotation() -> Any:
+    return setting(
+        'how the sensor is turned against that frame: roll, pitch, yaw as in URDF, frame_R_sensor',
+        default=(0.0, 0.0, 0.0),
+        unit='rad',
+        lower=-2.0 * math.pi,
+        upper=2.0 * math.pi,
+        hint='radians, not degrees',
+    )
 
 
 @dataclass(frozen=True)
@@ -43,6 +75,25 @@ class Imu:
         'whether the driver subtracts gravity (then the orientation is needed to add it back)',
         default=False,
     )
+    rotation: tuple[float, float, float] = _rotation()
+    gyroscope_bias: tuple[float, float, float] = setting(
+        'what the gyroscope reads at rest, in the axes of the sensor; it is subtracted',
+        default=(0.0, 0.0, 0.0),
+        unit='rad/s',
+        lower=-1.0,
+        upper=1.0,
+        hint='radians, not degrees, per second',
+    )
+    accelerometer_bias: tuple[float, float, float] = setting(
+        'what the accelerometer reads in excess of the specific force, in the axes of the sensor; '
+        'it is subtracted',
+        default=(0.0, 0.0, 0.0),
+        unit='m/s²',
+        lower=-5.0,
+        upper=5.0,
+        hint='metres per second squared, not g; gravity is no bias',
+    )
+    delay: float = _delay()
 
 
 @dataclass(frozen=True)
@@ -59,6 +110,7 @@ class Accelerometer:
         default='xyz',
         choices=('xyz', 'xy', 'xz', 'yz', 'x', 'y', 'z'),
     )
+    delay: float = _delay()
 
 
 @dataclass(frozen=True)
@@ -73,6 +125,7 @@ class Position:
         'link, if not given',
         default=None,
     )
+    delay: float = _delay()
 
 
 @dataclass(frozen=True)
@@ -97,6 +150,39 @@ class FootWrench:
     normal_only: bool = setting(
         'whether it measures nothing but the force along its z axis', default=False
     )
+    rotation: tuple[float, float, float] = _rotation()
+    offset: tuple[float, float, float, float, float, float] = setting(
+        'what it reads without load: force [N] and moment [N·m] in the axes of the sensor; it is '
+        'subtracted',
+        default=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        unit='N, N·m',
+        lower=-1e4,
+        upper=1e4,
+    )
+    matrix: tuple[tuple[float, float, float, float, float, float], ...] | None = setting(
+        'calibration matrix (6×6) that the reading less the offset is multiplied by; identity if '
+        'not given',
+        default=None,
+        lower=-1e3,
+        upper=1e3,
+    )
+    delay: float = _delay()
+
+    def __post_init__(self) -> None:
+        if self.matrix is None:
+            return
+        if len(self.matrix) != 6:
+            raise RobotFileError(
+                f'matrix needs 6 rows of 6 numbers, not {len(self.matrix)} rows.',
+                kind='wrong_length', key='matrix', length=len(self.matrix),
+            )  # fmt: skip
+        gains = np.linalg.svd(np.array(self.matrix), compute_uv=False)
+        if gains[-1] <= LEAST_GAIN * gains[0]:
+            raise RobotFileError(
+                'matrix is singular: some forces or moments would be lost. Rows and columns are '
+                'Fx, Fy, Fz, Mx, My, Mz; without cross-talk it is diagonal.',
+                kind='singular_matrix', key='matrix',
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,6 +195,7 @@ class FootImu:
         'given',
         default=None,
     )
+    delay: float = _delay()
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,7 @@ class Localizer(StageNode):
             max_gap=rig.robot.pairing.max_gap,
             largest=LARGEST_MOTION,
             filtering=filtering,
+            correction=rig.imu.correction,
         )
         self._gyroscope, self._root_R_imu = gyroscope, rig.imu.R
         self._imu = Stage((gyroscope,), self.patience)

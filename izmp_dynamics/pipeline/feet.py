@@ -64,6 +64,7 @@ class FeetStage(Stage):
                 largest=LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity,
                 period=(periods or {}).get(f'feet[{foot.name}]'),
                 filtering=filtering,
+                correction=foot.correction,
             )
             for foot in rig.feet
             if foot.sensor is not None
@@ -94,11 +95,8 @@ class FeetStage(Stage):
 
     def _measured(self, foot: FootRig, q: Array, values: Array) -> ContactWrench:
         """Express what the sensor measures in the root frame."""
-        measured = foot.sign * values
-        if foot.normal_only:
-            measured = measured * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         R, p = self.rig.model.frame_pose(foot.sensor or foot.sole, q)
-        return ContactWrench.from_array(measured).transformed(R, p)
+        return ContactWrench.from_array(values).transformed(R, p)
 
     def _sole(
         self,
@@ -167,6 +165,7 @@ class FootImuStage(Stage):
             largest=LARGEST_MOTION,
             period=(periods or {}).get(signal),
             filtering=filtering,
+            correction=foot.imu_correction,
         )
         self._verticals = SampleBuffer(3)
         self._verticals.give_up = self._give_up

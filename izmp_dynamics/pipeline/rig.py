@@ -4,12 +4,14 @@ Everything that can be wrong between a robot file, a URDF and the frame_ids of a
 found here, before anything is computed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.errors import ReplayError, UnknownNameError
-from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
+from izmp_dynamics.model.robot_file import Foot, Ground, Imu, RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.pipeline.correction import NO_CORRECTION, Correction
+from izmp_dynamics.rotations import from_rpy
 
 AXES = {'x': 0, 'y': 1, 'z': 2}
 
@@ -23,12 +25,14 @@ class Mount:
         R: (3, 3) root_R_sensor.
         p: (3,) origin of the sensor frame in the root frame [m].
         axes: (k,) indices of the sensitive axes.
+        correction: of its samples.
     """
 
     name: str
     R: Array
     p: Array
     axes: tuple[int, ...] = (0, 1, 2)
+    correction: Correction = NO_CORRECTION
 
 
 @dataclass(frozen=True)
@@ -40,20 +44,22 @@ class FootRig:
         sole: link of the sole.
         polygon: (V, 2) corners of the sole in the sole frame [m].
         sensor: link of the force sensor's frame; None without a sensor.
-        sign: 1, or −1 if the sensor reports what the robot does to the ground.
         normal_only: whether only the force along the sensor's z axis is measured.
         below: the robot with the mass below the sensor only; None if there is none.
         sole_R_imu: (3, 3) orientation of the foot's IMU in the sole; None without one.
+        correction: of the samples of the force sensor; what comes out acts on the robot.
+        imu_correction: of the samples of the IMU.
     """
 
     name: str
     sole: str
     polygon: Array
     sensor: str | None
-    sign: int
     normal_only: bool
     below: RobotModel | None
     sole_R_imu: Array | None = None
+    correction: Correction = NO_CORRECTION
+    imu_correction: Correction = NO_CORRECTION
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ def make_rig(
     return Rig(
         robot=robot,
         model=model,
-        imu=_mount(model, 'imu', robot.imu.frame, robot.imu.topic, ids),
+        imu=_imu_mount(model, robot.imu, ids),
         accelerometers=tuple(
             _mount(
                 model,
@@ -120,6 +126,7 @@ def make_rig(
                 sensor.topic,
                 ids,
                 tuple(AXES[axis] for axis in sensor.axes),
+                sensor.delay,
             )
             for k, sensor in enumerate(robot.accelerometers)
         ),
@@ -138,6 +145,7 @@ def _mount(
     topic: str,
     frame_ids: dict[str, str | None],
     axes: tuple[int, ...] = (0, 1, 2),
+    delay: float = 0.0,
 ) -> Mount:
     frame = stated or frame_ids.get(topic)
     if not frame:
@@ -160,7 +168,14 @@ def _mount(
             frame=frame,
         )
     mount = model.mount(frame)
-    return Mount(key, mount.body_R_frame, mount.p_frame_in_body, axes)
+    correction = Correction.of_delay(delay)
+    return Mount(key, mount.body_R_frame, mount.p_frame_in_body, axes, correction)
+
+
+def _imu_mount(model: RobotModel, imu: Imu, frame_ids: dict[str, str | None]) -> Mount:
+    mount = _mount(model, 'imu', imu.frame, imu.topic, frame_ids)
+    R = mount.R @ from_rpy(imu.rotation) if any(imu.rotation) else mount.R
+    return replace(mount, R=frozen(R), correction=Correction.of_imu(imu))
 
 
 def _known(model: RobotModel, link: str, where: str) -> None:
@@ -204,7 +219,8 @@ def _position_mount(
             frame=frame,
         )
     mount = model.mount(frame)
-    return Mount('position', mount.body_R_frame, mount.p_frame_in_body)
+    correction = Correction.of_delay(robot.position.delay)
+    return Mount('position', mount.body_R_frame, mount.p_frame_in_body, correction=correction)
 
 
 def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> FootRig:
@@ -233,10 +249,11 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
         sole=foot.sole,
         polygon=frozen(foot.polygon),
         sensor=sensor,
-        sign=foot.wrench.sign if foot.wrench else 1,
         normal_only=foot.wrench.normal_only if foot.wrench else False,
         below=below if below is not None and below.total_mass > 0 else None,
         sole_R_imu=_imu_in_sole(model, foot, frame_ids),
+        correction=Correction.of_wrench(foot.wrench) if foot.wrench else NO_CORRECTION,
+        imu_correction=Correction.of_delay(foot.imu.delay if foot.imu else 0.0),
     )
 
 

@@ -68,6 +68,7 @@ class RootStage(Stage):
             largest=LARGEST_MOTION,
             period=known.get('imu'),
             filtering=filtering,
+            correction=rig.imu.correction,
         )
         self.accelerometers = tuple(
             SampleStream(
@@ -77,8 +78,9 @@ class RootStage(Stage):
                 largest=LARGEST_ACCELERATION,
                 period=known.get(f'accelerometers[{k}]'),
                 filtering=filtering,
+                correction=mount.correction,
             )
-            for k in range(len(rig.accelerometers))
+            for k, mount in enumerate(rig.accelerometers)
         )
         super().__init__((self.imu, *self.accelerometers), patience)
         self._gyro_faults: Faults = Counter()

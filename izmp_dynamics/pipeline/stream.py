@@ -10,6 +10,7 @@ from izmp_dynamics.errors import SensingError
 from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer, reach_of
+from izmp_dynamics.pipeline.correction import NO_CORRECTION, Correction
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.imu import NORM_TOLERANCE
@@ -99,6 +100,7 @@ class SampleStream:
         period: time between samples [s]; None: learned from the first samples, which wait.
         filtering: the low-pass.
         quaternion: first of the four columns that are a unit quaternion; None without one.
+        correction: of the samples, before anything else but the check against `largest`.
 
     Attributes:
         buffer: usable samples, to pair instants with.
@@ -120,8 +122,10 @@ class SampleStream:
         period: float | None = None,
         filtering: Filtering = Filtering(),  # noqa: B008 -- immutable
         quaternion: int | None = None,
+        correction: Correction = NO_CORRECTION,
     ) -> None:
         self.signal = signal
+        self._correction = correction
         self.buffer = SampleBuffer(width)
         self.buffer.give_up = self._give_up
         self._faults: Faults = Counter()
@@ -162,7 +166,7 @@ class SampleStream:
         if not len(samples):
             return samples
         self.received = True
-        samples = self._credible(samples)
+        samples = self._correction.apply(self._credible(samples))
         usable = Samples(*self._gate.push(samples.stamps, samples.values))
         if self._gate.overtaken and self._filtering.cutoff is None:
             self.buffer.keep_overtaken(self._gate.overtaken)

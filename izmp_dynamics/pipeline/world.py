@@ -78,6 +78,7 @@ class OrientationStage(Stage):
             period=(periods or {}).get(source),
             filtering=filtering,
             quaternion=0,
+            correction=mount.correction.timing(),
         )
         self.available = True
         super().__init__((self.stream,), patience)
@@ -133,6 +134,7 @@ class WorldStage(Stage):
                 largest=LARGEST_POSITION,
                 period=(periods or {}).get('position'),
                 filtering=filtering,
+                correction=rig.position.correction,
             )
         positions = () if self.position is None else (self.position,)
         super().__init__((self.orientation.stream, *positions), patience)

@@ -251,6 +251,7 @@ def _truth(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
     )  # fmt: skip
     wrench, point = 'geometry_msgs/msg/WrenchStamped', 'geometry_msgs/msg/PointStamped'
     yield _Channel(f'{TRUTH}/contact_wrench', wrench, in_root, {'wrench': truth.contact_wrench})
+    yield _Channel(f'{TRUTH}/ground_wrench', wrench, in_root, {'wrench': truth.ground_wrench})
     if truth.applied_wrench.any():
         pushes = {'wrench': truth.applied_wrench}
         yield _Channel(f'{TRUTH}/applied_wrench', wrench, in_root, pushes)

@@ -71,7 +71,7 @@ class Truth(_ReadOnly):
         qdd: (T, n) joint accelerations [rad/s²] or [m/s²].
         root: the motion of the root.
         com: (T, 3) centre of mass in the world [m].
-        contact_wrench: (T, 6) ground on robot, about the root origin in root axes [N], [N·m].
+        ground_wrench: (T, 6) ground on robot, about the root origin in root axes [N], [N·m].
         applied_wrench: (T, 6) pushes on the robot, likewise.
         cop: (T, 3) where the ground reaction has no moment along the ground, in the world [m].
         ground_normal: (T, 3) unit normal of the ground in the world. The ground is the plane
@@ -85,11 +85,16 @@ class Truth(_ReadOnly):
     qdd: Array
     root: RootMotion
     com: Array
-    contact_wrench: Array
+    ground_wrench: Array
     applied_wrench: Array
     cop: Array
     ground_normal: Array
     feet: Mapping[str, FootTruth]
+
+    @property
+    def contact_wrench(self) -> Array:
+        """(T, 6) everything but gravity on the robot, ground and pushes, likewise."""
+        return self.ground_wrench + self.applied_wrench
 
     def cop_in_root(self) -> Array:
         """Return the centre of pressure in the root frame, (T, 3) [m]."""

@@ -59,7 +59,7 @@ def exact_arm(run: SimulatedRun, model: RobotModel, gravity: float, minimum_forc
     )
     return arm_of_wrench(
         wrench,
-        truth.contact_wrench,
+        truth.ground_wrench,
         truth.ground_normal_in_root(),
         truth.cop_in_root(),
         minimum_force,

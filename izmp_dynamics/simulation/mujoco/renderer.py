@@ -80,7 +80,7 @@ class Renderer:
         truth, world_R_root = run.truth, run.truth.root.rotation[row]
         reaction, push = (
             world_R_root @ wrench[row, :3]
-            for wrench in (truth.contact_wrench, truth.applied_wrench)
+            for wrench in (truth.ground_wrench, truth.applied_wrench)
         )
         if np.isfinite(truth.cop[row]).all():
             begin = truth.cop[row]

@@ -95,7 +95,7 @@ def _truth(plant: MujocoRobot, samples: Samples, ground: RootMotion | None) -> T
         qdd=samples.qacc[:, plant.v_columns],
         root=root,
         com=samples.com,
-        contact_wrench=_in_frame(contact, root.rotation, root.position).as_array(),
+        ground_wrench=_in_frame(contact, root.rotation, root.position).as_array(),
         applied_wrench=_in_frame(pushed, root.rotation, root.position).as_array(),
         cop=zero_moment_point(contact, normal, point, minimum),
         ground_normal=normal,

@@ -72,7 +72,7 @@ def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
         under a push.
     """
     bench, trial, ground = _prepared(load, robot, case)
-    wrench, acting = bench.exact_wrench(trial), trial.contact_wrench + trial.applied_wrench
+    wrench, acting = bench.exact_wrench(trial), trial.ground_wrench + trial.applied_wrench
     seen = zero_moment_point(
         wrench, ground.plane.normal, ground.plane.point, bench.rig.minimum_force
     )
@@ -291,8 +291,8 @@ def push(load: Load, robot: Parameters, case: Parameters, setup: Parameters) -> 
     """
     bench, trial, ground = _prepared(load, robot, case)
     rows, points = bench.izmp(trial, ground, Setup(**setup))
-    contact = ContactWrench.from_array(trial.contact_wrench[rows])
-    everything = ContactWrench.from_array((trial.contact_wrench + trial.applied_wrench)[rows])
+    contact = ContactWrench.from_array(trial.ground_wrench[rows])
+    everything = ContactWrench.from_array((trial.ground_wrench + trial.applied_wrench)[rows])
     cop = bench.point(contact, ground, rows)
     return {
         'times': trial.times[rows],

@@ -66,7 +66,7 @@ class Trial:
         acceleration: (T, 3) of the root origin in world axes [m/s²].
         angular_velocity: (T, 3) of the root, in root axes [rad/s].
         angular_acceleration: (T, 3) of the root, in root axes [rad/s²].
-        contact_wrench: (T, 6) ground on robot, about the root origin in root axes [N], [N·m].
+        ground_wrench: (T, 6) ground on robot, about the root origin in root axes [N], [N·m].
         applied_wrench: (T, 6) pushes, likewise.
         cop: (T, 3) centre of pressure in the root frame [m].
         ground_normal: (T, 3) true normal of the ground in root axes.
@@ -84,7 +84,7 @@ class Trial:
     acceleration: Array
     angular_velocity: Array
     angular_acceleration: Array
-    contact_wrench: Array
+    ground_wrench: Array
     applied_wrench: Array
     cop: Array
     ground_normal: Array
@@ -195,7 +195,7 @@ def simulate_trial(file: RobotFile, case: WalkCase) -> Trial:
         acceleration=root.acceleration,
         angular_velocity=root.angular_velocity,
         angular_acceleration=root.angular_acceleration,
-        contact_wrench=truth.contact_wrench,
+        ground_wrench=truth.ground_wrench,
         applied_wrench=truth.applied_wrench,
         cop=truth.cop_in_root(),
         ground_normal=truth.ground_normal_in_root(),

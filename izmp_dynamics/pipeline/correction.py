@@ -1,0 +1,70 @@
+"""What the robot file states about a sensor's errors, taken out of its samples on their way in."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.model.robot_file import FootWrench, Imu
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.rotations import from_rpy
+from izmp_dynamics.sensing.stamps import nanoseconds
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A sample becomes matrix · (reading − offset), and its stamp that of the measured instant.
+
+    Attributes:
+        delay: the stamps are so much later than the instants that were measured [ns].
+        offset: (m,) reading where there is nothing to measure; None: zero.
+        matrix: (m, m); None: identity.
+    """
+
+    delay: int = 0
+    offset: Array | None = None
+    matrix: Array | None = None
+
+    @classmethod
+    def of_delay(cls, delay: float) -> 'Correction':
+        """Correct the stamps alone, by a delay [s]."""
+        return cls(nanoseconds(delay))
+
+    @classmethod
+    def of_imu(cls, imu: Imu) -> 'Correction':
+        """Correct samples (6,) of an IMU, in its axes."""
+        offset = np.array([*imu.gyroscope_bias, *imu.accelerometer_bias])
+        return cls(nanoseconds(imu.delay), frozen(offset) if offset.any() else None)
+
+    @classmethod
+    def of_wrench(cls, wrench: FootWrench) -> 'Correction':
+        """Correct samples (6,) of a force/torque sensor, into the axes of its frame."""
+        matrix = np.eye(6) if wrench.matrix is None else np.array(wrench.matrix)
+        if wrench.normal_only:
+            matrix = matrix @ np.diag([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        matrix = np.kron(np.eye(2), wrench.sign * from_rpy(wrench.rotation)) @ matrix
+        same = np.array_equal(matrix, np.eye(6))
+        return cls(
+            nanoseconds(wrench.delay),
+            frozen(wrench.offset) if any(wrench.offset) else None,
+            None if same else frozen(matrix),
+        )
+
+    def timing(self) -> 'Correction':
+        """Correct the stamps alone, for what the sensor also measures."""
+        return Correction(self.delay)
+
+    def apply(self, samples: Samples) -> Samples:
+        """Correct samples (T, m); a stamp that was never set stays so."""
+        stamps, values = samples.stamps, samples.values
+        if self.delay:
+            stamps = np.where(stamps > 0, stamps - self.delay, stamps)
+        if self.offset is not None:
+            values = values - self.offset
+        if self.matrix is not None:
+            values = values @ self.matrix.T
+        return Samples(stamps, values)
+
+
+NO_CORRECTION = Correction()
+"""Of a sensor without known errors."""

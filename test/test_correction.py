@@ -1,0 +1,127 @@
+"""What the robot file states about the errors of sensors is taken out, wherever samples enter."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.model.robot_file import FootWrench
+from izmp_dynamics.pipeline.correction import Correction
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.rotations import from_rpy, to_rpy
+
+from .pipeline_signals import MS, Message, chunks, columns, evaluate, singles, walk, whole
+
+MOUNTING = (0.04, -0.03, 0.5)
+GYROSCOPE_BIAS = (0.01, -0.02, 0.03)
+ACCELEROMETER_BIAS = (0.1, 0.2, -0.3)
+OFFSET = (5.0, -7.0, 20.0, 0.3, -0.2, 0.1)
+MATRIX = tuple(map(tuple, np.eye(6) + 0.02 * np.arange(36).reshape(6, 6) / 36.0))
+DELAYS = {'imu': 8 * MS, 'orientation': 8 * MS, 'accelerometers[1]': 3 * MS, 'position': -12 * MS,
+          'feet[l_foot]': 65 * MS}  # fmt: skip
+
+
+def stated(robot):
+    """The robot file that states the errors."""
+    left, right = robot.feet
+    wrench = dataclasses.replace(
+        left.wrench, sign=-1, rotation=(0.0, 0.0, np.pi / 2), offset=OFFSET, matrix=MATRIX,
+        delay=0.065,
+    )  # fmt: skip
+    imu = dataclasses.replace(
+        robot.imu, rotation=MOUNTING, gyroscope_bias=GYROSCOPE_BIAS,
+        accelerometer_bias=ACCELEROMETER_BIAS, delay=0.008,
+    )  # fmt: skip
+    accelerometers = list(robot.accelerometers)
+    accelerometers[1] = dataclasses.replace(accelerometers[1], delay=0.003)
+    return dataclasses.replace(
+        robot,
+        imu=imu,
+        accelerometers=tuple(accelerometers),
+        position=dataclasses.replace(robot.position, delay=-0.012),
+        feet=(dataclasses.replace(left, wrench=wrench), right),
+    )
+
+
+def with_errors(log):
+    """What sensors with these errors publish."""
+    wrong = {
+        signal: Message(part.received, part.stamps + DELAYS.get(signal, 0), part.values.copy())
+        for signal, part in log.items()
+    }
+    frame_R_sensor = from_rpy(MOUNTING)
+    imu = wrong['imu'].values.reshape(-1, 2, 3) @ frame_R_sensor
+    wrong['imu'].values = imu.reshape(-1, 6) + np.array(GYROSCOPE_BIAS + ACCELEROMETER_BIAS)
+    x, y, z, w = np.moveaxis(log['orientation'].values, 1, 0)
+    qx, qy, qz, qw = _quaternion(frame_R_sensor)
+    wrong['orientation'].values = np.stack(
+        [
+            w * qx + x * qw + y * qz - z * qy,
+            w * qy - x * qz + y * qw + z * qx,
+            w * qz + x * qy - y * qx + z * qw,
+            w * qw - x * qx - y * qy - z * qz,
+        ],
+        axis=1,
+    )
+    foot = -wrong['feet[l_foot]'].values.reshape(-1, 2, 3) @ from_rpy((0.0, 0.0, np.pi / 2))
+    inverse = np.linalg.inv(np.array(MATRIX))
+    wrong['feet[l_foot]'].values = foot.reshape(-1, 6) @ inverse.T + OFFSET
+    return wrong
+
+
+def _quaternion(R):
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_matrix(R).as_quat()
+
+
+@pytest.mark.parametrize('feeding', [whole, chunks, singles])
+def test_stated_errors_are_taken_out_of_every_result(biped31, feeding):
+    """Sensors with errors that the robot file states give the results of sensors without."""
+    log = walk(make_rig(biped31))
+    sound = columns(evaluate(Evaluator(make_rig(biped31)), whole(log)))
+    found = columns(evaluate(Evaluator(make_rig(stated(biped31))), feeding(with_errors(log))))
+    assert sound.keys() == found.keys()
+    for name, values in sound.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-7, atol=1e-7, err_msg=name)
+    assert np.isfinite(found['wrenches.cop']).any()
+
+
+def test_unstated_errors_matter(biped31):
+    """Without the statements the same signals give other results: the test above tests much."""
+    log = walk(make_rig(biped31))
+    rig = make_rig(biped31)
+    sound, wrong = (
+        columns(evaluate(Evaluator(rig), whole(signals))) for signals in (log, with_errors(log))
+    )
+    for name in ('wrenches.mr_ad', 'wrenches.cop', 'root.angular_velocity', 'world.R', 'world.p'):
+        assert np.nanmax(np.abs(sound[name] - wrong[name])) > 1e-4, name
+
+
+def test_a_stamp_that_was_never_set_stays_so():
+    samples = Correction.of_delay(-0.2).apply(Samples(np.array([0, 10]), np.zeros((2, 3))))
+    assert samples.stamps.tolist() == [0, 200_000_010]
+
+
+def test_what_is_not_measured_along_z_is_dropped_in_the_axes_of_the_sensor():
+    wrench = FootWrench('w', normal_only=True, rotation=(np.pi / 2, 0.0, 0.0), sign=-1)
+    values = Correction.of_wrench(wrench).apply(Samples.one(1, np.arange(1.0, 7.0))).values
+    np.testing.assert_allclose(values, [[0.0, 3.0, 0.0, 0.0, 0.0, 0.0]], atol=1e-12)
+
+
+def test_a_sensor_without_errors_is_left_alone():
+    """To the last bit: results of robot files without corrections do not change."""
+    samples = Samples(np.array([1, 2]), np.random.default_rng(1).normal(size=(2, 6)))
+    same = Correction.of_wrench(FootWrench('w')).apply(samples)
+    assert same.values is samples.values
+    assert same.stamps is samples.stamps
+
+
+def test_roll_pitch_yaw_are_those_of_urdf():
+    R = from_rpy((0.1, 0.2, 0.3))
+    c, s = np.cos(0.3), np.sin(0.3)
+    np.testing.assert_allclose(R[:2, 0], np.cos(0.2) * np.array([c, s]), atol=1e-15)
+    np.testing.assert_allclose(R[2, :2], [-np.sin(0.2), np.cos(0.2) * np.sin(0.1)], atol=1e-15)
+    np.testing.assert_allclose(to_rpy(R), (0.1, 0.2, 0.3), atol=1e-15)
