@@ -20,11 +20,14 @@ from izmp_dynamics.model.robot_file import LowPass, load_robot_file
 from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.nodes.shared_settings import refusal
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.uncertainty import izmp_covariance
+from izmp_dynamics.sensing.noise import degrees
 
 from .bag_surgery import IMU, SECOND
 from .node_processes import GRAPH, ROBOT, free_domain
 from .played_graph import COMPOSED, PlayedGraph
-from .replayed import evaluate_log
+from .replayed import evaluate_log, joined, recorded_signals
 
 FILTERED = ('acd', 'angular_acceleration', 'localizer', 'izmp')
 """The nodes with a low-pass."""
@@ -319,3 +322,45 @@ def test_pauses_change_no_number_and_lose_no_instant(bag, biped31, names, cutoff
     assert {topic: len(messages) for topic, messages in graph.messages.items()} == {
         topic: made[topic] for topic in graph.messages
     }
+
+
+def test_the_izmp_has_the_covariance_of_its_recording(composed, bag, biped31):
+    signals, recording = recorded_signals(bag, biped31)
+    evaluator = Evaluator(recording.rig, recording.groups, recording.periods, live=True)
+    (result,) = [joined(evaluator.push(signals) + evaluator.flush())]
+    known = np.isfinite(result.points['mr_ad']).all(axis=1)
+    expected = izmp_covariance(evaluator, result)[known]
+    composed.play(bag)
+    messages = composed.messages['/mr_ad/izmp_with_covariance']
+    np.testing.assert_array_equal(sorted(messages), result.stamps[known])
+    found = np.array([messages[stamp].pose.covariance for stamp in sorted(messages)])
+    found = found.reshape(-1, 6, 6)
+    np.testing.assert_allclose(found[:, :3, :3], expected, rtol=1e-9, atol=1e-18)
+    assert not found[:, 3:].any()
+    points = [vector(messages[stamp].pose.pose.position) for stamp in sorted(messages)]
+    np.testing.assert_allclose(points, result.points['mr_ad'][known], rtol=0, atol=1e-9)
+    sigma = 1e3 * np.sqrt(np.diagonal(expected, axis1=1, axis2=2))[:, :2]
+    assert (sigma > 0.1).all()
+    assert (sigma < 10.0).all()
+
+
+def test_odometry_has_the_covariances_of_its_sensors(bag, biped31, names):
+    """The gyroscope's alone, unless the robot file states the noise of the others."""
+    given = {'noise__position': 2e-4, 'noise__orientation': 0.01}
+    for values in ({}, given):
+        with PlayedGraph(biped31, parameters(**values), names) as graph:
+            graph.play(bag)
+        last = graph.messages['/odom'][max(graph.messages['/odom'])]
+        pose = np.reshape(last.pose.covariance, (6, 6))
+        twist = np.reshape(last.twist.covariance, (6, 6))
+        gyro = degrees(0.01) * np.sqrt(RATE)
+        np.testing.assert_allclose(np.diag(twist)[3:], gyro**2)
+        if not values:
+            assert not pose.any()
+            assert not twist[:3].any()
+            continue
+        tilt, fix = degrees(0.01) * np.sqrt(RATE), 2e-4 * np.sqrt(RATE)
+        np.testing.assert_allclose(np.diag(pose)[3:], tilt**2)
+        assert (np.diag(pose)[:3] >= fix**2).all()
+        assert np.trace(pose[:3, :3]) < 3.0 * (fix**2 + tilt**2)  # arms are less than a metre
+        assert (np.diag(twist)[:3] >= 0.5 * (fix * RATE) ** 2).all()

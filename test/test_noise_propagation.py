@@ -6,16 +6,16 @@ import pytest
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.sensing.accelerometer import Accelerometer
-from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
-from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_dynamics.studies.noise_propagation import (
+from izmp_dynamics.pipeline.noise_propagation import (
     array_covariance,
     gyro_covariance,
     ir_md_covariance,
     mr_ad_covariance,
     zmp_covariance,
 )
+from izmp_dynamics.sensing.accelerometer import Accelerometer
+from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .walking import biped31
 

@@ -10,8 +10,8 @@ pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.sensing.noise import degrees, micro_g
-from izmp_dynamics.studies.uncertainty import izmp_covariance
 
 from .pipeline_signals import evaluate
 from .recorded import read_bag

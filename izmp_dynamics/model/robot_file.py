@@ -311,7 +311,8 @@ class Ground:
 class Noise:
     """Noise densities of the sensors on the root.
 
-    They determine the scatter of the IZMP (experiments.noise_propagation).
+    They determine the scatter of the IZMP (`pipeline.noise_propagation`) and of the odometry
+    (`sensing.odometry_covariance`).
     """
 
     accelerometer: float = setting(
@@ -329,6 +330,22 @@ class Noise:
         lower=1e-6,
         upper=10.0,
         hint='degrees per second per root hertz',
+    )
+    position: float | None = setting(
+        'noise density of the position; its covariance is not known if not given',
+        default=None,
+        unit='m/√Hz',
+        lower=1e-9,
+        upper=100.0,
+        hint='metres per root hertz: the standard deviation over the root of the rate',
+    )
+    orientation: float | None = setting(
+        'noise density of the orientation; its covariance is not known if not given',
+        default=None,
+        unit='°/√Hz',
+        lower=1e-6,
+        upper=100.0,
+        hint='degrees per root hertz',
     )
 
 

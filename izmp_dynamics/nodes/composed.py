@@ -8,7 +8,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import AccelStamped, PointStamped, TwistStamped, WrenchStamped
+from geometry_msgs.msg import (
+    AccelStamped,
+    PointStamped,
+    PoseWithCovarianceStamped,
+    TwistStamped,
+    WrenchStamped,
+)
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
@@ -28,7 +34,9 @@ from izmp_dynamics.nodes.messages import (
     joint_trajectory,
     odometry,
     odometry_values,
+    odometry_with_covariance,
     point_stamped,
+    point_with_covariance,
     twist_stamped,
     wrench_stamped,
 )
@@ -40,6 +48,7 @@ from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_stages
+from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.sensing.faults import Faults, Reason
 from izmp_dynamics.sensing.imu import rotations, with_gravity
 
@@ -64,6 +73,7 @@ class Composed(StageNode):
         self._wrench = self.advertise('mr_ad/contact_wrench', WrenchStamped)
         self._com = self.advertise('com', PointStamped)
         self._rate = self.advertise('mr_ad/momentum_rate', WrenchStamped)
+        self._uncertain = self.advertise('mr_ad/izmp_with_covariance', PoseWithCovarianceStamped)
         self._ir_md_wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
         self._ir_md_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         self._odometry = self.advertise('odom', Odometry)
@@ -311,6 +321,23 @@ class Composed(StageNode):
             self._outputs.verdict(
                 stamp, _placed(instant), wrench, points, instant.margins['mr_ad'][0]
             )
+            self._put_uncertain(instant)
+
+    def _put_uncertain(self, instant: Evaluated) -> None:
+        """Publish the IZMP with its covariance, which costs more than the rest of an instant."""
+        if self._evaluator is None or not self._uncertain.wanted:
+            return
+        covariance = izmp_covariance(self._evaluator, instant)[0]
+        if not np.isfinite(covariance).all():
+            return
+        stamp, point = int(instant.stamps[0]), instant.points['mr_ad'][0]
+        frame, q, normal = self._outputs.frame, instant.joints.positions, instant.plane.normal
+
+        def send(R: Array, p: Array) -> None:
+            turned = R @ covariance @ R.T
+            self._uncertain(point_with_covariance, stamp, frame.label, R @ point + p, turned)
+
+        frame.when_known(stamp, q[0], normal[0], send)
 
     def _put_world(self, piece: Evaluated) -> None:
         """Publish what is known of instants later than the IZMP: pose and IR-MD."""
@@ -326,7 +353,10 @@ class Composed(StageNode):
 
     def _put_pose(self, instant: Evaluated, root: WorldInstant) -> None:
         stamp, link, world = int(instant.stamps[0]), self.root, self.frame_names.world
-        self._odometry(odometry, stamp, root, world, link)
+        if self._evaluator is not None and self._evaluator.rig.position is not None:
+            noise = self._evaluator.world.noise(self._evaluator.root.imu.period)
+            arm = self._evaluator.rig.position.p
+            self._odometry(odometry_with_covariance, stamp, root, world, link, arm, noise)
         q = instant.joints.positions[0]
         self._outputs.broadcaster.send_root(self.model, stamp, root, q)
         if self._outputs.frame.in_world:

@@ -12,7 +12,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     WorldInstant,
-    odometry,
+    odometry_with_covariance,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
@@ -169,7 +169,13 @@ class Localizer(StageNode):
 
     def _send(self, stamp: int, instant: WorldInstant, q: Array) -> None:
         """Publish the root's pose, and that of the URDF's root, for joint positions (n,)."""
-        self._publish_odometry(odometry, stamp, instant, self.frame_names.world, self.root)
+        if self._stage is None or self._stage.rig.position is None:
+            return
+        world, arm = self.frame_names.world, self._stage.rig.position.p
+        noise = self._stage.noise(self._gyroscope.period)
+        self._publish_odometry(
+            odometry_with_covariance, stamp, instant, world, self.root, arm, noise
+        )
         self._broadcaster.send_root(self.model, stamp, instant, q)
 
     def _faults(self) -> dict[str, Faults]:

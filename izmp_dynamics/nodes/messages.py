@@ -12,6 +12,7 @@ from geometry_msgs.msg import (
     Point32,
     PointStamped,
     PolygonStamped,
+    PoseWithCovarianceStamped,
     Quaternion,
     TransformStamped,
     TwistStamped,
@@ -27,6 +28,7 @@ from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.rotations import matrices_from_quaternions
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
 
 Flags = npt.NDArray[np.bool_]
 
@@ -186,6 +188,18 @@ def point_stamped(stamp: int, frame: str, values: Array) -> PointStamped:
     return PointStamped(header=header(stamp, frame), point=point(values))
 
 
+def point_with_covariance(
+    stamp: int, frame: str, values: Array, covariance: Array
+) -> PoseWithCovarianceStamped:
+    """Point [m] with its covariance (3, 3) [m²]; it has no orientation, whose part is zero."""
+    message = PoseWithCovarianceStamped(header=header(stamp, frame))
+    message.pose.pose.position = point(values)
+    whole = np.zeros((6, 6))
+    whole[:3, :3] = covariance
+    message.pose.covariance = whole.ravel()
+    return message
+
+
 def vector_stamped(stamp: int, frame: str, values: Array) -> Vector3Stamped:
     """Vector [m]."""
     return Vector3Stamped(header=header(stamp, frame), vector=vector3(values))
@@ -210,6 +224,16 @@ def odometry(stamp: int, instant: WorldInstant, world: str, root: str) -> Odomet
     message.pose.pose.orientation = _quaternion(instant.R)
     message.twist.twist.linear = vector3(instant.R.T @ instant.v)
     message.twist.twist.angular = vector3(instant.angular_velocity)
+    return message
+
+
+def odometry_with_covariance(
+    stamp: int, instant: WorldInstant, world: str, root: str, arm: Array, noise: OdometryNoise
+) -> Odometry:
+    """As `odometry`, with what the noise of the sensors makes of it; `arm` to the position's."""
+    message = odometry(stamp, instant, world, root)
+    pose, twist = odometry_covariance(instant.R, instant.v, arm, noise)
+    message.pose.covariance, message.twist.covariance = pose.ravel(), twist.ravel()
     return message
 
 

@@ -8,9 +8,14 @@ from collections.abc import Iterable
 
 SECTIONS = {
     'acd': ('acd', 'rates', 'low_pass', 'pairing'),
-    'angular_acceleration': ('angular_acceleration', 'noise', 'low_pass', 'pairing', 'gravity'),
+    'angular_acceleration': (
+        *('angular_acceleration', 'noise.accelerometer', 'low_pass', 'pairing', 'gravity'),
+    ),
     'mr_ad': ('gravity',),
-    'localizer': ('gravity', 'ir_md.difference', 'low_pass', 'pairing'),
+    'localizer': (
+        *('gravity', 'ir_md.difference', 'low_pass', 'pairing'),
+        *('noise.gyroscope', 'noise.orientation', 'noise.position'),
+    ),
     'ir_md': ('gravity', 'ir_md', 'acd.max_gap'),
     'izmp': ('gravity', 'ground', 'low_pass', 'pairing'),
 }

@@ -18,6 +18,7 @@ from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.rotations import matrices_from_quaternions
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.localizer import Localizer, RootPose
+from izmp_dynamics.sensing.odometry_covariance import OdometryNoise
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,17 @@ class WorldStage(Stage):
         """What an instant waits for."""
         located = () if self.position is None else (self._located,)
         return (*self.orientation.sources, *located)
+
+    def noise(self, imu: float | None) -> OdometryNoise:
+        """Scatter of pose and velocity, given the time between the samples of the IMU [s]."""
+        robot, position = self.rig.robot, self.position
+        return OdometryNoise.of(
+            robot.noise,
+            robot.ir_md.difference,
+            position.period if position is not None else None,
+            self.orientation.stream.period,
+            imu,
+        )
 
     @property
     def position_faults(self) -> Faults:

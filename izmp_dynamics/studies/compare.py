@@ -18,11 +18,11 @@ from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.buffer import pair
+from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.replay.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.studies.metrics import Deviation, MetricsError, deviation
-from izmp_dynamics.studies.uncertainty import izmp_covariance
 
 METHODS = ('mr_ad', 'ir_md', 'cop')
 GROUND_TRUTH = 'ground_truth'

@@ -16,6 +16,13 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.pipeline.noise_propagation import (
+    array_covariance,
+    gyro_covariance,
+    ir_md_covariance,
+    mr_ad_covariance,
+    zmp_covariance,
+)
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_plane import (
@@ -26,13 +33,6 @@ from izmp_dynamics.stability.ground_plane import (
 )
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_dynamics.studies.noise_propagation import (
-    array_covariance,
-    gyro_covariance,
-    ir_md_covariance,
-    mr_ad_covariance,
-    zmp_covariance,
-)
 from izmp_dynamics.studies.paper.root_sensors import Densities, RootSensors
 from izmp_dynamics.studies.paper.samples import (
     JointState,

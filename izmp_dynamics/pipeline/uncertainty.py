@@ -13,13 +13,13 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
-from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
-from izmp_dynamics.studies.noise_propagation import (
+from izmp_dynamics.pipeline.noise_propagation import (
     array_covariance,
     gyro_covariance,
     mr_ad_covariance,
     zmp_covariance,
 )
+from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
 
 
 def izmp_covariance(evaluator: Evaluator, result: Evaluated) -> Array:
