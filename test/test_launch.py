@@ -14,7 +14,9 @@ pytest.importorskip('launch_ros', reason='launch_ros comes with a ROS installati
 pytest.importorskip('rclpy', reason='rclpy is missing')
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from launch import LaunchContext
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
+from launch.utilities import perform_substitutions
 
 from .node_processes import (
     GRAPH,
@@ -27,6 +29,9 @@ from .node_processes import (
     wait_until,
 )
 from .replayed import evaluate_log
+
+COMPOSED = 'izmp_dynamics'
+"""Name of the node that is the whole graph."""
 
 FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 
@@ -53,6 +58,18 @@ def test_every_argument_is_described(path):
         assert argument.description != 'no description given'
 
 
+@pytest.mark.parametrize('name', ['simulation', 'replay', 'seesaw', 'webots'])
+def test_the_default_that_is_shown_is_the_one_that_holds(name):
+    """The first declaration is shown; the value that the graph gets must be the same."""
+    path = ROOT / 'launch' / f'{name}.launch.py'
+    arguments = get_launch_description_from_python_launch_file(str(path)).get_launch_arguments()
+    shown = {}
+    for argument in arguments:
+        shown.setdefault(argument.name, argument.default_value)
+    for flag in ('use_sim_time', 'reliable_inputs', 'composed'):
+        assert perform_substitutions(LaunchContext(), shown[flag]) == 'true', flag
+
+
 class Launched:
     """A launch file that runs, and what it says."""
 
@@ -74,11 +91,13 @@ class Launched:
 
     def __exit__(self, *error):
         """End it as Ctrl-C does; every process must end well."""
-        os.killpg(self.process.pid, signal.SIGINT)
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGINT)
         self.process.wait(PATIENCE)
         if error[0] is None:
             assert 'Traceback' not in self.said, self.said
             assert 'process has died' not in self.said, self.said
+            assert 'SIGTERM' not in self.said, self.said
 
     @property
     def said(self):
@@ -111,7 +130,7 @@ def test_simulation_is_launched_and_evaluated(installed, tmp_path, gait):
         node.create_subscription(PointStamped, '/mr_ad/izmp', points.append, 100)
         assert wait_until(lambda: len(points) > 100), launched.said
         assert wait_until(lambda: node.count_publishers('/clock') == 1)
-        assert wait_until(lambda: names(node) >= {f'/{name}' for name in (*GRAPH, 'motion')})
+        assert wait_until(lambda: names(node) >= {f'/{COMPOSED}', '/motion'})
     assert all(point.header.frame_id == 'pelvis' for point in points)
 
 
@@ -138,6 +157,7 @@ def test_nodes_are_launched_in_a_namespace_and_recorded(installed, tmp_path, com
     from izmp_dynamics.bags.reader import BagReader
 
     bag, points = tmp_path / 'recorded', []
+    nodes = (COMPOSED,) if composed == 'true' else GRAPH
     arguments = (
         f'robot:={ROBOT}', 'namespace:=anna', f'composed:={composed}', 'record:=true',
         f'bag:={bag}', 'use_sim_time:=true',
@@ -147,7 +167,7 @@ def test_nodes_are_launched_in_a_namespace_and_recorded(installed, tmp_path, com
         probe(launched, '/anna') as node,
     ):
         assert wait_until(lambda: node.count_subscribers('/anna/joint_states') >= 1)
-        assert wait_until(lambda: names(node) >= {f'/anna/{n}' for n in (*GRAPH, 'recorder')})
+        assert wait_until(lambda: names(node) >= {f'/anna/{n}' for n in (*nodes, 'recorder')})
         node.create_subscription(PointStamped, '/anna/mr_ad/izmp', points.append, 100)
         clock = node.create_publisher(Clock, '/clock', 10)
         clock.publish(Clock())
@@ -158,20 +178,108 @@ def test_nodes_are_launched_in_a_namespace_and_recorded(installed, tmp_path, com
         assert reader.topics['/anna/mr_ad/izmp'].count > 10
 
 
-def test_a_recording_is_played_through_the_graph(installed, tmp_path, sound, biped31):
-    """All of it: as many points as the replay has, at the same stamps."""
+def test_a_namespace_holds_for_the_whole_simulation(installed, tmp_path):
+    """Two robots side by side, each with its own names and frames."""
     from geometry_msgs.msg import PointStamped
 
-    from izmp_dynamics.nodes.messages import stamp_of
+    points = {'anna': [], 'bert': []}
+    path = tmp_path / 'two.launch.py'
+    path.write_text(TWO.format(launch=ROOT / 'launch' / 'simulation.launch.py'))
+    with Launched(tmp_path, path) as launched, probe(launched) as node:
+        for name, taken in points.items():
+            node.create_subscription(PointStamped, f'/{name}/mr_ad/izmp', taken.append, 1000)
+        assert wait_until(lambda: all(len(taken) > 50 for taken in points.values()))
+        assert wait_until(
+            lambda: names(node) >= {f'/{name}/{each}' for name in points for each in MOVING}
+        )
+        topics = {topic for topic, _ in node.get_topic_names_and_types()}
+    assert {topic for topic in topics if not topic.startswith(('/anna/', '/bert/'))} <= SHARED
+    for name, taken in points.items():
+        assert {point.header.frame_id for point in taken} == {f'{name}/pelvis'}
+
+
+MOVING = (COMPOSED, 'simulation', 'motion')
+SHARED = {'/diagnostics', '/parameter_events', '/rosout', '/tf', '/tf_static'}
+TWO = """
+from launch import LaunchDescription
+from launch.actions import GroupAction, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+def robot(name):
+    arguments = {{'namespace': name, 'frame_prefix': name + '/', 'use_sim_time': 'false',
+                 'gait': 'sway', 'robot_state_publisher': 'false'}}
+    source = PythonLaunchDescriptionSource('{launch}')
+    return GroupAction([IncludeLaunchDescription(source, launch_arguments=arguments.items())])
+
+def generate_launch_description():
+    return LaunchDescription([robot('anna'), robot('bert')])
+"""
+
+
+def test_a_parameter_file_reaches_the_nodes_and_arguments_have_precedence(installed, tmp_path):
+    from rcl_interfaces.srv import GetParameters
+
+    file = tmp_path / 'parameters.yaml'
+    file.write_text(
+        f'/**:\n  ros__parameters:\n    robot: {ROBOT}\n    evaluation_frame: l_sole\n'
+        '    acd: {max_gap: 0.03}\n'
+    )
+    arguments = (f'params_file:={file}', 'composed:=true', 'evaluation_frame:=r_sole')
+    with Launched(tmp_path, 'izmp.launch.py', *arguments) as launched, probe(launched) as node:
+        client = node.create_client(GetParameters, f'/{COMPOSED}/get_parameters')
+        assert wait_until(client.service_is_ready), launched.said
+        names = ['robot', 'evaluation_frame', 'acd.max_gap']
+        future = client.call_async(GetParameters.Request(names=names))
+        assert wait_until(future.done), launched.said
+        robot, frame, gap = future.result().values
+    assert (robot.string_value, frame.string_value) == (str(ROBOT), 'r_sole')
+    assert gap.double_value == 0.03
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'sentence'),
+    [
+        (['robot:=absent.yaml'], 'absent.yaml'),
+        ([f'robot:={ROBOT}', 'urdf:=absent.urdf'], 'absent.urdf'),
+        ([], 'State the robot file'),
+    ],
+)
+def test_a_path_that_is_wrong_ends_the_launch(installed, tmp_path, arguments, sentence):
+    launched = Launched(tmp_path, 'izmp.launch.py', *arguments)
+    assert launched.process.wait(PATIENCE) != 0
+    assert sentence in launched.said
+    assert 'Traceback' not in launched.said
+
+
+def test_a_recording_that_is_absent_ends_the_launch(installed, tmp_path):
+    launched = Launched(tmp_path, 'replay.launch.py', 'bag:=absent', f'robot:={ROBOT}')
+    assert launched.process.wait(PATIENCE) != 0
+    assert "There is no bag at 'absent'" in launched.said
+
+
+def test_a_start_that_compiles_is_interrupted_in_good_order(installed, tmp_path, monkeypatch):
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'cold'))
+    arguments = (f'robot:={ROBOT}', 'composed:=true')
+    with Launched(tmp_path, 'izmp.launch.py', *arguments) as launched:
+        assert wait_until(lambda: 'Compiling' in launched.said), launched.said
+    assert launched.process.returncode == 0
+    assert 'escalating' not in launched.said
+
+
+def test_a_recording_is_played_through_the_graph(installed, tmp_path, sound, biped31):
+    """All of it, in the results and in the new recording: as many points as the replay has."""
+    from izmp_dynamics.bags.pose_messages import pose_batch
+
+    from izmp_dynamics.bags.reader import BagReader
 
     pytest.importorskip('rosbags', reason='the node player reads with rosbags')
-    bag, points = sound.write(tmp_path / 'bag'), []
+    bag, recorded = sound.write(tmp_path / 'bag'), tmp_path / 'recorded'
     expected = evaluate_log(bag, biped31)[0]
-    with (
-        Launched(tmp_path, 'replay.launch.py', f'bag:={bag}', f'robot:={ROBOT}') as launched,
-        probe(launched) as node,
-    ):
-        node.create_subscription(PointStamped, '/mr_ad/izmp', points.append, 2000)
-        assert wait_until(lambda: 'Played' in launched.said), launched.said
-        wait_until(lambda: len(points) >= len(expected.stamps))
-    np.testing.assert_array_equal([stamp_of(point) for point in points], expected.stamps)
+    arguments = (f'bag:={bag}', f'robot:={ROBOT}', 'record:=true', f'output:={recorded}')
+    with Launched(tmp_path, 'replay.launch.py', *arguments) as launched:
+        assert launched.process.wait(PATIENCE) == 0, launched.said
+    with BagReader(bag) as before, BagReader(recorded) as after:
+        for topic in biped31.topics():
+            assert after.topics[f'/{topic}'].count == before.topics[f'/{topic}'].count, topic
+        points = pose_batch(next(iter(after.batches(['/mr_ad/izmp'], 1e6)))['/mr_ad/izmp'])
+    np.testing.assert_array_equal(np.sort(points.stamps), expected.stamps)

@@ -1,5 +1,6 @@
 """The package as a whole: layers, versions, what is installed, links of the documentation."""
 
+import ast
 import graphlib
 import importlib
 import re
@@ -64,6 +65,15 @@ CORE = (
 FORBIDDEN_IN_CORE = {'rclpy', 'rosbags', 'mcap', 'mujoco', 'matplotlib'}
 CODE = sorted(PACKAGE.rglob('*.py'))
 SOURCES = Sources(PACKAGE)
+IN_ROS = {  # packages without a telling suffix, and their dependency where it has another name
+    'ament_index_python': 'ament_index_python',
+    'launch': 'launch',
+    'launch_ros': 'launch_ros',
+    'rclpy': 'rclpy',
+    'tf2_ros': 'tf2_ros_py',
+    'webots_ros2_driver': 'webots_ros2_driver',
+    'xacro': 'xacro',
+}
 DOCUMENTS = [ROOT / 'README.md', *sorted((ROOT / 'docs').rglob('*.md'))]
 
 
@@ -167,6 +177,46 @@ def test_package_xml_is_what_colcon_takes_for_ament_python(setup_arguments):
         r'[\w.%+-]+@[a-zA-Z0-9%-]+(\.[a-zA-Z0-9%-]+)*\.[a-zA-Z]{2,}', maintainer.get('email')
     )
     assert maintainer.get('email') == setup_arguments['maintainer_email']
+
+
+def declared_dependencies(variables=()):
+    """Names of the dependencies that package.xml declares where these variables are 'yes'."""
+    root = ElementTree.parse(ROOT / 'package.xml').getroot()
+    return {
+        element.text
+        for element in root.iter('exec_depend')
+        if element.get('condition', '') in {'', *(f'${name} == yes' for name in variables)}
+    }
+
+
+def test_every_ros_package_that_the_code_imports_is_declared():
+    imported = set()
+    for path in [*CODE, *(ROOT / 'launch').glob('*.py')]:
+        tree = ast.parse(path.read_text(encoding='utf-8'))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module.partition('.')[0])
+            elif isinstance(node, ast.Import):
+                imported |= {alias.name.partition('.')[0] for alias in node.names}
+    packages = {
+        name for name in imported
+        if name.endswith(('_msgs', '_interfaces')) or name in IN_ROS
+    }  # fmt: skip
+    declared = declared_dependencies(('IZMP_WEBOTS',))
+    assert {IN_ROS.get(name, name) for name in packages} <= declared
+
+
+def test_what_the_launch_files_start_is_declared():
+    files = [*(ROOT / 'launch').glob('*.py'), *(PACKAGE / 'launching').glob('*.py')]
+    text = ''.join(path.read_text(encoding='utf-8') for path in files)
+    started = set(re.findall(r"package='(\w+)'", text)) - {PACKAGE.name}
+    assert {'rviz2', 'robot_state_publisher'} <= started
+    assert started <= declared_dependencies(('IZMP_RVIZ',))
+
+
+def test_no_dependency_that_only_pip_resolves_is_installed_unasked():
+    assert not [name for name in declared_dependencies() if name.endswith('-pip')]
+    assert 'python3-rosbags-pip' in declared_dependencies(('IZMP_PIP',))
 
 
 def test_executables_land_where_ros2_run_looks_for_them():

@@ -9,8 +9,6 @@ from launch_ros.parameter_descriptions import ParameterValue
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.urdf import read_urdf
 
-PACKAGE = 'robot_state_publisher'
-
 
 def robot_state_publisher(
     robot: RobotFile, text: str, use_sim_time: bool, frame_prefix: str
@@ -27,13 +25,15 @@ def robot_state_publisher(
         ModelError: if the URDF cannot be read.
     """
     try:
-        get_package_prefix(PACKAGE)
+        get_package_prefix('robot_state_publisher')
     except PackageNotFoundError:
-        return LogInfo(msg=f'{PACKAGE} is not installed: viewers will not show the robot.')
+        return LogInfo(
+            msg='robot_state_publisher is not installed: viewers will not show the robot.'
+        )
     description = text or read_urdf(robot.urdf_path).text
     return Node(
-        package=PACKAGE,
-        executable=PACKAGE,
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
         parameters=[
             {
                 'robot_description': ParameterValue(description, value_type=str),

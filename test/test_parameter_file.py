@@ -1,0 +1,91 @@
+"""config/parameters.yaml: what it shows exists, and its defaults are those of the nodes."""
+
+import re
+from collections import Counter
+
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='rclpy is missing')
+
+import rclpy
+from rclpy.parameter import Parameter
+
+from izmp_dynamics.nodes.registry import node_class
+
+from .node_processes import GRAPH, ROBOT, ROOT, free_domain
+
+FILE = ROOT / 'config' / 'parameters.yaml'
+OF_ROS = {'use_sim_time', 'start_type_description_service'}
+ARGUMENTS = {'reliable_inputs'}
+COMPOSED = 'izmp_dynamics'
+
+
+def flat(values, prefix=''):
+    """Nested values by name: {'acd': {'window': 7}} → {'acd.window': 7}."""
+    for key, value in (values or {}).items():
+        if isinstance(value, dict):
+            yield from flat(value, f'{prefix}{key}.')
+        else:
+            yield f'{prefix}{key}', value
+
+
+@pytest.fixture(scope='module')
+def shown():
+    """Node, or '' for all, → name → value, with all that is commented out."""
+    text = re.sub(r'^( +)#(?=\w|  )', r'\1', FILE.read_text(encoding='utf-8'), flags=re.M)
+    found = yaml.safe_load(text.replace('    {}\n', ''))
+    return {
+        name.removeprefix('/**').strip('/'): dict(flat(part['ros__parameters']))
+        for name, part in found.items()
+    }
+
+
+@pytest.fixture(scope='module')
+def examples():
+    """Names of what is shown with an example instead of its default."""
+    lines = [line for line in FILE.read_text(encoding='utf-8').splitlines() if 'e.g.' in line]
+    return {match[1] for line in lines if (match := re.match(r' +# *([\w/]+):', line))}
+
+
+@pytest.fixture(scope='module')
+def declared():
+    """Node → parameter → default."""
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    found = {}
+    for name in (*GRAPH, 'composed'):
+        node = node_class(name)(overrides=[Parameter('robot', value=str(ROBOT))])
+        parameters = {each.name: each.value for each in node.get_parameters_by_prefix('').values()}
+        found[node.get_name()] = parameters
+        node.destroy_node()
+    rclpy.try_shutdown()
+    return found
+
+
+def test_it_is_a_parameter_file_as_it_is():
+    sections = set(yaml.safe_load(FILE.read_text(encoding='utf-8')))
+    assert '/**' in sections
+    assert sections <= {'/**', *(f'/**/{name}' for name in (*GRAPH, COMPOSED))}
+
+
+def test_every_parameter_shown_is_one_of_that_node(shown, declared):
+    for node, values in shown.items():
+        names = {name for name in values if not name.startswith('qos_overrides')}
+        having = [declared[node]] if node else list(declared.values())
+        assert names <= set().union(*having), node
+
+
+def test_every_default_shown_holds(shown, declared, examples):
+    for node, values in shown.items():
+        for name, value in values.items():
+            if name.rpartition('.')[2] in examples or name.startswith('qos_overrides'):
+                continue
+            for having in [declared[node]] if node else declared.values():
+                assert having.get(name, value) == value, name
+
+
+def test_what_several_nodes_have_is_shown_for_all_of_them(shown, declared):
+    names = [name for node in GRAPH for name in declared[node] if 'qos_overrides' not in name]
+    shared = {name for name, number in Counter(names).items() if number > 1}
+    assert 'pairing.max_gap' in shared
+    assert shared - OF_ROS - ARGUMENTS <= set(shown[''])
