@@ -58,7 +58,7 @@ def test_every_argument_is_described(path):
         assert argument.description != 'no description given'
 
 
-@pytest.mark.parametrize('name', ['simulation', 'replay', 'seesaw', 'webots'])
+@pytest.mark.parametrize('name', ['simulation', 'replay', 'seesaw'])
 def test_the_default_that_is_shown_is_the_one_that_holds(name):
     """The first declaration is shown; the value that the graph gets must be the same."""
     path = ROOT / 'launch' / f'{name}.launch.py'
@@ -268,7 +268,7 @@ def test_a_start_that_compiles_is_interrupted_in_good_order(installed, tmp_path,
 
 def test_a_recording_is_played_through_the_graph(installed, tmp_path, sound, biped31):
     """All of it, in the results and in the new recording: as many points as the replay has."""
-    from izmp_dynamics.bags.pose_messages import pose_batch
+    from izmp_dynamics.bags.messages import pose_batch
 
     from izmp_dynamics.bags.reader import BagReader
 
