@@ -269,7 +269,6 @@ def test_a_start_that_compiles_is_interrupted_in_good_order(installed, tmp_path,
 def test_a_recording_is_played_through_the_graph(installed, tmp_path, sound, biped31):
     """All of it, in the results and in the new recording: as many points as the replay has."""
     from izmp_dynamics.bags.messages import pose_batch
-
     from izmp_dynamics.bags.reader import BagReader
 
     pytest.importorskip('rosbags', reason='the node player reads with rosbags')
