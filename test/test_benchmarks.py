@@ -36,3 +36,25 @@ def test_parts_of_a_replay(sway, biped31, tmp_path):
     times = json.loads(output_of(BENCHMARKS / 'timed_replay.py', *command).splitlines()[-1])
     assert {'reading', 'evaluating', 'writing', 'start-up'} <= set(times), times
     assert all(times[part] > 0.0 for part in ('reading', 'evaluating', 'writing'))
+
+
+def planted_errors():
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        import planted
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    return planted.ERRORS
+
+
+@pytest.mark.parametrize('error', planted_errors(), ids=lambda error: error.name)
+def test_an_error_to_plant_is_about_a_text_that_is_there_once(error):
+    source = (REPOSITORY / 'izmp_dynamics' / error.file).read_text()
+    assert source.count(error.right) == 1
+    assert error.wrong not in source
+    for name in error.tests:
+        assert (REPOSITORY / f'test/test_{name}.py').is_file()
+
+
+def test_the_list_of_errors_to_plant():
+    assert output_of(BENCHMARKS / 'mutations.py').count('\n') == len(planted_errors()) >= 20

@@ -141,6 +141,7 @@ def test_the_quotients_are_those_of_the_robot_files_setting(trial, bench, conven
     )
     on_bus = bench.joints(moving, setup, Samples.of(moving, setup))
     late = {'paper': 1, 'aligned': 0}[convention]
+    np.testing.assert_array_equal(on_bus.q[:, :2], q)
     np.testing.assert_array_equal(on_bus.qd[5:30, :2], expected.velocities[4:29])
     np.testing.assert_array_equal(
         on_bus.qdd[5:30, :2], expected.accelerations[4 - late : 29 - late]

@@ -17,6 +17,7 @@ from izmp_dynamics.seesaw.study.tasks import Study
 from izmp_dynamics.studies.page import Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
+    'izmp': (izmp, 'the IZMP on the moving board against the true CoP'),
     'fig2': (fig02, 'error of the linear momentum after a push'),
     'fig3': (fig03, 'error of the angular momentum after a push'),
     'fig4': (fig04, 'angle of the board after a push'),
@@ -25,7 +26,6 @@ FIGURES: dict[str, tuple[ModuleType, str]] = {
     'push_limit': (push_limit, 'how hard a push the robot stands'),
     'plants': (plants, 'MuJoCo against ideal constraints'),
     'damping': (damping, 'friction of the joints and the sampled loop'),
-    'izmp': (izmp, 'the IZMP on the moving board against the true CoP'),
 }
 """Name → module with `runs` and `picture`, and what it shows."""
 

@@ -15,6 +15,9 @@ PAPER_TIME = 414.0
 """Time per point but the first one [µs] (sect. 3)."""
 
 MOST_MEAN, MOST_EXACT = 3.0, 10
+RESIDUALS = {'paper': 1000.0, 'exact': 0.001}
+"""Distances from the wanted CoG that both forms promise, ε of table 4 and 1 nm [µm]."""
+
 """Iterations per point: on average, and at most in the exact form."""
 
 _STYLES = (('ir-md', 's', (0, (4, 1.6))), ('mr-ad', 'o', '-'))
@@ -105,6 +108,12 @@ def _facts(counts: dict[float, Any]) -> tuple[Fact, ...]:
         facts.append(
             Fact(f'{key}_time', f'time per point, {FORMS[form]}, 2 ms', time, 'µs', 1,
                  paper=f'{PAPER_TIME:g} µs')
+        )  # fmt: skip
+    for form, (key, limit) in enumerate(RESIDUALS.items()):
+        residual = 1e6 * max(float(found['residual'][:, form].max()) for found in counts.values())
+        facts.append(
+            Fact(f'{key}_residual', f'largest distance from the wanted CoG, {FORMS[form]}',
+                 residual, 'µm', 6, wanted=f'≤ {limit:g} µm', holds=residual <= limit)
         )  # fmt: skip
     most = max(float(found['most'][:, 1].max()) for found in counts.values())
     facts.append(

@@ -4,6 +4,7 @@ from types import ModuleType
 
 from izmp_dynamics.studies.itu_biped import (
     errors,
+    exact,
     falls,
     fig07,
     fig08,
@@ -19,6 +20,7 @@ from izmp_dynamics.studies.itu_biped.styles import foot_text
 from izmp_dynamics.studies.page import Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
+    'exact': (exact, 'on the exact motion the IZMP is the CoP, in every walk'),
     'fig7': (fig07, 'poses with and without CCG'),
     'fig8': (fig08, 'wanted and simulated tracks of the CoG'),
     'fig9': (fig09, 'ZMP and CoG over time with CCG'),

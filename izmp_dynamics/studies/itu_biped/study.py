@@ -125,6 +125,10 @@ class Study:
         """Describe the tracks of a walk."""
         return self._walk('walk_tracks', setting.trial(method))
 
+    def leg_closure(self) -> Run:
+        """Describe the closing of the legs' kinematics."""
+        return Run(f'{WALKS}:leg_closure', {'count': 2000})
+
     def iterations(self, step_time: float) -> Run:
         """Describe the count of the iterations of Algorithm 1."""
         given = {'step_time': step_time, 'intervals': list(POINT_INTERVALS)}

@@ -17,13 +17,18 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.simulation.itu_experiment import FOOT_MIDDLE, Outcome, Trial, run_trial
 from izmp_dynamics.studies.runs import Load
 from izmp_dynamics.studies.store import Arrays
+from izmp_dynamics.studies.tipping_arm import exact_arm
 from izmp_dynamics.walking.biped import Biped
 from izmp_dynamics.walking.converging_cog import Convergence, converge_cog
+from izmp_dynamics.walking.itu_biped import STRETCHED, leg_angles, link_frames
 from izmp_dynamics.walking.plan import PlannedFoot
 from izmp_dynamics.walking.walk import PlannedWalk, plan_walk
 
 POSES = 11
 """Instants whose pose is kept: those that divide a walk into 10 equal intervals (fig. 7)."""
+
+_UPRIGHT = ([-0.7, -0.5, -1.0, 0.05, -1.0, -0.5], [0.7, 0.5, 0.5, 2.0, 0.5, 0.5])
+"""Least and largest angles of joints, from the stretched leg [rad]."""
 
 _KEPT_EVERY = 5  # samples of 2 ms
 _TIMED = 5  # times that Algorithm 1 is repeated, of which the shortest counts
@@ -31,10 +36,8 @@ _TIMED = 5  # times that Algorithm 1 is repeated, of which the shortest counts
 
 def walk_score(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
     """Simulate a walk and keep its score: the attributes of `Score`."""
-    return {
-        name: np.asarray(value)
-        for name, value in dataclasses.asdict(Score.of(_outcome(robot, trial))).items()
-    }
+    score = Score.of(_outcome(robot, trial), load_robot_file(Path(robot['file'])))
+    return {name: np.asarray(value) for name, value in dataclasses.asdict(score).items()}
 
 
 def walk_tracks(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
@@ -42,6 +45,19 @@ def walk_tracks(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arr
     outcome = _outcome(robot, trial)
     tracks = dataclasses.asdict(Tracks.of(outcome, load_robot_file(Path(robot['file']))))
     return {name: np.asarray(value) for name, value in tracks.items()}
+
+
+def leg_closure(load: Load, count: int) -> Arrays:
+    """Close the legs' forward and inverse kinematics on random poses.
+
+    Returns:
+        opening (count,): largest difference of the pose of the sole from the wanted one [m], [-].
+    """
+    theta = np.random.default_rng(4).uniform(*_UPRIGHT, (count, 6)) + STRETCHED
+    wanted = link_frames(theta)[:, 6]
+    hips = np.linalg.inv(wanted).astype(np.float64)
+    found = link_frames(leg_angles(hips))[:, 6]
+    return {'opening': np.abs(found - wanted).max(axis=(1, 2))}
 
 
 def iterations(
@@ -99,6 +115,13 @@ def _outcome(robot: dict[str, Any], trial: dict[str, Any]) -> Outcome:
     )
 
 
+def _largest_arm(outcome: Outcome, file: RobotFile) -> float:
+    """Largest arm of the tipping moment about the IZMP of the exact motion [m]."""
+    model = Biped.of(file, posture={}).model
+    minimum, _ = file.ground.forces(model.total_mass * file.gravity)
+    return float(np.nanmax(exact_arm(outcome.run, model, file.gravity, minimum)))
+
+
 @dataclass(frozen=True)
 class Score:
     """The outcome of a walk; lengths in m.
@@ -113,6 +136,8 @@ class Score:
         planned: largest distance of the plan's CoG from the wanted one.
         zmp_gap: (2,) largest distance in x and y of the plan's ZMP, that of all bodies, from the
             wanted one while one foot carries.
+        arm: largest tipping moment of what the ground does, about the IZMP of the exact motion,
+            over the normal force.
     """
 
     mean: float
@@ -123,6 +148,7 @@ class Score:
     fall_time: float
     planned: float
     zmp_gap: tuple[float, float]
+    arm: float
 
     @property
     def finishes(self) -> bool:
@@ -130,8 +156,8 @@ class Score:
         return not self.falls_in
 
     @classmethod
-    def of(cls, outcome: Outcome) -> 'Score':
-        """Score a walk."""
+    def of(cls, outcome: Outcome, file: RobotFile) -> 'Score':
+        """Score a walk of the robot of a file."""
         error, plan, timing = outcome.cog_error, outcome.walk.plan, outcome.walk.timing
         times = plan.times[: len(error)]
         walking = (times >= timing.stand) & (times < timing.begins(timing.steps))
@@ -149,6 +175,7 @@ class Score:
             fall_time=float(times[-1]) if outcome.run.fall else float('nan'),
             planned=float(planned.max()),
             zmp_gap=(float(gap[:, 0].max()), float(gap[:, 1].max())),
+            arm=_largest_arm(outcome, file),
         )
 
     @classmethod

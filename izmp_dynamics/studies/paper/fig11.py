@@ -21,6 +21,9 @@ LARGEST_GAP = {'level': 0.35, 'slope': 0.35, 'all': 0.45}
 """Mean distance from the true CoP [mm]: the soles sink 0.25 mm (see the first picture), quotients
 at 500 Hz make 0.1 mm; the whole walk has the edge between two planes."""
 
+LARGEST_AGAIN = 1e-6
+"""Difference of the margin from that of another library: rounding [mm]."""
+
 LARGEST_EDGE = 0.06
 """Mean difference of the margins of IZMP and CoP [mm]: sinking is along the normal, so what is
 left are quotients at 500 Hz and the noise of the normal; 0.03 to 0.04 are measured."""
@@ -136,6 +139,10 @@ def _facts(walk: Arrays) -> tuple[Fact, ...]:
                  _mean(1e3 * walk['level_gap'][mask]), 'mm', 2),
         ]  # fmt: skip
     on_slope = masks['slope']
+    again = np.abs(walk['feet_imus_margin'] - _margins_again(walk))[walk['steady']]
+    edge = 1e3 * float(again.max())
+    facts.append(Fact('again', 'largest difference of the margin from Shapely’s', edge, 'mm', 6,
+                      wanted=f'≤ {LARGEST_AGAIN:g} mm', holds=edge <= LARGEST_AGAIN))  # fmt: skip
     facts.append(Fact('ignored_inside', 'samples inside, the slope, when it is ignored',
                       _percent(walk['level_margin'][on_slope] >= 0.0), '%', 2))  # fmt: skip
     for key, source, name in (
@@ -150,6 +157,19 @@ def _facts(walk: Arrays) -> tuple[Fact, ...]:
                  _mean(np.degrees(wrong[on_slope])), '°', 3),
         ]  # fmt: skip
     return tuple(facts)
+
+
+def _margins_again(walk: Arrays) -> Array:
+    """(K,) distance of the IZMP from the edge of the loaded soles' hull by Shapely [m]."""
+    found = []
+    for point, corners, loaded in zip(
+        walk['feet_imus_izmp'], walk['corners'], walk['loaded'], strict=True
+    ):
+        hull = shapely.geometry.MultiPoint(corners[loaded][..., :2].reshape(-1, 2)).convex_hull
+        place = shapely.geometry.Point(point[:2])
+        distance = hull.exterior.distance(place)
+        found.append(distance if hull.contains(place) else -distance)
+    return np.array(found)
 
 
 def _data(walk: Arrays, cycles: dict[str, Indices]) -> Table:
