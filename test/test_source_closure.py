@@ -20,9 +20,14 @@ from izmp_dynamics.studies.angular_momentum.study import Study as MomentumStudy
 from izmp_dynamics.studies.itu_biped.study import Study as ItuStudy
 from izmp_dynamics.studies.paper.campaign import Campaign
 from izmp_dynamics.studies.paper.experiment import Experiment
+from izmp_dynamics.studies.real.figure import LogFigure
+from izmp_dynamics.studies.real.logs import Log, Logs
+from izmp_dynamics.studies.real.study import Study as RealStudy
 from izmp_dynamics.studies.runs import Run, perform_all
 from izmp_dynamics.studies.source_closure import PACKAGE, Sources, code_digest
 from izmp_dynamics.studies.store import Store
+
+from .walking import ROBOT_FILE
 
 SOURCES = Sources(PACKAGE)
 EVERYWHERE = (
@@ -51,6 +56,10 @@ RELIES_ON = {
     'studies.angular_momentum.walks': (
         *EVERYWHERE, 'walking/com_programme.py', 'walking/momentum_parameters.py',
         'simulation/mujoco/ankle_feedback.py',
+    ),
+    'studies.real.tasks': (
+        'bags/reader.py', 'pipeline/evaluator.py', 'dynamics/mr_ad.py', 'sensing/acd.py',
+        'stability/zmp.py', 'replay/recording.py', 'sensing/low_pass.py',
     ),
     'seesaw.study.tasks': (*BALANCE, 'seesaw/kkt_plant.py', 'seesaw/loop_check.py'),
     'seesaw.study.izmp': (
@@ -212,6 +221,8 @@ def test_all_runs_of_the_studies_are_about_modules_that_are_checked_here(tmp_pat
         for run in figure.runs(subjects[name])
         for need in (run, *run.needs)
     }
+    log = Log('a log', ROBOT_FILE.parent, ROBOT_FILE)
+    found |= {run.module for run in LogFigure(log).runs(RealStudy(Logs((log,), ())))}
     assert found == {f'izmp_dynamics.{module}' for module in RELIES_ON}
 
 

@@ -11,6 +11,7 @@ _PAGES = {
     'itu_biped': 'studies.itu_biped.page',
     'angular_momentum': 'studies.angular_momentum.page',
     'seesaw': 'seesaw.study.page',
+    'real': 'studies.real.page',
 }
 """Experiment → module with its figures."""
 
@@ -73,6 +74,22 @@ def add_parser(subparsers: Any) -> None:
         '--robot', choices=('icub', 'biped31'), default='icub', help='default: icub'
     )
     seesaw.set_defaults(run=run_seesaw)
+    _add_real(actions)
+
+
+def _add_real(actions: Any) -> None:
+    real = actions.add_parser(
+        'real',
+        help='recordings of real robots, raw and filtered',
+        description='Evaluate every recording below a folder, raw and filtered, as fig. 12 does '
+        'with the real robot: OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them. A '
+        'recording is a folder with a metadata.yaml (rosbag2) and a robot.yaml.',
+    )
+    real.add_argument(
+        '--logs', type=Path, metavar='FOLDER', help='where the recordings are (default: none)'
+    )
+    _add_options(real)
+    real.set_defaults(run=run_real)
 
 
 def _add_paper_options(paper: argparse.ArgumentParser) -> None:
@@ -126,7 +143,9 @@ def run_list(options: argparse.Namespace) -> int:
         page = importlib.import_module(f'izmp_dynamics.{_PAGES[experiment]}')
         if not options.experiment:
             print(f'izmp experiments {experiment}')
-        width = max(map(len, page.FIGURES))
+        width = max(map(len, page.FIGURES), default=0)
+        if not page.FIGURES:
+            print('  one figure per recording, see --logs')
         for name, (_, what) in page.FIGURES.items():
             print(f'  {name:{width}}  {what}')
     return 0
@@ -166,6 +185,20 @@ def run_seesaw(options: argparse.Namespace) -> int:
     from izmp_dynamics.seesaw.study.tasks import Study
 
     study = Study.quick(options.robot) if options.quick else Study(options.robot)
+    return _make(options, page(study), study)
+
+
+def run_real(options: argparse.Namespace) -> int:
+    """Make figures and page of the recordings; say so if there are none."""
+    from izmp_dynamics.studies.real.page import NOTHING, page
+    from izmp_dynamics.studies.real.study import Study
+
+    study = Study.of(options.logs)
+    for sentence in study.logs.skipped:
+        print(sentence)
+    if not study.logs.found:
+        print(NOTHING)
+        return 0
     return _make(options, page(study), study)
 
 

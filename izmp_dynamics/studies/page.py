@@ -2,13 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
-from izmp_dynamics.studies.picture import Table
+from izmp_dynamics.studies.picture import Picture, Table
+from izmp_dynamics.studies.runs import Load, Run
 
-Figures = Mapping[str, tuple[ModuleType, str]]
-"""Name → module with `runs(subject)` and `picture(subject, load)`, and what it shows."""
+
+class Figure(Protocol):
+    """A figure of a page; mostly a module."""
+
+    def runs(self, subject: Any, /) -> tuple[Run, ...]:
+        """Return what the figure needs."""
+
+    def picture(self, subject: Any, load: Load, /) -> Picture:
+        """Draw the figure."""
+
+
+Figures = Mapping[str, tuple[Any, str]]
+"""Name → `Figure`, and what it shows."""
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.studies.files import write_files
-from izmp_dynamics.studies.page import Figures, Page
+from izmp_dynamics.studies.page import Figure, Figures, Page
 from izmp_dynamics.studies.picture import Fact, Picture, Table
 from izmp_dynamics.studies.runs import perform, perform_all
 from izmp_dynamics.studies.store import Store
@@ -78,7 +77,7 @@ def publish(
     return Results(folder / 'index.html', tuple(pictures))
 
 
-def selected(figures: Figures, only: Sequence[str]) -> list[ModuleType]:
+def selected(figures: Figures, only: Sequence[str]) -> list[Figure]:
     """Return the modules that are wanted, in the order of the page; all if `only` is empty.
 
     Raises:

@@ -1,0 +1,1 @@
+"""Fig. 12 and more: recordings of real robots, raw and filtered."""
