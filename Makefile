@@ -5,6 +5,8 @@
 #   make test     lint, types, tests
 #   make docs     the documentation with the API page, as HTML in build/docs
 #   make bench    the measured speeds and accuracies
+#   make reproduce  all pages of the experiments in reproduced/, with the time that each takes;
+#                 interrupted it goes on where it stopped; LOGS=FOLDER: with your recordings
 #   make clean    remove what the other targets made, except .venv (make distclean: that too)
 #
 # PYTHON=/path/to/python3 chooses another interpreter for a new .venv.
@@ -14,6 +16,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ROBOT := robots/biped31/robot.yaml
+PAGES := paper itu_biped angular_momentum seesaw real
+LOGS ?=
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs
@@ -23,7 +27,7 @@ SHELL := /bin/sh
 .ONESHELL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := setup
-.PHONY: setup demo test docs bench clean distclean
+.PHONY: setup demo test docs bench reproduce clean distclean
 
 setup: $(READY)
 	@echo 'Ready: $(BIN)/izmp'
@@ -48,8 +52,20 @@ bench: $(READY)
 		$(BIN)/python "$$benchmark"
 	done
 
+reproduce: $(READY)
+	@failed=
+	for page in $(PAGES); do
+		echo "== $$page"
+		begin=$$(date +%s)
+		set -- "$$page" -o "reproduced/$$page" --strict
+		if [ "$$page" = real ] && [ -n "$(LOGS)" ]; then set -- "$$@" --logs "$(LOGS)"; fi
+		$(BIN)/izmp experiments "$$@" || failed="$$failed $$page"
+		echo "$$page: $$(($$(date +%s) - begin)) s"
+	done
+	if [ -n "$$failed" ]; then echo "Not all claims hold:$$failed"; exit 1; fi
+
 clean:
-	@rm -rf build install log dist demo *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf build install log dist demo reproduced *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean

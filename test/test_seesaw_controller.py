@@ -68,6 +68,19 @@ def test_the_feet_carry_what_the_controller_expects(plant, solved):
     np.testing.assert_allclose(motion.foot_wrenches, command.wrenches, atol=1e-3)
 
 
+def test_eq_12_read_literally_is_another_posture_and_carries_the_same_wrenches(plant, kind):
+    """What the posture adds is in the null space of Λ in both readings."""
+    usual, literal = (
+        controller_of(kind, pseudo_inverse_damping=1e-12, literal_posture=read)
+        for read in (False, True)
+    )
+    state = moving_state(plant, 0, shift=0.02, speed=0.03)
+    command = literal.command(state)
+    motion = plant.motion(state, command.torques)
+    np.testing.assert_allclose(motion.foot_wrenches, command.wrenches, atol=1e-3)
+    assert np.abs(command.torques - usual.command(state).torques).max() > 0.1
+
+
 def test_erratum_with_h_s_in_eq_33_they_do_not(plant, solved):
     state, command = solved
     terms = terms_of(plant, state)

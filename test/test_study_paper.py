@@ -165,6 +165,15 @@ def test_looks_have_a_colour_for_every_name():
     assert set(LIGHT) == set(DARK) == set(PLACEHOLDERS) == set(PAGE.colours)
 
 
+@pytest.mark.parametrize(('strict', 'status'), [([], 0), (['--strict'], 1)])
+def test_a_claim_that_fails_is_an_exit_status_if_wanted(tmp_path, monkeypatch, strict, status):
+    from izmp_dynamics.studies.paper import fig06
+
+    monkeypatch.setattr(fig06, 'LARGEST_MEAN', 0.0)
+    command = ['experiments', 'paper', '--quick', '--quiet', '--only', 'fig6', '--jobs', '1']
+    assert main([*command, '-o', str(tmp_path / 'out'), *strict]) == status
+
+
 def test_a_picture_can_be_made_alone(paper, tmp_path):
     results = make(tmp_path, only=['fig6'])
     assert [picture.name for picture in results.pictures] == ['fig6']

@@ -125,6 +125,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         '--quick', action='store_true', help='few and short runs: does everything work?'
     )
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
+    parser.add_argument(
+        '--strict', action='store_true', help='exit with 1 if something that must hold does not'
+    )
 
 
 def _at_least(least: int) -> Any:
@@ -203,7 +206,7 @@ def run_real(options: argparse.Namespace) -> int:
 
 
 def _make(options: argparse.Namespace, page: Any, subject: Any) -> int:
-    """Make figures and page; say which claims hold."""
+    """Make figures and page; say which claims hold; 1 if one does not and `--strict`."""
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.studies.publish import publish
 
@@ -212,7 +215,7 @@ def _make(options: argparse.Namespace, page: Any, subject: Any) -> int:
             page, subject, options.output, only=options.only, jobs=options.jobs, progress=progress
         )
     _report(options, results)
-    return 0
+    return int(options.strict and not all(fact.holds for _, fact in results.claims))
 
 
 def _report(options: argparse.Namespace, results: Any) -> None:

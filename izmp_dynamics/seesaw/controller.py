@@ -169,7 +169,10 @@ class MomentumController:
     def _torques_of_wrenches(
         self, terms: CoupledTerms, state: BalanceState
     ) -> tuple[Array, Array]:
-        """τ = constant (n,) + slope (n, 12) f: eqs. 33 and 12, with h̄_s in h̄."""
+        """τ = constant (n,) + slope (n, 12) f: eqs. 33 and 12, with h̄_s in h̄.
+
+        N_Λ M_j of eq. 12 is the identity unless `Gains.literal_posture`.
+        """
         body, board, gains = terms.body, terms.board, self.gains
         inverse_J = cho_solve(cho_factor(body.M), body.J.T).T  # J M⁻¹
         on_board = board.J_feet / np.diag(board.M)  # J_r M_s⁻¹
@@ -182,7 +185,12 @@ class MomentumController:
         coupling = np.linalg.solve(body.M[:6, :6], body.M[:6, 6:]).T
         h_joints = body.h[6:] - coupling @ body.h[:6]
         J_joints = body.J[:, 6:].T - coupling @ body.J[:, :6].T
-        posture = -gains.stiffness * (state.q - self.posture) - gains.damping * state.qd
+        weight = np.eye(len(state.q))
+        if gains.literal_posture:
+            M_joints = body.M[6:, 6:] - coupling @ body.M[:6, 6:]
+            weight = M_joints - inverse @ (Lambda @ M_joints)
+        posture = -gains.stiffness * (weight @ (state.q - self.posture))
+        posture -= gains.damping * (weight @ state.qd)
         free = h_joints + posture
         must = h - body.Jdot_nu + board.J_feet_dot_nu
         constant = inverse @ (must - Lambda @ free) + free

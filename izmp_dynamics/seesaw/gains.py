@@ -31,6 +31,8 @@ class Gains:
         regularisation: of the wrench redundancy [-].
         pseudo_inverse_damping: added to Λ Λᵀ [-].
         lowest_normal_force: on a foot [N].
+        literal_posture: whether the posture is held as eq. 12 has it, by K N_Λ M_j (q − q_d) with
+            gains in [1/s²], or by K (q − q_d), as the authors' public controller does.
     """
 
     com_stiffness: Array
@@ -43,6 +45,7 @@ class Gains:
     regularisation: float = 1e-7
     pseudo_inverse_damping: float = 0.1
     lowest_normal_force: float = 20.0
+    literal_posture: bool = False
 
     def __post_init__(self) -> None:
         """Freeze copies of the arrays."""

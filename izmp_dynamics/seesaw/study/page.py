@@ -14,7 +14,7 @@ from izmp_dynamics.seesaw.study.figures import (
     push_limit,
 )
 from izmp_dynamics.seesaw.study.tasks import Study
-from izmp_dynamics.studies.page import Page
+from izmp_dynamics.studies.page import Missing, Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'izmp': (izmp, 'the IZMP on the moving board against the true CoP'),
@@ -48,6 +48,41 @@ _METHOD = (
 )
 
 
+MISSING = (
+    Missing(
+        'Figs. 2 to 5: values',
+        'The curves of the paper are pictures without numbers in the text at hand; what is '
+        'compared is what its text says of them.',
+        'The data behind its figures.',
+    ),
+    Missing(
+        'Fig. 5: the gains',
+        'The paper tunes the gains for the sine and does not print them; here those of the '
+        'authors’ public controller are taken, and tuned ones of our own beside them.',
+        'Its gains.',
+    ),
+    Missing(
+        'Eq. 12: how the posture is held',
+        'As printed, K N_Λ M_j (q − q_d), its gains are in 1/s² and are not stated; the authors’ '
+        'public controller has K (q − q_d). Fig. 5 shows both with the same numbers.',
+        'Its gains.',
+    ),
+    Missing(
+        'The simulator Gazebo with ODE',
+        'Here MuJoCo, and a plant of ideal constraints; the figure on the plants shows that they '
+        'agree.',
+        'Gazebo, and the authors’ model of the seesaw.',
+    ),
+    Missing(
+        'iCub’s friction',
+        'Without friction in the joints the sampled loop is unstable here (see the figure on '
+        'friction); the paper does not mention any. 1 N·m·s/rad is taken.',
+        'The friction of the authors’ model.',
+    ),
+)
+"""What is not reproduced."""
+
+
 def page(study: Study) -> Page:
     """Return what `study` shows and says."""
     return Page(
@@ -62,4 +97,5 @@ def page(study: Study) -> Page:
             'push': f'100 N for 10 ms at {study.push_time:g} s',
             'reference': '2.5 cm at 0.25 Hz to the sides',
         },
+        missing=MISSING,
     )

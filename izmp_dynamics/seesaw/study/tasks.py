@@ -195,6 +195,7 @@ def balance(
     gains: str,
     com_gains_of: str,
     integral: bool = True,
+    literal: bool = False,
 ) -> Arrays:
     """Simulate a run and keep the attributes of `Track`.
 
@@ -209,6 +210,7 @@ def balance(
         gains: authors or tuned.
         com_gains_of: the controller whose gains of the CoM are used.
         integral: whether the integral of the robot's angular momentum is fed back.
+        literal: whether eq. 12 is read literally, see `Gains.literal_posture`.
     """
     from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
     from izmp_dynamics.seesaw.board import Seesaw
@@ -226,6 +228,7 @@ def balance(
         com_stiffness=other.com_stiffness,
         com_damping=other.com_damping,
         angular_stiffness=own.angular_stiffness * integral,
+        literal_posture=literal,
     )
     control = MomentumController(balancing, seesaw, controller, own, ComReference.parse(reference))
     engine = _engine(plant, control)

@@ -12,7 +12,7 @@ from izmp_dynamics.studies.angular_momentum import (
     zmp,
 )
 from izmp_dynamics.studies.angular_momentum.study import DOUBLE_SUPPORT, Study
-from izmp_dynamics.studies.page import Page
+from izmp_dynamics.studies.page import Missing, Page
 from izmp_dynamics.walking.momentum_parameters import SCHEMES
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
@@ -47,6 +47,33 @@ _METHOD = (
 )
 
 
+MISSING = (
+    Missing(
+        'The table of ZMP errors and calls',
+        'Rows and columns cannot be told apart in the text at hand. 63.6, 23.2 and 5.9 stand in '
+        'one row, 45, 14.6 and 1.6 in another, 12.8 in a third; any digit may be misread, and '
+        'which experiment, axis or measure a number belongs to is open. So nothing is compared.',
+        'A legible poster.',
+    ),
+    Missing(
+        'The figure of the centre of mass over time',
+        'It cannot be read in the text at hand, and robot and gait are not stated.',
+        'A legible poster, the robot and its gait.',
+    ),
+    Missing(
+        'The robot',
+        'Not stated; here biped31 and TALOS.',
+        'Its model.',
+    ),
+    Missing(
+        'Calculation times (150 µs per node on an i5-2500)',
+        'Measured on another computer in another language; the figure on times gives those here.',
+        'That computer and its programme.',
+    ),
+)
+"""What is not reproduced."""
+
+
 def page(study: Study) -> Page:
     """Return what `study` shows and says."""
     return Page(
@@ -56,6 +83,7 @@ def page(study: Study) -> Page:
         lead=_LEAD,
         method=_METHOD,
         settings=settings(study),
+        missing=MISSING,
     )
 
 

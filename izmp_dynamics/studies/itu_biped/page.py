@@ -17,7 +17,7 @@ from izmp_dynamics.studies.itu_biped import (
 )
 from izmp_dynamics.studies.itu_biped.study import Study
 from izmp_dynamics.studies.itu_biped.styles import foot_text
-from izmp_dynamics.studies.page import Page
+from izmp_dynamics.studies.page import Missing, Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'exact': (exact, 'on the exact motion the IZMP is the CoP, in every walk'),
@@ -51,6 +51,35 @@ _METHOD = (
 )
 
 
+MISSING = (
+    Missing(
+        'Figs. 9 and 11: the error of the CoG with CCG, 23.8 mm in the mean and 55.9 mm at most',
+        'Not reproduced: the walks of this page stay much closer to the wanted CoG (see fig. 11), '
+        'because the plan is dense, the exact form converges to 1 nm and the servos know the '
+        'torques of the motion.',
+        'The paper’s model of joints and contacts.',
+    ),
+    Missing(
+        'Figs. 7, 8 and 10: without CCG the robot falls in the fourth step',
+        'It falls, but in another step, and only on small feet; step time, size of the feet and '
+        'friction are not stated (see “What the paper leaves open”).',
+        'These three numbers.',
+    ),
+    Missing(
+        'The contacts of table 4 (6·10⁴ N/m and 6·10³ N·s/m per sphere)',
+        'MuJoCo has no such contacts: its stiffness and damping are those of a constraint that is '
+        'solved implicitly, scaled by the inertia that the contact sees.',
+        'A simulator with penalty contacts, and its friction law.',
+    ),
+    Missing(
+        'Calculation time: 414 µs per point, 1.66 ms for the first',
+        'Measured in MATLAB on another computer; the figure on Algorithm 1 gives the times here.',
+        'That computer and MATLAB.',
+    ),
+)
+"""What is not reproduced."""
+
+
 def page(study: Study) -> Page:
     """Return what `study` shows and says."""
     return Page(
@@ -60,6 +89,7 @@ def page(study: Study) -> Page:
         lead=_LEAD,
         method=_METHOD,
         settings=settings(study),
+        missing=MISSING,
     )
 
 
