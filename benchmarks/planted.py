@@ -85,12 +85,12 @@ ERRORS = (
         'a lever arm off by 10 mm', 'sensing/accelerometer_array.py',
         'self._points = np.repeat(np.reshape(points, (-1, 3)), counts, axis=0)',
         'self._points = np.repeat(np.reshape(points, (-1, 3)), counts, axis=0)\n'
-        '        self._points[-1] += 0.01', ('fig6',), ('accelerometer_array', 'studies'),
+        '        self._points[-1] += 0.01', ('exact',), ('accelerometer_array', 'studies'),
     ),
     Planted(
         'accelerometers without the centripetal part', 'sensing/accelerometer_array.py',
         'return float(u_w * p_w - u_p * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))',
-        'return 0.0 * u_p', ('fig6',), ('accelerometer_array',),
+        'return 0.0 * u_p', ('exact',), ('accelerometer_array',),
     ),
     Planted(
         'joints one sample late', f'{BENCH_FILES}/samples.py',

@@ -132,6 +132,18 @@ class Bench:
         )
         return wrench
 
+    def array_error(self, trial: Trial) -> Array:
+        """(2,) largest error of φ [m/s²] and ω̇ [rad/s²] by the array with ideal sensors."""
+        sensors, everything = self.sensors, np.arange(len(trial))
+        readings = {
+            sensor.name: sensors.readings(trial, sensor, everything)
+            for sensor in sensors.accelerometers
+        }
+        found = sensors.array.batch(trial.stamps, trial.angular_velocity, readings)
+        phi = found.proper_acceleration - sensors.proper_acceleration(trial)
+        alpha = found.angular_acceleration - trial.angular_acceleration
+        return np.array([np.abs(phi).max(), np.abs(alpha).max()])
+
     def point(self, wrench: ContactWrench, ground: Ground, rows: Rows | slice) -> Array:
         """(K, 3) IZMP in nif [m]."""
         plane = ground.plane

@@ -69,7 +69,8 @@ def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
         times (T,) [s]; steady (T,); arm (T,) tipping moment of the ground's (and the push's)
         wrench about the IZMP over the normal force, on the true ground [m]; gap (T,) distance to
         the CoP of the simulation when the ground is the sole's plane, as a robot sees it [m]; NaN
-        under a push.
+        under a push; array (2,) largest error of φ [m/s²] and ω̇ [rad/s²] by the accelerometer
+        array with ideal sensors.
     """
     bench, trial, ground = _prepared(load, robot, case)
     wrench, acting = bench.exact_wrench(trial), trial.ground_wrench + trial.applied_wrench
@@ -85,6 +86,7 @@ def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
             wrench, acting, trial.ground_normal, trial.cop, bench.rig.minimum_force
         ),
         'gap': gap,
+        'array': bench.array_error(trial),
     }
 
 
