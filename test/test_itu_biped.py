@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.simulation.itu_experiment import literal_plan
 from izmp_dynamics.walking import itu_biped as itu
 from izmp_dynamics.walking.biped import Biped
 from izmp_dynamics.walking.converging_cog import Convergence, converge_cog
@@ -134,3 +135,14 @@ def test_a_constant_vector_loses_the_cog_by_centimetres(step_time):
     assert error[0] < 1e-8
     assert error.max() > 0.03
     assert np.abs(walk(step_time).plan.com - walk(step_time).com_reference).max() < 1e-8
+
+
+def test_the_printed_form_rests_and_jumps():
+    """Why inverse dynamics refuses it: second differences of the CoG beyond g."""
+    planned = walk(1.4)
+    plan = literal_plan(biped(), planned)
+    assert plan.feed_forward is None
+    assert not plan.qd.any()
+    com = plan.root.position + biped().model.com(plan.q)
+    points = com[::5, :2]
+    assert np.abs(points[2:] - 2.0 * points[1:-1] + points[:-2]).max() / 0.01**2 > 5.0

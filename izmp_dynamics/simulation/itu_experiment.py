@@ -26,12 +26,17 @@ from izmp_dynamics.simulation.mujoco.plant import simulate
 from izmp_dynamics.simulation.physics import Physics
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
 from izmp_dynamics.walking.biped import Biped
+from izmp_dynamics.walking.converging_cog import Convergence, converge_cog
+from izmp_dynamics.walking.plan import MotionPlan
 from izmp_dynamics.walking.walk import PlannedWalk, plan_walk
 from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 STEPS = 6
 STEP_LENGTH, SWING_HEIGHT, COG_HEIGHT = 0.3, 0.075, 0.45
 """[m] (sect. 2.3, table 4)."""
+
+POINT_INTERVAL = 0.01
+"""Time between the points of Algorithm 1 as it is printed; the paper does not state it [s]."""
 
 FOOT_MIDDLE = 0.019
 """How far ahead of the ankle the middle of a sole is: below the foot's CoG [m]."""
@@ -50,6 +55,7 @@ class Trial:
         double_support: part of a step during which both feet carry [-].
         step_width: between the middles of the feet [m].
         contact_time: time constant of the soft contacts, see `Physics` [s].
+        literal: whether the joints follow Algorithm 1 as it is printed, see `literal_plan`.
     """
 
     step_time: float = 1.0
@@ -60,6 +66,7 @@ class Trial:
     double_support: float = 0.2
     step_width: float = 0.13
     contact_time: float = 0.01
+    literal: bool = False
 
     @property
     def parameters(self) -> WalkParameters:
@@ -126,8 +133,35 @@ def run_trial(file: RobotFile, trial: Trial) -> Outcome:
         MissingDependencyError: without MuJoCo.
     """
     shod = _with_soles(file, trial.foot)
-    walk = plan_walk(Biped.of(shod, posture={}), trial.parameters)
-    return Outcome(trial, walk, simulate(walk.plan, build_mujoco(shod, trial.physics)))
+    biped = Biped.of(shod, posture={})
+    walk = plan_walk(biped, trial.parameters)
+    plan = literal_plan(biped, walk) if trial.literal else walk.plan
+    return Outcome(trial, walk, simulate(plan, build_mujoco(shod, trial.physics)))
+
+
+def literal_plan(biped: Biped, walk: PlannedWalk) -> MotionPlan:
+    """Let the joints follow Algorithm 1 as it is printed: β = ε = 1 mm, a point every 10 ms.
+
+    Between the points positions are interpolated. Servos are given positions alone, without
+    velocities and torques: the poses jump by 1 mm, so that their second differences exceed g, and
+    inverse dynamics would have the robot leave the ground. Swapping the fixed and the moving leg
+    changes nothing, as both hips are on one rigid pelvis.
+    """
+    plan = walk.plan
+    stride = round(POINT_INTERVAL / plan.time_step)
+    rows = slice(None, None, stride)
+    left, right = (
+        dataclasses.replace(foot, position=foot.position[rows], rotation=foot.rotation[rows],
+                            contact=foot.contact[rows])
+        for foot in plan.feet
+    )  # fmt: skip
+    found = converge_cog(
+        biped, walk.com_reference[rows], (left, right), plan.root.rotation[rows],
+        start=plan.root.position[0], convergence=Convergence.as_in_paper(),
+    )  # fmt: skip
+    q = np.stack([np.interp(plan.times, plan.times[rows], joint) for joint in found.q.T], axis=1)
+    still = np.zeros_like(q)
+    return dataclasses.replace(plan, q=q, qd=still, qdd=still, feed_forward=None)
 
 
 def _with_soles(file: RobotFile, size: tuple[float, float]) -> RobotFile:

@@ -12,6 +12,7 @@ from izmp_dynamics.studies.itu_biped import (
     fig10,
     fig11,
     iterations,
+    literal,
     open_parameters,
     zmp_gap,
 )
@@ -26,6 +27,7 @@ FIGURES: dict[str, tuple[ModuleType, str]] = {
     'fig9': (fig09, 'ZMP and CoG over time with CCG'),
     'fig10': (fig10, 'ZMP and CoG over time with the constant vector'),
     'fig11': (fig11, 'error of the CoG over time'),
+    'literal': (literal, 'Algorithm 1 as it is printed, on position servos'),
     'falls': (falls, 'who falls over step time, foot size and friction'),
     'errors': (errors, 'error of the CoG over step time, foot size and friction'),
     'zmp_gap': (zmp_gap, 'why fast steps are not for CCG'),
@@ -54,10 +56,11 @@ _METHOD = (
 MISSING = (
     Missing(
         'Figs. 9 and 11: the error of the CoG with CCG, 23.8 mm in the mean and 55.9 mm at most',
-        'Not reproduced: the walks of this page stay much closer to the wanted CoG (see fig. 11), '
-        'because the plan is dense, the exact form converges to 1 nm and the servos know the '
-        'torques of the motion.',
-        'The paper’s model of joints and contacts.',
+        'Not reproduced by the walks of figs. 7 to 11 here, which stay much closer to the wanted '
+        'CoG: dense points, the exact form, and servos that know the torques of the motion. '
+        'Algorithm 1 as it is printed, on position servos, has errors of the paper’s size, on '
+        'some feet and steps (see that figure).',
+        'The paper’s size of the feet, duration of a step, friction and joints.',
     ),
     Missing(
         'Figs. 7, 8 and 10: without CCG the robot falls in the fourth step',
