@@ -4,6 +4,7 @@ from types import ModuleType
 
 from izmp_dynamics.studies.angular_momentum import (
     choices,
+    com,
     execution,
     grid,
     schemes,
@@ -18,6 +19,7 @@ from izmp_dynamics.walking.momentum_parameters import SCHEMES
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'schemes': (schemes, 'E1 to E4: the ZMP of all bodies against the wanted one'),
     'zmp': (zmp, 'the same over time'),
+    'com': (com, 'the centre of mass over time, E1 to E4'),
     'grid': (grid, 'step time and step length: where it works, and why it stops'),
     'execution': (execution, 'the walks in MuJoCo, on shorter and shorter soles'),
     'weights': (weights, 'what the weights decide'),
@@ -56,8 +58,9 @@ MISSING = (
         'A legible poster.',
     ),
     Missing(
-        'The figure of the centre of mass over time',
-        'It cannot be read in the text at hand, and robot and gait are not stated.',
+        'The values of the figure of the centre of mass over time',
+        'They cannot be read in the text at hand, and robot and gait are not stated; the same '
+        'figure is made here with biped31.',
         'A legible poster, the robot and its gait.',
     ),
     Missing(
