@@ -31,6 +31,18 @@ def test_latency_of_the_composed_graph():
     assert re.search(r'composed +[\d.]+% of a core', printed)
 
 
+def test_soak_with_faults_at_random():
+    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    printed = output_of(BENCHMARKS / 'soak.py', '--minutes', 0.6, '--seed', 3, '--every', 1)
+    expected, given = (
+        int(re.search(rf'{word} *│[^│]*│ *(\d+)', printed)[1]) for word in ('expected', 'given')
+    )
+    assert 0 < given <= expected, printed
+    assert re.search(r'composed *│ *1 *│ *0 *│ *\d+ *│', printed), printed
+    assert 'not finite: 0' in printed
+    assert 'Counted by the nodes: joints.' in printed or 'imu.' in printed
+
+
 def test_parts_of_a_replay(sway, biped31, tmp_path):
     command = ('replay', sway[1], '--robot', biped31.path, '-o', tmp_path / 'result')
     times = json.loads(output_of(BENCHMARKS / 'timed_replay.py', *command).splitlines()[-1])

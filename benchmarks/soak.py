@@ -1,0 +1,244 @@
+"""Soak test: the graph for minutes or hours at 500 Hz, with faults at random from a seed.
+
+    python benchmarks/soak.py [--minutes 30] [--seed 0] [--separate]
+
+A robot that stands publishes (`soak_robot`), and now and then something goes wrong (`soak_plan`):
+a process is killed and started again as by launch, a sensor is silent, all samples come in a
+burst, the IMU reads NaN, the clock is set, a parameter is set to a value that is possible or not.
+At the end it prints how many instants were to be expected, given, and lost by reason, how the
+memory grew, and the restarts (`soak_table`). The status is 1 if a process died by itself, a
+result was not finite or a parameter service did not answer.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+from soak_plan import SENSORS, SETTINGS, plan
+from soak_table import SKIPPED, Injected, Record, show
+
+RESPAWN = 1.0
+"""Time after which a process that ended is started again, as in the launch files [s]."""
+
+ANSWER = 120.0
+"""Time that a parameter service may take on a busy computer [s]."""
+
+REPORT = 1_500_000_000
+"""Time that a report of the diagnostics is about, at most [ns]."""
+
+LOOK = 10.0
+"""Time between two looks at the memory [s]."""
+
+COMPOSED = {'composed': 'izmp_dynamics'}
+"""Process → name of its node, where they differ."""
+
+
+class Soak:
+    """A run.
+
+    Args:
+        names: of the processes.
+        processes: runs them.
+        node: receives results and sets parameters.
+        record: takes what is seen.
+    """
+
+    def __init__(self, names, processes, node, record):
+        self.names, self.processes, self.node, self.record = names, processes, node, record
+        self.starts = dict.fromkeys(names, 0)
+        self.due = {}
+        self.looked = 0.0
+        self.asked = []
+        self.counters = {}
+        record.restarts.update({name: [0, 0] for name in names})
+        for name in names:
+            self.start(name)
+        self.subscribe()
+
+    def subscribe(self):
+        """Receive the results and the diagnostics."""
+        from diagnostic_msgs.msg import DiagnosticArray
+        from geometry_msgs.msg import PointStamped
+
+        from izmp_dynamics.nodes.qos import RESULT
+
+        self.node.create_subscription(PointStamped, '/mr_ad/izmp', self.take, RESULT)
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', self.count, 100)
+
+    def start(self, name):
+        """Start a process."""
+        self.processes.start(name)
+        self.starts[name] += 1
+
+    def take(self, message):
+        """Note a result."""
+        from izmp_dynamics.nodes.messages import stamp_of, vector
+
+        stamp = stamp_of(message)
+        self.record.twice += stamp in self.record.given
+        self.record.not_finite += not np.isfinite(vector(message.point)).all()
+        self.record.given.setdefault(stamp, time.time_ns())
+
+    def count(self, message):
+        """Note the counters of a node; they begin at zero when it is started again."""
+        for status in message.status:
+            for item in status.values:
+                if '.' in item.key and item.value.isdigit():
+                    number, place = int(item.value), (status.name, item.key)
+                    before = self.counters.get(place, 0)
+                    new = number - before if number >= before else number
+                    self.counters[place] = number
+                    total = self.record.counted.get(item.key, 0) + new
+                    self.record.counted[item.key] = total
+                    if new and item.key.endswith('.skipped'):
+                        now = time.time_ns()
+                        self.record.skipped.append(Injected(SKIPPED, now - REPORT, now))
+
+    def inject(self, fault):
+        """Do what the robot does not do itself; note the fault."""
+        now, reason = time.time_ns(), fault.kind
+        if fault.kind == 'kill':
+            name = self.names[fault.choice % len(self.names)]
+            reason = f'kill of {name}'
+            if name in self.processes.running:
+                self.processes.kill(name)
+                self.record.restarts[name][0] += 1
+                self.due[name] = time.monotonic() + RESPAWN
+        elif fault.kind == 'parameter':
+            self.set_parameter(fault.choice)
+        elif fault.kind == 'silence':
+            reason = f'silence of {SENSORS[fault.choice % len(SENSORS)]}'
+        self.record.faults.append(Injected(reason, now, now + round(fault.duration * 1e9)))
+
+    def set_parameter(self, choice):
+        """Ask a node to change a setting; the answer comes later."""
+        from rcl_interfaces.srv import SetParameters
+        from rclpy.parameter import Parameter
+
+        name = self.names[choice % len(self.names)]
+        setting, value = SETTINGS[choice // len(self.names) % len(SETTINGS)]
+        client = self.node.create_client(
+            SetParameters, f'/{COMPOSED.get(name, name)}/set_parameters'
+        )
+        if name not in self.processes.running or not client.wait_for_service(ANSWER):
+            self.node.destroy_client(client)
+            return
+        request = SetParameters.Request(
+            parameters=[Parameter(setting, value=value).to_parameter_msg()]
+        )
+        life = name, self.starts[name]
+        self.asked.append((client.call_async(request), life, time.monotonic(), client))
+
+    def look_for_answers(self):
+        """Note the answers of parameter services; one of a process that was killed is void."""
+        waiting, answers = [], Counter(self.record.answers)
+        for asked in self.asked:
+            future, (name, life), since, client = asked
+            killed = self.starts[name] != life or name not in self.processes.running
+            if future.done():
+                (result,) = future.result().results
+                answers['accepted' if result.successful else 'refused'] += 1
+            elif not killed and time.monotonic() - since > ANSWER:
+                answers['no answer'] += 1
+            elif not killed:
+                waiting.append(asked)
+                continue
+            self.node.destroy_client(client)
+        self.asked, self.record.answers = waiting, dict(answers)
+
+    def look_after(self):
+        """Start again what ended; look at the memory now and then."""
+        now = time.monotonic()
+        for name, process in list(self.processes.running.items()):
+            if process.poll() is not None:
+                del self.processes.running[name]
+                self.record.restarts[name][1] += 1
+                self.due[name] = now + RESPAWN
+                print(f'{name} died:\n{self.processes.log(name)[-2000:]}', flush=True)
+        for name, due in list(self.due.items()):
+            if now >= due:
+                del self.due[name]
+                self.start(name)
+        self.look_for_answers()
+        if now > self.looked + LOOK:
+            self.looked = now
+            for name, process in self.processes.running.items():
+                size = resident(process.pid)
+                if size:
+                    self.record.memory[name, self.starts[name]].append((now, size))
+
+
+def resident(pid):
+    """Resident memory of a process [MB]; 0 if it has ended."""
+    try:
+        pages = int(Path(f'/proc/{pid}/statm').read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages * os.sysconf('SC_PAGE_SIZE') / 2**20
+
+
+def soak(names, seconds, seed, every):
+    """Run; return the record."""
+    from test.node_processes import Processes, probe
+
+    record = Record(np.empty((0, 2), np.int64))
+    with tempfile.TemporaryDirectory() as folder, Processes(Path(folder)) as processes:
+        with probe(processes) as node:
+            run = Soak(names, processes, node, record)
+            samples = Path(folder) / 'samples'
+            command = [Path(__file__).with_name('soak_robot.py'), seed, seconds, every, samples]
+            robot = subprocess.Popen(
+                [sys.executable, *map(str, command)], env=processes.environment
+            )
+            try:
+                while robot.poll() is None and not (samples.exists() and samples.stat().st_size):
+                    run.look_after()
+                    time.sleep(0.05)
+                begin, faults = time.monotonic(), plan(seed, seconds, every)
+                while robot.poll() is None:
+                    while faults and time.monotonic() - begin >= faults[0].begin:
+                        run.inject(faults.pop(0))
+                    run.look_after()
+                    time.sleep(0.05)
+                time.sleep(3.0)  # until the last results have come
+                run.look_for_answers()
+            finally:
+                robot.kill()
+                robot.wait()
+        record.samples = np.fromfile(samples, np.int64).reshape(-1, 2)
+    return record
+
+
+def main():
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--minutes', type=float, default=30.0)
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--every', type=float, default=15.0, help='time between faults [s]')
+    parser.add_argument('--separate', action='store_true', help='a process for each node')
+    options = parser.parse_args()
+    try:
+        import rclpy  # noqa: F401
+    except ImportError:
+        print("soak: rclpy is missing; pip install '.[ros]'")
+        return 0
+    from test.node_processes import GRAPH
+
+    names = GRAPH if options.separate else ('composed',)
+    record = soak(names, 60.0 * options.minutes, options.seed, options.every)
+    print(f'{options.minutes:g} min, seed {options.seed}, a fault in {options.every:g} s, '
+          f'{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}')  # fmt: skip
+    return 0 if show(record) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
