@@ -29,6 +29,7 @@ from izmp_dynamics.studies.paper.setups import (
 from izmp_dynamics.studies.paper.trial import Trial, WalkCase, simulate_trial
 from izmp_dynamics.studies.runs import Run, perform, perform_all
 from izmp_dynamics.studies.store import Store, StoreError
+from izmp_dynamics.studies.tipping_arm import arm_of_wrench
 
 from .raising import raising
 from .walking import ROBOT_FILE
@@ -110,6 +111,21 @@ def test_the_exact_izmp_is_the_centre_of_pressure(trial, bench, ground):
     contact = ContactWrench.from_array(trial.ground_wrench)
     exact = bench.point(bench.exact_wrench(trial), ground, slice(None))
     np.testing.assert_allclose(exact, bench.point(contact, ground, slice(None)), atol=1e-6)
+
+
+def test_with_a_push_the_izmp_is_where_ground_and_push_act_together(bench):
+    trial = simulate_trial(FILE, WalkCase(steps=6, push=30.0))
+    pushed = trial.applied_wrench.any(axis=1)
+    assert pushed.sum() == pytest.approx(50, abs=1)
+    np.testing.assert_allclose(np.linalg.norm(trial.applied_wrench[pushed, :3], axis=1), 30.0)
+    wrench = bench.exact_wrench(trial)
+
+    def arm(acting):
+        normal, minimum = trial.ground_normal, bench.rig.minimum_force
+        return arm_of_wrench(wrench, acting, normal, trial.cop, minimum)
+
+    assert arm(trial.ground_wrench + trial.applied_wrench).max() < 1e-9
+    assert arm(trial.ground_wrench)[pushed].min() > 0.01
 
 
 @pytest.mark.parametrize('setup', PAPER_SETUPS, ids=lambda setup: setup.name)
