@@ -29,8 +29,11 @@ from soak_table import SKIPPED, Injected, Record, show
 RESPAWN = 1.0
 """Time after which a process that ended is started again, as in the launch files [s]."""
 
-ANSWER = 120.0
-"""Time that a parameter service may take on a busy computer [s]."""
+ANSWER, TRIES = 20.0, 6
+"""Time after which a parameter service without an answer is asked again [s], and how often.
+
+A response may be lost where the service has not discovered the client yet.
+"""
 
 REPORT = 1_500_000_000
 """Time that a report of the diagnostics is about, at most [ns]."""
@@ -40,6 +43,30 @@ LOOK = 10.0
 
 COMPOSED = {'composed': 'izmp_dynamics'}
 """Process → name of its node, where they differ."""
+
+
+class Asked:
+    """A setting that a node was asked to change.
+
+    Args:
+        client: of its service.
+        request: to the service.
+        life: name of the process, and how often it had been started.
+    """
+
+    def __init__(self, client, request, life):
+        self.client, self.request, self.life, self.tries = client, request, life, 0
+        self.ask()
+
+    def ask(self):
+        """Ask, or ask again."""
+        self.future, self.since = self.client.call_async(self.request), time.monotonic()
+        self.tries += 1
+
+    @property
+    def is_overdue(self):
+        """Whether there should be an answer by now."""
+        return time.monotonic() - self.since > ANSWER
 
 
 class Soak:
@@ -105,7 +132,7 @@ class Soak:
 
     def inject(self, fault):
         """Do what the robot does not do itself; note the fault."""
-        now, reason = time.time_ns(), fault.kind
+        now, reason, duration = time.time_ns(), fault.kind, fault.duration
         if fault.kind == 'kill':
             name = self.names[fault.choice % len(self.names)]
             reason = f'kill of {name}'
@@ -113,11 +140,12 @@ class Soak:
                 self.processes.kill(name)
                 self.record.restarts[name][0] += 1
                 self.due[name] = time.monotonic() + RESPAWN
+            duration = RESPAWN
         elif fault.kind == 'parameter':
             self.set_parameter(fault.choice)
         elif fault.kind == 'silence':
             reason = f'silence of {SENSORS[fault.choice % len(SENSORS)]}'
-        self.record.faults.append(Injected(reason, now, now + round(fault.duration * 1e9)))
+        self.record.faults.append(Injected(reason, now, now + round(duration * 1e9)))
 
     def set_parameter(self, choice):
         """Ask a node to change a setting; the answer comes later."""
@@ -136,23 +164,26 @@ class Soak:
             parameters=[Parameter(setting, value=value).to_parameter_msg()]
         )
         life = name, self.starts[name]
-        self.asked.append((client.call_async(request), life, time.monotonic(), client))
+        self.asked.append(Asked(client, request, life))
 
     def look_for_answers(self):
         """Note the answers of parameter services; one of a process that was killed is void."""
         waiting, answers = [], Counter(self.record.answers)
         for asked in self.asked:
-            future, (name, life), since, client = asked
+            name, life = asked.life
             killed = self.starts[name] != life or name not in self.processes.running
-            if future.done():
-                (result,) = future.result().results
+            if asked.future.done():
+                (result,) = asked.future.result().results
                 answers['accepted' if result.successful else 'refused'] += 1
-            elif not killed and time.monotonic() - since > ANSWER:
+            elif not killed and asked.is_overdue and asked.tries >= TRIES:
                 answers['no answer'] += 1
             elif not killed:
+                if asked.is_overdue:
+                    asked.ask()
+                    answers['asked again'] += 1
                 waiting.append(asked)
                 continue
-            self.node.destroy_client(client)
+            self.node.destroy_client(asked.client)
         self.asked, self.record.answers = waiting, dict(answers)
 
     def look_after(self):

@@ -1,5 +1,7 @@
 """Settings of the robot file as ROS parameters."""
 
+from unittest.mock import Mock
+
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
@@ -128,11 +130,15 @@ def test_any_exception_in_the_callback_is_a_refusal(acd, error, monkeypatch):
     before, value = acd.robot, acd.get_parameter('acd.window').value
     for place in ('configure', '_check', '_settings'):
         with monkeypatch.context() as patched:
+            log = Mock()
+            patched.setattr(acd._settings, '_log', log)
+            patched.setattr(acd, 'get_logger', lambda log=log: log)
             patched.setattr(acd, place, Failing())
             (result,) = acd.set_parameters([Parameter('acd.window', value=11)])
         assert not result.successful
         assert 'contrived' in result.reason
         assert error.__name__ in result.reason
+        assert 'Traceback' in log.error.call_args_list[0].args[0]
         assert acd.robot is before
         assert acd.get_parameter('acd.window').value == value
 

@@ -1,6 +1,7 @@
 """A single node in this process: what waits is bounded, and one thread at a time changes it."""
 
 import threading
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -8,15 +9,17 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 import rclpy
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.nodes.messages import accel_stamped, joint_trajectory, twist_stamped
 from izmp_dynamics.nodes.mr_ad import MrAd
+from izmp_dynamics.nodes.process import spin_on
 from izmp_dynamics.pipeline.readiness import LONGEST_WAIT
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
-from .node_processes import PATIENCE, ROBOT, free_domain
+from .node_processes import PATIENCE, ROBOT, free_domain, wait_until
 
 STEP = 100_000_000
 """Between two instants [ns]."""
@@ -29,7 +32,7 @@ def node():
     node = MrAd(overrides=[Parameter('robot', value=str(ROBOT))])
     yield node
     node.destroy_node()
-    rclpy.shutdown()
+    rclpy.try_shutdown()
 
 
 def in_another_thread(function):
@@ -104,3 +107,25 @@ def test_losses_are_counted_when_the_diagnostics_are_not_being_made(node):
         assert not node.health.counts
     thread.join(PATIENCE)
     assert list(node.health.counts[entry.signal].values()) == [3]
+
+
+def test_an_error_in_a_timer_or_a_service_is_logged_and_does_not_end_the_thread(node):
+    calls, log, executor = [], Mock(), SingleThreadedExecutor()
+
+    def fail():
+        calls.append(threading.current_thread())
+        raise ValueError('contrived')
+
+    executor.add_node(node)
+    node.create_timer(0.01, fail)
+    thread = threading.Thread(target=spin_on, args=(executor, log))
+    thread.start()
+    assert wait_until(lambda: len(calls) > 3)
+    rclpy.shutdown()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert set(calls) == {thread}
+    assert log.error.call_count >= 3
+    (text,) = log.error.call_args_list[0].args
+    assert 'Traceback' in text
+    assert 'ValueError: contrived' in text
