@@ -1,5 +1,7 @@
 """Conversion of rotations: matrices, quaternions, roll-pitch-yaw, SciPy's rotations."""
 
+import warnings
+
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
@@ -24,7 +26,9 @@ def from_rpy(rpy: npt.ArrayLike) -> Array:
 
 def to_rpy(R: Array) -> tuple[float, float, float]:
     """Return URDF's roll, pitch, yaw [rad] of a rotation matrix (3, 3)."""
-    roll, pitch, yaw = from_matrices(R).as_euler('xyz').tolist()
+    with warnings.catch_warnings():  # a pitch of 90°: one of many answers, and it is right
+        warnings.simplefilter('ignore', UserWarning)
+        roll, pitch, yaw = from_matrices(R).as_euler('xyz').tolist()
     return roll, pitch, yaw
 
 

@@ -41,6 +41,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
     ('simulation',),
     ('seesaw',),
     ('replay',),
+    ('calibration',),
     ('nodes',),
     ('seesaw/nodes',),
     ('studies',),

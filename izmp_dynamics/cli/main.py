@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import izmp_dynamics
 from izmp_dynamics.cli import (
+    calibrate,
     check,
     compare,
     experiments,
@@ -27,7 +28,18 @@ from izmp_dynamics.cli import (
 from izmp_dynamics.cli.terminal import accept_any_encoding, printable
 from izmp_dynamics.errors import IzmpError
 
-COMMANDS = (replay, live, check, model, plan, simulate, make_world, experiments, compare)
+COMMANDS = (
+    replay,
+    live,
+    check,
+    calibrate,
+    model,
+    plan,
+    simulate,
+    make_world,
+    experiments,
+    compare,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,26 +1,31 @@
-"""The folder of a replay's results: there as a whole or not at all."""
+"""The folder of results: there as a whole or not at all."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from izmp_dynamics.bags.place import Obstacle, Place
 from izmp_dynamics.errors import ReplayError
 
 MARK = 'report.json'
-"""A folder with this file is a result of a replay and may be replaced if that is asked for."""
+"""A folder with this file is an earlier result and may be replaced if that is asked for."""
 
-_RESULTS = {MARK, 'report.html', 'bag'}
+REPLAY = (MARK, 'report.html', 'bag')
+"""What a replay writes."""
 
 
 @contextmanager
-def result_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
+def result_folder(
+    folder: Path, overwrite: bool, results: Collection[str] = REPLAY
+) -> Iterator[Path]:
     """Give a folder to write into that becomes `folder` when the block ends well.
 
     Args:
         folder: where the results shall be.
         overwrite: whether an earlier result there may be replaced.
+        results: names of what such a result may hold.
 
     Yields:
         A folder in a hidden one beside it. If the block raises, Ctrl-C included, it is removed.
@@ -34,7 +39,9 @@ def result_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
         raise ReplayError(
             f"'{folder}' cannot be a folder of results; name one.", kind='no_name', path=folder
         )
-    place = Place(folder, _replaceable if overwrite else _empty, ReplayError)
+    place = Place(
+        folder, partial(_replaceable, results=results) if overwrite else _empty, ReplayError
+    )
     try:
         with _writing(folder):
             new = place.prepare()
@@ -64,16 +71,18 @@ def _empty(found: Path) -> Obstacle | None:
     return 'place_taken', 'exists; choose another place or add --overwrite', found.name
 
 
-def _replaceable(found: Path) -> Obstacle | None:
-    """Why --overwrite does not touch a folder; None if it holds the results of a replay only."""
+def _replaceable(found: Path, results: Collection[str]) -> Obstacle | None:
+    """Why --overwrite does not touch a folder; None if it holds an earlier result only."""
     if _empty(found) is None:
         return None
     if not (found.is_dir() and (found / MARK).is_file()):
-        reason = f'is not the result of a replay (it has no {MARK}), so --overwrite does not touch'
+        reason = f'is not an earlier result (it has no {MARK}), so --overwrite does not touch'
         return 'not_a_result', f'{reason} it; choose another place', MARK
-    foreign = [entry.name for entry in found.iterdir() if entry.name not in _RESULTS]
+    foreign = [entry.name for entry in found.iterdir() if entry.name not in results]
     if not foreign:
         return None
     name = min(foreign)
-    reason = f"holds '{name}', which is no result of a replay, so --overwrite does not touch it"
+    reason = (
+        f"holds '{name}', which is no part of an earlier result, so --overwrite does not touch it"
+    )
     return 'foreign_file', f'{reason}; choose another place, or move that away', name

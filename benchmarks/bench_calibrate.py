@@ -1,0 +1,315 @@
+"""How well `izmp calibrate` finds what is wrong: planted errors in simulation, and real logs.
+
+Run `python benchmarks/bench_calibrate.py`. With `--data FOLDER` it also uses the public logs
+icub_steps, icub_walking_wrench and human_bowing in that folder (recording, robot.urdf, robot.yaml
+each); nothing is tuned to them.
+"""
+
+import argparse
+import dataclasses
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from izmp_dynamics.calibration.calibrate import Calibration, estimate_corrections
+from izmp_dynamics.calibration.files import write_calibration
+from izmp_dynamics.calibration.instants import prepare
+from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, make_layout
+from izmp_dynamics.calibration.regressor import (
+    link_inertias,
+    moved,
+    parameters_of,
+    pseudo_inertia,
+)
+from izmp_dynamics.calibration.residuals import decide_contacts, points
+from izmp_dynamics.calibration.solver import estimate, linearise
+from izmp_dynamics.calibration.stretch import read_stretches
+from izmp_dynamics.calibration.urdf_text import with_inertials
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.evaluate import evaluate_bag
+from izmp_dynamics.rotations import from_matrices, from_rpy
+from izmp_dynamics.simulation.noisy_signals import SENSOR_NOISE
+from izmp_dynamics.simulation.recording import record
+from izmp_dynamics.simulation.scenarios import simulate_sway, simulate_walk
+from izmp_dynamics.simulation.sensor_errors import SensorErrors, WrenchErrors, with_errors
+from izmp_dynamics.simulation.simulated_run import SimulatedRun
+from izmp_dynamics.walking.walk_parameters import WalkParameters
+
+BIPED31 = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
+CUTOFF = 8.0
+"""Low-pass with which an unseen walk is judged [Hz]."""
+
+NOISE = {'imu_noise': SENSOR_NOISE['xsens_mti20'], 'encoder_bits': 16}
+CASES = ('planted', 'draws', 'sway', 'inertias', 'time', 'steps', 'walking', 'bowing')
+
+
+class Bench:
+    """Simulated walks of a robot, recorded with errors of one's choice."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.robot = dataclasses.replace(
+            load_robot_file(BIPED31), accelerometers=(), position=None
+        )
+        self.links = link_inertias(load_model(self.robot.urdf_path))
+        self._number = 0
+
+    def true_robot(self, payload: float, shift: Array) -> RobotFile:
+        """The robot with a payload in its trunk that the URDF lacks."""
+        trunk = next(link for link in self.links if link.link == 'trunk')
+        path = self.folder / f'true{self._next()}.urdf'
+        text = self.robot.urdf_path.read_text(encoding='utf-8')
+        path.write_text(with_inertials(text, {'trunk': moved(trunk.theta, payload, shift)}))
+        return dataclasses.replace(self.robot, urdf=str(path))
+
+    def walks(self, robot: RobotFile) -> tuple[SimulatedRun, SimulatedRun]:
+        """A walk of six seconds to calibrate from, and one that turns to judge by."""
+        turning = WalkParameters(steps=14, speed=0.2, turn_rate=0.3)
+        return (
+            simulate_walk(robot, parameters=WalkParameters(steps=8, stand=1.2)).run,
+            simulate_walk(robot, parameters=turning).run,
+        )
+
+    def bag(self, run: SimulatedRun, errors: SensorErrors, seed: int = 1) -> Path:
+        """Record a run with errors."""
+        path = self.folder / f'bag{self._next()}'
+        record(with_errors(run, self.robot, errors, seed), self.robot, path)
+        return path
+
+    def written(self, calibration: Calibration) -> RobotFile:
+        """The robot file that a calibration writes."""
+        folder = self.folder / f'out{self._next()}'
+        write_calibration(calibration, folder)
+        return load_robot_file(folder / 'robot.calibrated.yaml')
+
+    def judge(self, robot: RobotFile, unseen: Path, ideal: Path) -> Array:
+        """RMS distance (2,) of MR-AD's IZMP from the CoP of ideal sensors, same low-pass [mm]."""
+        low_pass = dataclasses.replace(robot.low_pass, cutoff=CUTOFF)
+        izmp = evaluate_bag(unseen, dataclasses.replace(robot, low_pass=low_pass)).tracks['mr_ad']
+        plain = dataclasses.replace(self.robot, low_pass=low_pass)
+        cop = evaluate_bag(ideal, plain).tracks['cop']
+        rms: Array = 1e3 * np.sqrt(np.nanmean((izmp.point - cop.point)[:, :2] ** 2, axis=0))
+        return rms
+
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
+
+def drawn(random: np.random.Generator) -> tuple[SensorErrors, float, Array]:
+    """Errors of the issue's sizes in random directions: sensors, payload [kg], shift [m]."""
+
+    def direction(size: float, count: int = 3) -> tuple[float, ...]:
+        vector = random.normal(size=count)
+        return tuple((size * vector / np.linalg.norm(vector)).tolist())
+
+    feet = {
+        name: WrenchErrors(offset=(*direction(3.0), *direction(0.2)), noise=0.3)
+        for name in ('l_foot', 'r_foot')
+    }
+    errors = SensorErrors(
+        imu_delay=float(random.uniform(-0.01, 0.01)),
+        imu_rotation=direction(np.radians(3.0)),  # type: ignore[arg-type]
+        gyroscope_bias=direction(np.radians(0.5)),  # type: ignore[arg-type]
+        accelerometer_bias=direction(0.05),  # type: ignore[arg-type]
+        feet=feet,
+        **NOISE,  # type: ignore[arg-type]
+    )
+    x, y = direction(0.01, 2)
+    return errors, float(random.uniform(-0.23, 0.23)), np.array([x, y, 0.0])
+
+
+def truth(errors: SensorErrors, payload: float, shift: Array) -> dict[str, float]:
+    """Name → what a calibration must find."""
+    turn = from_matrices(from_rpy(errors.imu_rotation)).as_rotvec()
+    found = {'imu.delay': errors.imu_delay, 'payload.mass': payload}
+    for k, axis in enumerate('xyz'):
+        found[f'imu.rotation.{axis}'] = float(turn[k])
+        found[f'imu.gyroscope_bias.{axis}'] = errors.gyroscope_bias[k]
+        found[f'imu.accelerometer_bias.{axis}'] = errors.accelerometer_bias[k]
+        found[f'payload.com.{axis}'] = float(shift[k])
+    for foot, wrong in errors.feet.items():
+        found[f'feet[{foot}].delay'] = 0.0
+        for k, axis in enumerate(('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')):
+            found[f'feet[{foot}].offset.{axis}'] = wrong.offset[k]
+    return found
+
+
+def planted(bench: Bench) -> None:
+    """The errors of one draw, and the unseen walk before and after."""
+    errors, payload, shift = drawn(np.random.default_rng(1))
+    payload = 0.23
+    straight, turning = bench.walks(bench.true_robot(payload, shift))
+    begin = time.perf_counter()
+    calibration = estimate_corrections([bench.bag(straight, errors)], bench.robot)
+    elapsed = time.perf_counter() - begin
+    unseen, ideal = bench.bag(turning, errors, 2), bench.bag(turning, SensorErrors())
+    clean = bench.bag(turning, SensorErrors(**NOISE), 2)  # type: ignore[arg-type]
+    right = bench.true_robot(payload, shift)
+    print(f'planted: calibrated in {elapsed:.1f} s; IZMP of the unseen walk, x / y:')
+    for name, robot, bag in (
+        ('uncorrected', bench.robot, unseen),
+        ('calibrated', bench.written(calibration), unseen),
+        ('nothing wrong', right, clean),
+    ):
+        x, y = bench.judge(robot, bag, ideal)
+        print(f'  {name:14s} {x:6.2f} / {y:6.2f} mm')
+    wanted = truth(errors, payload, shift)
+    for e in calibration.result.estimates:
+        if e.name in wanted:
+            print(f'  {e.name:28s} {e.value:+.5f} ± {e.sigma:.5f}, planted {wanted[e.name]:+.5f}')
+
+
+def draws(bench: Bench, count: int) -> None:
+    """Errors against their standard deviations over random draws of everything."""
+    worst: dict[str, list[float]] = {}
+    for seed in range(count):
+        errors, payload, shift = drawn(np.random.default_rng(100 + seed))
+        walk = WalkParameters(steps=8, stand=1.2)
+        run = simulate_walk(bench.true_robot(payload, shift), parameters=walk).run
+        bag = bench.bag(run, errors, seed)
+        result = estimate_corrections([bag], bench.robot, groups=DEFAULT_GROUPS).result
+        wanted = truth(errors, payload, shift)
+        for e in result.estimates:
+            if e.name in wanted:
+                worst.setdefault(e.name, []).append(abs(e.value - wanted[e.name]) / e.sigma)
+    print(f'draws: |error| / σ over {count} random draws, median and largest:')
+    for name, ratios in worst.items():
+        print(f'  {name:28s} {np.median(ratios):5.1f} {max(ratios):5.1f}')
+    every = np.concatenate(list(worst.values()))
+    print(f'  within 3 σ: {100.0 * np.mean(every <= 3.0):.0f} % of {len(every)}')
+
+
+def sway(bench: Bench) -> None:
+    """What swaying cannot tell."""
+    errors, payload, shift = drawn(np.random.default_rng(1))
+    run = simulate_sway(bench.true_robot(payload, shift))
+    result = estimate_corrections([bench.bag(run, errors)], bench.robot).result
+    assert result.before is not None
+    assert result.after is not None
+    ratios = result.after.against(result.before)
+    print(f'sway: held-out wrench and IZMP against before: {ratios.round(3)}')
+    for note in result.notes:
+        print(f'  {note}')
+
+
+def inertias(bench: Bench) -> None:
+    """All links wrong by 10 %."""
+    random, wrong = np.random.default_rng(3), {}
+    for link in bench.links:
+        stretch = np.eye(4)
+        stretch[:3, :3] += np.diag(random.uniform(-0.1, 0.1, 3))
+        P = random.uniform(0.9, 1.1) * stretch @ pseudo_inertia(link.theta) @ stretch.T
+        wrong[link.link] = parameters_of(P)
+    path = bench.folder / 'wrong.urdf'
+    text = bench.robot.urdf_path.read_text(encoding='utf-8')
+    path.write_text(with_inertials(text, wrong))
+    robot = dataclasses.replace(bench.robot, urdf=str(path))
+    straight, turning = bench.walks(bench.robot)
+    errors = SensorErrors(**NOISE)  # type: ignore[arg-type]
+    seen, unseen = bench.bag(straight, errors), bench.bag(turning, errors, 2)
+    ideal = bench.bag(turning, SensorErrors())
+    calibration = estimate_corrections([seen], robot, groups=['inertias'])
+    least = min(np.linalg.eigvalsh(pseudo_inertia(t))[0] for t in calibration.inertials.values())
+    before = bench.judge(robot, unseen, ideal)
+    after = bench.judge(bench.written(calibration), unseen, ideal)
+    print(f'inertias ±10 %: unseen IZMP {before.round(2)} → {after.round(2)} mm (x, y)')
+    print(f'  smallest eigenvalue of the pseudo-inertias {least:.2g}')
+
+
+def duration(bench: Bench) -> None:
+    """A minute of walking, everything estimated."""
+    walk = WalkParameters(steps=125, stand=2.0)
+    run = simulate_walk(bench.robot, parameters=walk).run
+    bag = bench.bag(run, SensorErrors(**NOISE))  # type: ignore[arg-type]
+    length = 1e-9 * float(run.stamps[-1] - run.stamps[0])
+    for groups in (None, [*(g for g in DEFAULT_GROUPS if g != 'payload'), 'inertias']):
+        wall, cpu = time.perf_counter(), time.process_time()
+        estimate_corrections([bag], bench.robot, groups=groups)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        what = 'with all inertias' if groups else 'as usual'
+        print(f'time: {length:.0f} s of walking, {what}: wall {wall:.0f} s, CPU {cpu:.0f} s')
+
+
+def split(
+    folder: Path, robot_file: Path, train: tuple[float, float], groups: tuple[str, ...]
+) -> None:
+    """Calibrate on a part of a log at 4 Hz, print the errors on the rest before and after."""
+    robot = load_robot_file(robot_file)
+    model = load_model(robot.urdf_path, robot.root)
+    links = link_inertias(model)
+    rig, stretches = read_stretches(folder, robot, model)
+    parts = [prepare(part, rig, links, 4.0) for part in stretches]
+    times = [
+        1e-9 * (s.begin - stretches[0].begin) + p.times
+        for s, p in zip(stretches, parts, strict=True)
+    ]
+    seen = [(t >= train[0]) & (t < train[1]) for t in times]
+    rest = [t >= train[1] for t in times]
+    heavy = max(links, key=lambda link: float(link.theta[0])).link
+    layout = make_layout(rig, links, heavy, groups)
+    solution = estimate(parts, layout, used=seen)
+    for part in parts:
+        decide_contacts(part, layout, solution.x)
+    for name, x in (('before', 0.0 * solution.x), ('after', solution.x)):
+        nothing = np.zeros(len(x), dtype=np.bool_)
+        wrench = next(
+            part for part in linearise(parts, layout, x, nothing, rest) if part.name == 'wrench'
+        )
+        gaps, pairs = [], []
+        for part, rows in zip(parts, rest, strict=True):
+            izmp, cop = points(part, layout, x)
+            known = rows & np.isfinite(izmp[:, 0]) & np.isfinite(cop[:, 0])
+            gaps.append((izmp - cop)[known, :2])
+            pairs.append(np.stack([izmp[known, :2], cop[known, :2]]))
+        gap, pair = 1e3 * np.concatenate(gaps), np.concatenate(pairs, axis=1)
+        r = [np.corrcoef(pair[0, :, k], pair[1, :, k])[0, 1] for k in range(2)]
+        rms = np.sqrt((wrench.values**2).mean(axis=0))
+        distance = np.sqrt((gap**2).mean(axis=0))
+        print(
+            f'  {name:6s} wrench {rms.round(2)}; IZMP to CoP {distance.round(1)} mm RMS, '
+            f'mean {gap.mean(axis=0).round(1)} mm, r {np.round(r, 3)}'
+        )
+    for name in ('imu.delay', 'feet[left].delay', 'feet[right].delay', 'imu.rotation'):
+        value = layout.value(solution.x, name, 1)
+        print(f'  {name} {value.round(4)}')
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the cases."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--data', type=Path, help='folder of the public logs')
+    parser.add_argument('--only', choices=CASES, nargs='+', default=CASES)
+    parser.add_argument('--draws', type=int, default=20)
+    options = parser.parse_args(arguments)
+    usual = tuple(g for g in DEFAULT_GROUPS if g not in ('ft_rotation', 'payload'))
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder))
+        simulated = {
+            'planted': lambda: planted(bench), 'draws': lambda: draws(bench, options.draws),
+            'sway': lambda: sway(bench), 'inertias': lambda: inertias(bench),
+            'time': lambda: duration(bench),
+        }  # fmt: skip
+        for name, case in simulated.items():
+            if name in options.only:
+                case()
+    if options.data is None:
+        return
+    real = {
+        'steps': ('icub_steps', (0.0, 20.0), (*usual, 'ft_matrix')),
+        'walking': ('icub_walking_wrench', (0.0, 9.2), (*usual, 'ft_matrix')),
+        'bowing': ('human_bowing', (0.0, 10.0), ('imu_rotation',)),
+    }
+    for name, (log, train, groups) in real.items():
+        if name in options.only:
+            print(f'{log}: calibrated on {train[0]:g} to {train[1]:g} s, judged on the rest')
+            split(options.data / log, options.data / log / 'robot.yaml', train, groups)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,1 @@
+"""Calibration from walking: errors of sensors and model by Newton's equations."""

@@ -1,0 +1,167 @@
+"""`calibrate`: recordings of a walking robot in, a robot file that agrees with Newton out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.calibration.candidate import make_candidate
+from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
+from izmp_dynamics.calibration.findings import result_of
+from izmp_dynamics.calibration.instants import Instants, prepare
+from izmp_dynamics.calibration.mountings import with_mountings
+from izmp_dynamics.calibration.parameters import (
+    DEFAULT_GROUPS,
+    check_groups,
+    make_layout,
+)
+from izmp_dynamics.calibration.regressor import LinkInertia, link_inertias
+from izmp_dynamics.calibration.result import CalibrationResult
+from izmp_dynamics.calibration.stretch import read_stretches
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_dynamics.pipeline.rig import Rig
+
+CUTOFF = 10.0
+"""Of the zero-phase filter that all signals pass, unless the robot file states one [Hz]."""
+
+MATRIX_GAIN = 0.9
+"""A calibration matrix is kept if it brings the held-out errors below this part [-]."""
+
+Flags = npt.NDArray[np.bool_]
+Progress = Callable[[float], None]
+
+
+class CalibrationError(IzmpError):
+    """A recording cannot be used for a calibration."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What `estimate_corrections` found.
+
+    Attributes:
+        result: as values for the report.
+        robot: the corrected robot file; as it was if the result is not accepted.
+        inertials: link → (10,) corrected parameters; empty if none are.
+        urdf: the robot's URDF.
+    """
+
+    result: CalibrationResult
+    robot: RobotFile
+    inertials: dict[str, Array]
+    urdf: Urdf
+
+
+def estimate_corrections(
+    bags: Sequence[str | PathLike[str]],
+    robot: RobotFile,
+    *,
+    groups: Sequence[str] | None = None,
+    find_ft_frame: bool = False,
+    payload_link: str | None = None,
+    progress: Progress = lambda fraction: None,
+) -> Calibration:
+    """Estimate the errors of sensors and model.
+
+    Args:
+        bags: rosbag2 recordings, in which the robot walks.
+        robot: its robot file; what it states already is the beginning.
+        groups: what may be corrected, see `parameters.GROUPS`; if None the usual ones, and a
+            calibration matrix of the force sensors where that predicts held-out motion better.
+        find_ft_frame: whether the right-angled mountings of the force sensors are searched.
+        payload_link: link whose mass and centre of mass are corrected; the heaviest if None.
+        progress: called with the fraction that is done.
+
+    Raises:
+        CalibrationError: if no recording holds signals for long enough, or if the sensors tell
+            nothing about the groups.
+        UnknownNameError: if there is no such group or link.
+        IzmpError: if bag, robot file or URDF cannot be used.
+    """
+    wanted = None if groups is None else check_groups(tuple(groups))
+    urdf = read_urdf(robot.urdf_path)
+    model = load_model(urdf, robot.root)
+    links = link_inertias(model)
+    heavy = payload_link or max(links, key=lambda link: float(link.theta[0])).link
+    notes: list[str] = []
+    rig, stretches = _prepared(bags, robot, model, links)
+    progress(0.1)
+    as_stated, original = robot, None
+    if find_ft_frame:
+        layout = make_layout(rig, links, heavy, ())
+        turned, found = with_mountings(robot, rig, stretches, layout)
+        notes += found
+        if turned != robot:
+            robot, original = turned, stretches
+            rig, stretches = _prepared(bags, robot, model, links)
+    candidates = []
+    choices = _choices(wanted, rig)
+    for k, choice in enumerate(choices):
+        layout = make_layout(rig, links, heavy, choice)
+        if not layout.parameters:
+            raise CalibrationError(
+                f'There is nothing to estimate: the sensors of this robot tell nothing about '
+                f'the chosen groups ({", ".join(choice) or "none"}). Choose others.',
+                kind='nothing_to_estimate',
+                groups=choice,
+            )
+
+        def report(fraction: float, k: int = k) -> None:
+            progress(0.1 + 0.85 * (k + fraction) / len(choices))
+
+        candidates.append(make_candidate(stretches, layout, report, original))
+    best = candidates[0]
+    for other in candidates[1:]:
+        if other.accepted and (not best.accepted or other.score < MATRIX_GAIN * best.score):
+            best = other
+    result = result_of(bags, model, rig, stretches, best, notes)
+    progress(1.0)
+    if not result.accepted:
+        return Calibration(result, as_stated, {}, urdf)
+    x = best.solution.x
+    return Calibration(
+        result, corrected_robot(robot, best.layout, x), corrected_inertials(best.layout, x), urdf
+    )
+
+
+def _prepared(
+    bags: Sequence[str | PathLike[str]],
+    robot: RobotFile,
+    model: RobotModel,
+    links: tuple[LinkInertia, ...],
+) -> tuple[Rig, list[Instants]]:
+    stretches, rig = [], None
+    cutoff = robot.low_pass.cutoff or CUTOFF
+    for bag in bags:
+        rig, parts = read_stretches(bag, robot, model)
+        stretches += [prepare(part, rig, links, cutoff) for part in parts]
+    if rig is None or not stretches:
+        raise CalibrationError(
+            'There is nothing to calibrate from: in no recording do joints, IMU and the sensors '
+            'of all feet publish together for 1.5 s without a gap.',
+            kind='too_short',
+        )
+    if not rig.feet:
+        raise CalibrationError(
+            'The robot file states no feet; the calibration needs to know what rests on the '
+            'ground. State them under feet.',
+            kind='no_feet',
+        )
+    return rig, stretches
+
+
+def _choices(wanted: tuple[str, ...] | None, rig: Rig) -> list[tuple[str, ...]]:
+    if wanted is not None:
+        return [wanted]
+    choices = [DEFAULT_GROUPS]
+    if any(foot.sensor and not foot.normal_only for foot in rig.feet):
+        # a matrix holds rotation and gain, and a mass cannot be told from a gain
+        rest = tuple(g for g in DEFAULT_GROUPS if g not in ('payload', 'ft_rotation'))
+        choices.append(check_groups((*rest, 'ft_matrix')))
+    return choices

@@ -1,0 +1,114 @@
+"""How a force sensor is turned: the right-angled mountings, all tried.
+
+While one foot stands alone, or swings, the motion says what its sensor must feel. What it reads is
+compared with that in each of the 24 rotations of a cube and with both signs, less the means, so
+that offsets do not matter. The weight decides which axis is vertical, the horizontal forces of the
+steps decide on the other two.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.calibration.contact import CLEARANCE, above
+from izmp_dynamics.calibration.instants import RATE, Instants
+from izmp_dynamics.calibration.parameters import Layout
+from izmp_dynamics.calibration.residuals import foot_wrench, required, root_motion
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.pipeline.rig import FootRig
+
+CLEAR = 1.5
+"""The next best mounting must leave so many times the error of the best one."""
+
+LEAST_TIME = 1.0
+"""Time alone on the ground or in the air that is needed [s]."""
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """What was found for a foot.
+
+    Attributes:
+        foot: its name.
+        rotation: (3, 3) frame_R_sensor.
+        sign: 1 or −1.
+        error: root mean square of the force that it leaves unexplained [N].
+        next_best: that of the second best mounting [N].
+    """
+
+    foot: str
+    rotation: Array
+    sign: int
+    error: float
+    next_best: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether no other mounting explains the readings nearly as well."""
+        return self.next_best >= CLEAR * self.error
+
+    @property
+    def as_stated(self) -> bool:
+        """Whether it is that of the robot file."""
+        return self.sign == 1 and bool(np.allclose(self.rotation, np.eye(3)))
+
+
+def cube_rotations() -> list[Array]:
+    """The 24 rotations (3, 3) that take axes to axes."""
+    found = []
+    for order in itertools.permutations(range(3)):
+        for signs in itertools.product((1.0, -1.0), repeat=3):
+            matrix = np.zeros((3, 3))
+            matrix[range(3), order] = signs
+            if np.linalg.det(matrix) > 0:
+                found.append(matrix)
+    return found
+
+
+def find_mounting(
+    stretches: Sequence[Instants], layout: Layout, x: Array, foot: FootRig
+) -> Mounting | None:
+    """Find how the sensor of a foot is turned; None if it is never alone in the recording.
+
+    Args:
+        stretches: the recording.
+        layout: the parameters.
+        x: (N,) their values.
+        foot: with a sensor of six axes.
+    """
+    expected, read = [], []
+    for instants in stretches:
+        index = instants.rig.feet.index(foot)
+        others = [sole for k, sole in enumerate(instants.soles) if k != index]
+        mine = instants.soles[index]
+        stands = np.all([above(other, mine) > CLEARANCE for other in others], axis=0)
+        swings = np.all([above(mine, other) > CLEARANCE for other in others], axis=0)
+        motion = root_motion(instants, layout, x)
+        needed = required(instants, layout, x, motion)
+        R, _ = instants.sensors[foot.name]
+        force = np.where(stands[:, None], needed.above[:, :3], 0.0)
+        if foot.name in needed.below:
+            force = force - np.where(swings[:, None], needed.below[foot.name][:, :3], 0.0)
+        rows = (stands ^ swings) & np.ones(len(instants), dtype=np.bool_)
+        expected.append(np.einsum('tji,tj->ti', R, force)[rows])
+        read.append(foot_wrench(instants, layout, x, foot)[rows, :3])
+    wanted, found = np.concatenate(expected), np.concatenate(read)
+    if len(wanted) < LEAST_TIME * RATE:
+        return None
+    scores = [
+        (_unexplained(sign * found @ R.T, wanted), sign, R)
+        for R in cube_rotations()
+        for sign in (1, -1)
+    ]
+    scores.sort(key=lambda score: score[0])
+    best = scores[0]
+    return Mounting(foot.name, best[2], best[1], best[0], scores[1][0])
+
+
+def _unexplained(read: Array, wanted: Array) -> float:
+    """Root mean square of the difference of forces (T, 3), but for a constant offset [N]."""
+    difference = read - wanted
+    squares = ((difference - difference.mean(axis=0)) ** 2).sum(axis=1)
+    return float(np.sqrt(squares.mean()))

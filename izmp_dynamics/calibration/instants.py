@@ -1,0 +1,143 @@
+"""A stretch after the filter, at uniform instants: what all residuals are made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import scipy.ndimage
+
+from izmp_dynamics.calibration.contact import SoleMotion, sole_motion
+from izmp_dynamics.calibration.regressor import LinkInertia
+from izmp_dynamics.calibration.smooth import SmoothSignal
+from izmp_dynamics.calibration.stretch import Stretch
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.dynamics import kernels
+from izmp_dynamics.pipeline.rig import FootRig, Rig
+
+RATE = 50.0
+"""Of the instants [Hz]."""
+
+SLOW = 0.1
+"""A robot whose joints are all slower stands [rad/s] or [m/s]."""
+
+NEAR = 0.3
+"""Time before and after a movement that belongs to it [s]."""
+
+POSTURE = 1.0
+"""Standing counts as so much of walking, however long it lasts [s]."""
+
+EDGE = 0.3
+"""Time at both ends of a stretch that is left out, for the filter and the delays [s]."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Instants:
+    """A stretch, filtered, at K uniform instants.
+
+    Attributes:
+        rig: the robot.
+        links: its links with mass.
+        times: (K,) [s].
+        q: (K, n) joint positions [rad] or [m].
+        qd: (K, n) their derivatives.
+        qdd: (K, n) their second derivatives.
+        imu: signal (6,).
+        feet: foot → signal (6,).
+        soles: of the feet.
+        sensors: foot → root_R_sensor (K, 3, 3) and its origin (K, 3).
+        below: foot → links that its sensor does not feel.
+        rest: (K, F) which feet rest.
+        air: (K, F) which feet are in the air.
+    """
+
+    rig: Rig
+    links: tuple[LinkInertia, ...]
+    times: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    imu: SmoothSignal
+    feet: Mapping[str, SmoothSignal]
+    soles: tuple[SoleMotion, ...]
+    sensors: Mapping[str, tuple[Array, Array]]
+    below: Mapping[str, frozenset[str]]
+    rest: Flags = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
+    air: Flags = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @cached_property
+    def moving(self) -> Flags:
+        """(K,) whether the joints move, or have moved or will move within `NEAR`."""
+        fast = np.abs(self.qd).max(axis=1, initial=0.0) > SLOW
+        width = 2 * round(NEAR * RATE) + 1
+        flags: Flags = scipy.ndimage.binary_dilation(fast, np.ones(width))
+        return flags
+
+    @cached_property
+    def shares(self) -> Array:
+        """(K,) what an instant counts: however long the robot stands, it is one posture."""
+        shares = np.ones(len(self))
+        labels, count = scipy.ndimage.label(~self.moving)
+        for label in range(1, count + 1):
+            rows = labels == label
+            shares[rows] = min(1.0, POSTURE * RATE / np.count_nonzero(rows))
+        return shares
+
+    @property
+    def measured(self) -> tuple[FootRig, ...]:
+        """The feet with sensors."""
+        return tuple(foot for foot in self.rig.feet if foot.sensor is not None)
+
+    @property
+    def normal_only(self) -> bool:
+        """Whether any foot measures the vertical force alone."""
+        return any(foot.normal_only for foot in self.measured)
+
+
+def prepare(stretch: Stretch, rig: Rig, links: tuple[LinkInertia, ...], cutoff: float) -> Instants:
+    """Filter a stretch and move the robot's feet.
+
+    Args:
+        stretch: the signals.
+        rig: the robot.
+        links: its links with mass.
+        cutoff: of the filter [Hz].
+    """
+    origin = stretch.begin
+    rate = max(100.0, min(500.0, 40.0 * cutoff))
+    kernels.compile_kernels()
+    joints, imu = (
+        SmoothSignal(samples, cutoff, origin, rate) for samples in (stretch.joints, stretch.imu)
+    )
+    feet = {n: SmoothSignal(s, cutoff, origin, rate) for n, s in stretch.feet.items()}
+    end = (stretch.end - origin) / NANOSECONDS
+    times = np.arange(EDGE, end - EDGE, 1.0 / RATE)
+    q, qd, qdd = (joints.at(times, order) for order in range(3))
+    model = rig.model
+    sensors, below = {}, {}
+    for foot in rig.feet:
+        if foot.sensor is not None:
+            sensors[foot.name] = model.frame_pose(foot.sensor, q)
+            below[foot.name] = _links_below(rig, foot)
+    return Instants(
+        rig, links, times, q, qd, qdd, imu, feet,
+        tuple(sole_motion(model, foot, joints, times) for foot in rig.feet), sensors, below,
+    )  # fmt: skip
+
+
+def _links_below(rig: Rig, foot: FootRig) -> frozenset[str]:
+    """Links that the sensor of a foot does not feel."""
+    stated = next(f.wrench for f in rig.robot.feet if f.name == foot.name)
+    if stated is None or stated.below is None:
+        return frozenset()
+    carried = {stated.below}
+    for segment in rig.model.tree.segments:
+        if segment.parent in carried:
+            carried.add(segment.link)
+    return frozenset(carried)

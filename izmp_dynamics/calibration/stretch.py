@@ -1,0 +1,163 @@
+"""A recording as stretches without gaps, each signal an array over its own stamps."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.pipeline.correction import Correction
+from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.sensing.stamps import nanoseconds
+
+SHORTEST = 1.5
+"""A stretch that is shorter is left out [s]."""
+
+LONGEST_GAP = 0.2
+"""A longer time without a sample ends a stretch [s]; one of four periods does as well."""
+
+SPAN = 5.0
+"""Time that is read at once [s]."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Signals of a robot over a time without gaps, less the errors that its file states.
+
+    Attributes:
+        bag: name of the recording.
+        begin: of the time that all signals share [ns].
+        end: of that time [ns].
+        joints: (T, n) positions; joints without a publisher are at zero.
+        imu: (T, 6) angular velocity [rad/s] and specific force [m/s²] in the axes of the sensor.
+        feet: foot → (T, 6) wrench in the axes of its sensor's frame, as it acts on the robot.
+    """
+
+    bag: str
+    begin: int
+    end: int
+    joints: Samples
+    imu: Samples
+    feet: Mapping[str, Samples]
+
+    @property
+    def duration(self) -> float:
+        """How long it is [s]."""
+        return (self.end - self.begin) / NANOSECONDS
+
+
+def read_stretches(
+    path: str | PathLike[str], robot: RobotFile, model: RobotModel
+) -> tuple[Rig, tuple[Stretch, ...]]:
+    """Read a recording.
+
+    Args:
+        path: rosbag2, folder or file.
+        robot: the robot file; what it states about errors is taken out.
+        model: its model.
+
+    Returns:
+        The robot, prepared, and the stretches in which joints, IMU and all feet's sensors publish.
+
+    Raises:
+        IzmpError: if bag, joints or IMU cannot be used.
+    """
+    parts: defaultdict[str, list[Samples]] = defaultdict(list)
+    with BagReader(path) as bag:
+        recording = Recording(bag, robot, model)
+        for signals, _ in recording.spans(SPAN):
+            for name, samples in signals.items():
+                parts[name].append(samples)
+    rig = recording.rig
+    joints = _joined(parts['joints'], Correction())
+    imu = _joined(parts['imu'], rig.imu.correction)
+    feet = {
+        foot.name: _joined(parts[f'feet[{foot.name}]'], foot.correction)
+        for foot in rig.feet
+        if foot.sensor is not None
+    }
+    columns = _columns(joints)
+    return rig, tuple(_cut(str(path), columns, joints, imu, feet))
+
+
+def _joined(parts: list[Samples], correction: Correction) -> Samples:
+    """All samples in the order of their stamps, each stamp once, without those that are none."""
+    stamps = np.concatenate([part.stamps for part in parts])
+    values = np.concatenate([part.values for part in parts])
+    samples = correction.apply(Samples(stamps, values))
+    good = (samples.stamps > 0) & ~np.isinf(samples.values).any(axis=1)
+    if correction.matrix is not None or samples.values.shape[1] == 6:
+        good &= np.isfinite(samples.values).all(axis=1)
+    samples = samples.rows(good)
+    _, first = np.unique(samples.stamps, return_index=True)
+    return samples.rows(first)
+
+
+def _columns(joints: Samples) -> list[Samples]:
+    """The samples of every joint that has some."""
+    credible = np.abs(np.nan_to_num(joints.values, nan=np.inf)) <= LARGEST_JOINT_POSITION
+    return [
+        Samples(joints.stamps[rows], joints.values[rows, k : k + 1])
+        for k, rows in enumerate(credible.T)
+        if rows.any()
+    ]
+
+
+def _cut(
+    bag: str, columns: list[Samples], joints: Samples, imu: Samples, feet: dict[str, Samples]
+) -> Iterator[Stretch]:
+    """Yield the times in which no signal has a gap."""
+    gaps = [gap for samples in (*columns, imu, *feet.values()) for gap in _gaps(samples)]
+    signals = (*columns, imu, *feet.values())
+    begin = max(int(samples.stamps[0]) for samples in signals)
+    last = min(int(samples.stamps[-1]) for samples in signals)
+    while begin < last:
+        ahead = [gap for gap in gaps if gap[1] > begin]
+        end = min((gap[0] for gap in ahead), default=last)
+        end = min(end, last)
+        if end - begin >= nanoseconds(SHORTEST):
+            yield Stretch(
+                bag,
+                begin,
+                end,
+                _filled(joints, begin, end),
+                _between(imu, begin, end),
+                {name: _between(samples, begin, end) for name, samples in feet.items()},
+            )
+        later = [gap[1] for gap in ahead if gap[0] <= end]
+        begin = max(later, default=last)
+
+
+def _gaps(samples: Samples) -> list[tuple[int, int]]:
+    """Stamps before and after every gap [ns]."""
+    steps = np.diff(samples.stamps)
+    if not len(steps):
+        return []
+    longest = max(nanoseconds(LONGEST_GAP), 4 * int(np.median(steps)))
+    rows = np.flatnonzero(steps > longest)
+    return [(int(samples.stamps[k]), int(samples.stamps[k + 1])) for k in rows]
+
+
+def _between(samples: Samples, begin: int, end: int) -> Samples:
+    """The samples of a time, and one neighbour on either side."""
+    first = max(0, int(np.searchsorted(samples.stamps, begin)) - 1)
+    return samples.rows(slice(first, int(np.searchsorted(samples.stamps, end)) + 2))
+
+
+def _filled(joints: Samples, begin: int, end: int) -> Samples:
+    """Every joint at every stamp, interpolated where a message lacks it."""
+    part = _between(joints, begin, end)
+    values: Array = np.zeros_like(part.values)
+    for k, column in enumerate(part.values.T):
+        known = np.isfinite(column) & (np.abs(column) <= LARGEST_JOINT_POSITION)
+        if known.any():
+            values[:, k] = np.interp(part.stamps, part.stamps[known], column[known])
+    return Samples(part.stamps, values)

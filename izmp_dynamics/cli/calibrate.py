@@ -1,0 +1,77 @@
+"""`izmp calibrate`: errors of sensors and model from recordings of the robot walking."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'calibrate',
+        help='find delays, mounting, offsets and masses from recordings of the robot walking',
+        description='Find errors of sensors and model from recordings in which the robot walks: '
+        "Newton's equations must hold, and a foot that rests must rest. Writes "
+        'OUT/robot.calibrated.yaml (and .urdf, if masses were corrected), OUT/report.html and '
+        'OUT/report.json. A calibration that does not improve motion it has not seen is refused: '
+        'then only the report is written, and the exit status is 1.',
+    )
+    parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='rosbag2 folder or file')
+    parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
+    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    parser.add_argument(
+        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
+    )
+    parser.add_argument(
+        '--only',
+        metavar='GROUPS',
+        help='what to correct, separated by commas: delays, imu_rotation, gyroscope_bias, '
+        'accelerometer_bias, ft_offsets, ft_rotation, ft_scale, ft_matrix, payload, inertias '
+        '(default: all but gains and inertias; ft_matrix if that predicts unseen motion better)',
+    )
+    parser.add_argument(
+        '--find-ft-frame',
+        action='store_true',
+        help='search the mounting of the force sensors: right angles, sign',
+    )
+    parser.add_argument(
+        '--payload-link', metavar='LINK', help='where a payload sits (default: the heaviest link)'
+    )
+    parser.add_argument(
+        '--overwrite', action='store_true', help='replace an earlier result in OUT'
+    )
+    parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Calibrate; 1 if the calibration is refused."""
+    from izmp_dynamics.calibration.calibrate import estimate_corrections
+    from izmp_dynamics.calibration.files import write_calibration
+    from izmp_dynamics.calibration.report import held_out_lines, sentences
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.cli.terminal import printable
+    from izmp_dynamics.model.robot_file import load_robot_file
+
+    robot = load_robot_file(options.robot, options.urdf)
+    groups = None
+    if options.only is not None:
+        groups = [name.strip() for name in options.only.split(',') if name.strip()]
+    with progress_bar('Calibrating', options.quiet) as progress:
+        calibration = estimate_corrections(
+            options.bags,
+            robot,
+            groups=groups,
+            find_ft_frame=options.find_ft_frame,
+            payload_link=options.payload_link,
+            progress=progress,
+        )
+        result = write_calibration(calibration, options.output, options.overwrite)
+    if not options.quiet:
+        for sentence in (*sentences(result), *result.notes):
+            print(printable(sentence))
+        for what, before, after, unit in held_out_lines(result):
+            print(f'Held out: {what}: {before:.3g} → {after:.3g} {unit}')
+        for name, path in result.files.items():
+            print(printable(f'{name}: {path}'))
+    return 0 if result.accepted else 1

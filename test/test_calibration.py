@@ -1,0 +1,266 @@
+"""Calibration from walking: planted errors are found, and what cannot be known is said."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
+from izmp_dynamics.calibration.files import write_calibration
+from izmp_dynamics.calibration.report import sentences
+from izmp_dynamics.calibration.stretch import read_stretches
+from izmp_dynamics.cli.main import main
+from izmp_dynamics.errors import ReplayError, UnknownNameError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.evaluate import evaluate_bag
+from izmp_dynamics.rotations import from_matrices, from_rpy
+from izmp_dynamics.simulation.sensor_errors import SensorErrors, WrenchErrors
+
+from .planted import ERRORS, NOISE, PAYLOAD, SHIFT, nominal, recorded, true_robot
+from .raising import raising
+
+pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
+
+STANDARD = ('delays', 'imu_rotation', 'gyroscope_bias', 'accelerometer_bias', 'ft_offsets',
+            'ft_rotation', 'payload')  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def robot(biped31):
+    return nominal(biped31)
+
+
+@pytest.fixture(scope='module')
+def walks(biped31, tmp_path_factory):
+    """A walk of six seconds and another one that turns, of the robot as it is."""
+    from izmp_dynamics.simulation.scenarios import simulate_walk
+    from izmp_dynamics.walking.walk_parameters import WalkParameters
+
+    true = true_robot(biped31, tmp_path_factory.mktemp('true'))
+    straight = simulate_walk(true, parameters=WalkParameters(steps=8, stand=1.2)).run
+    turning = simulate_walk(
+        true, parameters=WalkParameters(steps=10, speed=0.2, turn_rate=0.3)
+    ).run
+    return {'straight': straight, 'turning': turning}
+
+
+@pytest.fixture(scope='module')
+def bag(walks, robot, tmp_path_factory):
+    return recorded(walks['straight'], robot, tmp_path_factory.mktemp('bags') / 'walk')
+
+
+@pytest.fixture(scope='module')
+def calibrated(bag, robot, tmp_path_factory):
+    """The calibration of the walk with planted errors, and the folder of its files."""
+    calibration = estimate_corrections([bag], robot)
+    folder = tmp_path_factory.mktemp('calibrated') / 'out'
+    return calibration, write_calibration(calibration, folder), folder
+
+
+def values(result):
+    return {estimate.name: estimate.value for estimate in result.estimates}
+
+
+def test_planted_errors_are_found(calibrated):
+    _, result, _ = calibrated
+    assert result.accepted
+    assert result.groups == STANDARD
+    found = values(result)
+    assert found['imu.delay'] == pytest.approx(ERRORS.imu_delay, abs=5e-4)
+    assert found['gyroscope.delay'] == pytest.approx(ERRORS.imu_delay, abs=3e-3)
+    turn = from_matrices(from_rpy(ERRORS.imu_rotation)).as_rotvec()
+    for axis, planted in zip('xyz', turn, strict=True):
+        assert found[f'imu.rotation.{axis}'] == pytest.approx(planted, abs=np.radians(0.5))
+    for axis, planted in zip('xyz', ERRORS.gyroscope_bias, strict=True):
+        assert found[f'imu.gyroscope_bias.{axis}'] == pytest.approx(planted, abs=1e-3)
+    for foot, errors in ERRORS.feet.items():
+        assert found[f'feet[{foot}].delay'] == pytest.approx(0.0, abs=5e-4)
+        for k, axis in enumerate(('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')):
+            tolerance = 0.3 if k < 3 else 0.02
+            name = f'feet[{foot}].offset.{axis}'
+            assert found[name] == pytest.approx(errors.offset[k], abs=tolerance), name
+    assert found['payload.mass'] == pytest.approx(PAYLOAD, abs=0.05)
+    assert found['payload.com.x'] == pytest.approx(SHIFT[0], abs=1e-3)
+    assert found['payload.com.y'] == pytest.approx(SHIFT[1], abs=1e-3)
+
+
+def test_tilt_and_bias_are_reported_as_what_is_known_of_both(calibrated):
+    """A combination is known better than each, and it is right."""
+    _, result, _ = calibrated
+    planted = {'imu.rotation.x': 0.03, 'imu.rotation.y': -0.035, 'imu.rotation.z': 0.025}
+    planted |= {
+        f'imu.accelerometer_bias.{axis}': value
+        for axis, value in zip('xyz', ERRORS.accelerometer_bias, strict=True)
+    }
+    pairs = [pair for pair in result.trade_offs if pair.second in planted]
+    assert {pair.first for pair in pairs} >= {'imu.rotation.x', 'imu.rotation.y'}
+    for pair in pairs:
+        known = planted[pair.first] + pair.factor * planted[pair.second]
+        assert pair.value == pytest.approx(known, abs=np.radians(0.1))
+
+
+def test_the_calibrated_robot_agrees_on_a_walk_that_was_not_seen(
+    calibrated, walks, robot, biped31, tmp_path
+):
+    """Another walk, through the pipeline: from centimetres to less than a millimetre."""
+    _, _, folder = calibrated
+    unseen = recorded(walks['turning'], robot, tmp_path / 'unseen', seed=2)
+    ideal = recorded(walks['turning'], robot, tmp_path / 'ideal', SensorErrors())
+    smooth = dataclasses.replace(robot.low_pass, cutoff=8.0)
+    truth = evaluate_bag(ideal, dataclasses.replace(robot, low_pass=smooth)).tracks['cop'].point
+    rms = {}
+    for name, file in (
+        ('wrong', robot),
+        ('calibrated', load_robot_file(folder / 'robot.calibrated.yaml')),
+    ):
+        track = evaluate_bag(unseen, dataclasses.replace(file, low_pass=smooth)).tracks['mr_ad']
+        rms[name] = np.sqrt(np.nanmean((track.point - truth)[:, :2] ** 2, axis=0))
+    assert rms['wrong'].max() > 0.02
+    assert rms['calibrated'].max() < 0.8e-3
+
+
+def test_the_files_state_what_was_found(calibrated, bag):
+    calibration, result, folder = calibrated
+    assert {path.name for path in folder.iterdir()} == set(result.files)
+    text = (folder / 'robot.calibrated.yaml').read_text(encoding='utf-8')
+    assert str(bag) in text
+    assert 'imu.delay: ' in text
+    robot = load_robot_file(folder / 'robot.calibrated.yaml')
+    assert robot.imu == calibration.robot.imu
+    assert robot.feet == calibration.robot.feet
+    trunk = values(result)['payload.mass']
+    model, before = load_model(robot.urdf_path), load_model(calibration.robot.urdf_path)
+    assert model.total_mass - before.total_mass == pytest.approx(trunk, abs=1e-6)
+    report = json.loads((folder / 'report.json').read_text(encoding='utf-8'))
+    assert report['accepted'] is True
+    assert report['sentences'] == sentences(result)
+    effects = [effect['izmp'] for effect in report['effects']]
+    assert effects == sorted(effects, reverse=True)
+    page = (folder / 'report.html').read_text(encoding='utf-8')
+    assert 'Mounting of the IMU' in page
+
+
+def test_what_improves_nothing_is_refused(calibrated, bag, tmp_path, capsys):
+    """A robot that is calibrated already: nothing is left to find, and nothing is written."""
+    _, _, folder = calibrated
+    out = tmp_path / 'again'
+    file = folder / 'robot.calibrated.yaml'
+    arguments = ['calibrate', str(bag), '--robot', str(file), '-o', str(out)]
+    assert main([*arguments, '--only', 'ft_offsets,gyroscope_bias']) == 1
+    assert 'refused' in capsys.readouterr().out
+    assert {path.name for path in out.iterdir()} == {'report.html', 'report.json'}
+
+
+TURNED = {
+    'a quarter turn': ((0.0, 0.0, np.pi / 2), 1.0),
+    'a half turn': ((np.pi, 0.0, 0.0), 1.0),
+    'the other sign': ((0.0, 0.0, 0.0), -1.0),
+    'turned and the other sign': ((0.0, np.pi / 2, 0.0), -1.0),
+}
+
+
+@pytest.mark.parametrize(('rotation', 'scale'), TURNED.values(), ids=TURNED)
+def test_a_turned_force_sensor_is_found_and_named(walks, robot, tmp_path, rotation, scale):
+    errors = SensorErrors(
+        feet={'l_foot': WrenchErrors(rotation=rotation, scale=scale, noise=0.3)}, **NOISE
+    )
+    turned = recorded(walks['straight'], robot, tmp_path / 'turned', errors)
+    calibration = estimate_corrections([turned], robot, groups=['ft_offsets'], find_ft_frame=True)
+    left, right = calibration.result.notes[:2]
+    assert "'l_foot' is turned by" in left, left
+    assert ('other sign' in left) == (scale < 0)
+    assert "'r_foot' is mounted as the robot file states" in right
+    assert calibration.result.accepted
+    wrench = calibration.robot.feet[0].wrench
+    assert wrench.sign == scale
+    np.testing.assert_allclose(from_rpy(wrench.rotation), from_rpy(rotation), atol=1e-6)
+
+
+def test_swaying_says_what_it_cannot_tell(biped31, sway, robot, tmp_path):
+    """Both feet stay down: their horizontal forces share an offset that nothing shows."""
+    swaying = recorded(sway[0], robot, tmp_path / 'sway')
+    result = estimate_corrections([swaying], robot).result
+    assert any("'l_foot' is never in the air" in note for note in result.notes)
+    (unobservable,) = (note for note in result.notes if note.startswith('Unobservable'))
+    for foot in ('l_foot', 'r_foot'):
+        assert f'feet[{foot}].offset.Fy' in unobservable
+    assert np.all(result.after.against(result.before) <= 1.0)
+
+
+def test_chosen_groups_alone_change(bag, robot):
+    calibration = estimate_corrections([bag], robot, groups=['imu_rotation', 'delays'])
+    assert calibration.result.accepted
+    assert calibration.result.groups == ('delays', 'imu_rotation')
+    assert calibration.robot.imu.gyroscope_bias == (0.0, 0.0, 0.0)
+    assert calibration.robot.feet[0].wrench.offset == (0.0,) * 6
+    assert not calibration.inertials
+
+
+def test_what_a_robot_file_states_is_the_beginning(bag, robot):
+    """Corrections add to those that are stated: the delay is found in two parts or in one."""
+    half = dataclasses.replace(robot, imu=dataclasses.replace(robot.imu, delay=0.005))
+    groups = ['delays', 'imu_rotation']
+    one, two = (estimate_corrections([bag], file, groups=groups).robot for file in (robot, half))
+    assert two.imu.delay == pytest.approx(one.imu.delay, abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ('change', 'error', 'kind'),
+    [
+        ({'groups': ['masses']}, UnknownNameError, 'unknown_name'),
+        ({'payload_link': 'backpack'}, UnknownNameError, 'unknown_name'),
+    ],
+)
+def test_names_that_do_not_exist_are_refused(bag, robot, change, error, kind):
+    with raising(error, kind):
+        estimate_corrections([bag], robot, **change)
+
+
+def test_a_robot_without_feet_is_refused(bag, robot):
+    with raising(CalibrationError, 'no_feet'):
+        estimate_corrections([bag], dataclasses.replace(robot, feet=()))
+
+
+@pytest.mark.parametrize('groups', [[], ['ft_rotation', 'payload']])
+def test_groups_that_the_sensors_tell_nothing_about_are_refused(bag, robot, groups):
+    feet = tuple(
+        dataclasses.replace(foot, wrench=dataclasses.replace(foot.wrench, normal_only=True))
+        for foot in robot.feet
+    )
+    with raising(CalibrationError, 'nothing_to_estimate'):
+        estimate_corrections([bag], dataclasses.replace(robot, feet=feet), groups=groups)
+
+
+def test_an_earlier_result_is_replaced_only_on_request(calibrated):
+    calibration, _, folder = calibrated
+    with raising(ReplayError, 'place_taken'):
+        write_calibration(calibration, folder)
+    write_calibration(calibration, folder, overwrite=True)
+
+
+def test_a_gap_ends_a_stretch(walks, robot, tmp_path):
+    """Samples on both sides of a gap are no neighbours; a short rest is left out."""
+    run = walks['straight']
+    rows = np.ones(len(run), dtype=bool)
+    rows[1500:1700] = False
+    bag = recorded(_rows(run, rows), robot, tmp_path / 'gap', SensorErrors())
+    _, stretches = read_stretches(bag, robot, load_model(robot.urdf_path))
+    assert [round(part.duration, 1) for part in stretches] == [3.0, 2.6]
+
+
+def _rows(run, rows):
+    """The instants of a run that a mask selects; the truth, which is not recorded, is cut too."""
+
+    def some(value):
+        if isinstance(value, np.ndarray) and len(value) == len(rows):
+            return value[rows]
+        if dataclasses.is_dataclass(value):
+            fields = {f.name: some(getattr(value, f.name)) for f in dataclasses.fields(value)}
+            return dataclasses.replace(value, **fields)
+        if hasattr(value, 'items'):
+            return {key: some(item) for key, item in value.items()}
+        return value
+
+    return some(run)

@@ -1,0 +1,195 @@
+"""Parts of the calibration against other engines and finite differences."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.calibration.divergence import Divergence, reference
+from izmp_dynamics.calibration.ft_frame import cube_rotations
+from izmp_dynamics.calibration.parameters import GROUPS, make_layout
+from izmp_dynamics.calibration.regressor import (
+    link_inertias,
+    moved,
+    parameters_of,
+    pseudo_inertia,
+    regressor,
+    transformation,
+)
+from izmp_dynamics.calibration.smooth import SmoothSignal
+from izmp_dynamics.calibration.urdf_text import with_inertials
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.samples import Samples
+
+from .raising import raising
+from .small_robot import SMALL_ROBOT
+
+MS = 1_000_000
+
+
+@pytest.fixture(scope='module')
+def model(biped31):
+    return load_model(biped31.urdf_path)
+
+
+@pytest.fixture(scope='module')
+def layout(biped31, model):
+    return make_layout(make_rig(biped31), link_inertias(model), 'trunk', ('delays', 'inertias'))
+
+
+def random_states(model, count=7, seed=1):
+    random = np.random.default_rng(seed)
+    root = (random.normal(size=(count, 3)) for _ in range(3))
+    joints = (random.normal(size=(count, model.dof)) for _ in range(3))
+    return [*root, *joints]
+
+
+def random_body(random):
+    """Parameters of a few masses: a body that can exist."""
+    points, masses = random.normal(size=(6, 3)), random.uniform(0.1, 1.0, 6)
+    P = np.zeros((4, 4))
+    for point, mass in zip(points, masses, strict=True):
+        h = np.append(point, 1.0)
+        P += mass * np.outer(h, h)
+    return parameters_of(P)
+
+
+def test_the_regressor_times_the_parameters_is_the_wrench(model):
+    """The wrench is linear in the masses, and the columns are those of its kernel."""
+    links, state = link_inertias(model), random_states(model)
+    columns = regressor(model, links, np.hstack(state))
+    wrench, _ = MrAd(model).batch(*state)
+    total = np.einsum('kclj,lj->kc', columns, np.stack([link.theta for link in links]))
+    np.testing.assert_allclose(total, wrench.as_array(), rtol=1e-10, atol=1e-10)
+
+
+def test_the_regressor_predicts_other_masses_as_pinocchio_does(model, biped31, tmp_path):
+    """Links with random inertials, written to a URDF: Pinocchio reads it and agrees."""
+    from .pinocchio_twin import PinocchioTwin
+
+    random, links = np.random.default_rng(5), link_inertias(model)
+    other = {link.link: random_body(random) for link in links}
+    path = tmp_path / 'other.urdf'
+    text = biped31.urdf_path.read_text(encoding='utf-8')
+    path.write_text(with_inertials(text, other), encoding='utf-8')
+    state = random_states(model)
+    columns = regressor(model, links, np.hstack(state))
+    total = np.einsum('kclj,lj->kc', columns, np.stack([other[link.link] for link in links]))
+    twin = PinocchioTwin(path, load_model(path))
+    expected = [twin.contact_wrench(*row) for row in zip(*state, strict=True)]
+    np.testing.assert_allclose(total, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_parameters_are_those_of_the_link_in_any_frame():
+    random = np.random.default_rng(2)
+    theta, R, p = random_body(random), Rotation.random(random_state=3).as_matrix(), np.ones(3)
+    there = transformation(R, p) @ theta
+    np.testing.assert_allclose(parameters_of(pseudo_inertia(theta)), theta, atol=1e-12)
+    np.testing.assert_allclose(there[1:4], theta[0] * p + R @ theta[1:4], atol=1e-12)
+    back = transformation(R.T, -R.T @ p) @ there
+    np.testing.assert_allclose(back, theta, atol=1e-12)
+
+
+def test_a_payload_moves_mass_and_centre_and_keeps_the_shape():
+    theta = random_body(np.random.default_rng(4))
+    more = moved(theta, 0.5, np.array([0.01, 0.0, -0.02]))
+    assert more[0] == pytest.approx(theta[0] + 0.5)
+    np.testing.assert_allclose(more[1:4] / more[0], theta[1:4] / theta[0] + [0.01, 0.0, -0.02])
+    assert np.linalg.eigvalsh(pseudo_inertia(more))[0] > 0.0
+    np.testing.assert_allclose(moved(theta, 0.0, np.zeros(3)), theta, atol=1e-14)
+
+
+def test_the_divergence_is_least_at_the_urdf_and_its_derivatives_are_right(layout):
+    divergence, random = Divergence.of(layout, 2.5), np.random.default_rng(6)
+    x = np.zeros(len(layout.parameters))
+    assert divergence.value(x) == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(divergence.terms(x)[0], 0.0, atol=1e-6)
+    scale = np.zeros(len(x))
+    for link in layout.inertias:
+        scale[layout.columns(f'inertia[{link.link}]')] = np.abs(reference_theta(link))
+    direction = random.normal(size=len(x)) * scale
+    x = 0.3 * divergence.longest_step(x, direction) * direction
+    gradient, hessian = divergence.terms(x)
+    step = 1e-3 * x
+    one, two = divergence.value(x - step), divergence.value(x + step)
+    assert gradient @ step == pytest.approx(0.5 * (two - one), rel=1e-5)
+    change = divergence.terms(x + step)[0] - divergence.terms(x - step)[0]
+    assert step @ hessian @ step == pytest.approx(0.5 * step @ change, rel=1e-5)
+
+
+def reference_theta(link):
+    return parameters_of(reference(link.theta))
+
+
+def test_no_step_leaves_the_bodies_that_can_exist(layout):
+    """Whatever the step: the shortened one keeps every pseudo-inertia positive definite."""
+    divergence, random = Divergence.of(layout, 1.0), np.random.default_rng(7)
+    for size in (1e-3, 1.0, 1e3):
+        step = size * random.normal(size=len(layout.parameters))
+        x = divergence.longest_step(0.0 * step, step) * step
+        assert np.isfinite(divergence.value(x))
+
+
+def test_the_regularised_estimate_is_that_of_a_cone_programme():
+    """One body, random wrenches: the same minimum as cvxpy with clarabel and the LMI P ≻ 0."""
+    cvxpy = pytest.importorskip('cvxpy', reason='cvxpy is not installed')
+    random = np.random.default_rng(8)
+    P0 = pseudo_inertia(random_body(random))
+    A, b, weight = random.normal(size=(30, 10)), random.normal(size=30), 3.0
+    units = np.stack([pseudo_inertia(unit) for unit in np.eye(10)])
+    divergence = Divergence(weight, (slice(0, 10),), P0[None])
+    x = np.zeros(10)
+    for _ in range(60):
+        gradient, hessian = divergence.terms(x)
+        step = -np.linalg.solve(A.T @ A + hessian, A.T @ (A @ x - b) + gradient)
+        x = x + divergence.longest_step(x, step) * step
+    y = cvxpy.Variable(10)
+    P = P0 + sum(y[k] * units[k] for k in range(10))
+    cost = 0.5 * cvxpy.sum_squares(A @ y - b) + weight * (
+        -cvxpy.log_det(P) + cvxpy.trace(np.linalg.inv(P0) @ P)
+    )
+    cvxpy.Problem(cvxpy.Minimize(cost)).solve(solver='CLARABEL')
+    np.testing.assert_allclose(x, y.value, atol=1e-4)
+
+
+def test_a_signal_and_its_derivatives_between_the_samples():
+    stamps = np.arange(0, 4000 * MS, 2 * MS) + 10**9
+    t = (stamps - 10**9) * 1e-9
+    signal = SmoothSignal(Samples(stamps, np.sin(6.0 * t)[:, None]), 20.0, 10**9, 500.0)
+    at = np.linspace(1.0, 3.0, 97) + 3e-4
+    np.testing.assert_allclose(signal.at(at)[:, 0], np.sin(6.0 * at), atol=2e-3)
+    np.testing.assert_allclose(signal.at(at, 1)[:, 0], 6.0 * np.cos(6.0 * at), atol=2e-2)
+    np.testing.assert_allclose(signal.at(at, 2)[:, 0], -36.0 * np.sin(6.0 * at), atol=0.15)
+
+
+def test_a_cube_has_24_rotations():
+    found = cube_rotations()
+    assert len(found) == len({matrix.tobytes() for matrix in found}) == 24
+    for matrix in found:
+        np.testing.assert_allclose(matrix @ matrix.T, np.eye(3))
+        assert np.linalg.det(matrix) == pytest.approx(1.0)
+
+
+def test_feet_that_measure_the_vertical_force_tell_neither_mass_nor_gain(biped31, model):
+    feet = tuple(
+        dataclasses.replace(
+            foot, wrench=dataclasses.replace(foot.wrench, normal_only=True, below=None)
+        )
+        for foot in biped31.feet
+    )
+    rig = make_rig(dataclasses.replace(biped31, feet=feet))
+    layout = make_layout(rig, link_inertias(model), 'trunk', GROUPS[:-1])
+    assert {p.group for p in layout.parameters}.isdisjoint(
+        {'payload', 'ft_scale', 'ft_matrix', 'ft_rotation'}
+    )
+    offsets = [p.name for p in layout.parameters if p.group == 'ft_offsets']
+    assert offsets == ['feet[l_foot].offset.Fz', 'feet[r_foot].offset.Fz']
+
+
+def test_a_link_that_the_urdf_lacks_is_refused():
+    with raising(UnknownNameError, 'unknown_name'):
+        with_inertials(SMALL_ROBOT, {'backpack': np.ones(10)})
