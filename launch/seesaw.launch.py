@@ -2,16 +2,23 @@
 
 import atexit
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import GroupAction, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import (
+    ExecuteProcess,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+)
 from launch.conditions import IfCondition
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 
-from izmp_dynamics.launching.arguments import declared, parameters
+from izmp_dynamics.launching.arguments import declared, given, parameters
 from izmp_dynamics.launching.ending import end_if_refused
 from izmp_dynamics.launching.graph import graph, graph_arguments
 
@@ -30,6 +37,7 @@ ARGUMENTS = {
 }
 """Name → default, description."""
 
+OF_ROBOT = ('urdf', 'robot_description', 'robot_description_topic')
 OF_GRAPH = {
     name: argument
     for name, argument in graph_arguments(
@@ -38,7 +46,7 @@ OF_GRAPH = {
         reliable_inputs='true',
         robot_state_publisher='true',
     ).items()
-    if name not in ('robot', 'urdf', 'robot_description', 'robot_description_topic')
+    if name not in ('robot', *OF_ROBOT)
 }
 """With izmp; the robot is that of the seesaw."""
 
@@ -71,22 +79,27 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
-def _graph(context: LaunchContext) -> list[IncludeLaunchDescription]:
-    """The graph, with a robot file that names the board as ground."""
-    from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
-    from izmp_dynamics.seesaw.board import Seesaw
-    from izmp_dynamics.seesaw.sensed_robot import ROBOT_YAML, sensed_robot
-
+def _graph(context: LaunchContext) -> list[ExecuteProcess]:
+    """The graph, as soon as there is a robot file that names the board as ground."""
     folder = _temporary_folder()
-    robot = load_balancing_robot(LaunchConfiguration('robot').perform(context))
-    for name, text in sensed_robot(robot, Seesaw()).files().items():
-        (folder / name).write_text(text, encoding='utf-8')
+    values = given(context, *OF_GRAPH)
+
+    def start(event: ProcessExited, context: LaunchContext) -> list[IncludeLaunchDescription]:
+        if context.is_shutdown:
+            return []
+        if event.returncode:
+            raise RuntimeError('There is no robot file of the robot on the seesaw; see above.')
+        robot = str(next(folder.glob('*.yaml')))
+        return [graph(**values, **dict.fromkeys(OF_ROBOT, ''), robot=robot)]
+
+    module = 'izmp_dynamics.seesaw.nodes.robot_files'
+    robot = LaunchConfiguration('robot')
     return [
-        graph(
-            robot=str(folder / ROBOT_YAML),
-            urdf='',
-            robot_description='',
-            robot_description_topic='',
+        ExecuteProcess(  # it takes seconds, in which this process would not heed Ctrl-C
+            cmd=[sys.executable, '-m', module, robot, str(folder)],
+            name='robot_files',
+            output='screen',
+            on_exit=start,
         )
     ]
 

@@ -282,3 +282,18 @@ def test_a_recording_is_played_through_the_graph(installed, tmp_path, sound, bip
             assert after.topics[f'/{topic}'].count == before.topics[f'/{topic}'].count, topic
         points = pose_batch(next(iter(after.batches(['/mr_ad/izmp'], 1e6)))['/mr_ad/izmp'])
     np.testing.assert_array_equal(np.sort(points.stamps), expected.stamps)
+
+
+def test_the_robot_on_the_seesaw_is_evaluated(installed, tmp_path):
+    """The graph follows when its robot file is written."""
+    from geometry_msgs.msg import PointStamped
+
+    arguments = ('robot:=biped31', 'duration:=3.0', 'izmp:=true', 'namespace:=anna')
+    points = []
+    with (
+        Launched(tmp_path, 'seesaw.launch.py', *arguments) as launched,
+        probe(launched) as node,
+    ):
+        node.create_subscription(PointStamped, '/anna/mr_ad/izmp', points.append, 2000)
+        assert wait_until(lambda: len(points) > 10), launched.said
+        assert wait_until(lambda: names(node) >= {f'/anna/{n}' for n in ('seesaw', COMPOSED)})

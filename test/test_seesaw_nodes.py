@@ -1,6 +1,9 @@
 """Plant and controller of the seesaw as nodes: in lockstep they are the loop without nodes."""
 
 import contextlib
+import subprocess
+import sys
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -227,3 +230,22 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatc
 def test_impossible_parameters_are_refused(ros, node, given, error, kind, data):
     with raising(error, kind, **data):
         node(overrides=parameters(**{'robot': 'biped31', **given}))
+
+
+def test_the_robot_file_for_the_graph_is_written(tmp_path):
+    from izmp_dynamics.model.robot_file import load_robot_file
+
+    def write(robot):
+        command = [sys.executable, '-m', 'izmp_dynamics.seesaw.nodes.robot_files']
+        return subprocess.run(
+            [*command, robot, str(tmp_path)], cwd=Path(__file__).parents[1], capture_output=True
+        )
+
+    assert write('biped31').returncode == 0
+    robot = load_robot_file(next(tmp_path.glob('*.yaml')))
+    assert robot.ground.moves
+    assert robot.urdf_path.is_file()
+    refused = write('biped32')
+    assert refused.returncode != 0
+    assert b'biped31' in refused.stderr
+    assert b'Traceback' not in refused.stderr
