@@ -263,3 +263,37 @@ def test_accelerometers_that_are_not_used_are_not_kept_for_ever(biped31):
 def replace_method(robot, method):
     chosen = dataclasses.replace(robot.angular_acceleration, method=method)
     return dataclasses.replace(robot, angular_acceleration=chosen)
+
+
+def test_joints_that_stop_do_not_fill_the_memory_with_what_waits_for_ir_md(rig):
+    """An instant of IR-MD waits for the next one, while all other sensors go on for a minute."""
+    log = walk(rig, 65.0)
+    log['joints'].keep(~log['joints'].between(2.0, 66.0))
+    evaluator = Evaluator(rig, live=True)
+    for part in chunks(log):
+        evaluator.push(part)
+        evaluator.trim()
+    longest = (HORIZON + 5.0) / 0.01
+    assert len(evaluator.world._fixes) < longest
+    for stage in evaluator._stages:
+        for source in (*stage.sources, *(stream.buffer for stream in stage.streams)):
+            assert len(source.stamps) < longest
+
+
+def test_the_clock_of_a_sensor_that_is_not_used_does_not_matter(biped31):
+    rig = make_rig(biped31)
+    log, evaluator = walk(rig), Evaluator(rig)
+    stamps = log['imu'].stamps
+    unused = np.where(stamps > START + SECOND // 2, stamps - 5 * SECOND, stamps)
+    results = evaluate(evaluator, singles(log))
+    with_unused = Evaluator(rig)
+    found = []
+    for part in singles(log):
+        if 'imu' in part:
+            row = int(np.flatnonzero(stamps == part['imu'].stamps[0])[0])
+            part = part | {'foot_imus[l_foot]': Samples.one(int(unused[row]), np.zeros(6))}
+        found += with_unused.push(part)
+    found += with_unused.flush()
+    np.testing.assert_array_equal(
+        np.concatenate([piece.stamps for piece in found]), results.stamps
+    )

@@ -16,6 +16,7 @@ from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import GRAVITY
+from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import LowPass, load_robot_file
 from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.messages import vector
@@ -364,3 +365,74 @@ def test_odometry_has_the_covariances_of_its_sensors(bag, biped31, names):
         assert (np.diag(pose)[:3] >= fix**2).all()
         assert np.trace(pose[:3, :3]) < 3.0 * (fix**2 + tilt**2)  # arms are less than a metre
         assert (np.diag(twist)[:3] >= 0.5 * (fix * RATE) ** 2).all()
+
+
+def written(robot_yaml, folder, **changes):
+    """A robot file with changes; its path."""
+    path = folder / 'robot.yaml'
+    path.write_text(yaml.safe_dump(robot_yaml | changes))
+    return path
+
+
+def test_the_mounting_of_an_imu_without_a_stated_frame_is_learned_by_all(
+    bag, robot_yaml, tmp_path, names
+):
+    path = written(robot_yaml, tmp_path, imu={'topic': 'imu'})
+    with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names) as graph:
+        nodes = [graph.node(name) for name in ('angular_acceleration', 'localizer', 'izmp')]
+        assert all('imu' in node._frames.unknown for node in nodes)
+        graph.play(bag)
+        for node in nodes:
+            assert node._frames.make().imu.p.any()
+        assert len(graph.messages['/mr_ad/izmp']) > 100
+
+
+def test_odometry_of_a_link_that_moves_against_the_root_is_refused_every_time(
+    robot_yaml, tmp_path, names
+):
+    path = written(robot_yaml, tmp_path, position={'topic': 'gps'})
+    with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names) as graph:
+        node = graph.node('localizer')
+        node._choose_source(True)
+        for _ in range(3):
+            with pytest.raises(IzmpError, match='l_foot'):
+                node._learn_frame('l_foot')
+
+
+def test_nothing_is_published_of_instants_whose_joints_are_not_known(bag, graph):
+    """A joint is missing for a tenth of a second."""
+    count = 0
+
+    def without_knee(topic, message):
+        nonlocal count
+        if topic == '/joint_states':
+            count += 1
+            if 500 < count < 550:
+                message.position[message.name.index('l_knee')] = float('nan')
+        return message
+
+    graph.play(bag, without_knee)
+    joints = graph.messages['/joint_kinematics']
+    known = {stamp for stamp, message in joints.items() if message.points}
+    assert len(known) < len(joints) - 5
+    for topic in ('/root_twist', '/root_acceleration', '/odom', '/mr_ad/izmp'):
+        assert len(graph.messages[topic]) > 100
+        assert set(graph.messages[topic]) <= known
+
+
+def test_what_keeps_the_composed_node_waiting_is_stated(bag, robot_yaml, tmp_path):
+    feet = [dict(foot, wrench=dict(foot['wrench'])) for foot in robot_yaml['feet']]
+    del feet[0]['wrench']['frame']
+    path = written(robot_yaml, tmp_path, feet=feet)
+    topic = feet[0]['wrench']['topic']
+    with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), COMPOSED) as graph:
+        (node,) = graph.nodes
+        graph.play(bag, lambda name, message: None if name.endswith(topic) else message)
+        node.inspect()
+        level, values = graph.status(node)
+        assert level == ERROR
+        assert topic in values['finding waiting for frames']
+        graph.play(bag)
+        node.inspect()
+        assert 'finding waiting for frames' not in graph.status(node)[1]
+        assert len(graph.messages['/mr_ad/izmp']) > 50

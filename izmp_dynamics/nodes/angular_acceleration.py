@@ -114,8 +114,9 @@ class AngularAcceleration(StageNode):
             self._frames.learn(topic, frame)
             try:
                 self._make_stage()
+                self.health.clear('frames')
             except IzmpError as error:
-                self._frames.unknown.add(topic)
+                self._frames.refuse_frames()
                 if self.health.remark('frames', ERROR, str(error)):
                     self.get_logger().error(str(error))
         return self._stage is not None

@@ -64,6 +64,9 @@ class Composed(StageNode):
 
     def __init__(self, **options: Any) -> None:
         self._source = 'imu'
+        self._faults_before: dict[str, Faults] = {}
+        self._pushed: tuple[str, ...] = ()
+        self._evaluator: Evaluator | None = None
         self._subscribed: set[str] = set()
         super().__init__('izmp_dynamics', SECTIONS, **options)
         self._names = list(self.model.joint_names)
@@ -94,7 +97,7 @@ class Composed(StageNode):
         topics += [foot.imu.topic for foot in robot.feet if foot.imu and by_imus]
         self._frames = SensorRig(robot, self.model, topics, self.frame_names)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
-        self._evaluator: Evaluator | None = None
+        self._faults_before, self._evaluator = self._faults(), None
         self._make_evaluator()
         if hasattr(self, '_outputs'):
             self._subscribe_to_feet(robot)
@@ -113,9 +116,22 @@ class Composed(StageNode):
 
     def inspect(self) -> None:
         """State what has been learned about joints and accelerometers."""
-        if self._evaluator is not None:
+        if self._evaluator is None:
+            self._remark_on_unknown_frames()
+        else:
+            self._evaluator.trim()
             self._input.inspect(self._evaluator.joints)
             remark_on_method(self.health, self._evaluator.root, self._accelerometers)
+
+    def _remark_on_unknown_frames(self) -> None:
+        """State what keeps the evaluator from being made."""
+        if self._frames.unknown:
+            names = ', '.join(sorted(self._frames.unknown))
+            sentence = (
+                f'Nothing is computed before a message on {names} names its frame. State the '
+                'frame in the robot file, or leave a sensor out that is not there.'
+            )
+            self.health.remark('waiting for frames', ERROR, sentence)
 
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals whose low-pass can be set, with the time between their samples if known [s]."""
@@ -127,6 +143,7 @@ class Composed(StageNode):
             return
         check_ground(self.health, rig)
         compile_stages(rig)
+        self._faults_before = self._faults()
         self._evaluator = Evaluator(
             rig,
             orientation=self._source,
@@ -135,6 +152,8 @@ class Composed(StageNode):
             prompt=self._put_izmp,
         )
         self._resets = 0
+        for key in ('frames', 'waiting for frames'):
+            self.health.clear(key)
         for k, warning in enumerate(self._evaluator.root.warnings):
             self.health.values[f'layout {k + 1}'] = warning
 
@@ -255,14 +274,8 @@ class Composed(StageNode):
 
     def _ready(self, topic: str, frame: str) -> Evaluator | None:
         """The evaluator, if there is one; it may need this frame of a message."""
-        if self._evaluator is None and topic in self._frames.unknown:
-            self._frames.learn(topic, frame)
-            try:
-                self._make_evaluator()
-            except IzmpError as error:
-                self._frames.unknown.add(topic)
-                if self.health.remark('frames', ERROR, str(error)):
-                    self.get_logger().error(str(error))
+        if topic in self._frames.unknown:
+            self._learn_reference(topic, frame)
         return self._evaluator
 
     def _choose_source(self, oriented: bool) -> None:
@@ -273,24 +286,42 @@ class Composed(StageNode):
 
     def _learn_frame(self, link: str) -> None:
         if self._frames.see_positioned(link):
-            self._make_evaluator()
+            try:
+                self._make_evaluator()
+            except IzmpError:
+                self._frames.refuse_positioned()
+                raise
 
     def _learn_reference(self, topic: str, frame: str) -> None:
-        if self._frames.learn(topic, frame):
+        """Learn the frame of a sensor; a wrong one is stated until a message names another."""
+        if not self._frames.learn(topic, frame):
+            return
+        try:
             self._make_evaluator()
+        except IzmpError as error:
+            self._frames.refuse_frames()
+            if self.health.remark('frames', ERROR, str(error)):
+                self.get_logger().error(str(error))
 
     def _push(self, **signals: Samples) -> None:
-        """Let the evaluator take samples, unless the IMU cannot be right."""
-        evaluator = self._evaluator
-        if evaluator is None or not self._watch.usable:
+        """Let the evaluator take samples; not those of an IMU that cannot be right."""
+        if self._evaluator is None:
             return
-        for piece in evaluator.push(signals):
+        if not self._watch.usable:
+            signals = {name: part for name, part in signals.items() if not _on_root(name)}
+        self._pushed = tuple(signals)
+        for piece in self._evaluator.push(signals):
             self._put_world(piece)
-        if evaluator.resets != self._resets:
-            self._resets = evaluator.resets
-            self.health.count(next(iter(signals)), Reason.CLOCK_SET_BACK)
-            self.get_logger().warning(f'The stamps of {", ".join(signals)} went back: resetting.')
-            self.reset()
+        self._follow_clock()
+
+    def _follow_clock(self) -> None:
+        """Forget what belongs to the time before, if a clock was set back."""
+        if self._evaluator is None or self._evaluator.resets == self._resets:
+            return
+        self._resets, names = self._evaluator.resets, ', '.join(self._pushed)
+        self.health.count(self._pushed[0], Reason.CLOCK_SET_BACK)
+        self.get_logger().warning(f'The stamps of {names} went back: resetting.')
+        self.reset()
 
     def _put_izmp(self, piece: Evaluated) -> None:
         """Publish instants whose IZMP is known."""
@@ -302,12 +333,12 @@ class Composed(StageNode):
     def _put_instant(self, instant: Evaluated) -> None:
         stamp, root, link = int(instant.stamps[0]), instant.root, self.root
         self._joints(joint_trajectory, stamp, instant.joints, 0, self._names)
+        if not instant.joints.valid[0]:
+            return
         if root.valid[0]:
             omega, alpha = root.angular_velocity[0], root.angular_acceleration[0]
             self._twist(twist_stamped, stamp, link, omega)
             self._acceleration(accel_stamped, stamp, link, root.proper_acceleration[0], alpha)
-        if not instant.joints.valid[0]:
-            return
         wrench = instant.wrenches['mr_ad'][0]
         known = np.isfinite(wrench).all()
         if known:
@@ -347,7 +378,7 @@ class Composed(StageNode):
             instant = piece.select(slice(row, row + 1)) if len(piece.stamps) > 1 else piece
             world, omega = instant.world, instant.root.angular_velocity[0]
             root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
-            if all(np.isfinite(part).all() for part in root):
+            if instant.joints.valid[0] and all(np.isfinite(part).all() for part in root):
                 self._put_pose(instant, root)
                 self._put_ir_md(instant, root)
 
@@ -362,30 +393,42 @@ class Composed(StageNode):
         if self._outputs.frame.in_world:
             values = odometry_values(odometry(stamp, root, world, link))
             self._outputs.frame.take_odometry(stamp, values)
-        wrench = instant.wrenches['mr_ad'][0]
-        if np.isfinite(wrench).all() and self._rate.wanted:
-            rate = ContactWrench.from_array(wrench).momentum_rate(
-                self.model.total_mass, -self.robot.gravity * root.R[2], instant.com[0]
-            )
-            self._rate(wrench_stamped, stamp, link, rate.as_array())
+        if np.isfinite(instant.wrenches['mr_ad'][0]).all():
+            self._rate(self._momentum_rate, stamp, instant, root)
 
     def _put_ir_md(self, instant: Evaluated, root: WorldInstant) -> None:
         stamp, wrench = int(instant.stamps[0]), instant.wrenches.get('ir_md')
         if wrench is None or not np.isfinite(wrench).all():
             return
-        if self._ir_md_wrench.wanted or self._ir_md_rate.wanted:
-            contact = ContactWrench.from_array(wrench[0]).transformed(root.R, root.p)
-            down = np.array([0.0, 0.0, -self.robot.gravity])
-            com = root.R @ instant.com[0] + root.p
-            rate = contact.momentum_rate(self.model.total_mass, down, com)
-            world = self.frame_names.world
-            self._ir_md_wrench(wrench_stamped, stamp, world, contact.as_array())
-            self._ir_md_rate(wrench_stamped, stamp, world, rate.as_array())
-        if np.isfinite(instant.plane.normal).all():
+        contact = ContactWrench.from_array(wrench[0]).transformed(root.R, root.p)
+        down = np.array([0.0, 0.0, -self.robot.gravity])
+        com = root.R @ instant.com[0] + root.p
+        rate = contact.momentum_rate(self.model.total_mass, down, com)
+        world = self.frame_names.world
+        self._ir_md_wrench(wrench_stamped, stamp, world, contact.as_array())
+        self._ir_md_rate(wrench_stamped, stamp, world, rate.as_array())
+        if np.isfinite(instant.plane.normal).all() and np.isfinite(instant.plane.point).all():
             self._outputs.point('ir_md', stamp, _placed(instant), instant.points['ir_md'][0])
 
+    def _momentum_rate(self, stamp: int, instant: Evaluated, root: WorldInstant) -> WrenchStamped:
+        """Rate of the momentum after MR-AD, about the root."""
+        contact = ContactWrench.from_array(instant.wrenches['mr_ad'][0])
+        down = -self.robot.gravity * root.R[2]
+        rate = contact.momentum_rate(self.model.total_mass, down, instant.com[0])
+        return wrench_stamped(stamp, self.root, rate.as_array())
+
     def _faults(self) -> dict[str, Faults]:
-        return {} if self._evaluator is None else self._evaluator.faults
+        """What could not be used, also by the evaluators before this one."""
+        now = {} if self._evaluator is None else self._evaluator.faults
+        before = self._faults_before
+        return {
+            signal: before.get(signal, Faults()) + now.get(signal, Faults())
+            for signal in before | now
+        }
+
+
+def _on_root(signal: str) -> bool:
+    return signal in ('imu', 'orientation') or signal.startswith('accelerometers')
 
 
 def _placed(instant: Evaluated) -> Placed:

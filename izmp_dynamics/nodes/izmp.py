@@ -11,6 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.imu_watch import ImuWatch
@@ -67,7 +68,7 @@ class Izmp(StageNode):
         self._sensors = {foot.name: foot.wrench for foot in robot.feet if foot.wrench}
         by_imus = robot.ground.source == 'feet_imus'
         self._imus = {foot.name: foot.imu for foot in robot.feet if foot.imu and by_imus}
-        topics = [wrench.topic for wrench in self._sensors.values()]
+        topics = [robot.imu.topic, *(wrench.topic for wrench in self._sensors.values())]
         topics += [imu.topic for imu in self._imus.values()]
         topics += [robot.ground.topic] if robot.ground.topic is not None else []
         self._frames = SensorRig(robot, self.model, topics, self.frame_names)
@@ -221,7 +222,7 @@ class Izmp(StageNode):
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         orientation = sample.orientation
         self._watch.see(stamp, sample.values, orientation)
-        if self._feet is None or self._source != 'imu':
+        if not self._is_ready(self.robot.imu.topic, sample.frame) or self._source != 'imu':
             return
         oriented = orientation is not None and self._watch.oriented
         self._orientation.available = oriented
@@ -254,7 +255,11 @@ class Izmp(StageNode):
 
     def _learn_frame(self, link: str) -> None:
         if self._frames.see_positioned(link):
-            self._make_stages()
+            try:
+                self._make_stages()
+            except IzmpError:
+                self._frames.refuse_positioned()
+                raise
 
     def _learn_reference(self, topic: str, frame: str) -> None:
         if self._frames.learn(topic, frame):

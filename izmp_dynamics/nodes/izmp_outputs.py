@@ -85,7 +85,8 @@ class IzmpOutputs:
             }  # fmt: skip
         self._feet = node.advertise('feet/contact_wrench', WrenchStamped)
         self._external = None
-        if all(foot.wrench and not foot.wrench.normal_only for foot in node.robot.feet):
+        feet = node.robot.feet
+        if feet and all(foot.wrench and not foot.wrench.normal_only for foot in feet):
             self._external = node.advertise('external_wrench', WrenchStamped)
         self._polygon = node.advertise('support_polygon', PolygonStamped)
         self._margin = node.advertise('margin', Float64)

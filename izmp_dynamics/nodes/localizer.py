@@ -8,6 +8,7 @@ from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
@@ -121,7 +122,11 @@ class Localizer(StageNode):
 
     def _learn_frame(self, link: str) -> None:
         if self._frames.see_positioned(link):
-            self._make_stage()
+            try:
+                self._make_stage()
+            except IzmpError:
+                self._frames.refuse_positioned()
+                raise
 
     def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
         if message.points and self._stage is not None:

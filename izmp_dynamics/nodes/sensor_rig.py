@@ -30,9 +30,11 @@ class SensorRig:
         stated |= {robot.ground.topic: None} if robot.ground.topic is not None else {}
         in_feet = {foot.imu.topic: foot for foot in robot.feet if foot.imu}
         stated |= {topic: foot.imu.frame for topic, foot in in_feet.items() if foot.imu}
-        self.unknown = {topic for topic in topics if stated.get(topic, '') is None}
+        self._asked = {topic for topic in topics if stated.get(topic, '') is None}
+        self.unknown = set(self._asked)
         self._frames: dict[str, str | None] = dict.fromkeys(stated, model.root)
         self._frames |= {topic: foot.sole for topic, foot in in_feet.items()}
+        self._before: str | None = model.root
 
     def learn(self, topic: str, frame: str) -> bool:
         """Learn the frame that messages on a topic name; return whether that is news."""
@@ -51,9 +53,18 @@ class SensorRig:
         position = self.robot.position
         if position is None or position.frame is not None or link not in self.model.frame_names:
             return False
-        news = self._frames.get(position.topic, self.model.root) != link
+        self._before = self._frames.get(position.topic, self.model.root)
         self._frames[position.topic] = link
-        return news
+        return self._before != link
+
+    def refuse_frames(self) -> None:
+        """Ask for the frames of sensors again, as no rig can be made with these."""
+        self.unknown = set(self._asked)
+
+    def refuse_positioned(self) -> None:
+        """Forget the link that Odometry named last."""
+        if self.robot.position is not None:
+            self._frames[self.robot.position.topic] = self._before
 
     def make(self) -> Rig | None:
         """Make the rig; None while a frame is unknown.

@@ -238,6 +238,11 @@ class Evaluator:
             gate.drop_doubtful()
         return results
 
+    def trim(self) -> None:
+        """Drop samples that are too old to be needed; to be called while no joints come."""
+        for stage in self._stages:
+            stage.trim()
+
     def pause(self) -> list[Evaluated]:
         """Return the instants that wait for a next sample, as none has come for a while."""
         return self._finish(final=False)
@@ -257,19 +262,19 @@ class Evaluator:
         self._izmp_known = self._pushed = self._last = 0
 
     def _take_all(self, signals: Signals) -> None:
+        """Hand samples to the stages that need them."""
         for signal, samples in signals.items():
-            self._take(signal, self._clocks.admit(signal, samples))
-
-    def _take(self, signal: str, samples: Samples) -> None:
-        """Hand samples to the stage that needs them."""
-        if signal not in self.signals:
-            raise UnknownNameError('signal', signal, self.signals)
-        if not len(samples):
-            return
-        if signal == 'joints':
-            self._add_instants(self.joints.push(samples))
-        elif signal in self._stages_of:
-            self._stages_of[signal][1](samples)
+            if signal not in self.signals:
+                raise UnknownNameError('signal', signal, self.signals)
+            if signal != 'joints' and signal not in self._stages_of:
+                continue
+            admitted = self._clocks.admit(signal, samples)
+            if not len(admitted):
+                continue
+            if signal == 'joints':
+                self._add_instants(self.joints.push(admitted))
+            else:
+                self._stages_of[signal][1](admitted)
 
     def _entrances(self) -> dict[str, tuple[Stage, Callable[[Samples], object]]]:
         """Signal → the stage that needs it, and what takes its samples."""
@@ -336,12 +341,13 @@ class Evaluator:
         count = self._decided(self._for_izmp, self._izmp_known, len(self._pending))
         if not count:
             return
-        begin, self._izmp_known = self._izmp_known, self._izmp_known + count
-        rows = begin + np.flatnonzero(self._reaches_bus[begin : self._izmp_known])
-        if len(rows):
-            piece = self._evaluated(self._pending.select(rows))
-            self._pieces.append(piece)
-            if self._prompt is not None:
+        begin, end = self._izmp_known, self._izmp_known + count
+        rows = begin + np.flatnonzero(self._reaches_bus[begin:end])
+        pieces = [self._evaluated(self._pending.select(rows))] if len(rows) else []
+        self._izmp_known = end
+        self._pieces += pieces
+        if self._prompt is not None:
+            for piece in pieces:
                 self._prompt(piece)
 
     def _complete(self, decided: int, final: bool = False) -> list[Evaluated]:
