@@ -56,12 +56,17 @@ class Asked:
 
     def __init__(self, client, request, life):
         self.client, self.request, self.life, self.tries = client, request, life, 0
-        self.ask()
+        self.since, self.future = time.monotonic(), None
 
     def ask(self):
         """Ask, or ask again."""
         self.future, self.since = self.client.call_async(self.request), time.monotonic()
         self.tries += 1
+
+    @property
+    def is_answered(self):
+        """Whether there is an answer."""
+        return self.future is not None and self.future.done()
 
     @property
     def is_overdue(self):
@@ -131,8 +136,8 @@ class Soak:
                         self.record.skipped.append(Injected(SKIPPED, now - REPORT, now))
 
     def inject(self, fault):
-        """Do what the robot does not do itself; note the fault."""
-        now, reason, duration = time.time_ns(), fault.kind, fault.duration
+        """Do and note what the robot does not do itself."""
+        now, reason, duration = time.time_ns(), fault.kind, 0.0
         if fault.kind == 'kill':
             name = self.names[fault.choice % len(self.names)]
             reason = f'kill of {name}'
@@ -143,8 +148,8 @@ class Soak:
             duration = RESPAWN
         elif fault.kind == 'parameter':
             self.set_parameter(fault.choice)
-        elif fault.kind == 'silence':
-            reason = f'silence of {SENSORS[fault.choice % len(SENSORS)]}'
+        else:
+            return
         self.record.faults.append(Injected(reason, now, now + round(duration * 1e9)))
 
     def set_parameter(self, choice):
@@ -157,9 +162,6 @@ class Soak:
         client = self.node.create_client(
             SetParameters, f'/{COMPOSED.get(name, name)}/set_parameters'
         )
-        if name not in self.processes.running or not client.wait_for_service(ANSWER):
-            self.node.destroy_client(client)
-            return
         request = SetParameters.Request(
             parameters=[Parameter(setting, value=value).to_parameter_msg()]
         )
@@ -172,15 +174,15 @@ class Soak:
         for asked in self.asked:
             name, life = asked.life
             killed = self.starts[name] != life or name not in self.processes.running
-            if asked.future.done():
+            if asked.is_answered:
                 (result,) = asked.future.result().results
                 answers['accepted' if result.successful else 'refused'] += 1
             elif not killed and asked.is_overdue and asked.tries >= TRIES:
                 answers['no answer'] += 1
             elif not killed:
-                if asked.is_overdue:
+                if asked.is_overdue or (not asked.tries and asked.client.service_is_ready()):
+                    answers['asked again'] += asked.tries > 0
                     asked.ask()
-                    answers['asked again'] += 1
                 waiting.append(asked)
                 continue
             self.node.destroy_client(asked.client)
@@ -217,6 +219,12 @@ def resident(pid):
     return pages * os.sysconf('SC_PAGE_SIZE') / 2**20
 
 
+def reason_of(fault):
+    """What a fault of the robot is called in the table."""
+    sensor = SENSORS[fault.choice % len(SENSORS)]
+    return f'silence of {sensor}' if fault.kind == 'silence' else fault.kind
+
+
 def soak(names, seconds, seed, every):
     """Run; return the record."""
     from test.node_processes import Processes, probe
@@ -246,6 +254,10 @@ def soak(names, seconds, seed, every):
                 robot.kill()
                 robot.wait()
         record.samples = np.fromfile(samples, np.int64).reshape(-1, 2)
+    for fault in plan(seed, seconds, every):
+        if fault.kind not in ('kill', 'parameter'):
+            times = record.samples[0, 0] + np.round(1e9 * np.array([fault.begin, fault.end]))
+            record.faults.append(Injected(reason_of(fault), *map(int, times)))
     return record
 
 
