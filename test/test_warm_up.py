@@ -55,3 +55,35 @@ def test_the_log_needs_no_kernel_that_is_not_ready(sway, biped31, methods):
     ran = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip() == '[]'
+
+
+MARKERS = """
+import gc, sys
+from unittest.mock import Mock
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.nodes.markers import Markers
+
+def ready():
+    kernels = [kernel for kernel in gc.get_objects() if isinstance(kernel, Dispatcher)]
+    return sum(len(kernel.signatures) for kernel in kernels)
+
+robot = load_robot_file(sys.argv[1])
+model = load_model(robot.urdf_path, robot.root)
+markers = Markers(Mock(), model, 'pelvis')
+before = ready()
+markers.show(10**9, np.zeros(model.dof), np.zeros(3), None, None, np.zeros(6))
+assert before
+print(ready() - before)
+"""
+
+
+def test_the_first_picture_needs_no_kernel_that_is_not_ready(biped31):
+    pytest.importorskip('rclpy', reason='rclpy is missing')
+    command = [sys.executable, '-c', MARKERS, str(biped31.path)]
+    root = Path(__file__).parents[1]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == '0'

@@ -6,6 +6,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.kernel import announced_compilation
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import header, point
 from izmp_dynamics.nodes.output import Output
@@ -35,6 +36,8 @@ class Markers:
         self._model = model
         self._root = root
         self._last = 0
+        with announced_compilation():  # not when the first picture is due
+            model.com(np.zeros(model.dof))
 
     def due(self, stamp: int) -> bool:
         """Whether an instant [ns] is to be drawn."""
