@@ -14,6 +14,7 @@ from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import ReplayError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.rotations import from_matrices, from_rpy
 from izmp_dynamics.simulation.sensor_errors import SensorErrors, WrenchErrors
@@ -187,6 +188,16 @@ def test_swaying_says_what_it_cannot_tell(biped31, sway, robot, tmp_path):
     for foot in ('l_foot', 'r_foot'):
         assert f'feet[{foot}].offset.Fy' in unobservable
     assert np.all(result.after.against(result.before) <= 1.0)
+
+
+def test_check_suggests_what_a_calibration_would_find(bag, walks, robot, tmp_path):
+    """With a low-pass, as noise hides the rest; without a gap nothing is suggested."""
+    smooth = dataclasses.replace(robot, low_pass=dataclasses.replace(robot.low_pass, cutoff=8.0))
+    (found,) = (f for f in check(bag, smooth).findings if f.kind == 'calibration_may_help')
+    assert found.severity == 'note'
+    assert 'imu_rotation' in found.remedy
+    ideal = recorded(walks['straight'], robot, tmp_path / 'ideal', SensorErrors())
+    assert 'calibration_may_help' not in [f.kind for f in check(ideal, smooth).findings]
 
 
 def test_chosen_groups_alone_change(bag, robot):

@@ -29,6 +29,12 @@ FORCE_TOLERANCE = 0.05
 TILT_TOLERANCE = 10.0
 """Angle between the mean contact force and the ground normal that is remarked on [°]."""
 
+GAP_TOLERANCE = 0.01
+"""Median distance of IZMP and CoP from which on a calibration is suggested [m]."""
+
+CONSTANT_SHARE = 0.5
+"""Part of it that is constant from which on offsets are suspected rather than delays [-]."""
+
 GATED_SHARE = 0.01
 """Share of a signal's samples that may be gated without a remark [-]."""
 
@@ -111,6 +117,7 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
         return
     yield from _judge_force(mr_ad.wrench[:, :3], evaluation)
     yield from _judge_feet(evaluation)
+    yield from _judge_agreement(evaluation, recording)
 
 
 def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
@@ -202,3 +209,29 @@ def _judge_feet(evaluation: Evaluation) -> Iterator[Finding]:
             'No foot ever carries load.',
             'Is ground.contact_force too large, or a force sensor dead?',
         )
+
+
+def _judge_agreement(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
+    """Suggest a calibration where IZMP and CoP disagree for most of the time."""
+    mr_ad, cop = evaluation.tracks.get('mr_ad'), evaluation.tracks.get('cop')
+    if mr_ad is None or cop is None or not recording.robot.feet:
+        return
+    gap = mr_ad.point - cop.point
+    gap = gap[np.isfinite(gap).all(axis=1)]
+    if not len(gap):
+        return
+    typical = float(np.median(np.linalg.norm(gap, axis=1)))
+    if typical < GAP_TOLERANCE:
+        return
+    constant = float(np.linalg.norm(np.median(gap, axis=0)))
+    groups = 'imu_rotation,accelerometer_bias,ft_offsets,payload'
+    reason = f'{1e3 * constant:.0f} mm of it are constant: mounting, offsets or masses'
+    if constant < CONSTANT_SHARE * typical:
+        groups = 'delays'
+        reason = 'most of it changes: delays, or noise (see low_pass)'
+    yield Finding(
+        'note',
+        'calibration_may_help',
+        f'IZMP and CoP are {1e3 * typical:.0f} mm apart (median); {reason}.',
+        f'If the robot walks here: izmp calibrate (above all {groups}).',
+    )
