@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes import webots_sink
-from izmp_dynamics.nodes.messages import stamp_of, vector, wrench_values
+from izmp_dynamics.nodes.messages import stamp_of, vector
 from izmp_dynamics.simulation.sensor_signals import SensorSignals
 from izmp_dynamics.simulation.simulated_run import ImuSignals
 from izmp_dynamics.simulation.webots.options import Options
@@ -115,7 +115,9 @@ def test_a_sample_is_published_with_one_stamp(sink, other):
     imu = got['/anna/imu'][0]
     assert imu.header.frame_id == 'imu_link'
     assert vector(imu.linear_acceleration).tolist() == [4.0, 5.0, 6.0]
-    assert wrench_values(got['/anna/l_foot/wrench'][0]).tolist() == list(range(6))
+    wrench = got['/anna/l_foot/wrench'][0].wrench
+    assert vector(wrench.force).tolist() == [0.0, 1.0, 2.0]
+    assert vector(wrench.torque).tolist() == [3.0, 4.0, 5.0]
     assert got['/anna/accelerometers/accelerometer_1'] == []  # not in the sample
     assert got['/anna/r_foot/wrench'] == []
 
