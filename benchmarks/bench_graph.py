@@ -184,8 +184,8 @@ def publish(sensor_rate, shift):
 
     Args:
         sensor_rate: of all but the joints [Hz].
-        shift: joint samples before the first of the other sensors. The first joint sample that
-            the graph hears sets its instants; with 0 they are those of the other sensors.
+        shift: joint samples by which the other sensors are later than the instants, which are
+            the multiples of their period.
     """
     import rclpy
 
@@ -200,7 +200,8 @@ def publish(sensor_rate, shift):
     while robot.joints.get_subscription_count() < 1 or robot.imu.get_subscription_count() < 1:
         time.sleep(0.05)
     time.sleep(2.0)
-    due, count = time.time_ns(), -shift
+    period = divisor * step
+    due, count = -(-time.time_ns() // period) * period - step, -shift
     while True:
         due += step
         time.sleep(max(0.0, (due - time.time_ns()) * 1e-9))
