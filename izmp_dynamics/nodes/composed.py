@@ -331,28 +331,35 @@ class Composed(StageNode):
             )
 
     def _put_instant(self, instant: Evaluated) -> None:
-        stamp, root, link = int(instant.stamps[0]), instant.root, self.root
+        """Publish an instant, its IZMP first."""
+        stamp, link, wrench = int(instant.stamps[0]), self.root, instant.wrenches['mr_ad'][0]
+        if instant.joints.valid[0]:
+            known = bool(np.isfinite(wrench).all())
+            self._put_verdict(instant, known)
+            if known:
+                self._wrench(wrench_stamped, stamp, link, wrench)
+                self._com(point_stamped, stamp, link, instant.com[0])
+            self._put_root(instant)
         self._joints(joint_trajectory, stamp, instant.joints, 0, self._names)
-        if not instant.joints.valid[0]:
-            return
-        if root.valid[0]:
-            omega, alpha = root.angular_velocity[0], root.angular_acceleration[0]
-            self._twist(twist_stamped, stamp, link, omega)
-            self._acceleration(accel_stamped, stamp, link, root.proper_acceleration[0], alpha)
-        wrench = instant.wrenches['mr_ad'][0]
-        known = np.isfinite(wrench).all()
-        if known:
-            self._wrench(wrench_stamped, stamp, link, wrench)
-            self._com(point_stamped, stamp, link, instant.com[0])
-        plane = instant.plane
+
+    def _put_verdict(self, instant: Evaluated, known: bool) -> None:
+        """Publish IZMP and CoP, if the ground is known, and the contact wrench of MR-AD."""
+        stamp, plane = int(instant.stamps[0]), instant.plane
         if not (np.isfinite(plane.normal).all() and np.isfinite(plane.point).all()):
             self.health.count('ground', Reason.NO_GROUND)
         elif known:
             points = {name: point[0] for name, point in instant.points.items()}
-            self._outputs.verdict(
-                stamp, _placed(instant), wrench, points, instant.margins['mr_ad'][0]
-            )
+            wrench, margin = instant.wrenches['mr_ad'][0], instant.margins['mr_ad'][0]
+            self._outputs.verdict(stamp, _placed(instant), wrench, points, margin)
             self._put_uncertain(instant)
+
+    def _put_root(self, instant: Evaluated) -> None:
+        """Publish the motion of the root."""
+        stamp, link, root = int(instant.stamps[0]), self.root, instant.root
+        if root.valid[0]:
+            omega, alpha = root.angular_velocity[0], root.angular_acceleration[0]
+            self._twist(twist_stamped, stamp, link, omega)
+            self._acceleration(accel_stamped, stamp, link, root.proper_acceleration[0], alpha)
 
     def _put_uncertain(self, instant: Evaluated) -> None:
         """Publish the IZMP with its covariance, which costs more than the rest of an instant."""

@@ -8,6 +8,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import FootRig, Rig
@@ -55,7 +56,7 @@ class FeetStage(Stage):
         patience: float = PATIENCE,
     ) -> None:
         self.rig = rig
-        self._below = tuple(MrAd(foot.below) if foot.below else None for foot in rig.feet)
+        self._below = tuple(_Below(foot.below) if foot.below else None for foot in rig.feet)
         self.sensors = {
             foot.name: SampleStream(
                 f'feet[{foot.name}]',
@@ -84,7 +85,7 @@ class FeetStage(Stage):
             if foot.name in self.sensors:
                 values = self.sensors[foot.name].at(joints.stamps).values
                 measured = self._measured(foot, joints.positions, values)
-                wrench = _with_mass_below(measured, below, joints, root)
+                wrench = measured if below is None else below.added_to(measured, joints, root)
                 wrenches.append(wrench)
             soles.append(self._sole(foot, joints.positions, measured, wrench))
         complete = bool(wrenches) and len(wrenches) == len(soles)
@@ -114,22 +115,31 @@ class FeetStage(Stage):
         return Sole.from_polygon(R, p, foot.polygon, normal_force)
 
 
-def _with_mass_below(
-    measured: ContactWrench, below: MrAd | None, joints: JointKinematics, root: RootState
-) -> ContactWrench:
-    """Add to a measured wrench in the root frame what the mass below the sensor takes."""
-    if below is None:
-        return measured
-    moving = below.model.joints_that_move_mass()  # an unknown elbow does not matter here
-    taken, _ = below.batch(
-        root.proper_acceleration,
-        root.angular_velocity,
-        root.angular_acceleration,
-        np.where(moving, joints.positions, 0.0),
-        np.where(moving, joints.velocities, 0.0),
-        np.where(moving, joints.accelerations, 0.0),
-    )
-    return ContactWrench(measured.force + taken.force, measured.moment + taken.moment)
+class _Below:
+    """The mass below the sensor of a foot.
+
+    Args:
+        model: of the part of the robot below the sensor.
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        self._mr_ad = MrAd(model)
+        self._moving = model.joints_that_move_mass()  # an unknown elbow does not matter here
+
+    def added_to(
+        self, measured: ContactWrench, joints: JointKinematics, root: RootState
+    ) -> ContactWrench:
+        """Add to a measured wrench in the root frame what the mass takes."""
+        q, qd, qdd = joints.positions, joints.velocities, joints.accelerations
+        if not joints.valid.all():
+            q, qd, qdd = (np.where(self._moving, part, 0.0) for part in (q, qd, qdd))
+        phi, omega, alpha = (
+            root.proper_acceleration,
+            root.angular_velocity,
+            root.angular_acceleration,
+        )
+        taken, _ = self._mr_ad.batch(phi, omega, alpha, q, qd, qdd)
+        return ContactWrench(measured.force + taken.force, measured.moment + taken.moment)
 
 
 class FootImuStage(Stage):

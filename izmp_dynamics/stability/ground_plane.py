@@ -68,6 +68,8 @@ def loaded_feet(soles: tuple[Sole, ...], up: Array, contact_force: float) -> npt
         sole. None is loaded where that is not known either.
     """
     forces, known = _forces(soles, len(up))
+    if known.all():
+        return forces >= contact_force
     heights = _heights(soles, up)
     with np.errstate(invalid='ignore'):
         by_force = forces >= contact_force
@@ -89,7 +91,9 @@ def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
             kind='no_feet',
         )
     forces, known = _forces(soles, len(up))
-    foot: npt.NDArray[np.intp] = np.where(known[:, None], forces, -_heights(soles, up)).argmax(1)
+    if not known.all():
+        forces = np.where(known[:, None], forces, -_heights(soles, up))
+    foot: npt.NDArray[np.intp] = forces.argmax(axis=1)
     return foot
 
 
