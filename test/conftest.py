@@ -64,20 +64,26 @@ def sound(sway):
     return Draft.of_bag(sway[1], TOPICS, start=1.0, stop=3.0)
 
 
-@pytest.fixture(scope='session')
-def robot_yaml():
+@pytest.fixture
+def robot_yaml(robot_content):
     """The robot file of biped31 as a dictionary, with the whole path of the URDF."""
+    return copy.deepcopy(robot_content)
+
+
+@pytest.fixture(scope='session')
+def robot_content():
+    """The same, which no test may change."""
     folder = REPOSITORY / 'robots' / 'biped31'
     robot = yaml.safe_load((folder / 'robot.yaml').read_text())
     return robot | {'urdf': str(folder / 'biped31.urdf')}
 
 
 @pytest.fixture(scope='session')
-def sound_points(sound, robot_yaml, tmp_path_factory):
+def sound_points(sound, robot_content, tmp_path_factory):
     """Topic → stamp → IZMP or CoP of the sound recording; afterwards all kernels are compiled."""
     from .command_line import Desk, assert_whole
 
-    desk = Desk(tmp_path_factory.mktemp('sound'), sound, robot_yaml)
+    desk = Desk(tmp_path_factory.mktemp('sound'), sound, robot_content)
     assert desk.check().status == 0
     assert_whole(desk, desk.replay())
     assert not any(desk.gated().values())

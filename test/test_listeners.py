@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is missing')
-pytest.importorskip('trajectory_msgs', reason='the messages are missing')
+pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 import rclpy
 from geometry_msgs.msg import PointStamped

@@ -155,9 +155,9 @@ def test_tf_is_broadcast_unless_publish_tf_is_false(publish):
 
 @pytest.mark.parametrize('topic', ['odom', '/odom'])
 def test_a_position_that_is_the_own_result_is_refused(robot_yaml, topic, tmp_path):
-    robot_yaml['position'] = dict(robot_yaml['position'], topic=topic)
+    position = robot_yaml['position'] | {'topic': topic}
     path = tmp_path / 'robot.yaml'
-    path.write_text(yaml.safe_dump(robot_yaml))
+    path.write_text(yaml.safe_dump(robot_yaml | {'position': position}))
     for name in ('localizer', 'izmp', 'composed'):
         with raising(Exception, 'own_odometry', topic=topic):
             node_class(name)(overrides=parameters(robot=str(path)))
