@@ -161,7 +161,7 @@ def _choices(wanted: tuple[str, ...] | None, rig: Rig) -> list[tuple[str, ...]]:
         return [wanted]
     choices = [DEFAULT_GROUPS]
     if any(foot.sensor and not foot.normal_only for foot in rig.feet):
-        # a matrix holds rotation and gain, and a mass cannot be told from a gain
+        # a matrix holds rotation and gain, and a mass cannot be distinguished from a gain
         rest = tuple(g for g in DEFAULT_GROUPS if g not in ('payload', 'ft_rotation'))
         choices.append(check_groups((*rest, 'ft_matrix')))
     return choices

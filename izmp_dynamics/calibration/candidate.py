@@ -23,7 +23,7 @@ from izmp_dynamics.calibration.validation import (
 from izmp_dynamics.conventions import Array
 
 LEAST_INFO = 0.5
-"""A number that the recording tells less about is left as it is [-]."""
+"""A parameter with less information in the recording is left as it is [-]."""
 
 WEIGHTS = (30.0, 300.0, 3000.0)
 """λ of the inertias' divergence that are tried; held-out motion chooses."""
@@ -41,7 +41,7 @@ class Candidate:
         solution: their values.
         free: (N,) which were estimated.
         sigma: (N,) standard deviations.
-        info: (N,) what the recording tells about each; NaN of inertias.
+        info: (N,) information of the recording about each [-]; NaN of inertias.
         before: errors on held-out motion; None if there is too little motion.
         after: with the corrections.
         unobservable: names of what was left alone.

@@ -153,7 +153,7 @@ def _limits(best: Candidate, rig: Rig) -> list[str]:
     if any(foot.normal_only for foot in rig.feet):
         said.append(
             'The feet measure the vertical force alone: neither mass, centre of mass nor gains '
-            'can be told from that.'
+            'can be distinguished from that.'
         )
     all_names = [p.name for p in best.layout.parameters]
     if 'gyroscope.delay' in all_names:
@@ -167,7 +167,7 @@ def _limits(best: Candidate, rig: Rig) -> list[str]:
     if 'ft_matrix' in {p.group for p in best.layout.parameters}:
         said.append(
             'The gains of the force sensors are relative to the masses of the URDF: a wrong mass '
-            'there cannot be told from a gain.'
+            'there cannot be distinguished from a gain.'
         )
     if rig.accelerometers:
         said.append('The further accelerometers are not calibrated, only the IMU.')

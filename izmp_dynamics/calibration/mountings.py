@@ -46,7 +46,7 @@ def _mounting_sentence(foot: str, found: Mounting | None) -> str:
         )
     if not found.clear:
         return (
-            f"How the sensor of foot '{foot}' is turned cannot be told: the best mounting "
+            f"How the sensor of foot '{foot}' is turned is not observable: the best mounting "
             f'leaves {found.error:.1f} N unexplained, the next {found.next_best:.1f} N.'
         )
     if found.as_stated:

@@ -163,6 +163,6 @@ def make_layout(
         add('payload', 'payload.mass', (), 'kg', 0.1 * mass)
         if six_axis:
             add('payload', 'payload.com', axes, 'm', 0.03)
-    if not six_axis:  # what only the sum of vertical forces shows is not told apart
+    if not six_axis:  # the sum of vertical forces does not separate these
         parameters = [p for p in parameters if p.group not in ('payload',)]
     return Layout(tuple(parameters), by_name[payload_link], links if 'inertias' in groups else ())

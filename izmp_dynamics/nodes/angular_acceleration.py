@@ -16,7 +16,7 @@ from izmp_dynamics.nodes.messages import (
     accel_stamped,
     twist_stamped,
 )
-from izmp_dynamics.nodes.root_inputs import remark_on_method
+from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
@@ -26,7 +26,6 @@ from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_root
 from izmp_dynamics.sensing.faults import Faults, Reason
-from izmp_dynamics.sensing.imu import rotations, with_gravity
 
 
 class AngularAcceleration(StageNode):
@@ -136,8 +135,7 @@ class AngularAcceleration(StageNode):
             if orientation is None:
                 self.health.count('imu', Reason.NO_ORIENTATION)
                 return
-            world_R_imu, _ = rotations(orientation[None])
-            values[3:] = with_gravity(values[None, 3:], world_R_imu, self.robot.gravity)[0]
+            add_gravity(values, orientation, self.robot.gravity)
         if self._stage is not None:
             self._stage.push_imu(Samples.one(stamp, values))
             self._advance()

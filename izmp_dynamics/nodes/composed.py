@@ -41,7 +41,7 @@ from izmp_dynamics.nodes.messages import (
     wrench_stamped,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
-from izmp_dynamics.nodes.root_inputs import remark_on_method
+from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
@@ -50,7 +50,6 @@ from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.sensing.faults import Faults, Reason
-from izmp_dynamics.sensing.imu import rotations, with_gravity
 
 SECTIONS = (
     *('acd', 'angular_acceleration', 'gravity', 'ground', 'ir_md', 'low_pass', 'noise'),
@@ -236,8 +235,7 @@ class Composed(StageNode):
             if orientation is None:
                 self.health.count('imu', Reason.NO_ORIENTATION)
                 return
-            world_R_imu, _ = rotations(orientation[None])
-            values[3:] = with_gravity(values[None, 3:], world_R_imu, self.robot.gravity)[0]
+            add_gravity(values, orientation, self.robot.gravity)
         signals = {'imu': Samples.one(stamp, values)}
         if self._source == 'imu':
             oriented = orientation is not None and self._watch.oriented

@@ -1,9 +1,11 @@
-"""Which sensors the angular acceleration of the root comes from, and whether that is as meant."""
+"""What the nodes that take the sensors of the root have in common."""
 
 from collections.abc import Sequence
 
+from izmp_dynamics.conventions import Array
 from izmp_dynamics.nodes.health import WARN, Health, Input
 from izmp_dynamics.pipeline.root import RootStage
+from izmp_dynamics.sensing.imu import rotations, with_gravity
 
 
 def remark_on_method(health: Health, stage: RootStage, accelerometers: Sequence[Input]) -> None:
@@ -27,3 +29,15 @@ def remark_on_method(health: Health, stage: RootStage, accelerometers: Sequence[
         )
     else:
         health.clear('fallen back')
+
+
+def add_gravity(values: Array, orientation: Array, gravity: float) -> None:
+    """Make the specific force of an IMU that has removed gravity, in place.
+
+    Args:
+        values: (6,) angular velocity [rad/s] and acceleration [m/s²] in sensor axes.
+        orientation: (4,) world_q_sensor, x y z w.
+        gravity: [m/s²].
+    """
+    world_R_imu, _ = rotations(orientation[None])
+    values[3:] = with_gravity(values[None, 3:], world_R_imu, gravity)[0]

@@ -52,7 +52,7 @@ _METHOD = (
 MISSING = (
     Missing(
         'The table of ZMP errors and calls',
-        'Rows and columns cannot be told apart in the text at hand. 63.6, 23.2 and 5.9 stand in '
+        'Rows and columns cannot be distinguished in the text here. 63.6, 23.2 and 5.9 stand in '
         'one row, 45, 14.6 and 1.6 in another, 12.8 in a third; any digit may be misread, and '
         'which experiment, axis or measure a number belongs to is open. So nothing is compared.',
         'A legible poster.',
