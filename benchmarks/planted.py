@@ -188,6 +188,6 @@ ERRORS = (
         'eq. 30 of the seesaw without Γ⁻¹ put back', 'seesaw/coupled.py',
         'bias = self.ground_on_board @ self.board.J_ground_dot_nu',
         'bias = self.board.J_ground.T @ self.board.J_ground_dot_nu',
-        ('plants',), ('kkt_plant', 'seesaw_controller'), 'seesaw',
+        ('equations',), ('kkt_plant', 'seesaw_controller'), 'seesaw',
     ),
 )  # fmt: skip

@@ -10,9 +10,11 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import SimulationError
 from izmp_dynamics.seesaw.board import Seesaw
+from izmp_dynamics.seesaw.moving_states import moving_state, rate, terms_of
 from izmp_dynamics.seesaw.stance import stance
+from izmp_dynamics.seesaw.study.tasks import equations
 
-from .balancing import moving_state, plant_of, rate, terms_of
+from .balancing import plant_of
 
 SEEDS = range(4)
 PUSH = np.array([20.0, 60.0, -30.0])
@@ -181,6 +183,13 @@ def test_the_board_accelerates_as_eq_30_says(plant, case):
     acceleration = (terms.A_board @ f - terms.h_board) / np.diag(terms.board.M)
     angular = state.board.rotation @ acceleration[3:]
     np.testing.assert_allclose(angular, motion.board[3:], atol=1e-9)
+
+
+def test_the_page_puts_moving_states_into_the_equations():
+    errors = equations(None, 'biped31', 2)
+    assert errors['eq30'].max() < 1e-9
+    assert max(errors['eq9'].max(), errors['eq31'].max()) < 1e-3
+    assert errors['printed'].max() > 1e-6
 
 
 def test_the_row_of_the_seesaw_adds_no_rank(plant):

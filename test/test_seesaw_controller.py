@@ -17,10 +17,11 @@ from izmp_dynamics.seesaw.foot_constraints import FootConstraints
 from izmp_dynamics.seesaw.gains import CONTROLLERS, GAIN_SETS, gains
 from izmp_dynamics.seesaw.kkt_plant import KktPlant
 from izmp_dynamics.seesaw.loop_check import check_loop, require_stable
+from izmp_dynamics.seesaw.moving_states import moving_state, rate, shifted, terms_of
 from izmp_dynamics.seesaw.reference import ComReference
 from izmp_dynamics.seesaw.stance import stance
 
-from .balancing import moving_state, plant_of, rate, shifted, terms_of
+from .balancing import plant_of
 from .raising import raising
 
 TICK = 0.01

@@ -43,6 +43,15 @@ def track(parameters, amplitude=3.0, error=4.0):
 def load(run):
     if run.kind == 'growth':
         return {'growth': np.array(2.0 - 1.1 * run.parameters['damping']), 'joint': np.array(0)}
+    if run.kind == 'equations':
+        small = np.full(2, 1e-12)
+        return {
+            'rate': np.array([0.1, 0.5]),
+            'eq30': small,
+            'printed': np.array([1e-3, 0.1]),
+            'eq9': small,
+            'eq31': small,
+        }
     error = 20.0 if run.parameters['controller'] == 'robot' else 4.0
     return track(
         run.parameters, error=error / 20.0 if run.parameters['gains'] == 'tuned' else error
@@ -83,6 +92,8 @@ def test_numbers_are_those_of_the_tracks():
         ('fig5', {'com': 40.0}),
         ('gains', {'com': 40.0}),
         ('plants', {'drift': 1e-3}),
+        ('equations', {'eq30': 1e-8}),
+        ('equations', {'eq31': 1e-3}),
         ('push_limit', {'fell': True}),
         ('push_limit', {'slip': 6.0}),
         ('push_limit', {'angle': 2.0}),

@@ -4,6 +4,7 @@ from types import ModuleType
 
 from izmp_dynamics.seesaw.study.figures import (
     damping,
+    equations,
     fig02,
     fig03,
     fig04,
@@ -17,6 +18,7 @@ from izmp_dynamics.seesaw.study.tasks import Study
 from izmp_dynamics.studies.page import Missing, Page
 
 FIGURES: dict[str, tuple[ModuleType, str]] = {
+    'equations': (equations, 'the equations of the paper in moving states'),
     'izmp': (izmp, 'the IZMP on the moving board against the true CoP'),
     'fig2': (fig02, 'error of the linear momentum after a push'),
     'fig3': (fig03, 'error of the angular momentum after a push'),

@@ -34,6 +34,7 @@ class Study:
         forces: of the push-limit curve [N].
         other_forces: of the pushes in other directions than to the left [N].
         dampings: of the joints, tried by the check of the loop [N·m·s/rad].
+        states: number of moving states in which the equations are tried.
     """
 
     robot: str = 'icub'
@@ -46,6 +47,7 @@ class Study:
         0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5,
         3.0,
     )  # fmt: skip
+    states: int = 20
 
     @classmethod
     def quick(cls, robot: str = 'icub') -> 'Study':
@@ -82,6 +84,11 @@ class Study:
         """Describe the check of the loop with a friction of the joints [N·m·s/rad]."""
         parameters = {'robot': self.robot, 'controller': controller, 'damping': damping}
         return Run(f'{_MODULE}:growth', parameters, data=robot_digest(self.robot))
+
+    def equations(self) -> Run:
+        """Describe the trial of the paper's equations in moving states."""
+        parameters = {'robot': self.robot, 'states': self.states}
+        return Run(f'{_MODULE}:equations', parameters, data=robot_digest(self.robot))
 
     def _run(
         self,
@@ -277,6 +284,52 @@ def growth(load: Load, robot: str, controller: str, damping: float) -> Arrays:
     control = MomentumController(balancing, Seesaw(), controller, gains(controller, names))
     check = check_loop(control, TICK)
     return {'growth': np.array(check.growth), 'joint': np.array(names.index(check.joint))}
+
+
+def equations(load: Load, robot: str, states: int) -> Arrays:
+    """Put motions of the KKT plant, which knows only the constraints, into eqs. 9, 30 and 31.
+
+    Args:
+        load: not used.
+        robot: icub or biped31.
+        states: how many are drawn, with torques of 10 N·m (standard deviation).
+
+    Returns:
+        For each state: `rate` of the board [rad/s]; `eq30`, and `printed` for its h̄_s without
+        Γ⁻¹: error of the angular acceleration of the board [rad/s²]; `eq9` and `eq31`: error of
+        the rate of change of the momentum [N], [N·m].
+    """
+    from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
+    from izmp_dynamics.seesaw.board import Seesaw
+    from izmp_dynamics.seesaw.kkt_plant import KktPlant
+    from izmp_dynamics.seesaw.moving_states import moving_state, rate, terms_of
+
+    plant = KktPlant(load_balancing_robot(robot), Seesaw())
+    rows = []
+    for seed in range(states):
+        state = moving_state(plant, seed)
+        torques = 10.0 * np.random.default_rng(seed).normal(size=len(state.q))
+        motion = plant.motion(state, torques)
+        terms, f = terms_of(plant, state), motion.foot_wrenches.ravel()
+        board = terms.board
+        angular = state.board.rotation.T @ motion.board[3:]
+        h_printed = terms.h_board - (terms.ground_on_board - board.J_ground.T) @ (
+            board.J_ground_dot_nu
+        )
+        of_board = [
+            np.abs((terms.A_board @ f - h)[3:] / np.diag(board.M)[3:] - angular).max()
+            for h in (terms.h_board, h_printed)
+        ]
+        weight = np.array([0.0, 0.0, terms.body.mass * plant.gravity, 0.0, 0.0, 0.0])
+        own = rate(lambda at: terms_of(plant, at).body.momentum, state, motion)
+        total = rate(lambda at: terms_of(plant, at).total_momentum, state, motion)
+        of_momentum = [
+            np.abs(terms.A_robot @ f - weight - own).max(),
+            np.abs(terms.A_total @ f + terms.bias_total - total).max(),
+        ]
+        rows.append([abs(state.angle_rate), *of_board, *of_momentum])
+    names = ('rate', 'eq30', 'printed', 'eq9', 'eq31')
+    return dict(zip(names, np.array(rows).T, strict=True))
 
 
 def _engine(plant: str, control: Any) -> Any:
