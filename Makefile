@@ -18,6 +18,8 @@ READY := $(VENV)/.ready
 ROBOT := robots/biped31/robot.yaml
 PAGES := paper itu_biped angular_momentum seesaw real
 LOGS ?=
+# Several test files at once, on as many cores as there are, four at the most.
+WORKERS := -n auto --maxprocesses 4 --dist loadfile
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs
@@ -40,7 +42,7 @@ test: $(READY)
 	@$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
-	IZMP_REQUIRE="$$(cat $(READY))" $(BIN)/python -m pytest --quiet
+	IZMP_REQUIRE="$$(cat $(READY))" $(BIN)/python -m pytest --quiet $(WORKERS)
 
 docs: $(READY)
 	@$(BIN)/python -m sphinx -W --keep-going -q docs build/docs

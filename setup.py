@@ -86,6 +86,7 @@ setup(
         'docs': ['sphinx>=8', 'myst-parser>=4'],
         'test': [
             'pytest>=7',
+            'pytest-xdist>=3',
             'hypothesis>=6',
             'qpsolvers>=4',
             'quadprog>=0.1.12',
