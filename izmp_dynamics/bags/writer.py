@@ -34,9 +34,10 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.bags.bag_place import FILES, bag_place
-from izmp_dynamics.bags.cdr_layout import CdrLayout, Raw, Rows
+from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.bags.mcap_storage import McapStorage, message_records
 from izmp_dynamics.bags.qos import Qos, qos_profile
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.bags.typestores import standard_types
@@ -60,6 +61,10 @@ class _Topic:
     layout: CdrLayout
     connection: Any
     may_be_nan: frozenset[str]
+
+
+_Pending = tuple[Stamps, Any, Rows | list[bytes]]
+"""Stamps, connection, and messages of one length or of any."""
 
 
 class BagWriter:
@@ -102,7 +107,7 @@ class BagWriter:
         self._files: dict[str, str] = {}
         self._topics: dict[str, _Topic] = {}
         self._raw_topics: dict[str, Any] = {}
-        self._pending: list[tuple[Stamps, Any, list[Raw]]] = []
+        self._pending: list[_Pending] = []
         self._pending_size = 0
         self._flushed = monotonic()
         self._writer: Any = None
@@ -113,6 +118,8 @@ class BagWriter:
         try:
             self._partial = self._place.prepare()
             self._writer = rosbag2.Writer(self._partial, version=_VERSION, storage_plugin=plugin)
+            mcap = rosbag2.StoragePlugin.MCAP
+            self._writer.STORAGE_PLUGINS = rosbag2.Writer.STORAGE_PLUGINS | {mcap: McapStorage}
             self._writer.open()
         except BaseException as error:
             self._abort()
@@ -220,9 +227,8 @@ class BagWriter:
         rows = layout.encode_rows(len(stamps), given)
         checked = given if like is None else layout.floats()
         self._check_finite(topic, layout, rows, checked, entry.may_be_nan)
-        data, size = rows.reshape(-1).data.toreadonly(), layout.size
-        raws: list[Raw] = [data[at : at + size] for at in range(0, len(data), size)]
-        self._add(entry, stamps.astype(np.int64), raws, rows.size)
+        if len(stamps):
+            self._add(entry.connection, stamps.astype(np.int64), rows, rows.size)
 
     def write(self, topic: str, stamp: int, message: object) -> None:
         """Write one message, which may differ from the example in everything.
@@ -242,7 +248,7 @@ class BagWriter:
         layout = CdrLayout.of_message(standard_types(), entry.layout.msgtype, message)
         rows = layout.encode_rows(1, {})
         self._check_finite(topic, layout, rows, layout.floats(), entry.may_be_nan)
-        self._add(entry, stamps, [rows.tobytes()], rows.size)
+        self._add(entry.connection, stamps, rows, rows.size)
 
     def add_raw_topic(self, name: str, msgtype: str, qos: Qos = 'default') -> None:
         """Declare a topic whose messages are serialized already, e.g. as they came over DDS.
@@ -287,9 +293,8 @@ class BagWriter:
             raise UnknownNameError('raw topic', topic, self._raw_topics, where)
         stamps = np.array([stamp])
         self._check_stamps(topic, stamps)
-        self._pending.append((stamps, self._raw_topics[topic], [raw]))
-        self._pending_size += len(raw)
-        if self._pending_size > _LARGEST_FLUSH or monotonic() - self._flushed >= _FLUSH_EVERY:
+        self._add(self._raw_topics[topic], stamps, [raw], len(raw))
+        if monotonic() - self._flushed >= _FLUSH_EVERY:
             self.flush()
 
     def mark(self, key: str, value: str) -> None:
@@ -305,35 +310,67 @@ class BagWriter:
         self._flushed = monotonic()
         if not self._pending:
             return
-        stamps = np.concatenate([stamps for stamps, _, _ in self._pending])
-        flat = [(connection, raw) for _, connection, raws in self._pending for raw in raws]
-        self._pending, self._pending_size = [], 0
+        pending, self._pending, self._pending_size = self._pending, [], 0
         try:
-            for place in np.argsort(stamps, kind='stable').tolist():
-                connection, raw = flat[place]
-                self._writer.write(connection, int(stamps[place]), raw)
+            if self.storage == 'mcap':
+                self._write_records(pending)
+            else:
+                self._write_rows(pending)
             if self._raw_topics:
                 self._commit()
         except Exception as error:
             self._raise(error)
 
+    def _write_records(self, pending: list[_Pending]) -> None:
+        """Write messages to an mcap file, all at once."""
+        records = [
+            record
+            for stamps, connection, raws in pending
+            for record in message_records(connection.id, stamps, raws)
+        ]
+        stamps = np.concatenate([stamps for stamps, _, _ in pending])
+        channels = np.repeat(
+            np.array([connection.id for _, connection, _ in pending], np.uint16),
+            [len(stamps) for stamps, _, _ in pending],
+        )
+        order = np.argsort(stamps, kind='stable')
+        writer = self._writer
+        for some, connection, _ in pending:
+            writer.counts[connection.id] += len(some)
+        writer.min_timestamp = min(writer.min_timestamp, int(stamps[order[0]]))
+        writer.max_timestamp = max(writer.max_timestamp, int(stamps[order[-1]]))
+        ordered = [records[place] for place in order.tolist()]
+        writer.storage.write_records(channels[order], stamps[order], ordered)
+
+    def _write_rows(self, pending: list[_Pending]) -> None:
+        """Write messages to a database, one by one."""
+        stamps = np.concatenate([stamps for stamps, _, _ in pending])
+        flat = [
+            (connection, raw if isinstance(raw, bytes) else raw.data)
+            for _, connection, raws in pending
+            for raw in raws
+        ]
+        for place in np.argsort(stamps, kind='stable').tolist():
+            connection, raw = flat[place]
+            self._writer.write(connection, int(stamps[place]), raw)
+
     def _commit(self, journal: str = '') -> None:
-        """Commit what a sqlite3 bag holds; set the mode of its journal ('WAL' or 'DELETE').
+        """Commit what a recording holds; set the mode of a database's journal (WAL or DELETE).
 
         Other bags than recordings are worthless before they are complete: they have one
         transaction, and so the same bytes whenever they are written.
         """
         if self.storage != 'sqlite3':
+            self._writer.storage.sync()
             return
         database = self._writer.storage.conn
         database.commit()
         if journal:
             database.execute(f'PRAGMA journal_mode={journal}')
 
-    def _add(self, entry: _Topic, stamps: Stamps, raws: list[Raw], size: int) -> None:
-        if len(stamps):
-            self._pending.append((stamps, entry.connection, raws))
-            self._pending_size += size
+    def _add(self, connection: Any, stamps: Stamps, raws: Rows | list[bytes], size: int) -> None:
+        self._pending.append((stamps, connection, raws))
+        self._pending_size += size
         if self._pending_size > _LARGEST_FLUSH:
             self.flush()
 
