@@ -120,7 +120,7 @@ def assemble(time, com_xy, points, soles, loaded, rng):
         normal=normal,
         ground_point=into_root(np.column_stack([com_xy, np.zeros(n)])),
         com=into_root(com),
-        feet=_feet(into_root, corners, loaded, points),
+        feet=_feet(into_root, corners, loaded, points, np.swapaxes(R, 1, 2)),
         world_p_root=p,
         world_R_root=R,
         missing=(),
@@ -153,7 +153,9 @@ def without(evaluation, *names):
 def part(evaluation, chosen):
     """The evaluation at the instants `chosen` (a slice) only."""
     track = lambda t: Track(t.name, t.wrench[chosen], t.point[chosen], t.margin[chosen])  # noqa: E731
-    foot = lambda f: Foot(f.name, f.sole[chosen], f.normal_force[chosen], f.loaded[chosen])  # noqa: E731
+    foot = lambda f: Foot(  # noqa: E731
+        f.name, f.sole[chosen], f.normal_force[chosen], f.loaded[chosen], f.axes[chosen]
+    )
     return replace(
         evaluation,
         stamps=evaluation.stamps[chosen],
@@ -212,8 +214,8 @@ def _steps(time, speed):
     )
 
 
-def _feet(into_root, corners, loaded, points):
-    """Feet that share the weight as the CoP demands."""
+def _feet(into_root, corners, loaded, points, axes):
+    """Feet that share the weight as the CoP demands; their soles have the axes of the world."""
     reference = points.get('cop', next(iter(points.values())))
     left, right = (c[..., :2].mean(axis=1) for c in corners)
     across = left - right
@@ -223,7 +225,7 @@ def _feet(into_root, corners, loaded, points):
     forces = (split * MASS * GRAVITY, (1 - split) * MASS * GRAVITY)
     names = ('left_foot', 'right_foot')
     return tuple(
-        Foot(name, into_root(c), force, np.asarray(carries))
+        Foot(name, into_root(c), force, np.asarray(carries), axes)
         for name, c, force, carries in zip(names, corners, forces, loaded, strict=True)
     )
 

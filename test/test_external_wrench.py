@@ -109,7 +109,8 @@ def test_the_report_names_what_pushed(walked):
         words = {'left': 'to the left', 'right': 'to the right'}
         assert f'pushed the robot {words.get(shove.direction, shove.direction)} with' in page
     for push in results['ideal'].summary.pushes:
-        assert f'for {push.duration:.2f} s at {push.start:.2f} s.' in page
+        assert f'for {push.duration:.2f} s at {push.start:.2f} s, ' in page
+        assert push.significance > 10.0
 
 
 def test_without_whole_wrenches_there_is_no_external_wrench(walked, tmp_path):
@@ -189,9 +190,9 @@ def test_a_push_at_the_end_of_the_log_ends_there():
 
 
 def test_many_pushes_are_counted_and_the_largest_listed():
-    pushes = tuple(PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k) for k in range(1, 6))
+    pushes = tuple(PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k, 9.0) for k in range(1, 6))
     remarks = push_remarks(pushes)
     assert len(remarks) == 4
     assert all('pushed the robot down' in text for text in remarks[:3])
-    assert 'with 30.0 N for 0.10 s at 3.00 s' in remarks[0]
+    assert 'with 30.0 N for 0.10 s at 3.00 s, 9 σ of what is' in remarks[0]
     assert '5 times' in remarks[3]

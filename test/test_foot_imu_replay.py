@@ -13,7 +13,11 @@ from izmp_dynamics.model.robot_file import FootImu, Ground
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.replay.anomalies import nothing_came_out
 from izmp_dynamics.replay.chunks import make_evaluator
+from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.report.summary import summary_of
+from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .bag_surgery import IMU
 from .pipeline_signals import evaluate
@@ -173,3 +177,26 @@ def test_the_mounting_is_taken_from_the_urdf(biped31):
     q = np.zeros(model.dof)
     expected = model.frame_pose('l_sole', q)[0].T @ model.frame_pose('l_foot', q)[0]
     np.testing.assert_allclose(rig.feet[0].sole_R_imu, expected, atol=1e-12)
+
+
+def test_imus_that_contradict_the_joints_are_a_finding_of_their_own(recorded, biped31):
+    """Upside down in the feet: the ground stays unknown, and the reason is counted and named."""
+    results, recording = evaluated(recorded, with_imus(biped31))
+    evaluator = make_evaluator(recording)
+    _, signals = read_bag(recorded, with_imus(biped31))
+    for side in ('l_foot', 'r_foot'):
+        signals[f'foot_imus[{side}]'].values[:] *= -1.0
+    collector = Collector(recording)
+    for piece in evaluator.push(signals) + evaluator.flush():
+        collector.add(piece)
+    counted = sum(
+        evaluator.faults[f'foot_imus[{side}]'][Fault(Reason.IMU_CONTRADICTS)]
+        for side in ('l_foot', 'r_foot')
+    )
+    assert counted > 0.9 * len(results.stamps)
+    evaluation = collector.evaluation({}, (), (), {}, evaluator.faults)
+    keys = {finding.key for finding in summary_of(evaluation).findings}
+    assert keys & {'imu_contradicts_joints[/l_foot/imu]', 'imu_contradicts_joints[/r_foot/imu]'}
+    error = nothing_came_out(recording, evaluation)
+    assert error.kind == 'imu_contradicts_joints'
+    assert 'Check the frame in which that IMU is mounted' in str(error)

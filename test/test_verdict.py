@@ -38,39 +38,48 @@ def test_a_walk_inside_the_polygon_is_stable():
     verdict = verdict_of(walking())
     assert verdict.state == 'stable'
     assert verdict.judged_by == 'mr_ad'
-    assert 'for the whole loaded time' in verdict.sentence
-    assert 'minimum margin: 42 mm at' in verdict.sentence
+    assert 'for the 12.00 s that were evaluated' in verdict.sentence
+    assert 'minimum margin: 50 mm (± 0.18 mm) at' in verdict.sentence
 
 
 def test_brief_crossings_are_stable_and_counted():
     def twice(time):
         return bump(3.0, 0.02, 0.2)(time) + bump(6.0, 0.03, 0.2)(time)
 
-    verdict = verdict_of(standing(offset=twice))
-    assert verdict.state == 'stable'
-    assert 'crossed the edge twice' in verdict.sentence
-    assert 'for 99.4 % of the loaded time' in verdict.sentence
+    summary = summary_of(standing(offset=twice))
+    assert summary.verdict.state == 'stable'
+    (found,) = summary.findings
+    assert found.key == 'crossings[mr_ad]'
+    assert 'crosses the edge twice, for at most 32 ms and by at most 55 mm' in found.sentence
 
 
 def test_a_stay_too_short_to_tip_the_robot_is_marginal():
-    verdict = verdict_of(standing(offset=bump(3.2, 0.15, 0.12)))
-    assert verdict.state == 'marginal'
+    """The CoP goes to the edge with it: nothing pushed."""
+    verdict = verdict_of(standing(offset=bump(3.2, 0.2, 0.13), cop_limit=0.2))
+    assert (verdict.state, verdict.reason) == ('marginal', 'brief')
     assert 'too short to tip the robot' in verdict.sentence
 
 
-def test_flickering_across_the_edge_is_marginal():
+def test_the_same_stay_with_the_cop_inside_is_a_disturbance():
+    """Marginal and Disturbed differ in the cause, not in the size."""
+    verdict = verdict_of(standing(offset=bump(3.2, 0.2, 0.17)))
+    assert (verdict.state, verdict.reason) == ('disturbed', 'pushed')
+    assert 'not enough to tip it' in verdict.sentence
+
+
+def test_flickering_across_the_edge_is_noise():
     def flicker(time):
         return np.where((np.arange(len(time)) % 8 == 0)[:, None], [0.0, 0.25], [0.0, 0.0])
 
     verdict = verdict_of(standing(offset=flicker))
-    assert verdict.state == 'marginal'
-    assert 'was inside the support polygon for only 87' in verdict.sentence
+    assert (verdict.state, verdict.reason) == ('unclear', 'noise')
 
 
 def test_a_push_leaves_the_cop_inside_and_is_a_disturbance():
     verdict = verdict_of(standing(offset=bump(4.0, 0.35, 0.25)))
     assert verdict.state == 'disturbed'
-    assert 'The measured CoP stayed at least 99 mm inside' in verdict.sentence
+    assert 'The measured CoP stayed at least 98 mm inside' in verdict.sentence
+    assert 'enough to tip it' in verdict.sentence
 
 
 def test_a_stay_with_the_cop_at_the_edge_is_unstable():
@@ -78,7 +87,7 @@ def test_a_stay_with_the_cop_at_the_edge_is_unstable():
     verdict = verdict_of(evaluation)
     assert verdict.state == 'unstable'
     assert 'enough to tip the robot' in verdict.sentence
-    assert 'for 0.80 s at 6.00 s' in verdict.sentence
+    assert 'for 0.76 s at 6.04 s' in verdict.sentence
     assert verdict_of(without(evaluation, 'cop')).state == 'unstable'
 
 
@@ -114,7 +123,14 @@ def test_noise_larger_than_the_polygon_is_called_noise(with_cop):
     assert verdict.state == 'unclear'
     assert 'too noisy' in verdict.sentence
     assert ('measured CoP stayed inside' in verdict.sentence) == with_cop
-    assert 'low-pass' in verdict.advice
+    assert 'It would be settled by a filter' in verdict.advice
+    filtered = verdict_of(
+        replace(
+            evaluation if with_cop else without(evaluation, 'cop'),
+            filtering='the low-pass at 4 Hz',
+        )
+    )
+    assert filtered.advice.startswith('The low-pass at 4 Hz is on already')
 
 
 @pytest.mark.parametrize('sigma', [0.005, 0.015, 0.03])
@@ -123,31 +139,30 @@ def test_moderate_noise_never_makes_a_good_walk_unstable(sigma, with_cop):
     for seed in range(3):
         evaluation = walking(noise={'mr_ad': sigma}, seed=seed, duration=30.0)
         verdict = verdict_of(evaluation if with_cop else without(evaluation, 'cop'))
-        assert verdict.state in ('stable', 'marginal')
+        assert verdict.state == 'stable'
 
 
 def test_a_method_that_is_metres_off_does_not_change_the_verdict():
     good, bad = walking(), walking(noise={'ir_md': 3.0})
     assert verdict_of(bad) == verdict_of(good)
-    remarks = summary_of(bad).remarks
-    assert any('IR-MD' in remark and 'too noisy' in remark for remark in remarks)
+    assert [found.key for found in summary_of(bad).findings] == ['noisy[ir_md]']
 
 
 def test_outside_for_long_without_falling_is_a_contradiction():
     evaluation = without(standing(offset=bump(2.0, 5.0, 0.25)), 'cop')
     verdict = verdict_of(evaluation)
     assert verdict.state == 'unclear'
-    assert 'yet the robot stayed up' in verdict.sentence
-    assert 'something else held the robot' in verdict.advice
+    assert 'and the robot stood afterwards' in verdict.sentence
+    assert 'held the robot' in verdict.advice
 
 
-def test_slow_noise_without_a_cop_is_a_contradiction_too():
+def test_what_comes_and_goes_too_fast_to_tip_the_robot_is_stated_and_not_judged():
     def restless(time):
         return np.stack([0.0 * time, 0.25 * np.sin(2 * np.pi * 4.0 * time)], axis=1)
 
-    verdict = verdict_of(without(standing(offset=restless), 'cop'))
-    assert verdict.state == 'unclear'
-    assert 'low-pass' in verdict.advice
+    summary = summary_of(without(standing(offset=restless), 'cop'))
+    assert summary.verdict.state == 'stable'
+    assert [found.key for found in summary.findings] == ['crossings[mr_ad]']
 
 
 def test_without_an_izmp_the_cop_is_judged():
@@ -183,7 +198,7 @@ def pointed(evaluation):
     ('evaluation', 'what'),
     [
         (replace(walking(), feet=()), 'no feet are described'),
-        (unloaded(walking()), 'no foot carries load'),
+        (unloaded(walking()), 'no foot carries load at any instant'),
         (pointed(walking()), 'span no area'),
         (replace(walking(), tracks={}), 'no instant has an IZMP'),
         (blank(without(walking(), 'ir_md', 'cop'), 'mr_ad'), 'no instant has an IZMP'),
@@ -209,13 +224,17 @@ def test_remarks_name_what_an_expert_would_see():
     for foot in evaluation.feet:
         loaded = foot.loaded.copy()
         loaded[half:] = False
-        feet.append(Foot(foot.name, foot.sole, foot.normal_force, loaded))
+        feet.append(Foot(foot.name, foot.sole, foot.normal_force, loaded, foot.axes))
     lifted = summary_of(replace(evaluation, feet=tuple(feet)))
-    assert any('to the end no foot carries load' in remark for remark in lifted.remarks)
+    keys = [found.key for found in lifted.findings]
+    assert keys == ['unloaded_at_end']
+    assert 'to the end no foot carries load' in lifted.remarks[0]
     impossible = with_offset(
-        evaluation, 'cop', np.array([[0.0, 0.0, 0.2]]).repeat(2 * half + 1, 0)
+        evaluation, 'cop', np.array([[0.0, 0.3, 0.0]]).repeat(2 * half + 1, 0)
     )
-    assert any('which is impossible' in remark for remark in summary_of(impossible).remarks)
+    keys = [found.key for found in summary_of(impossible).findings]
+    assert 'cop_outside' in keys
+    assert 'biased[mr_ad]' in keys
     assert summary_of(evaluation).remarks == ()
 
 
@@ -254,7 +273,13 @@ def test_any_pattern_of_missing_values_has_a_verdict(data):
         if name in kept
     }
     feet = tuple(
-        Foot(f.name, holes(f.sole), holes(f.normal_force), f.loaded & (rng.random(count) >= share))
+        Foot(
+            f.name,
+            holes(f.sole),
+            holes(f.normal_force),
+            f.loaded & (rng.random(count) >= share),
+            holes(f.axes),
+        )
         for f in evaluation.feet
     )
     patchy = replace(
@@ -274,5 +299,6 @@ def test_three_lines_for_the_terminal():
     assert lines[0].startswith('Stable: the IZMP (MR-AD) stayed inside')
     assert lines[1].startswith('Agreement: MR-AD – IR-MD')
     assert 'MR-AD – CoP 0.50 mm on average' in lines[1]
+    assert 'RMSE 0.40 mm in x, 0.40 mm in y of the loaded sole' in lines[1]
     assert lines[2].startswith('Forces: MR-AD 270.6 N (100.0 % of the weight)')
     assert all('\n' not in line for line in lines)

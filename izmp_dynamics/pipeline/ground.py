@@ -1,5 +1,6 @@
 """The ground under the robot at the instants of the joints: plane, loaded feet, its own frame."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from izmp_dynamics.pipeline.stage import PATIENCE, Stage
 from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.rotations import matrices_from_quaternions
-from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
@@ -29,6 +30,7 @@ from izmp_dynamics.stability.ground_plane import (
     level_plane,
     loaded_feet,
     plane_of_soles,
+    supporting_foot,
 )
 from izmp_dynamics.stability.support_polygon import Outline, margins
 from izmp_dynamics.stability.zmp import zero_moment_point
@@ -144,6 +146,7 @@ class GroundStage(Stage):
             for foot in rig.feet
             if foot.sole_R_imu is not None and ground.source == 'feet_imus'
         }
+        self._contradictions: defaultdict[str, Faults] = defaultdict(Counter)
         super().__init__(() if self.pose is None else (self.pose,), patience)
 
     @property
@@ -155,7 +158,10 @@ class GroundStage(Stage):
     def faults(self) -> dict[str, Faults]:
         """Signal → what could not be used, by reason."""
         streams = (*self.streams, *(imu.stream for imu in self.imus.values()))
-        return {stream.signal: stream.faults for stream in streams}
+        return {
+            stream.signal: stream.faults + self._contradictions[stream.signal]
+            for stream in streams
+        }
 
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
@@ -217,8 +223,23 @@ class GroundStage(Stage):
                 else no_tilt(len(joints))
                 for foot in self.rig.feet
             )
-            return plane_of_foot_imus(soles, tilts, world_R_root[:, 2, :])
+            plane = plane_of_foot_imus(soles, tilts, world_R_root[:, 2, :])
+            self._count_contradictions(plane, soles, up, world_R_root[:, 2, :])
+            return plane
         return plane_of_soles(soles, up)
+
+    def _count_contradictions(
+        self, plane: GroundPlane, soles: tuple[Sole, ...], up: Array, up_in_root: Array
+    ) -> None:
+        """Count the instants at which the IMU of the foot that carries most leaves no plane."""
+        foot = supporting_foot(soles, up)
+        placed = np.isfinite(plane.point).all(axis=1) & np.isfinite(up_in_root).all(axis=1)
+        refused = placed & ~np.isfinite(plane.normal).all(axis=1)
+        for k, sole in enumerate(self.rig.feet):
+            number = int(np.count_nonzero(refused & (foot == k)))
+            if number and sole.name in self.imus:
+                signal = self.imus[sole.name].stream.signal
+                self._contradictions[signal][Fault(Reason.IMU_CONTRADICTS)] += number
 
     def _frame(self, joints: JointKinematics, world: WorldState) -> GroundFrame | None:
         """The ground's own frame, seen from the root; None if the ground is not that of one."""

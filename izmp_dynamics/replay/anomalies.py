@@ -11,6 +11,7 @@ from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.topic_use import TopicUse
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.stability.foot_imu_plane import LARGEST_CORRECTION
 
 LONG_GAP = 0.1
 """A gap that is remarked on, if it is also as long as ten messages [s]."""
@@ -96,6 +97,13 @@ def nothing_came_out(recording: Recording, evaluation: Evaluation) -> ReplayErro
         return None
     force = np.einsum('kj,kj->k', track.wrench[:, :3], evaluation.normal)
     if not np.isfinite(force).any():
+        contradicting = contradicting_imus(evaluation)
+        if contradicting:
+            return ReplayError(
+                f'Nothing can be evaluated: {contradiction_in_words(contradicting)}',
+                kind=Reason.IMU_CONTRADICTS.value,
+                topics=tuple(contradicting),
+            )
         where = 'ground.topic and position' if recording.robot.ground.moves else 'the feet'
         return ReplayError(
             f'Nothing can be evaluated: the ground is known at no instant (see {where}).',
@@ -108,6 +116,30 @@ def nothing_came_out(recording: Recording, evaluation: Evaluation) -> ReplayErro
         kind='below_minimum_force',
         force=float(np.nanmax(force)),
         minimum_force=recording.rig.minimum_force,
+    )
+
+
+def contradicting_imus(evaluation: Evaluation) -> dict[str, int]:
+    """Topics of the feet's IMUs that contradict the joints, and at how many instants."""
+    counts = {
+        signal.topic: sum(
+            number
+            for fault, number in signal.gated.items()
+            if fault.reason is Reason.IMU_CONTRADICTS
+        )
+        for signal in evaluation.health
+    }
+    return {topic: count for topic, count in counts.items() if count}
+
+
+def contradiction_in_words(counts: dict[str, int]) -> str:
+    """What IMUs that contradict the joints mean, and what to check."""
+    instants = sum(counts.values())
+    return (
+        f'at {instants} instants the vertical of {list_names(counts)} is more than '
+        f'{LARGEST_CORRECTION:.0f}° off that of the root by the joints, so the ground is not '
+        'known there. Check the frame in which that IMU is mounted, the zeros of the encoders, '
+        'and the orientation of the root; or use ground.source: sole.'
     )
 
 

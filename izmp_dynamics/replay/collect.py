@@ -11,6 +11,7 @@ from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.replay.column import Column
 from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.settling import filter_in_words, filter_settle_time
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, SignalHealth, Track
 
@@ -50,9 +51,15 @@ class Collector:
             put[f'{name}.margin'].extend(results.margins.get(name, _nothing(count)))
         external = external_of(results, self.recording.rig)
         put['external'].extend(_nothing(count, 3) if external is None else external[:, :3])
-        for k, sole in enumerate(results.soles):
+        put['up'].extend(results.world.R[:, 2])
+        rig = self.recording.rig
+        for k, (sole, foot) in enumerate(zip(results.soles, rig.feet, strict=True)):
             force = sole.normal_force
             put[f'sole{k}'].extend(sole.corners)
+            put[f'axes{k}'].extend(sole.R)
+            if foot.sensor is not None:
+                sensor = rig.model.frame_pose(foot.sensor, results.joints.positions)[1]
+                put[f'sensor{k}'].extend(sensor)
             put[f'force{k}'].extend(_nothing(count) if force is None else force)
             put[f'loaded{k}'].extend(results.loaded[:, k])
 
@@ -81,7 +88,7 @@ class Collector:
             for name in TRACKS
         }
         world_p, world_R = self._join('world_p'), self._join('world_R')
-        external = self._join('external')
+        external, up = self._join('external'), self._join('up')
         located = bool(np.isfinite(world_p).any() and np.isfinite(world_R).any())
         return Evaluation(
             robot=model.name,
@@ -95,13 +102,13 @@ class Collector:
             normal=self._join('normal'),
             ground_point=self._join('ground_point'),
             com=self._join('com'),
-            feet=tuple(
-                Foot(
-                    foot.name, *(self._join(f'{part}{k}') for part in ('sole', 'force', 'loaded'))
-                )
-                for k, foot in enumerate(robot.feet)
-            ),
+            feet=tuple(self._foot(k) for k in range(len(robot.feet))),
             external_force=external if np.isfinite(external).any() else None,
+            up=up if np.isfinite(up).any() else None,
+            settle_time=filter_settle_time(
+                robot, 1.0 / max(self.recording.uses['joints'].rate, 1e-9)
+            ),
+            filtering=filter_in_words(robot),
             world_p_root=world_p if located else None,
             world_R_root=world_R if located else None,
             missing=tuple(missing),
@@ -109,6 +116,18 @@ class Collector:
             health=self._health(faults),
             parameters=flatten(robot) | dict(stages),
             hashes=dict(hashes),
+        )
+
+    def _foot(self, k: int) -> Foot:
+        rig = self.recording.rig.feet[k]
+        return Foot(
+            name=rig.name,
+            sole=self._join(f'sole{k}'),
+            normal_force=self._join(f'force{k}'),
+            loaded=self._join(f'loaded{k}'),
+            axes=self._join(f'axes{k}'),
+            sensor=None if rig.sensor is None else self._join(f'sensor{k}'),
+            normal_only=rig.normal_only,
         )
 
     def _join(self, column: str) -> np.ndarray:

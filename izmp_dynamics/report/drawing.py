@@ -118,6 +118,7 @@ STYLES = {
     'ir_md': LineStyle('ir-md', 1.5, (3.5, 1.6)),
     'cop': LineStyle('cop', 3.2, opacity=0.55),
     'measured': LineStyle('measured', 3.0, opacity=0.45),
+    'averaged': LineStyle('ink', 1.1),
     'weight': LineStyle('ink', 1.0, (1.0, 1.6)),
 }
 _RANK = {'measured': 3, 'cop': 3, 'ir_md': 2, 'mr_ad': 0}  # the larger, the farther behind

@@ -132,7 +132,7 @@ def _shown(scene: Scene, summary: Summary, points: dict[str, Array]) -> Mask:
     low, high = np.nanpercentile(track, (1, 99), axis=0)
     if not (high - low).max() > LONGEST_VIEW:
         return everything
-    k = int(np.searchsorted(scene.timeline.time, judged.smallest_margin_time))
+    k = int(np.searchsorted(scene.timeline.time, judged.averaged_margin_time))
     near: Mask = np.abs(track - track[k]).max(axis=1) < _VIEW_RADIUS
     return near
 
@@ -237,7 +237,7 @@ def _draw_smallest_margin(
 ) -> None:
     if summary.judged is None:
         return
-    k = int(np.searchsorted(scene.timeline.time, summary.judged.smallest_margin_time))
+    k = int(np.searchsorted(scene.timeline.time, summary.judged.averaged_margin_time))
     ax.plot(*(ground.points[summary.judged.name][k] * scale), **drawing.ring())
 
 
@@ -260,6 +260,6 @@ def _caption(summary: Summary, ground: _Ground) -> str:
         extent = float(np.ptp(track[np.isfinite(track[:, 0])], axis=0).max())
         text += (
             f' The whole track reaches over {mm(extent)}; shown are the {2 * _VIEW_RADIUS:.0f} m '
-            f'around the smallest margin at {instant(summary.judged.smallest_margin_time)}.'
+            f'around the smallest margin at {instant(summary.judged.averaged_margin_time)}.'
         )
     return text

@@ -8,9 +8,8 @@ from typing import Any
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.report import formatting, statistics, verdict
+from izmp_dynamics.report import excursions, formatting, significance, statistics, verdict
 from izmp_dynamics.report.figure import Figure
-from izmp_dynamics.report.timeline import WINDOW
 from izmp_dynamics.sensing.faults import Fault
 
 try:
@@ -24,12 +23,15 @@ TEMPLATE = 'report.html.j2'
 _SYMBOLS = {'stable': '✓', 'marginal': '!', 'disturbed': '!', 'unstable': '✕', 'fell': '✕'}
 _NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kg|%)(?!\w)')
 _FIRST_REAL_STAMP = 100_000_000 * NANOSECONDS  # smaller stamps are a simulation's clock
+_CAUSES = {'edge': 'excursion', 'push': 'push', 'error': 'error of the signals'}
+_FRAMES = {'sole': 'the loaded sole', 'root': 'the root link', 'nif': 'nif'}
 _RULES = {
-    'window': WINDOW,
-    'least_tolerance': statistics.TOLERANCE,
-    'stable_share': verdict.STABLE_SHARE,
+    'edge': excursions.TOLERANCE,
+    'usable_share': verdict.USABLE_SHARE,
     'tipping_share': verdict.TIPPING_SHARE,
     'fallen_height': verdict.FALLEN_HEIGHT,
+    'fall_times': statistics.FALL_TIMES,
+    'ratio': significance.RATIO,
 }
 
 
@@ -64,6 +66,8 @@ def render(report: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
         symbol=_SYMBOLS.get(report['verdict']['state'], '?'),
         recorded=_recorded(report['start_stamp']),
         rules=_RULES,
+        causes=_CAUSES,
+        frames=_FRAMES,
     )
     return html
 
@@ -84,18 +88,19 @@ def cards(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     Returns:
         (title, value, explanation) of each.
     """
-    judged = report['tracks'].get(report['verdict']['judged_by'])
-    return [_margin_card(judged), _agreement_card(report), _force_card(report), _time_card(report)]
+    return [_margin_card(report), _agreement_card(report), _force_card(report), _time_card(report)]
 
 
-def _margin_card(judged: Mapping[str, Any] | None) -> tuple[str, str, str]:
+def _margin_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
     title = 'Smallest margin'
+    judged = report['tracks'].get(report['verdict']['judged_by'])
     if judged is None:
         return title, formatting.NOTHING, 'no support polygon to compare with'
-    usually = formatting.mm(judged['first_percentile_margin'])
-    when = formatting.instant(judged['smallest_margin_time'])
-    value = formatting.mm(judged['smallest_margin'])
-    return title, value, f'{judged["label"]} at {when}; 99 % of the time above {usually}'
+    uncertain = formatting.mm(judged['error']['uncertainty'])
+    when = formatting.instant(judged['averaged_margin_time'])
+    value = formatting.mm(judged['averaged_margin'])
+    over = formatting.seconds(report['verdict']['averaging_time'])
+    return title, f'{value} ± {uncertain}', f'{judged["label"]} averaged over {over}, at {when}'
 
 
 def _agreement_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -103,14 +108,28 @@ def _agreement_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
     for first in ('mr_ad', 'ir_md'):
         if (first, 'cop') in pairs:
             pair = pairs[first, 'cop']
-            label, largest = report['tracks'][first]['label'], formatting.mm(pair['largest'])
-            note = f'mean, {label}; at most {largest}'
-            return 'Gap |IZMP − CoP|', formatting.mm(pair['mean']), note
+            return _gap_title(pair), formatting.mm(pair['mean']), _gap_note(report, pair)
     if ('mr_ad', 'ir_md') in pairs:
         pair = pairs['mr_ad', 'ir_md']
-        note = f'mean; at most {formatting.mm(pair["largest"])}; no CoP was measured'
+        note = f'mean; at most {formatting.mm(pair["largest"])}; no CoP to compare with'
         return 'Gap MR-AD to IR-MD', formatting.mm(pair['mean']), note
-    return 'Gap |IZMP − CoP|', formatting.NOTHING, 'no CoP was measured'
+    return 'Gap |IZMP − CoP|', formatting.NOTHING, 'no CoP to compare with'
+
+
+def _gap_title(pair: Mapping[str, Any]) -> str:
+    return 'Gap |IZMP − CoP|' if pair['along'] == 'plane' else 'Gap along the line of the feet'
+
+
+def _gap_note(report: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
+    label, largest = report['tracks'][pair['first']]['label'], formatting.mm(pair['largest'])
+    note = f'mean, {label}; at most {largest}'
+    if pair['along'] != 'plane':
+        return f'{note}; across it, normal forces alone give no CoP'
+    sole = next((axes for axes in pair['frames'] if axes['frame'] == 'sole'), None)
+    if sole is None:
+        return note
+    x, y = formatting.mm(sole['rmse_x']), formatting.mm(sole['rmse_y'])
+    return f'{note}; RMSE {x} in x, {y} in y of the sole'
 
 
 def _force_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -133,6 +152,10 @@ def _time_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
     loaded = formatting.seconds(report['loaded_time'])
     duration = formatting.seconds(report['duration'])
     note = f'of {loaded} on the ground; recording {duration}, {report["instants"]} instants'
+    if report['flight_time'] > 0:
+        note += f'; {formatting.seconds(report["flight_time"])} in flight'
+    if report['unknown_time'] > 0.01 * report['duration']:
+        note += f'; {formatting.seconds(report["unknown_time"])} without a value'
     return 'Time evaluated', formatting.seconds(evaluated), note
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.dynamics.external_wrench import find_forces
-from izmp_dynamics.report.formatting import instant, newtons, seconds, times
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.dynamics.external_wrench import LEAST_PART, find_forces
+from izmp_dynamics.report.formatting import instant, newtons, plain, seconds, times
 from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.significance import LEAST_SIGMA, significance
 
 _LISTED = 3
 """Pushes that are listed one by one, the largest; all are counted."""
@@ -23,6 +24,8 @@ class PushStatistics:
         forward: mean force ahead, along x of the frame nif [N].
         left: to the left, along y [N].
         up: along the ground normal [N].
+        significance: its size in standard deviations of the mean force that is left unexplained
+            over as long a time, by the covariance of the gap between MR-AD and the feet.
     """
 
     start: float
@@ -30,6 +33,7 @@ class PushStatistics:
     forward: float
     left: float
     up: float
+    significance: float
 
     @property
     def size(self) -> float:
@@ -37,16 +41,56 @@ class PushStatistics:
         return float(np.linalg.norm([self.forward, self.left, self.up]))
 
 
-def push_statistics(scene: Scene) -> tuple[PushStatistics, ...]:
-    """Find the pushes of an evaluation, in the order of time."""
+@dataclass(frozen=True)
+class ExternalForces:
+    """What was found between the contact force of the motion and that of the feet.
+
+    Attributes:
+        pushes: those that stand out of the errors, in the order of time.
+        errors: forces as long and as large as a push that do not.
+    """
+
+    pushes: tuple[PushStatistics, ...] = ()
+    errors: tuple[PushStatistics, ...] = ()
+
+    @property
+    def largest_error(self) -> float:
+        """Magnitude of the largest force that is no push [N]; 0 without one."""
+        return max((force.size for force in self.errors), default=0.0)
+
+
+def external_forces(scene: Scene) -> ExternalForces:
+    """Find the pushes of an evaluation, and what only looks like one."""
     force, stamps = scene.evaluation.external_force, scene.evaluation.stamps
     if force is None:
-        return ()
+        return ExternalForces()
+    settled = scene.settled('mr_ad') & scene.settled('cop')
     in_nif = np.einsum('kij,kj->ki', scene.nif_R_root, force)
-    return tuple(
-        PushStatistics((push.start - int(stamps[0])) / NANOSECONDS, push.duration, *push.force)
-        for push in find_forces(stamps, in_nif, scene.weight)
+    in_nif = np.where(settled[:, None], in_nif, np.nan)
+    found = find_forces(stamps, in_nif, scene.weight)
+    events = []
+    for push in found:
+        first, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
+        events.append((first, max(stop, first + 1)))
+    sizes, stands_out = significance(in_nif, events, LEAST_PART * scene.weight / LEAST_SIGMA)
+    forces = [
+        PushStatistics(
+            (push.start - int(stamps[0])) / NANOSECONDS,
+            push.duration,
+            *_xyz(push.force),
+            float(size),
+        )
+        for push, size in zip(found, sizes, strict=True)
+    ]
+    chosen = list(zip(forces, stands_out.tolist(), strict=True))
+    return ExternalForces(
+        tuple(force for force, pushed in chosen if pushed),
+        tuple(force for force, pushed in chosen if not pushed),
     )
+
+
+def _xyz(force: Array) -> tuple[float, float, float]:
+    return float(force[0]), float(force[1]), float(force[2])
 
 
 def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
@@ -54,7 +98,8 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     largest = sorted(pushes, key=lambda push: -push.size)[:_LISTED]
     remarks = tuple(
         f'An external force pushed the robot {_direction(push)} with '
-        f'{newtons(push.size)} for {seconds(push.duration)} at {instant(push.start)}.'
+        f'{newtons(push.size)} for {seconds(push.duration)} at {instant(push.start)}, '
+        f'{plain(push.significance, 0)} σ of what is otherwise unexplained.'
         for push in sorted(largest, key=lambda push: push.start)
     )
     if len(pushes) > _LISTED:

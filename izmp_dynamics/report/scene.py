@@ -5,7 +5,9 @@ from functools import cached_property
 import numpy as np
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.report.leg_odometry import GroundFixed, ground_fixed
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
+from izmp_dynamics.report.tipping import Averaged, averaged
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
 
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
@@ -13,6 +15,7 @@ LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 _LEAST_LOAD = 0.1  # of the weight, below which the load split means nothing
 _POLYGON_SAMPLES = 200
 _HEIGHT_REFERENCE_TIME = 1.0  # [s] from whose start the initial height of the COM is taken
+_BRIDGED = 0.05  # [s] a longer hole in a track ends a stretch of the filter
 _DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
 
 
@@ -33,6 +36,90 @@ class Scene:
         self.loaded: Mask = np.zeros(len(evaluation.stamps), dtype=bool)
         for foot in evaluation.feet:
             self.loaded |= np.asarray(foot.loaded, dtype=bool)
+        self._averaged: dict[str, Averaged] = {}
+
+    @cached_property
+    def in_flight(self) -> Mask:
+        """(K,) whether every foot measures its force and none carries load.
+
+        Where neither this nor `loaded` holds, nothing is known about the support.
+        """
+        feet = self.evaluation.feet
+        measured: Mask = np.full(len(self.loaded), bool(feet))
+        for foot in feet:
+            measured &= np.isfinite(foot.normal_force)
+        flight: Mask = measured & ~self.loaded
+        return flight
+
+    @property
+    def unknown_time(self) -> float:
+        """Time for which nothing is known about the support, gaps included [s]."""
+        known = self.timeline.total(self.loaded) + self.timeline.total(self.in_flight)
+        return max(self.timeline.duration - known, 0.0)
+
+    @property
+    def cop_is_whole(self) -> bool:
+        """Whether there is a CoP that is known in both directions."""
+        feet = self.evaluation.feet
+        return 'cop' in self.points and not any(foot.normal_only for foot in feet)
+
+    def settled(self, name: str) -> Mask:
+        """(K,) where a value of a track is not that of a filter which is still settling."""
+        settle, time = self.evaluation.settle_time, self.timeline.time
+        track = self.evaluation.tracks[name]
+        there: Mask = np.asarray(np.isfinite(track.wrench).all(axis=1))
+        if not settle > 0.0 or not there.any():
+            return there
+        known = time[there]
+        broken = np.diff(known) > max(_BRIDGED, 3.0 * float(np.median(self.timeline.span)))
+        begins = known[np.append(0, np.flatnonzero(broken) + 1)]
+        ends = known[np.append(np.flatnonzero(broken), len(known) - 1)]
+        stretch = np.searchsorted(begins, known, side='right') - 1
+        near = np.minimum(known - begins[stretch], ends[stretch] - known)
+        settled: Mask = there.copy()
+        settled[there] = near >= settle
+        return settled
+
+    def judged(self, name: str) -> Mask:
+        """(K,) where a track counts for the verdict: a margin, a loaded foot, a settled filter."""
+        margin = self.evaluation.tracks[name].margin
+        counts: Mask = self.loaded & np.isfinite(margin) & self.settled(name)
+        return counts
+
+    @cached_property
+    def ground_fixed(self) -> GroundFixed:
+        """Pose of the root in a frame that is fixed to the ground."""
+        return ground_fixed(self.evaluation.feet, self.timeline)
+
+    def averaged(self, name: str) -> Averaged:
+        """A track as the tipping of the robot feels it, see `tipping`."""
+        if name not in self._averaged:
+            self._averaged[name] = averaged(
+                self.evaluation,
+                name,
+                self.ground_fixed,
+                self.timeline,
+                self.judged(name),
+                self.averaging_time,
+            )
+        return self._averaged[name]
+
+    @property
+    def averaging_time(self) -> float:
+        """Half of the tipping time constant [s]."""
+        return self.time_constant / 2
+
+    @cached_property
+    def supporting(self) -> Indices:
+        """(K,) index of the loaded foot that carries most; −1 where none does."""
+        feet = self.evaluation.feet
+        foot: Indices = np.full(len(self.loaded), -1)
+        if feet:
+            forces = [
+                np.where(f.loaded, np.nan_to_num(f.normal_force, nan=0.0), -np.inf) for f in feet
+            ]
+            foot = np.where(self.loaded, np.argmax(forces, axis=0), -1)
+        return foot
 
     @property
     def weight(self) -> float:
@@ -89,8 +176,9 @@ class Scene:
     def between_feet(self, name: str) -> Array:
         """(K,) where a track's point lies between two feet; NaN for any other number of feet.
 
-        1 beside the centre of the first sole, −1 beside that of the second, 0 in the middle:
-        forces that act at these centres have their CoP where the load split says.
+        1 beside the first foot's sensor, −1 beside the second's, 0 in the middle: forces that act
+        at the sensors have their CoP where the load split says. Without sensors, the centres of
+        the soles.
         """
         feet = self.evaluation.feet
         if len(feet) != 2 or not all(foot.sole.shape[1] for foot in feet):
@@ -101,22 +189,44 @@ class Scene:
         position: Array = 2.0 * along / distance
         return position
 
+    def on_line(self, name: str) -> Array:
+        """(K,) position of a track's point along the line between the feet [m].
+
+        From the middle between the sensors, positive towards the first one; NaN unless both feet
+        carry load, and for any other number of feet.
+        """
+        if len(self.evaluation.feet) != 2:
+            return np.full(len(self.loaded), np.nan)
+        both = np.all([foot.loaded for foot in self.evaluation.feet], axis=0)
+        across, _ = self._across_feet
+        half = np.linalg.norm(across, axis=1) / 2
+        position: Array = np.where(both, self.between_feet(name) * half, np.nan)
+        return position
+
     @cached_property
     def _across_feet(self) -> tuple[Array, Array]:
-        """(K, 2) from the second sole's centre to the first's, and their middle, in nif [m]."""
+        """(K, 2) from the second sensor (or sole) to the first, and their middle, in nif [m]."""
         first, second = (
-            np.einsum('kij,kj->ki', self.nif_R_root[:, :2], foot.sole.mean(axis=1))
+            np.einsum(
+                'kij,kj->ki',
+                self.nif_R_root[:, :2],
+                foot.sole.mean(axis=1) if foot.sensor is None else foot.sensor,
+            )
             for foot in self.evaluation.feet
         )
         return first - second, (first + second) / 2
 
     @cached_property
     def height(self) -> Array:
-        """(K,) height of the COM over the ground [m].
+        """(K,) height of the COM over the ground [m], along the vertical where that is known.
 
-        The ground is the evaluation's plane or, where no foot defines one, the lowest sole corner.
+        A sole that tips takes the plane of the ground with it: along its normal a robot that lies
+        on its face is as high as before. The ground is the evaluation's plane or, where no foot
+        defines one, the lowest sole corner.
         """
-        normal = self.evaluation.normal
+        normal, up = self.evaluation.normal, self.evaluation.up
+        if up is not None:
+            normal = np.where(np.isfinite(up).all(axis=1, keepdims=True), up, normal)
         ground = np.einsum('ki,ki->k', normal, self.evaluation.ground_point)
         unknown = np.flatnonzero(~np.isfinite(ground))
         for foot in self.evaluation.feet:

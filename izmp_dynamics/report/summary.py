@@ -8,24 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.report.formatting import instant, mm, newtons, percent, ratio, seconds
-from izmp_dynamics.report.pushes import PushStatistics, push_remarks, push_statistics
+from izmp_dynamics.report.findings import ReportFinding, find
+from izmp_dynamics.report.formatting import mm, newtons, ratio, seconds
+from izmp_dynamics.report.pushes import ExternalForces, PushStatistics, external_forces
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import (
     PairStatistics,
     TrackStatistics,
     pair_statistics,
+    time_mean,
     track_statistics,
 )
 from izmp_dynamics.report.verdict import Verdict, judge
 from izmp_dynamics.sensing.faults import Fault
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
-
-FORCE_DEVIATION = 0.05
-"""Deviation of a mean contact force from the weight that is worth a remark."""
-
-LONG_ENOUGH = 2.0
-"""Time [s] after which the mean contact force of a robot that stays up is its weight."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class FootStatistics:
 
     Attributes:
         name: its name in the robot file.
-        loaded_share: share of the time in which it carries load.
+        loaded_share: share of the time in which it carries load, where that is known.
         mean_force: mean measured normal force [N]; NaN without a sensor.
     """
 
@@ -57,14 +53,16 @@ class Summary:
         start_stamp: first instant [ns]; None without any.
         duration: time from the first to the last instant.
         loaded_time: time with a foot on the ground.
+        flight_time: time in which every foot is measured and none carries load.
+        unknown_time: the rest of the duration: nothing is known about the support.
         measured_force: time mean of the feet's measured normal force.
         measured_over_weight: the same, divided by the weight.
         verdict: was the robot stable?
         tracks: statistics of each wrench source by name.
         pairs: the sources compared with each other.
         feet: the feet in the order of the robot file.
-        pushes: external forces besides gravity and ground contact, in the order of time.
-        remarks: what a reader should know before trusting the numbers, one sentence each.
+        external_forces: those besides gravity and ground contact: pushes, and what is an error.
+        findings: what a reader should know before trusting the numbers, with keys.
         missing: what could not be evaluated, and why.
         notes: anomalies of the inputs.
         health: what was found on each input topic.
@@ -81,19 +79,33 @@ class Summary:
     start_stamp: int | None
     duration: float
     loaded_time: float
+    flight_time: float
+    unknown_time: float
     measured_force: float
     measured_over_weight: float
     verdict: Verdict
     tracks: Mapping[str, TrackStatistics]
     pairs: tuple[PairStatistics, ...]
     feet: tuple[FootStatistics, ...]
-    pushes: tuple[PushStatistics, ...]
-    remarks: tuple[str, ...]
+    external_forces: ExternalForces
+    findings: tuple[ReportFinding, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     health: tuple[SignalHealth, ...]
     parameters: Mapping[str, str]
     hashes: Mapping[str, str]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The findings as sentences, less what the verdict says already."""
+        said = {'noise': 'noisy', 'bias': 'biased'}.get(self.verdict.reason)
+        key = f'{said}[{self.verdict.judged_by}]'
+        return tuple(finding.sentence for finding in self.findings if finding.key != key)
+
+    @property
+    def pushes(self) -> tuple[PushStatistics, ...]:
+        """The external forces that are pushes, in the order of time."""
+        return self.external_forces.pushes
 
     @property
     def judged(self) -> TrackStatistics | None:
@@ -114,6 +126,7 @@ class Summary:
         }
         plain: dict[str, Any] = _plain(self)
         plain['verdict'] = verdict | plain['verdict']
+        plain['remarks'] = list(self.remarks)
         return plain
 
 
@@ -122,9 +135,10 @@ def summarise(scene: Scene) -> Summary:
     evaluation = scene.evaluation
     tracks = {name: track_statistics(scene, name) for name in scene.names}
     pairs = tuple(pair_statistics(scene, *pair) for pair in combinations(scene.names, 2))
-    measured = _mean(scene.measured_force)
+    measured = time_mean(scene, scene.measured_force)
     verdict = judge(scene, tracks)
-    pushes = push_statistics(scene)
+    forces = external_forces(scene)
+    judged = tracks.get(verdict.judged_by or '')
     stamps = evaluation.stamps
     return Summary(
         robot=evaluation.robot,
@@ -136,14 +150,16 @@ def summarise(scene: Scene) -> Summary:
         start_stamp=int(stamps[0]) if len(stamps) else None,
         duration=scene.timeline.duration,
         loaded_time=scene.timeline.total(scene.loaded),
+        flight_time=scene.timeline.total(scene.in_flight),
+        unknown_time=scene.unknown_time,
         measured_force=measured,
         measured_over_weight=measured / scene.weight if scene.weight > 0 else np.nan,
         verdict=verdict,
         tracks=tracks,
         pairs=pairs,
         feet=tuple(_feet(scene)),
-        pushes=pushes,
-        remarks=tuple(_remarks(scene, tracks, measured, verdict)) + push_remarks(pushes),
+        external_forces=forces,
+        findings=find(scene, tracks, judged, forces),
         missing=tuple(evaluation.missing),
         notes=tuple(evaluation.notes),
         health=tuple(evaluation.health),
@@ -170,14 +186,32 @@ def _agreement(summary: Summary) -> str:
     pairs = [pair for pair in summary.pairs if pair.count]
     if not pairs:
         return 'only one method could be evaluated, so there is nothing to compare.'
-    texts = (f'{p.label} {mm(p.mean)} on average, {mm(p.largest)} at most' for p in pairs)
-    return '; '.join(texts) + '.'
+    judged = summary.verdict.judged_by
+    return '; '.join(_distance(pair, pair.first == judged) for pair in pairs) + '.'
+
+
+def _distance(pair: PairStatistics, by_axis: bool) -> str:
+    """How far two points are apart, and per axis from the CoP."""
+    text = f'{pair.label} {mm(pair.mean)} on average, {mm(pair.largest)} at most'
+    sole = pair.in_frame('sole')
+    if pair.along != 'plane':
+        return f'{text} (along the {pair.along})'
+    if sole is None or pair.second != 'cop' or not by_axis:
+        return text
+    return (
+        f'{text} (RMSE {mm(sole.rmse_x)} in x, {mm(sole.rmse_y)} in y of the loaded sole, of '
+        f'which bias {mm(sole.bias_x)}, {mm(sole.bias_y)})'
+    )
 
 
 def _forces(summary: Summary) -> str:
     weight = f'weight {newtons(summary.weight)}'
     feet = f'feet measured {newtons(summary.measured_force)}'
     time = f'{seconds(summary.loaded_time)} of {seconds(summary.duration)} on the ground'
+    if summary.flight_time > 0:
+        time += f', {seconds(summary.flight_time)} in flight'
+    if summary.unknown_time > 0.01 * summary.duration:
+        time += f', {seconds(summary.unknown_time)} without a value'
     methods = [
         f'{track.label} {newtons(track.mean_normal_force)} '
         f'({ratio(track.force_over_weight)} of the weight)'
@@ -189,64 +223,15 @@ def _forces(summary: Summary) -> str:
 
 
 def _feet(scene: Scene) -> list[FootStatistics]:
-    everything = np.ones(len(scene.loaded), dtype=bool)
+    known = scene.loaded | scene.in_flight
     return [
         FootStatistics(
             foot.name,
-            scene.timeline.share(np.asarray(foot.loaded, dtype=bool), everything),
+            scene.timeline.share(np.asarray(foot.loaded, dtype=bool), known),
             _mean(foot.normal_force),
         )
         for foot in scene.evaluation.feet
     ]
-
-
-def _remarks(
-    scene: Scene, tracks: dict[str, TrackStatistics], measured: float, verdict: Verdict
-) -> list[str]:
-    """Collect what an expert would point at before discussing the numbers."""
-    remarks = []
-    judged = tracks.get(verdict.judged_by or '')
-    loaded = scene.timeline.total(scene.loaded)
-    if scene.loaded.any():
-        last = float(scene.timeline.time[np.flatnonzero(scene.loaded)[-1]])
-        if scene.timeline.duration - last > 0.5:
-            remarks.append(f'From {instant(last)} to the end no foot carries load.')
-    if judged and loaded > 0 and judged.evaluated_time < 0.99 * loaded:
-        remarks.append(
-            f'For {percent(1 - judged.evaluated_time / loaded)} of the loaded time the '
-            f'{judged.described} has no value.'
-        )
-    for track in tracks.values():
-        if track is not judged and track.scatter > scene.room:
-            remarks.append(
-                f'The {track.described} is too noisy to judge by: it scatters by '
-                f'{mm(track.scatter)}.'
-            )
-    cop = tracks.get('cop')
-    if cop is not None and cop.excursions:
-        remarks.append(
-            f'The measured CoP lies up to {mm(max(e.depth for e in cop.excursions))} outside the '
-            'support polygon, which is impossible: check soles, ground plane and force sensors.'
-        )
-    return remarks + _force_remarks(scene, tracks, measured)
-
-
-def _force_remarks(scene: Scene, tracks: dict[str, TrackStatistics], measured: float) -> list[str]:
-    if scene.timeline.duration < LONG_ENOUGH or not scene.weight > 0:
-        return []
-    remarks = []
-    for track in tracks.values():
-        if track.name != 'cop' and abs(track.force_over_weight - 1) > FORCE_DEVIATION:
-            remarks.append(
-                f'The mean contact force of {track.label} is {ratio(track.force_over_weight)} '
-                'of the weight: check masses, gravity and the mounting of the accelerometer.'
-            )
-    if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
-        remarks.append(
-            f'The feet measure {ratio(measured / scene.weight)} of the weight: check their '
-            'calibration and the mass of the model.'
-        )
-    return remarks
 
 
 def _mean(values: np.ndarray) -> float:
@@ -260,6 +245,8 @@ def _key(key: Any) -> str:
 
 def _plain(value: Any) -> Any:
     """Turn nested values into JSON's types; numbers that are not finite become None."""
+    if isinstance(value, ReportFinding):
+        return value._asdict()
     if is_dataclass(value):
         return {entry.name: _plain(getattr(value, entry.name)) for entry in fields(value)}
     if isinstance(value, Mapping):

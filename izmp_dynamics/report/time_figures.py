@@ -11,7 +11,7 @@ from izmp_dynamics.report import drawing
 from izmp_dynamics.report.decimation import envelope, robust_limits, share_outside
 from izmp_dynamics.report.drawing import LineStyle
 from izmp_dynamics.report.figure import Figure, legend_of
-from izmp_dynamics.report.formatting import newtons
+from izmp_dynamics.report.formatting import newtons, seconds
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import TrackStatistics, label_of
 from izmp_dynamics.report.summary import Summary
@@ -72,6 +72,7 @@ def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | No
     judged = summary.judged
     if not _any_value(signals) or judged is None:
         return None
+    signals['averaged'] = 1000.0 * scene.averaged(judged.name).margin
     room = 1000.0 * summary.verdict.room if np.isfinite(summary.verdict.room) else 50.0
     largest = float(np.fmax.reduce(np.concatenate([*signals.values()])))
     panel = _Panel(
@@ -82,12 +83,17 @@ def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | No
         include=(-0.06 * room,),
     )
     drawn = _draw(scene, 'margin', [panel], 'Signed margin over time', beside)
-    legend, caption = legend_of(scene, scene.names), 'Positive inside, negative outside.'
+    averaged = f'{judged.label}, averaged over {seconds(scene.averaging_time)}'
+    legend = (
+        *legend_of(scene, scene.names),
+        (drawing.legend_svg(drawing.STYLES['averaged']), averaged),
+    )
+    caption = 'Positive inside, negative outside.'
     if judged.outside_time > 0:
         legend += ((drawing.patch_sample('outside'), 'outside'),)
         caption += (
             f' The bar at the bottom marks every interval of {judged.label} outside, the shading '
-            'the sustained ones.'
+            'those of its average.'
         )
     legend += ((drawing.ring_sample(), 'smallest margin'),)
     title = 'Distance to the edge of the support polygon'
@@ -127,7 +133,7 @@ def contact_force(scene: Scene, summary: Summary) -> Figure | None:
 
 def gap(scene: Scene, summary: Summary) -> Figure | None:
     """Draw the distance of each IZMP from the CoP, else of the methods from each other."""
-    names = list(scene.names)
+    names = [name for name in scene.names if name != 'cop' or scene.cop_is_whole]
     reference = 'cop' if 'cop' in names else names[-1] if len(names) > 1 else None
     if reference is None:
         return None
@@ -149,7 +155,7 @@ def gap(scene: Scene, summary: Summary) -> Figure | None:
             'Without other contacts the IZMP is the CoP: a lasting gap is an error of model or '
             'signals, a sudden one a push.'
             if reference == 'cop'
-            else 'No CoP was measured, so the methods are compared with each other.'
+            else 'No CoP is known in both directions, so the methods are compared with each other.'
         ),
         height=drawn.height,
         out_of_view=drawn.hidden,
@@ -235,7 +241,7 @@ def _decorate_margin(ax: Any, scene: Scene, judged: TrackStatistics) -> None:
         ax.broken_barh(
             spans, (0.0, 0.03), transform=ax.get_xaxis_transform(), color=colour, linewidth=0
         )
-    ax.plot(judged.smallest_margin_time, 1000.0 * judged.smallest_margin, **drawing.ring())
+    ax.plot(judged.averaged_margin_time, 1000.0 * judged.averaged_margin, **drawing.ring())
 
 
 def _outside_spans(scene: Scene, name: str) -> list[tuple[float, float]]:

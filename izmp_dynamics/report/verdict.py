@@ -1,25 +1,32 @@
 """Was the robot stable? The rules that turn statistics into a word and a sentence.
 
-The point that is judged is the IZMP of MR-AD (else of IR-MD, else the CoP). A point inside the
-support polygon means that the robot cannot tip over an edge. Outside, three facts of physics keep
-noise from being called a fall:
+The point that is judged is the IZMP of MR-AD (else of IR-MD, else the CoP), averaged over half of
+the time constant with which the robot tips (see `tipping`). Inside the support polygon it means
+that the robot cannot tip over an edge. Outside, three facts of physics keep errors from being
+called a fall:
 
 * A robot of COM height h tips with the time constant T = √(h/g). A stay at the distance d outside
-  for the time t carries its capture point about d·t/T outwards; what is small against the half
+  for the time t throws its capture point about d·t/T outwards; what is small against the half
   width of the support polygon (`room`) cannot tip the robot.
 * A robot that is really outside falls within about 3 T. One that is outside for longer and stands
-  all the same has noisy signals, another contact, or a wrong ground plane, sole or mass.
+  all the same has wrong signals, another contact, or a wrong ground plane, sole or mass. Whether
+  it stands is not known of the last stay of a recording that ends with it.
 * Without other contacts the IZMP is the CoP. Where a CoP is measured, their distance is the error
-  of the signals; if it is larger than the room, the IZMP cannot say on which side it lies.
+  of the signals, and only what stands out of it is a push.
+
+Everything is measured in metres, seconds and standard deviations of this recording, nothing in
+shares of its length: a longer recording of the same motion has the same verdict.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.report.errors import TrackError
+from izmp_dynamics.report.excursions import Excursion
 from izmp_dynamics.report.formatting import instant, mm, percent, seconds, times
 from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.statistics import Excursion, TrackStatistics
+from izmp_dynamics.report.statistics import FALL_TIMES, TrackStatistics
 
 SHORTEST_TIME = 0.5
 """Loaded time [s] that a verdict needs at least."""
@@ -27,20 +34,17 @@ SHORTEST_TIME = 0.5
 COVERED_SHARE = 0.5
 """Share of the loaded time in which the judged track must have a value."""
 
-STABLE_SHARE = 0.95
-"""Share of the evaluated time inside the polygon from which on brief crossings don't matter."""
-
 TIPPING_SHARE = 0.5
 """An excursion that throws the capture point this share of the room outwards can tip the robot."""
 
-FALL_TIMES = 3.0
-"""A tipping robot has fallen after this many time constants."""
-
-IMPLAUSIBLE_SHARE = 0.25
-"""A standing robot cannot have been outside for this share of its time, if that is long enough."""
+USABLE_SHARE = 0.5
+"""A point that is uncertain by more than this share of the room cannot be judged by."""
 
 FALLEN_HEIGHT = 0.5
 """The robot fell when its COM sank below this share of its initial height and stayed there."""
+
+FALLING_HEIGHT, FALLING_SPEED = 0.9, 0.3
+"""It falls where its COM is lower than this share and sinks faster than this [m/s]."""
 
 EMPTY_POLYGON = 1e-3
 """Room [m] below which the soles span no area."""
@@ -61,19 +65,29 @@ class Verdict:
 
     Attributes:
         state: a key of HEADLINES.
+        reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
+            'falling_at_end', 'height', 'nothing_evaluated', 'no_feet', 'no_load', 'no_area',
+            'too_short', 'too_few_values', 'noise', 'bias', 'outside_for_long', 'near_edge'.
         sentence: what was found, with numbers; continues 'headline: …'.
-        advice: what to do about it; empty when there is nothing to do.
+        advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
+            empty when there is nothing to do.
         judged_by: name of the track that the verdict rests on; None without one.
+        uncertainty: the averaged point is right within this distance for 95 % of the time, as far
+            as its error is known [m]; NaN without a track.
         room: half the smallest width of the support polygon, median over time [m].
         time_constant: √(h/g) of the COM's initial height h [s].
+        averaging_time: over which the judged point is averaged [s].
     """
 
     state: str
+    reason: str
     sentence: str
     advice: str
     judged_by: str | None
+    uncertainty: float
     room: float
     time_constant: float
+    averaging_time: float
 
     @property
     def headline(self) -> str:
@@ -90,18 +104,23 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
     """Judge `scene` by the statistics of its tracks (see the rules above)."""
     track = _judged(scene, tracks)
     answer = _fallen(scene, track) or _missing(scene) or _weigh(scene, tracks, track)
-    judged_by = track.name if track else None
-    return Verdict(*answer, judged_by, scene.room, scene.time_constant)
+    return Verdict(
+        *answer,
+        judged_by=track.name if track else None,
+        uncertainty=track.error.uncertainty if track else np.nan,
+        room=scene.room,
+        time_constant=scene.time_constant,
+        averaging_time=scene.averaging_time,
+    )
 
 
-_Answer = tuple[str, str, str]
-_FILTER = 'Switch on a low-pass filter in the robot file, or check sensors, stamps and model.'
+_Answer = tuple[str, str, str, str]
 _SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
 
 
 def _judged(scene: Scene, tracks: dict[str, TrackStatistics]) -> TrackStatistics | None:
     """Choose the first track that covers half of the loaded time, else the one covering most."""
-    able = [track for track in tracks.values() if np.isfinite(track.smallest_margin)]
+    able = [track for track in tracks.values() if np.isfinite(track.averaged_margin)]
     enough = COVERED_SHARE * scene.timeline.total(scene.loaded)
     for track in able:
         if track.evaluated_time >= enough:
@@ -129,29 +148,45 @@ def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
         f'the centre of mass sank to {percent(max(lowest, 0.0))} of its initial height over the '
         f'ground; below one half from {instant(scene.timeline.time[stays[0].start])} on'
     )
-    if track and track.excursions:
-        first = min(track.excursions, key=lambda excursion: excursion.start)
+    outside = [found for found in track.excursions if found.cause != 'error'] if track else []
+    if track and outside:
+        first = min(outside, key=lambda excursion: excursion.start)
         sentence += f'. The {track.described} left the support polygon at {instant(first.start)}'
-    return 'fell', f'{sentence}.', 'If the robot sat or lay down on purpose, this is no fall.'
+    return (
+        'fell',
+        'height',
+        f'{sentence}.',
+        'If the robot sat or lay down on purpose, this is no fall.',
+    )
 
 
 def _missing(scene: Scene) -> _Answer | None:
     """Name the first thing that is missing for any judgement."""
     if not len(scene.timeline.time):
-        return _unclear('no instant of the recording could be evaluated.', _SEE_MISSING)
+        return _unclear(
+            'nothing_evaluated', 'no instant of the recording could be evaluated.', _SEE_MISSING
+        )
     if not scene.evaluation.feet:
         return _unclear(
+            'no_feet',
             'no feet are described, so there is no support polygon to compare with.',
             'Name the feet with their soles in the robot file.',
         )
     if not scene.loaded.any():
+        if not scene.in_flight.any():
+            return _unclear(
+                'no_load', 'at no instant is it known which foot carries load.', _SEE_MISSING
+            )
         return _unclear(
+            'no_load',
             'no foot carries load at any instant.',
             'Check the sign of the force sensors and the load threshold.',
         )
     if not scene.room >= EMPTY_POLYGON:
         return _unclear(
-            'the loaded soles span no area.', 'Describe each sole by three corners or more.'
+            'no_area',
+            'the loaded soles span no area.',
+            'Describe each sole by three corners or more.',
         )
     return None
 
@@ -161,12 +196,19 @@ def _weigh(
 ) -> _Answer:
     """Judge by `track`: can it be trusted, did it leave the polygon, how well did it stay in?"""
     if track is None:
-        return _unclear('no instant has an IZMP or a CoP over a support polygon.', _SEE_MISSING)
+        return _unclear(
+            'nothing_evaluated',
+            'no instant has an IZMP or a CoP over a support polygon.',
+            _SEE_MISSING,
+        )
     return (
         _too_little(scene, track)
-        or _untrustworthy(scene, tracks, track)
+        or _falling_at_end(scene, track)
+        or _too_uncertain(scene, tracks, track)
+        or _contradicted(scene, tracks, track)
         or _outside(scene, tracks, track)
-        or _inside(track)
+        or _near_edge(scene, track)
+        or _inside(scene, track)
     )
 
 
@@ -174,123 +216,271 @@ def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
     loaded = scene.timeline.total(scene.loaded)
     if loaded < SHORTEST_TIME:
         return _unclear(
+            'too_short',
             f'the robot stands on its feet for only {seconds(loaded)} of the recording; '
             f'a verdict needs {seconds(SHORTEST_TIME)}.',
-            '',
+            'A longer recording.',
         )
-    if track.evaluated_time < COVERED_SHARE * loaded:
+    margin = scene.evaluation.tracks[track.name].margin
+    value = scene.timeline.total(scene.loaded & np.isfinite(margin))
+    if value < COVERED_SHARE * loaded:
         return _unclear(
-            f'the {track.described} has a value for only {percent(track.evaluated_time / loaded)} '
-            'of the loaded time.',
+            'too_few_values',
+            f'the {track.described} has a value for only {percent(value / loaded)} of the loaded '
+            'time.',
             'See “Signal health” for what was gated.',
+        )
+    if track.evaluated_time < SHORTEST_TIME:
+        return _unclear(
+            'too_short',
+            f'of the {seconds(loaded)} on the ground all but {seconds(track.evaluated_time)} lies '
+            f'within {seconds(scene.evaluation.settle_time)} of an end or a gap, where '
+            f'{scene.evaluation.filtering} is still settling.',
+            'A longer recording without gaps, or a filter that settles faster.',
         )
     return None
 
 
-def _untrustworthy(
+def _falling_at_end(scene: Scene, track: TrackStatistics) -> _Answer | None:
+    """Find a fall that the recording does not show to its end."""
+    last = next((found for found in track.excursions if found.at_end), None)
+    sinking = _sinking(scene)
+    limit = TIPPING_SHARE * scene.room
+    tips = last is not None and last.cause != 'error' and last.throw >= limit
+    if sinking is None and not tips:
+        return None
+    end = instant(scene.timeline.duration)
+    parts = []
+    if last is not None:
+        parts.append(
+            f'the {track.described} left the support polygon at {instant(last.start)} and is '
+            f'{mm(last.depth)} outside at most until the recording ends at {end}'
+        )
+    if sinking is not None:
+        share, speed = sinking
+        parts.append(
+            f'the centre of mass is at {percent(share)} of its initial height as the recording '
+            f'ends at {end}, and sinks at {speed:.1f} m/s'
+        )
+    return (
+        'unstable',
+        'falling_at_end',
+        f'the robot falls: {"; ".join(parts)}. How that ends is not recorded.',
+        '',
+    )
+
+
+def _sinking(scene: Scene) -> tuple[float, float] | None:
+    """Height of the COM at the end over the initial one, and its speed down; None if it stands."""
+    known = np.isfinite(scene.height)
+    time, height = scene.timeline.time[known], scene.height[known]
+    late = time >= scene.timeline.duration - scene.averaging_time
+    if late.sum() < 3 or not scene.initial_height > 0:
+        return None
+    speed = -float(np.polyfit(time[late] - time[-1], height[late], 1)[0])
+    share = float(np.median(height[late][-3:])) / scene.initial_height
+    if share < FALLING_HEIGHT and speed > FALLING_SPEED:
+        return share, speed
+    return None
+
+
+def _too_uncertain(
     scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
 ) -> _Answer | None:
-    """Refuse to judge by a point whose error is larger than the support polygon."""
-    other = _about_cop(tracks, track)
-    if track.scatter > scene.room:
-        against = 'about the measured CoP' if track.scatter_against == 'cop' else 'on its own'
-        return _unclear(
-            f'the {track.described} is too noisy. It scatters by {mm(track.scatter)} (standard '
-            f'deviation per axis) {against}, while the support polygon reaches only '
-            f'{mm(scene.room)} from its middle to its edge.{other}',
-            _FILTER,
-        )
-    falls_within = FALL_TIMES * scene.time_constant
-    longest_possible = max(falls_within, IMPLAUSIBLE_SHARE * track.evaluated_time)
-    if track.name == 'cop' or track.beyond_time <= longest_possible:
+    """Refuse to judge by a point whose error is as large as the support polygon."""
+    if track.error.usual <= USABLE_SHARE * scene.room:
         return None
-    share = percent(track.beyond_time / track.evaluated_time)
-    outside = f'outside the support polygon for {share} of the loaded time'
-    stayed_up = (
-        'yet the robot stayed up; one that is really outside falls within about '
-        f'{seconds(falls_within)}'
-    )
-    if track.longest_beyond > falls_within:
-        return _unclear(
-            f'the {track.described} lies {outside}, once for {seconds(track.longest_beyond)}, '
-            f'{stayed_up}.{other}',
-            'Check ground plane, soles and masses, and whether something else held the robot.',
+    room = f'the support polygon reaches {mm(scene.room)} from its middle to its edge'
+    reason, sentence, advice = _error_in_words(scene, track, room)
+    return _unclear(reason, sentence + _about_cop(tracks, track), advice)
+
+
+def _error_in_words(scene: Scene, track: TrackStatistics, room: str) -> tuple[str, str, str]:
+    """Which error it is, noise or bias, and what would settle the verdict."""
+    error = track.error
+    if error.biased:
+        return (
+            'bias',
+            f'the {track.described} is biased: {bias_in_words(error)}; {room}.',
+            'No filter removes a bias. It would be settled by the right mounting of the IMU '
+            '(imu.frame), the masses of the URDF and the offsets of the sensors: '
+            '“izmp calibrate” estimates them from a walk, “izmp check” names suspects.',
         )
+    return (
+        'noise',
+        f'the {track.described} is too noisy: {noise_in_words(scene, error)}; {room}.',
+        noise_advice(scene),
+    )
+
+
+def bias_in_words(error: TrackError) -> str:
+    """How far a biased point is off, and that noise is not the reason."""
+    axes = ''
+    if np.isfinite(error.bias):
+        axes = f' ({mm(error.bias_x)} in x and {mm(error.bias_y)} in y of the loaded sole)'
+    return (
+        f'in the median it lies {mm(error.slow)} off the measured CoP{axes}, while noise leaves '
+        f'only {mm(error.averaged_scatter)} (σ)'
+    )
+
+
+def noise_in_words(scene: Scene, error: TrackError) -> str:
+    """How noisy a point is, instant by instant and averaged."""
+    against = 'about the measured CoP' if error.against == 'cop' else 'on its own'
+    return (
+        f'it scatters by {mm(error.scatter)} (σ per axis) {against} from instant to instant, and '
+        f'averaged over {seconds(scene.averaging_time)} it is uncertain by {mm(error.usual)}'
+    )
+
+
+def noise_advice(scene: Scene) -> str:
+    """What helps against noise; not the filter that is on already."""
+    if scene.evaluation.filtering:
+        return (
+            f'{scene.evaluation.filtering[0].upper()}{scene.evaluation.filtering[1:]} is on '
+            'already: it would be settled by less noisy joint angles or IMU, stamps of the '
+            'instant of measurement, or a lower cut-off, which costs bandwidth.'
+        )
+    return (
+        'It would be settled by a filter in the robot file that all signals pass, or by less '
+        'noisy sensors and better stamps; “izmp check” shows which.'
+    )
+
+
+def _contradicted(
+    scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
+) -> _Answer | None:
+    """Refuse a stay outside that no robot survives."""
+    falls_within = FALL_TIMES * scene.time_constant
+    long = [found for found in track.excursions if found.duration > falls_within]
+    if track.name == 'cop' or not long:
+        return None
+    longest = max(long, key=lambda excursion: excursion.duration)
+    stands = (
+        'it had not fallen when the recording ended'
+        if longest.at_end
+        else 'the robot stood afterwards'
+    )
     return _unclear(
-        f'the {track.described} is too noisy. It jumps in and out and is {outside}, '
-        f'{stayed_up}.{other}',
-        _FILTER,
+        'outside_for_long',
+        f'the {track.described} lies outside the support polygon for '
+        f'{seconds(longest.duration)} from {instant(longest.start)} on, by up to '
+        f'{mm(longest.depth)}, and {stands}; a robot that is really outside falls within about '
+        f'{seconds(falls_within)}.{_about_cop(tracks, track)}',
+        'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
+        'else held the robot.',
     )
 
 
 def _outside(
     scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
 ) -> _Answer | None:
-    """Judge the sustained excursions, if there are any."""
-    if not track.excursions:
-        return None
-    worst = track.excursions[0]
-    depth = mm(max(excursion.depth for excursion in track.excursions))
-    left = f'the {track.described} left the support polygon'
-    if track.excursion_count == 1:
-        left += f' for {seconds(worst.duration)} at {instant(worst.start)}, by up to {depth}'
-    else:
-        left += (
-            f' {times(track.excursion_count)}, for {seconds(track.excursion_time)} in all and by '
-            f'up to {depth} (the worst at {instant(worst.start)})'
-        )
-    if worst.throw < TIPPING_SHARE * scene.room:
-        inside = f'inside for {percent(track.inside_share)} of the loaded time'
-        return 'marginal', f'{left}: too short to tip the robot; {inside}.', ''
-    if _cop_inside(track, worst):
+    """Judge the excursions that are no errors, if there are any."""
+    edge = [found for found in track.excursions if found.cause == 'edge']
+    pushed = [found for found in track.excursions if found.cause == 'push']
+    limit = TIPPING_SHARE * scene.room
+    if edge and edge[0].throw >= limit:
+        sentence = f'{_left(track, edge)}: enough to tip the robot.{_about_cop(tracks, track)}'
+        return 'unstable', 'tipping', sentence, ''
+    if pushed:
+        tips = 'enough' if pushed[0].throw >= limit else 'not enough'
         return (
             'disturbed',
-            f'{left}. The measured CoP stayed at least {mm(worst.cop_margin)} inside meanwhile, '
-            'so the robot was pushed or touched something other than the ground.',
+            'pushed',
+            f'{_left(track, pushed)}. The measured CoP stayed at least '
+            f'{mm(min(found.cop_margin for found in pushed))} inside meanwhile, so the robot was '
+            f'pushed or touched something other than the ground, {tips} to tip it.',
             'If nothing touched it, check the signals around that instant.',
         )
-    return 'unstable', f'{left}: enough to tip the robot.{_about_cop(tracks, track)}', ''
+    if edge:
+        sentence = f'{_left(track, edge)}: too short to tip the robot.'
+        return 'marginal', 'brief', sentence, ''
+    return None
 
 
-def _inside(track: TrackStatistics) -> _Answer:
-    where = 'inside the support polygon'
-    if track.outside_time == 0 and not track.smallest_margin < 0:
+def _left(track: TrackStatistics, excursions: list[Excursion]) -> str:
+    """When the point left the polygon, for how long and how far."""
+    worst = excursions[0]
+    depth = mm(max(excursion.depth for excursion in excursions))
+    uncertain = f'(± {mm(track.error.uncertainty)})'
+    left = f'the {track.described} left the support polygon'
+    if len(excursions) == 1:
+        return (
+            f'{left} for {seconds(worst.duration)} at {instant(worst.start)}, by up to {depth} '
+            f'{uncertain}'
+        )
+    total = sum(excursion.duration for excursion in excursions)
+    return (
+        f'{left} {times(len(excursions))}, for {seconds(total)} in all and by up to {depth} '
+        f'{uncertain}, the worst at {instant(worst.start)}'
+    )
+
+
+def _near_edge(scene: Scene, track: TrackStatistics) -> _Answer | None:
+    """Refuse where the point, off by its uncertainty, could have tipped the robot."""
+    if track.possible_throw < TIPPING_SHARE * scene.room:
+        return None
+    room = (
+        f'its smallest margin is {mm(track.averaged_margin)} at '
+        f'{instant(track.averaged_margin_time)}, so it may have been outside for long enough to '
+        'tip the robot'
+    )
+    _, sentence, advice = _error_in_words(scene, track, room)
+    return _unclear('near_edge', sentence, advice)
+
+
+def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
+    known = f'± {mm(track.error.uncertainty)}'
+    measured = track.error.against == 'cop' or track.name == 'cop'
+    if not measured:
+        known += ', assumed, as no CoP measures its error'
+    errors = [found for found in track.excursions if found.cause == 'error']
+    time = f'the {seconds(track.evaluated_time)} that were evaluated'
+    if not errors:
         return (
             'stable',
-            f'the {track.described} stayed {where} for the whole loaded time '
-            f'({seconds(track.evaluated_time)}); minimum margin: '
-            f'{mm(track.smallest_margin)} at {instant(track.smallest_margin_time)}.',
+            'inside',
+            f'the {track.described} stayed inside the support polygon for {time}; '
+            f'minimum margin: {mm(track.averaged_margin)} ({known}) at '
+            f'{instant(track.averaged_margin_time)}.{_cop_bound(scene, track)}',
             '',
         )
-    briefly = (
-        f'it crossed the edge {times(track.crossings)}, for at most '
-        f'{seconds(track.longest_outside)} and by at most {mm(-track.smallest_margin)} '
-        f'(at {instant(track.smallest_margin_time)})'
+    worst = max(errors, key=lambda excursion: excursion.depth)
+    why = 'which is within that'
+    if np.isfinite(worst.cop_margin):
+        why = (
+            f'but the measured CoP was {mm(worst.cop_margin)} inside, and errors as large occur '
+            'elsewhere in the recording'
+        )
+    return (
+        'stable',
+        'within_error',
+        f'within its error the {track.described} stayed inside the support polygon for {time}. At '
+        f'{instant(worst.start)} it appears up to {mm(worst.depth)} ({known}) outside for '
+        f'{seconds(worst.duration)}, {why}.',
+        '',
     )
-    share = percent(track.inside_share)
-    if track.inside_share >= STABLE_SHARE:
-        sentence = f'the {track.described} stayed {where} for {share} of the loaded time; '
-        return 'stable', f'{sentence}{briefly}.', ''
-    sentence = f'the {track.described} was {where} for only {share} of the loaded time; '
-    if -track.smallest_margin <= track.scatter:
-        briefly += f', all within its scatter of {mm(track.scatter)}'
-    return 'marginal', f'{sentence}{briefly}.', ''
 
 
-def _cop_inside(track: TrackStatistics, worst: Excursion) -> bool:
-    return track.name != 'cop' and worst.cop_margin > track.tolerance
+def _cop_bound(scene: Scene, track: TrackStatistics) -> str:
+    """Add where the CoP was, if the margin is smaller than its uncertainty."""
+    if track.error.against != 'cop' or track.averaged_margin > track.error.uncertainty:
+        return ''
+    margin = scene.averaged('cop').margin
+    margin = margin[np.isfinite(margin)]
+    return f' The measured CoP stayed {mm(float(margin.min()))} inside.' if len(margin) else ''
 
 
 def _about_cop(tracks: dict[str, TrackStatistics], track: TrackStatistics) -> str:
     """Say where the CoP was, as a sentence to add; empty without one."""
     cop = tracks.get('cop')
-    if cop is None or track.name == 'cop' or not np.isfinite(cop.smallest_margin):
+    if cop is None or track.error.against != 'cop' or not np.isfinite(cop.averaged_margin):
         return ''
-    if cop.smallest_margin < 0:
+    if cop.averaged_margin < 0:
         return f' The measured CoP was inside for {percent(cop.inside_share)} of its time.'
-    closest = mm(cop.smallest_margin)
+    closest = mm(cop.averaged_margin)
     return f' The measured CoP stayed inside; it came as close as {closest} to the edge.'
 
 
-def _unclear(sentence: str, advice: str) -> _Answer:
-    return 'unclear', sentence, advice
+def _unclear(reason: str, sentence: str, advice: str) -> _Answer:
+    return 'unclear', reason, sentence, advice

@@ -12,7 +12,7 @@ from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import Summary, summarise
 from izmp_dynamics.stability.evaluation import Evaluation
 
-FORMAT = 'izmp_dynamics report 1'
+FORMAT = 'izmp_dynamics report 2'
 
 
 class ReportError(IzmpError):

@@ -34,6 +34,7 @@ class Reason(Enum):
     NO_SAMPLE = 'no_sample'
     INTERPOLATED = 'interpolated'
     NO_GROUND = 'no_ground'
+    IMU_CONTRADICTS = 'imu_contradicts_joints'
     NO_FRAME = 'no_frame'
     IN_FLIGHT = 'in_flight'
     LOST = 'lost'
@@ -56,6 +57,7 @@ _PER_INSTANT = (
     Reason.NO_SAMPLE,
     Reason.INTERPOLATED,
     Reason.NO_GROUND,
+    Reason.IMU_CONTRADICTS,
     Reason.NO_FRAME,
     Reason.IN_FLIGHT,
 )
@@ -81,6 +83,7 @@ _TEXTS = {
     Reason.NO_SAMPLE: 'no sample at this instant',
     Reason.INTERPOLATED: 'interpolated to this instant',
     Reason.NO_GROUND: 'ground not known at this instant',
+    Reason.IMU_CONTRADICTS: 'the IMU contradicts the joints, so the ground is not known',
     Reason.NO_FRAME: 'the frame is not known at this instant',
     Reason.IN_FLIGHT: 'no point, the normal force is too small (flight)',
     Reason.LOST: 'message lost, as network or computer is slow',

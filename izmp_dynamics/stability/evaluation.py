@@ -54,12 +54,19 @@ class Foot:
         sole: (K, V, 3) corners of the sole polygon [m], in the order of the robot file.
         normal_force: (K,) measured force along the ground normal [N]; NaN without a sensor.
         loaded: (K,) whether the foot carries load and counts for the support polygon.
+        axes: (K, 3, 3) root_R_sole; None where it is not known.
+        sensor: (K, 3) origin of the force sensor's frame [m]; None without a sensor.
+        normal_only: whether its sensor measures the normal force only, so that the CoP is known
+            along the line between the sensors and not across it.
     """
 
     name: str
     sole: Array
     normal_force: Array
     loaded: npt.NDArray[np.bool_]
+    axes: Array | None = None
+    sensor: Array | None = None
+    normal_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,11 @@ class Evaluation:
         world_R_root: (K, 3, 3) orientation of the root in the world; None without one.
         external_force: (K, 3) force on the robot that neither the feet nor the weight explain, in
             root axes [N]; None unless every foot measures its whole wrench.
+        up: (K, 3) unit vector [-] against gravity in root axes, by the orientation of the root; NaN
+            where that is not known, None without any.
+        settle_time: what lies closer to an end of a track or to a gap in it is still the filter's
+            settling and carries no verdict [s].
+        filtering: the filter that all signals passed, in words; empty without one.
         missing: what could not be evaluated, and why: one sentence each.
         notes: anomalies of the inputs: one sentence each.
         health: one entry per input topic.
@@ -124,6 +136,9 @@ class Evaluation:
     world_p_root: Array | None
     world_R_root: Array | None
     external_force: Array | None = None
+    up: Array | None = None
+    settle_time: float = 0.0
+    filtering: str = ''
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     health: tuple[SignalHealth, ...] = ()

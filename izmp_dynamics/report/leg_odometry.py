@@ -1,0 +1,101 @@
+"""A frame that is fixed to the ground, from the feet alone: the sole that carries does not move.
+
+In it the points of different instants can be averaged although the robot walks. It needs neither
+a localizer nor an orientation; over some tenths of a second its drift does not matter.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.report.timeline import Indices, Mask, Timeline
+from izmp_dynamics.stability.evaluation import Foot
+
+
+@dataclass(frozen=True)
+class GroundFixed:
+    """Pose of the root in the frame that is fixed to the ground.
+
+    Attributes:
+        R: (K, 3, 3) ground_R_root; NaN where no foot carries load.
+        p: (K, 3) position of the root [m].
+        stretch: (K,) number of the stretch in which the frame is the same one; −1 without one.
+    """
+
+    R: Array
+    p: Array
+    stretch: Indices
+
+    def place(self, points: Array) -> Array:
+        """Bring points (K, 3) from the root frame to this one."""
+        placed: Array = np.einsum('kij,kj->ki', self.R, points) + self.p
+        return placed
+
+    def into_root(self, points: Array) -> Array:
+        """Bring points (K, 3) from this frame to the root frame."""
+        seen: Array = np.einsum('kji,kj->ki', self.R, points - self.p)
+        return seen
+
+
+def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline) -> GroundFixed:
+    """Follow the root over the feet that carry; each keeps its place while it does.
+
+    A stretch ends where no foot carries, where kinematics are unknown and at a gap of the
+    recording.
+    """
+    count = len(timeline.time)
+    R, p = np.full((count, 3, 3), np.nan), np.full((count, 3), np.nan)
+    stretch = np.full(count, -1)
+    poses = [_sole_frame(foot.sole) for foot in feet if foot.sole.ndim == 3]
+    if not count or not poses:
+        return GroundFixed(R, p, stretch)
+    known = [np.asarray(np.isfinite(position).all(axis=1)) for _, position in poses]
+    carries: Mask = np.stack([foot.loaded & on for foot, on in zip(feet, known, strict=True)], 1)
+    number, foot = -1, -1
+    anchor_R, anchor_p = np.eye(3), np.zeros(3)
+    for begin, end, joined in _segments(carries, timeline):
+        carrying = np.flatnonzero(carries[begin])
+        if not len(carrying):
+            foot = -1
+            continue
+        continued = joined and foot >= 0
+        if not continued or foot not in carrying:
+            foot = int(carrying[0])
+            sole_R, sole_p = poses[foot]
+            if continued and known[foot][begin - 1]:
+                anchor_R = R[begin - 1] @ sole_R[begin - 1]
+                anchor_p = R[begin - 1] @ sole_p[begin - 1] + p[begin - 1]
+            else:
+                number, anchor_R, anchor_p = number + 1, np.eye(3), np.zeros(3)
+        sole_R, sole_p = poses[foot]
+        R[begin:end] = anchor_R @ np.swapaxes(sole_R[begin:end], 1, 2)
+        p[begin:end] = anchor_p - np.einsum('kij,kj->ki', R[begin:end], sole_p[begin:end])
+        stretch[begin:end] = number
+    return GroundFixed(R, p, stretch)
+
+
+def _segments(carries: Mask, timeline: Timeline) -> Iterator[tuple[int, int, bool]]:
+    """Begin and end of the runs with the same carrying feet, and whether the next joins on."""
+    changed: Mask = np.asarray((carries[1:] != carries[:-1]).any(axis=1)) | timeline.gap_after[:-1]
+    edges = [0, *(np.flatnonzero(changed) + 1).tolist(), len(carries)]
+    for begin, end in pairwise(edges):
+        yield begin, end, begin > 0 and not timeline.gap_after[begin - 1]
+
+
+def _sole_frame(corners: Array) -> tuple[Array, Array]:
+    """Axes (K, 3, 3) and middle (K, 3) of a sole, of any orientation fixed to it; NaN if none."""
+    middle = corners.mean(axis=1) if corners.shape[1] else np.full((len(corners), 3), np.nan)
+    R = np.full((len(corners), 3, 3), np.nan)
+    if corners.shape[1] < 3:
+        return R, np.full_like(middle, np.nan)
+    first = corners[:, 1] - corners[:, 0]
+    normal = np.cross(first, corners[:, 2] - corners[:, 0])
+    sizes = np.linalg.norm(first, axis=1), np.linalg.norm(normal, axis=1)
+    there = (sizes[0] > 0) & (sizes[1] > 0)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        x, z = first / sizes[0][:, None], normal / sizes[1][:, None]
+    R[there] = np.stack([x, np.cross(z, x), z], axis=2)[there]
+    return R, np.where(there[:, None], middle, np.nan)

@@ -1,0 +1,119 @@
+"""Which of many deviations of a noisy signal stand out: a push, and not an error as they all are.
+
+The size of a vector is its Mahalanobis distance: in standard deviations of the signal about its
+median, by a covariance that single events don't change. Real signals have larger errors than this
+covariance says, as after each touch-down. So an event stands out only if it is also so many times
+as large as the largest that does not: the errors of a recording are compared with each other.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.report.timeline import Mask
+
+LEAST_SIGMA = 5.0
+"""Standard deviations from which on a deviation can stand out."""
+
+RATIO = 2.0
+"""How many times as large as the largest error it must be."""
+
+_MAD_TO_SIGMA = 1.4826
+_WINSORISED = 3.0
+
+
+@dataclass(frozen=True)
+class Background:
+    """What a signal is like most of the time.
+
+    Attributes:
+        centre: (d,) median.
+        covariance: (d, d) about it; that of values beyond 3 σ set to 3 σ.
+    """
+
+    centre: Array
+    covariance: Array
+
+    @classmethod
+    def of(cls, values: Array, floor: float) -> 'Background':
+        """Estimate it from values (K, d), of which rows may be NaN.
+
+        Args:
+            values: the signal.
+            floor: smallest standard deviation per axis, in its unit.
+        """
+        known = values[finite_rows(values)]
+        if not len(known):
+            width = values.shape[1]
+            return cls(np.zeros(width), floor**2 * np.eye(width))
+        centre = np.median(known, axis=0)
+        off = known - centre
+        sigma = np.maximum(_MAD_TO_SIGMA * np.median(np.abs(off), axis=0), floor)
+        clipped = np.clip(off / sigma, -_WINSORISED, _WINSORISED)
+        joint = clipped.T @ clipped / len(clipped)
+        spread = np.sqrt(np.maximum(np.diag(joint), 1e-12))
+        correlation = 0.999 * joint / np.outer(spread, spread) + 0.001 * np.eye(len(joint))
+        return cls(centre, correlation * np.outer(sigma, sigma))
+
+    def sizes(self, values: Array) -> Array:
+        """Mahalanobis distance (K,) of values (K, d)."""
+        off = values - self.centre
+        solved = np.linalg.solve(self.covariance, off.T)
+        sizes: Array = np.sqrt(np.einsum('ki,ik->k', off, solved))
+        return sizes
+
+
+def finite_rows(values: Array) -> Mask:
+    """(K,) which rows of values (K, d) are finite."""
+    finite: Mask = np.asarray(np.isfinite(values).all(axis=1))
+    return finite
+
+
+def running_mean(values: Array, rows: int) -> Array:
+    """(K − rows + 1, d) means of `rows` consecutive values; NaN where one of them is."""
+    known = finite_rows(values)
+    sums = np.cumsum(np.where(known[:, None], values, 0.0), axis=0)
+    sums = np.concatenate([np.zeros((1, values.shape[1])), sums])
+    holes = np.concatenate([[0], np.cumsum(~known)])
+    whole = holes[rows:] == holes[:-rows]
+    means: Array = np.where(whole[:, None], (sums[rows:] - sums[:-rows]) / rows, np.nan)
+    return means
+
+
+def significance(values: Array, events: list[tuple[int, int]], floor: float) -> tuple[Array, Mask]:
+    """Judge events by the mean of the signal over each.
+
+    Args:
+        values: (K, d) the signal; NaN where it is not known.
+        events: first and one-past-last row of each, disjoint.
+        floor: smallest standard deviation per axis, in the unit of the signal.
+
+    Returns:
+        (E,) size of each event in standard deviations of means over as many rows, and whether it
+        stands out.
+    """
+    calm = values.copy()
+    for first, stop in events:
+        calm[first:stop] = np.nan
+    sizes, elsewhere = np.zeros(len(events)), np.full(len(events), np.inf)
+    lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
+    for rows in np.unique(lengths).tolist():
+        means = running_mean(calm, rows)
+        others = means[finite_rows(means)]
+        if len(others) < rows:
+            continue  # nothing to compare with
+        background = Background.of(others, floor)
+        largest = float(background.sizes(others).max())
+        for k in np.flatnonzero(lengths == rows).tolist():
+            within = values[slice(*events[k])]
+            within = within[finite_rows(within)]
+            if len(within):
+                sizes[k] = background.sizes(within.mean(axis=0)[None])[0]
+                elsewhere[k] = largest
+    stands_out = np.zeros(len(events), dtype=bool)
+    bar = 0.0
+    for k in np.argsort(sizes, kind='stable').tolist():
+        stands_out[k] = sizes[k] >= max(LEAST_SIGMA, RATIO * max(bar, elsewhere[k]))
+        bar = bar if stands_out[k] else max(bar, sizes[k])
+    return sizes, stands_out

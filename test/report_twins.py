@@ -1,0 +1,93 @@
+"""Simulated twins of what happens to real robots: one simulated sway, made wrong in many ways.
+
+The recording is simulated once; its signals are read once and changed in memory, so that a twin
+costs an evaluation of some seconds of signals.
+"""
+
+import dataclasses
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.replay.chunks import make_evaluator
+from izmp_dynamics.replay.collect import Collector
+
+from .recorded import read_bag
+
+ENCODER_STEP = 1e-5
+"""Step of a fine encoder [rad]; at 500 Hz and without a filter the IZMP scatters by 67 mm."""
+
+
+def twin(bag, robot, change=lambda signals: None, low_pass=None):
+    """Evaluation of a recording whose signals a function has changed."""
+    if low_pass is not None:
+        robot = dataclasses.replace(
+            robot, low_pass=dataclasses.replace(robot.low_pass, cutoff=low_pass)
+        )
+    recording, signals = read_bag(bag, robot)
+    change(signals)
+    evaluator, collector = make_evaluator(recording), Collector(recording)
+    for results in evaluator.push(signals) + evaluator.flush():
+        collector.add(results)
+    stages = {'angular_acceleration.used': evaluator.root.method}
+    return collector.evaluation({}, (), (), stages, evaluator.faults)
+
+
+def noisy_encoders(step=ENCODER_STEP, seed=3):
+    """Joint positions in steps of an encoder, with white noise of as much."""
+
+    def change(signals):
+        values = signals['joints'].values
+        noise = np.random.default_rng(seed).normal(0.0, step, values.shape)
+        signals['joints'] = replaced(signals['joints'], step * np.round((values + noise) / step))
+
+    return change
+
+
+def turned_imu(degrees):
+    """Specific force and angular velocity of an IMU mounted otherwise than stated."""
+
+    def change(signals):
+        R = Rotation.from_rotvec(np.radians(degrees)).as_matrix()
+        values = signals['imu'].values
+        turned = np.hstack([values[:, :3] @ R.T, values[:, 3:] @ R.T])
+        signals['imu'] = replaced(signals['imu'], turned)
+
+    return change
+
+
+def lost(signal, *spans):
+    """No samples of a signal in some spans of time (from, to) [s]."""
+
+    def change(signals):
+        samples = signals[signal]
+        time = (samples.stamps - samples.stamps[0]) * 1e-9
+        kept = ~np.any([(time > begin) & (time < end) for begin, end in spans], axis=0)
+        signals[signal] = samples.rows(kept)
+
+    return change
+
+
+def until(end):
+    """Only what was recorded before a time [s] from the first joints on."""
+
+    def change(signals):
+        last = signals['joints'].stamps[0] + round(1e9 * end)
+        for name, samples in signals.items():
+            signals[name] = samples.rows(samples.stamps <= last)
+
+    return change
+
+
+def together(*changes):
+    """One change after the other."""
+
+    def change(signals):
+        for part in changes:
+            part(signals)
+
+    return change
+
+
+def replaced(samples, values):
+    return type(samples)(samples.stamps, values)

@@ -1,0 +1,196 @@
+"""Verdicts and findings on simulated twins of what happens to real robots, as a replay does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.report.summary import summary_lines, summary_of
+
+from .report_twins import lost, noisy_encoders, together, turned_imu, twin, until
+
+pytest.importorskip('mujoco', reason='the twins are copies of a simulated sway')
+
+
+@pytest.fixture(scope='module')
+def made(sway, biped31):
+    """Makes a twin of the sway, each only once."""
+    known = {}
+
+    def make(name, change=lambda signals: None, robot=biped31, low_pass=None):
+        if name not in known:
+            known[name] = summary_of(twin(sway[1], robot, change, low_pass))
+        return known[name]
+
+    return make
+
+
+@pytest.fixture(scope='module')
+def fall(biped31, tmp_path_factory):
+    """Pushed forward with 120 N, biped31 tips over its toes; the recording ends in mid-fall."""
+    from izmp_dynamics.simulation.physics import Push
+    from izmp_dynamics.simulation.scenarios import simulate_sway
+
+    bag = tmp_path_factory.mktemp('fall') / 'bag'
+    push = Push('trunk', np.array([120.0, 0.0, 0.0]), start=1.0, duration=0.25)
+    assert simulate_sway(biped31, bag, pushes=[push]).fall
+    return bag
+
+
+@pytest.mark.parametrize('end', [1.6, 1.7])
+def test_a_recording_that_ends_in_mid_fall_shows_a_fall(fall, biped31, end):
+    verdict = summary_of(twin(fall, biped31, until(end))).verdict
+    assert (verdict.state, verdict.reason) == ('unstable', 'falling_at_end')
+    assert 'How that ends is not recorded' in verdict.sentence
+    assert 'stood' not in verdict.sentence
+
+
+def test_a_push_is_reported_with_its_significance(fall, biped31):
+    (push,) = summary_of(twin(fall, biped31)).pushes
+    assert push.forward == pytest.approx(120.0, abs=1.0)
+    assert push.significance > 100.0
+    noisy = summary_of(twin(fall, biped31, noisy_encoders(step=3e-5)))
+    assert noisy.pushes == ()
+    assert 'push' not in keys(noisy)
+
+
+def test_the_cop_beyond_the_edge_over_which_the_robot_tips_is_not_impossible(fall, biped31):
+    found = keys(summary_of(twin(fall, biped31)))
+    assert 'cop_at_edge' in found
+    assert 'cop_outside' not in found
+
+
+def keys(summary):
+    return [finding.key for finding in summary.findings]
+
+
+def test_a_sound_recording_has_no_finding(made):
+    summary = made('sound')
+    assert summary.verdict.state == 'stable'
+    assert keys(summary) == []
+    sole = summary.pair('mr_ad', 'cop').in_frame('sole')
+    assert max(sole.rmse_x, sole.rmse_y) < 0.001
+
+
+def test_noisy_encoders_leave_the_verdict_and_are_named(made):
+    """Raw signals: the point scatters by as much as the sole and crosses the edge all the time."""
+    summary = made('noisy', noisy_encoders())
+    track = summary.judged
+    assert track.crossings > 50
+    assert track.error.scatter > 0.5 * summary.verdict.room
+    assert not track.error.biased
+    assert summary.verdict.state == 'stable'
+    assert keys(summary) == ['noisy[mr_ad]']
+    assert 'crosses the edge' in summary.remarks[0]
+
+
+@pytest.mark.parametrize('cutoff', [4.0, 8.0, 15.0, 30.0])
+def test_the_verdict_does_not_flip_with_the_cut_off(made, cutoff):
+    filtered = made(f'noisy at {cutoff}', noisy_encoders(), low_pass=cutoff)
+    assert filtered.verdict.state == made('noisy', noisy_encoders()).verdict.state == 'stable'
+
+
+@pytest.mark.parametrize('end', [2.0, 4.0, 6.0])
+def test_the_verdict_does_not_flip_with_the_length_of_the_log(made, end):
+    shorter = made(f'noisy until {end}', together(noisy_encoders(), until(end)))
+    assert shorter.verdict.state == made('noisy', noisy_encoders()).verdict.state == 'stable'
+
+
+def test_noise_too_large_to_judge_by_says_what_would_settle_it(made):
+    verdict = made('very noisy', noisy_encoders(step=1e-4)).verdict
+    assert (verdict.state, verdict.reason) == ('unclear', 'noise')
+    assert 'It would be settled by a filter' in verdict.advice
+    filtered = made('very noisy, filtered', noisy_encoders(step=1e-3), low_pass=60.0).verdict
+    assert (filtered.state, filtered.reason) == ('unclear', 'noise')
+    assert 'is on already' in filtered.advice
+
+
+@pytest.fixture(scope='module')
+def turned(made, biped31):
+    """An IMU turned by 7.5° about two axes, on a robot without further accelerometers."""
+    alone = replace(
+        biped31,
+        accelerometers=(),
+        angular_acceleration=replace(biped31.angular_acceleration, method='gyro'),
+    )
+    return made('turned', turned_imu([7.5, -7.5, 0.0]), alone)
+
+
+def test_a_turned_accelerometer_is_a_bias_and_no_noise(turned):
+    summary, error = turned, turned.judged.error
+    assert error.biased
+    assert error.bias == pytest.approx(0.150, abs=0.01)
+    assert error.scatter < 0.005
+    assert (summary.verdict.state, summary.verdict.reason) == ('unclear', 'bias')
+    assert 'noisy' not in summary.verdict.sentence
+    assert 'No filter removes a bias' in summary.verdict.advice
+    assert keys(summary)[:1] == ['biased[mr_ad]']
+
+
+def test_time_without_joints_is_no_flight(made):
+    summary = made('lost', lost('joints', (1.0, 1.8), (3.0, 3.9)))
+    assert summary.flight_time == 0.0
+    assert summary.unknown_time == pytest.approx(1.7, abs=0.1)
+    assert summary.loaded_time + summary.unknown_time == pytest.approx(summary.duration, abs=0.02)
+    assert 'support_unknown' in keys(summary)
+    assert 'flight' not in keys(summary)
+    forces = summary_lines(summary)[2]
+    assert 'without a value' in forces
+    assert 'in flight' not in forces
+
+
+def test_a_foot_sensor_that_stops_leaves_no_flight_at_the_end(made):
+    summary = made('no feet', lost('feet[l_foot]', (4.0, 99.0)))
+    assert summary.flight_time == 0.0
+    assert 'unloaded_at_end' not in keys(summary)
+
+
+def test_a_settling_filter_carries_no_verdict(made):
+    """A jump in the last 50 ms, as where somebody stops the robot: the filter rings into it."""
+
+    def jump(signals):
+        for name in ('joints', 'imu'):
+            signals[name].values[-12:] += 0.05
+
+    raw = made('noisy until 4', together(noisy_encoders(), until(4.0)))
+    filtered = made('jump', together(noisy_encoders(), until(4.0), jump), low_pass=8.0)
+    assert filtered.verdict.state == raw.verdict.state == 'stable'
+    assert 'settling' in keys(filtered)
+    assert filtered.pushes == ()
+    calm = made('calm', together(noisy_encoders(), until(4.0)), low_pass=8.0)
+    for axis in ('correlation_x', 'correlation_y'):
+        jumped, before = (
+            getattr(summary.pair('mr_ad', 'cop').in_frame('sole'), axis)
+            for summary in (filtered, calm)
+        )
+        assert jumped == pytest.approx(before, abs=0.02)
+
+
+def test_noise_and_bias_are_no_push(made, turned):
+    for summary in (made('noisy', noisy_encoders()), turned):
+        assert summary.pushes == ()
+        assert 'push' not in keys(summary)
+
+
+def test_normal_forces_alone_are_compared_along_the_line_of_the_feet(made, biped31):
+    """The other axis of the CoP is not known: no gap, no correlation, no scatter against it."""
+    feet = tuple(
+        replace(foot, wrench=replace(foot.wrench, normal_only=True)) for foot in biped31.feet
+    )
+    summary = made('normal only', robot=replace(biped31, feet=feet))
+    pair = summary.pair('mr_ad', 'cop')
+    assert pair.along == 'line between the feet'
+    assert pair.frames == ()
+    assert pair.correlation > 0.99
+    assert summary.judged.error.against == 'itself'
+    assert summary.judged.load_split_correlation > 0.99
+    split = summary.tracks['cop'].load_split_correlation
+    assert split == pytest.approx(1.0, abs=1e-6)  # it acts at the sensors
+    assert summary.verdict.state == 'stable'
+    assert 'cop_outside' not in keys(summary)
+
+
+def test_the_frame_of_every_correlation_is_stated(made):
+    frames = made('noisy', noisy_encoders()).pair('mr_ad', 'cop').frames
+    assert [axes.frame for axes in frames] == ['sole', 'root', 'nif']
+    assert np.isfinite([axes.rmse_x for axes in frames]).all()
