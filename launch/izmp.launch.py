@@ -21,7 +21,7 @@ TEXTS = (
     'robot', 'urdf', 'robot_description', 'robot_description_topic', 'evaluation_frame',
     'frame_prefix',
 )  # fmt: skip
-FLAGS = ('use_sim_time', 'reliable_inputs')
+FLAGS = ('autostart', 'use_sim_time', 'reliable_inputs')
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -89,7 +89,7 @@ def test_searches_and_diagnostics_exclude_the_thread_that_receives(node):
         look('search')
         return len(free['search']) > 1
 
-    node.search(search)  # at the start, before any message is received
+    node.search('/position', search)  # at the start, before any message is received
     node.inspect = lambda: look('inspect')
     node.health.counters.append(lambda: look('counters') or {})
     node.look_after(report=True)

@@ -23,6 +23,10 @@ class Acd(StageNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('acd', SECTIONS['acd'], **options)
+
+    def set_up(self) -> None:
+        """Advertise and subscribe."""
+        super().set_up()
         self._names = list(self.model.joint_names)
         self._joints = self.advertise('joint_kinematics', JointTrajectory)
         self._input = JointsInput(self, self._take)

@@ -33,6 +33,10 @@ class AngularAcceleration(StageNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('angular_acceleration', SECTIONS['angular_acceleration'], **options)
+
+    def set_up(self) -> None:
+        """Advertise and subscribe."""
+        super().set_up()
         self._acceleration = self.advertise('root_acceleration', AccelStamped)
         self._twist = self.advertise('root_twist', TwistStamped)
         self.subscribe(

@@ -43,6 +43,7 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
+from izmp_dynamics.nodes.shared_settings import OF_COMPOSED
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
@@ -51,23 +52,21 @@ from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.sensing.faults import Faults, Reason
 
-SECTIONS = (
-    *('acd', 'angular_acceleration', 'gravity', 'ground', 'ir_md', 'low_pass', 'noise'),
-    *('pairing', 'rates'),
-)
-"""Of the robot file: all settings, so that there is one value of each."""
-
 
 class Composed(StageNode):
     """The whole method: ACD, root acceleration, MR-AD, localizer, IR-MD, IZMP."""
 
     def __init__(self, **options: Any) -> None:
+        super().__init__('izmp_dynamics', OF_COMPOSED, **options)
+
+    def set_up(self) -> None:
+        """Advertise and subscribe."""
         self._source = 'imu'
         self._faults_before: dict[str, Faults] = {}
         self._pushed: tuple[str, ...] = ()
         self._evaluator: Evaluator | None = None
         self._subscribed: set[str] = set()
-        super().__init__('izmp_dynamics', SECTIONS, **options)
+        super().set_up()
         self._names = list(self.model.joint_names)
         self._joints = self.advertise('joint_kinematics', JointTrajectory)
         self._acceleration = self.advertise('root_acceleration', AccelStamped)
@@ -218,7 +217,7 @@ class Composed(StageNode):
 
     def _admit(self, entry: Input, stamp: int, message: Any) -> None:
         """Hand a message on; its clock is followed by the evaluator."""
-        self._callbacks[entry.topic](stamp, message)
+        self._takers[entry.topic](stamp, message)
 
     def _take_joints(self, stamp: int, positions: Array) -> None:
         self._push(joints=Samples.one(stamp, positions))

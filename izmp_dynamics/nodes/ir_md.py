@@ -29,8 +29,12 @@ class IrMd(StageNode):
     """Differences the momentum in the world; needs odometry at every instant of the joints."""
 
     def __init__(self, **options: Any) -> None:
-        self._instants: InstantQueue[JointKinematics] = InstantQueue({'odom': ODOMETRY})
         super().__init__('ir_md', SECTIONS['ir_md'], **options)
+
+    def set_up(self) -> None:
+        """Advertise and subscribe."""
+        self._instants: InstantQueue[JointKinematics] = InstantQueue({'odom': ODOMETRY})
+        super().set_up()
         self._wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
         self._rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         if self.robot.position is None:

@@ -46,12 +46,16 @@ class Izmp(StageNode):
     """The IZMP of every source of contact wrenches, the CoP of the feet, and the verdict."""
 
     def __init__(self, **options: Any) -> None:
+        super().__init__('izmp', SECTIONS['izmp'], **options)
+
+    def set_up(self) -> None:
+        """Advertise and subscribe."""
         self._source = 'imu'
         self._subscribed: set[str] = set()
         self._ir_md: InstantQueue[Placed] = InstantQueue(
             {'ir_md/contact_wrench': 6, 'odom': ODOMETRY}
         )
-        super().__init__('izmp', SECTIONS['izmp'], **options)
+        super().set_up()
         self._outputs = IzmpOutputs(self)
         self._subscribe_to_sensors()
         self._subscribe_to_nodes()

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import PointStamped, PolygonStamped, Vector3Stamped, WrenchStamped
-from rcl_interfaces.msg import ParameterDescriptor
 from std_msgs.msg import Float64
 from visualization_msgs.msg import MarkerArray
 
@@ -22,6 +21,7 @@ from izmp_dynamics.nodes.messages import (
     vector_stamped,
     wrench_stamped,
 )
+from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import NIF, TransformBroadcaster
 from izmp_dynamics.pipeline.ground import Ground
@@ -56,15 +56,13 @@ class IzmpOutputs:
         self.health = node.health
         self.root = node.root
         self._nif = node.frame_names.of(NIF)
-        name = node.declare_parameter(
+        name = fixed(
+            node,
             'evaluation_frame',
             '',
-            ParameterDescriptor(
-                description='frame of the points: a link, world, nif, or any frame that TF knows; '
-                'the root link if not given',
-                read_only=True,
-            ),
-        ).value
+            'frame of the points: a link, world, nif, or any frame that TF knows; the root link '
+            'if not given',
+        )
         self.frame = EvaluationFrame(node, name or node.model.root)
         self._points = {
             'mr_ad': node.advertise('mr_ad/izmp', PointStamped),

@@ -39,8 +39,12 @@ class Localizer(StageNode):
     """
 
     def __init__(self, **options: Any) -> None:
-        self._source: str | None = None
         super().__init__('localizer', SECTIONS['localizer'], **options)
+
+    def set_up(self) -> None:
+        """Advertise and subscribe."""
+        self._source: str | None = None
+        super().set_up()
         self._publish_odometry = self.advertise('odom', Odometry)
         self._broadcaster = TransformBroadcaster(self, self.frame_names)
         if self.robot.position is None:

@@ -30,13 +30,17 @@ class MrAd(StageNode):
     """Newton–Euler about the moving root; the orientation serves the momentum rate only."""
 
     def __init__(self, **options: Any) -> None:
+        super().__init__('mr_ad', SECTIONS['mr_ad'], **options)
+
+    def set_up(self) -> None:
+        """Advertise and subscribe."""
         self._instants: InstantQueue[JointKinematics] = InstantQueue(
             {'root_acceleration': 6, 'root_twist': 3}
         )
         self._wrenches: InstantQueue[tuple[ContactWrench, Array]] = InstantQueue(
             {'odom': ODOMETRY}
         )
-        super().__init__('mr_ad', SECTIONS['mr_ad'], **options)
+        super().set_up()
         self._publish_wrench = self.advertise('mr_ad/contact_wrench', WrenchStamped)
         self._publish_com = self.advertise('com', PointStamped)
         self._publish_rate = self.advertise('mr_ad/momentum_rate', WrenchStamped)

@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
@@ -28,19 +29,31 @@ class NodeSettings:
     """
 
     def __init__(self, node: Node, sections: Iterable[str], file: RobotFile) -> None:
-        self._log = node.get_logger()
+        self._node, self._log = node, node.get_logger()
         self._settings = {item.name: item for item in setting_parameters(sections)}
-        values = {}
-        for name, item in self._settings.items():
-            given = node.declare_parameter(name, value_of(file, name), item.descriptor()).value
-            values[name] = item.checked(given)
-        self.robot = with_values(file, values)
+        try:
+            self.robot = with_values(file, dict(self._declared(file)))
+        except Exception:
+            self.undeclare()
+            raise
 
     def __contains__(self, name: str) -> bool:
         return name in self._settings
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._settings)
+
+    def _declared(self, file: RobotFile) -> Iterator[tuple[str, Any]]:
+        """Declare the parameters; yield their names and values."""
+        for name, item in self._settings.items():
+            default = value_of(file, name)
+            given = self._node.declare_parameter(name, default, item.descriptor()).value
+            yield name, item.checked(given)
+
+    def undeclare(self) -> None:
+        """Withdraw the parameters."""
+        for name in filter(self._node.has_parameter, self):
+            self._node.undeclare_parameter(name)
 
     def apply(
         self,

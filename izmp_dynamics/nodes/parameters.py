@@ -19,7 +19,7 @@ def fixed(
     description: str,
     limits: tuple[float, float] | None = None,
 ) -> Any:
-    """Declare a parameter that is read once, at the start; return its value.
+    """Declare a parameter that is read once, at the start, unless it is; return its value.
 
     Args:
         node: has the parameter.
@@ -28,6 +28,8 @@ def fixed(
         description: for `ros2 param describe`.
         limits: of a float.
     """
+    if node.has_parameter(name):
+        return node.get_parameter(name).value
     descriptor = ParameterDescriptor(description=description, read_only=True)
     if limits is not None:
         lower, upper = limits

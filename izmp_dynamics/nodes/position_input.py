@@ -49,7 +49,7 @@ class PositionInput:
         self.frame = frame
         self.found = found
         self._name = node.resolve_topic_name(topic)
-        node.search(self._subscribe)
+        node.search(self._name, self._subscribe)
 
     def _subscribe(self) -> bool:
         """Subscribe if there is a publisher; return whether that is so."""

@@ -18,6 +18,7 @@ from rclpy.parameter import Parameter
 from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.nodes.start_up import SIGNALS, ForwardedLog
+from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
 
 SWITCH_INTERVAL = 5e-4
 """Time after which a thread that reports makes way for the one that receives [s]."""
@@ -59,11 +60,10 @@ class Running:
         others.add_node(self.node)
         receiver = getattr(self.node, 'receiver', None)
         if receiver is None:
+            warn_of_unknown_parameters(self.node)
             others.spin()
             return
         sys.setswitchinterval(SWITCH_INTERVAL)
-        gc.collect()
-        gc.freeze()  # or each thorough collection stops the node for a tenth of a second
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.node.create_timer(LOOK_EVERY, self._look, clock=steady)
         log = self.node.get_logger()

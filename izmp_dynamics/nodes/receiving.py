@@ -10,10 +10,11 @@ too long, all that wait are skipped, on all topics together: whole instants are 
 and what is computed is fresh.
 """
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
@@ -21,6 +22,7 @@ from typing import Any
 
 import rclpy
 from rclpy.callback_groups import CallbackGroup
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
@@ -152,11 +154,13 @@ class Receiver:
         longest_wait: time in the queue after which a message is too old, and all that wait are
             skipped [s]; None: every message is handed out. What was received in the first seconds
             is handed out in any case.
+        paused: whether all messages are skipped.
     """
 
     def __init__(self) -> None:
         self._group = _Reserved()
         self._receptions: list[Reception] = []
+        self.paused = False
         self.longest_wait: float | None = None
         self._first = 0
 
@@ -216,6 +220,11 @@ class Receiver:
         """
         return any(r.declare_dead() for r in self._receptions if r.topic == topic)
 
+    def forget(self) -> None:
+        """Take no more messages; it is for others to destroy the subscriptions."""
+        self._receptions = []
+        self._first = 0
+
     def spin(self) -> None:
         """Receive until the context is shut down.
 
@@ -223,22 +232,40 @@ class Receiver:
             ExternalShutdownException: when it is.
         """
         context: Any = rclpy.get_default_context()
-        if self.longest_wait is not None:
-            _skip(self._receptions)  # what came while the node started: no loss
+        begun = False
         while context.ok():
             self.replace_dead()
             known = {reception: reception.subscription for reception in self._receptions}
-            if not known:
-                time.sleep(LOOK_UP)
+            if self.paused or not known:
+                begun = False
+                self._idle(known)
                 continue
-            with ExitStack() as stack:
+            if not begun:
+                begun = True
+                self._begin()
+            with suppress(InvalidHandle), ExitStack() as stack:
                 stack.enter_context(context.handle)
                 for subscription in known.values():
                     stack.enter_context(subscription.handle)
                 wait_set = _rclpy.WaitSet(len(known), 0, 0, 0, 0, 0, context.handle)
-                while context.ok() and self._is_up_to_date(known):
+                while context.ok() and not self.paused and self._is_up_to_date(known):
                     self._turn(wait_set, list(known))
         raise ExternalShutdownException
+
+    def _idle(self, known: dict[Reception, Any]) -> None:
+        """Skip what comes, so that it does not wait in the middleware."""
+        with suppress(InvalidHandle), ExitStack() as stack:
+            for subscription in known.values():
+                stack.enter_context(subscription.handle)
+            _skip(known)
+        time.sleep(LOOK_UP)
+
+    def _begin(self) -> None:
+        """Leave out what came while the node started, which is no loss."""
+        gc.collect()
+        gc.freeze()  # or each thorough collection stops the node for a tenth of a second
+        if self.longest_wait is not None:
+            _skip(self._receptions)
 
     def replace_dead(self) -> None:
         """Subscribe again where `replace` asked for it."""

@@ -50,12 +50,14 @@ def _awaited(node: Node, topic: str) -> str:
     name = node.resolve_topic_name(topic)
     received: list[Any] = []
     subscription = node.create_subscription(String, topic, received.append, LATCHED)
+    before: Any = node.executor
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     with announced(node.get_logger(), f'Waiting for the URDF on {name}'):
         while not received and node.context.ok():
             executor.spin_once(timeout_sec=_LOOK_EVERY)
     executor.remove_node(node)
+    node.executor = before
     node.destroy_subscription(subscription)
     if not received:
         raise IzmpError(f'The wait for {name} was ended.', kind='shut_down')

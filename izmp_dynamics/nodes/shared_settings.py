@@ -21,6 +21,12 @@ SECTIONS = {
 }
 """Node → sections of the robot file, or single settings, that are its parameters."""
 
+OF_COMPOSED = (
+    *('acd', 'angular_acceleration', 'gravity', 'ground', 'ir_md', 'low_pass', 'noise'),
+    *('pairing', 'rates'),
+)
+"""Those of the node that is the whole graph: all, so that there is one value of each."""
+
 
 def refusal(node: str, settings: Iterable[str]) -> str:
     """State which of these settings other nodes have as well, and the way to set them.

@@ -1,24 +1,24 @@
 """What all nodes have in common: the robot, parameters, inputs, outputs, diagnostics, resets."""
 
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
-from rclpy.node import Node
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
 from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, WARN, Health, Input, diagnostic_array
+from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, WARN, Health, Input, diagnostic_array
+from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.message_batch import Messages
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.node_settings import NodeSettings
@@ -26,7 +26,7 @@ from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.pause import PauseWatch, set_aside
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
-from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver
+from izmp_dynamics.nodes.receiving import REPLACED_AFTER
 from izmp_dynamics.nodes.robot_description import given_description
 from izmp_dynamics.nodes.shared_settings import refusal
 from izmp_dynamics.nodes.transforms import FrameNames
@@ -39,12 +39,15 @@ from izmp_dynamics.sensing.faults import Faults, Reason
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
 
+MAIN_RESULT = '/mr_ad/izmp'
+"""The topic that the line in the log names, if the node publishes it."""
 
-class StageNode(Node):
+
+class StageNode(ManagedNode):
     """A node around a stage of the pipeline.
 
-    Subclasses say in `configure` how to make the stage, and in `reset` and `flush` how to let it
-    forget and finish.
+    Subclasses say in `configure` how to make the stage, in `reset` and `flush` how to let it
+    forget and finish, and in `set_up` what they advertise and subscribe to.
 
     Args:
         name: of the node.
@@ -56,7 +59,6 @@ class StageNode(Node):
         frame_names: as they are in messages.
         root: name of the root's frame in messages.
         health: for the diagnostics.
-        receiver: of its messages; `process.Running` lets it work.
         instants: the topic whose clock leads, as its stamps are the instants.
     """
 
@@ -68,21 +70,30 @@ class StageNode(Node):
         sections: Iterable[str] = (),
         overrides: Iterable[Parameter] = (),
     ) -> None:
-        super().__init__(name, parameter_overrides=list(overrides))
-        self.receiver = Receiver()
-        self._lock = threading.RLock()
+        super().__init__(name, overrides)
+        self._task, self._sections = name, tuple(sections)
+        self.begin()
+
+    def set_up(self) -> None:
+        """Load robot and model, and make the stage; subclasses then advertise and subscribe.
+
+        Raises:
+            IzmpError: if that is not possible.
+        """
         path = self._path('robot', 'robot file (YAML): URDF, sensors, feet; see docs/nodes.md')
         urdf = self._path('urdf', 'URDF to use instead of the one that the robot file names')
-        self._reliable = self._flag(
+        self._reliable: bool = fixed(
+            self,
             'reliable_inputs',
+            False,
             'ask for reliable delivery of the sensors, which their publishers then must offer',
         )
         if not path:
             raise RobotFileError(
-                f"The node '{name}' needs the parameter robot, the path of a robot file: "
+                f"The node '{self._task}' needs the parameter robot, the path of a robot file: "
                 '--ros-args -p robot:=my_robot.yaml',
                 kind='no_robot_file',
-                node=name,
+                node=self._task,
             )
         self.age_limit: float = fixed(
             self,
@@ -94,8 +105,7 @@ class StageNode(Node):
         )
         file = load_robot_file(path, urdf or None)
         self.receiver.longest_wait = None if self._reliable else self.age_limit
-        self._task = name
-        self._settings = NodeSettings(self, sections, file)
+        self._settings = NodeSettings(self, self._sections, file)
         description = given_description(self)
         self.model = load_model(description or self.robot.urdf_path, self.robot.root)
         self.frame_names = FrameNames(self)
@@ -107,15 +117,43 @@ class StageNode(Node):
         self.health.counters.append(self._clock_faults)
         self._audit()
         self._clocks: Clocks[Messages] = Clocks(self.resolve_topic_name(self.instants))
-        self._callbacks: dict[str, Callable[[int, Any], None]] = {}
+        self._takers: dict[str, Callable[[int, Any], None]] = {}
         self._signals: dict[str, str] = {}
         self._frames_given: dict[str, tuple[str | None, str]] = {}
         self._pause = PauseWatch()
         self._outputs_made: list[Output] = []
         self._searches: list[Callable[[], bool]] = []
+        self._sought: list[str] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.configure(self.robot)
         self.add_on_set_parameters_callback(self._changed)
+
+    def tear_down(self) -> None:
+        """Let the next `set_up` take the settings from the robot file again."""
+        with suppress(ValueError):
+            self.remove_on_set_parameters_callback(self._changed)
+        if hasattr(self, '_settings'):
+            self._settings.undeclare()
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take messages from now on."""
+        with self._lock:
+            self._pause = PauseWatch()
+            for entry in self.health.inputs:
+                entry.last = time.monotonic()
+        self.get_logger().info(self._summary())
+        return super().on_activate(state)
+
+    def _summary(self) -> str:
+        """One line: the robot, the rate, the topics."""
+        inputs = [entry.topic for entry in self.health.inputs] + self._sought
+        outputs = [output.topic for output in self._outputs_made]
+        first = [topic for topic in outputs if topic.endswith(MAIN_RESULT)] or outputs[:1]
+        more = f' and {len(outputs) - 1} more' if len(outputs) > 1 else ''
+        return (
+            f"Evaluating '{self.model.name}' at {self.robot.rates.bus:g} Hz from "
+            f'{", ".join(inputs)}; results on {first[0]}{more}.'
+        )
 
     @property
     def robot(self) -> RobotFile:
@@ -187,7 +225,7 @@ class StageNode(Node):
         name = self.resolve_topic_name(topic)
         entry = Input(name, source, required, sensor, signal or topic)
         self.health.inputs.append(entry)
-        self._callbacks[name], self._signals[name] = callback, entry.signal
+        self._takers[name], self._signals[name] = callback, entry.signal
         reader = reader_of(msgtype)
         receive = partial(self._receive, entry, reader or _read)
         lost = partial(self._lose, entry)
@@ -203,6 +241,8 @@ class StageNode(Node):
 
     def _receive(self, entry: Input, read: Callable[[Any], tuple[int, Any]], given: Any) -> None:
         with self._lock, self._guarded(entry.signal):
+            if not self.is_active:
+                return
             stamp, message = read(given)
             entry.received(stamp)
             self._admit(entry, stamp, message)
@@ -227,7 +267,7 @@ class StageNode(Node):
         if messages is not None:
             for stamp, message in self._clocks.admit(topic, messages):
                 with self._guarded(self._signals[topic]):
-                    self._callbacks[topic](stamp, message)
+                    self._takers[topic](stamp, message)
 
     @contextmanager
     def _guarded(self, signal: str) -> Iterator[None]:
@@ -248,6 +288,8 @@ class StageNode(Node):
 
     def _lose(self, entry: Input, reason: Reason, number: int) -> None:
         with self._lock:
+            if not self.is_active:
+                return
             self.health.count(entry.signal, reason, number=number)
             if reason is Reason.SKIPPED:
                 entry.skipped(number)
@@ -288,6 +330,16 @@ class StageNode(Node):
         elif status.level == WARN:
             log.warning(status.message, throttle_duration_sec=10.0)
 
+    def _report_inactive(self) -> None:
+        with self._lock:
+            if self.is_configured:
+                name, robot = self.health.name, self.model.name
+                status = DiagnosticStatus(
+                    level=OK, name=name, message='inactive', hardware_id=robot
+                )
+                now = self.get_clock().now().nanoseconds
+                self._diagnostics.publish(diagnostic_array(now, status))
+
     def _replace_dead(self, entry: Input) -> None:
         """Subscribe again where messages are published but none come."""
         dead = time.monotonic() - entry.last > REPLACED_AFTER
@@ -318,13 +370,8 @@ class StageNode(Node):
             self.health.values[f'URDF {k + 1}'] = str(problem)
 
     def _path(self, name: str, description: str) -> str:
-        descriptor = ParameterDescriptor(description=description, read_only=True)
-        value: str = self.declare_parameter(name, '', descriptor).value
+        value: str = fixed(self, name, '', description)
         return str(Path(value).expanduser()) if value else ''
-
-    def _flag(self, name: str, description: str) -> bool:
-        descriptor = ParameterDescriptor(description=description, read_only=True)
-        return bool(self.declare_parameter(name, False, descriptor).value)
 
     def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
         """Apply new settings if the stage can be made with them; else state why not."""
@@ -350,6 +397,10 @@ class StageNode(Node):
         Args:
             report: whether diagnostics are due as well.
         """
+        if not self.is_active:
+            if report:
+                self._report_inactive()
+            return
         with self._guarded('diagnostics'):
             with self._lock:
                 self._searches = [search for search in self._searches if not search()]
@@ -357,10 +408,11 @@ class StageNode(Node):
             if report:
                 self._report()
 
-    def search(self, search: Callable[[], bool]) -> None:
-        """Call a function four times a second until it returns True."""
+    def search(self, topic: str, search: Callable[[], bool]) -> None:
+        """Call a function, which subscribes to a topic, four times a second until it is True."""
         if not search():
             self._searches.append(search)
+            self._sought.append(topic)
 
     def check_frame(self, topic: str, expected: str | None, given: str) -> None:
         """Remark on a message whose frame is not the one that the robot file states."""

@@ -1,0 +1,143 @@
+"""Managed nodes: configured, activated, paused and cleaned up, by themselves or by a manager."""
+
+import weakref
+
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
+
+import rclpy
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.nodes.registry import node_class
+
+from .node_processes import GRAPH, ROBOT, Processes, StandingRobot, free_domain, probe, wait_until
+
+SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+
+
+@pytest.fixture(scope='module')
+def ros():
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    yield
+    rclpy.try_shutdown()
+
+
+@pytest.fixture
+def make(ros):
+    """Make a node; its parameters are given by name."""
+    made = []
+
+    def make(name, robot=ROBOT, **values):
+        given = {'robot': str(robot)} | values
+        overrides = [Parameter(key.replace('__', '.'), value=given[key]) for key in given]
+        made.append(node_class(name)(overrides=overrides))
+        return made[-1]
+
+    yield make
+    for node in made:
+        node.destroy_node()
+
+
+def entities(node):
+    return [*node.publishers, *node.subscriptions]
+
+
+@pytest.mark.parametrize('name', [*GRAPH, 'composed'])
+def test_cleanup_frees_what_configure_makes_and_configure_makes_it_again(make, name):
+    node = make(name, autostart=False)
+    before = len(entities(node))
+    assert node.trigger_configure() == SUCCESS
+    model, number = weakref.ref(node.model), len(entities(node))
+    assert number > before
+    assert node.trigger_cleanup() == SUCCESS
+    assert model() is None
+    assert len(entities(node)) == before
+    assert node.trigger_configure() == SUCCESS
+    assert len(entities(node)) == number
+
+
+def test_a_node_is_active_at_once_unless_a_manager_is_to_do_it(make):
+    assert make('mr_ad').is_active
+    waiting = make('mr_ad', autostart=False)
+    assert not waiting.is_active
+    assert not waiting.is_configured
+    with pytest.raises(IzmpError, match='There is no robot file'):
+        make('mr_ad', 'absent.yaml')
+
+
+def test_what_cannot_be_configured_stays_unconfigured_until_it_can(make, tmp_path):
+    """The robot file is read by configure; a setting that was tried out is forgotten."""
+    file = tmp_path / 'robot.yaml'
+    node = make('acd', file, autostart=False)
+    for text in ('acd: {method: wrong}', f'urdf: {ROBOT.with_name("absent.urdf")}'):
+        file.write_text(text)
+        assert node.trigger_configure() == FAILURE
+        assert not node.is_configured
+        assert not node.has_parameter('acd.method')
+    file.write_text(
+        ROBOT.read_text().replace('biped31.urdf', str(ROBOT.with_name('biped31.urdf')))
+    )
+    assert node.trigger_configure() == SUCCESS
+    node.set_parameters([Parameter('acd.method', value='savitzky_golay')])
+    assert node.robot.acd.method == 'savitzky_golay'
+    assert node.trigger_cleanup() == SUCCESS
+    assert node.trigger_configure() == SUCCESS
+    assert node.robot.acd.method == node.get_parameter('acd.method').value == 'central'
+
+
+def test_a_manager_starts_pauses_and_ends_the_graph(tmp_path, biped31):
+    from geometry_msgs.msg import PointStamped
+    from lifecycle_msgs.srv import ChangeState
+
+    points = []
+    with Processes(tmp_path) as processes, probe(processes) as node:
+        processes.start('composed', 'autostart:=false')
+        node.create_subscription(PointStamped, '/mr_ad/izmp', points.append, 1000)
+        client = node.create_client(ChangeState, '/izmp_dynamics/change_state')
+        assert wait_until(client.service_is_ready), processes.log('composed')
+
+        def change(label):
+            request = ChangeState.Request()
+            request.transition.label = label
+            future = client.call_async(request)
+            assert wait_until(future.done), processes.log('composed')
+            return future.result().success
+
+        def listens():
+            return node.count_subscribers('/joint_states') > 0
+
+        def evaluates():
+            """Whether results come, of now."""
+            number = len(points)
+            return wait_until(lambda: len(points) > number + 20)
+
+        with StandingRobot(node, biped31) as robot:
+            assert not listens()
+            assert change('configure')
+            assert wait_until(listens)
+            assert not points
+            assert change('activate')
+            assert evaluates()
+            assert change('deactivate')
+            begin = robot.count
+            assert wait_until(lambda: robot.count > begin + 50)  # what was under way has come
+            number = len(points)
+            assert wait_until(lambda: robot.count > begin + 100)
+            assert len(points) == number
+            assert not change('configure')
+            assert change('activate')
+            assert evaluates()
+            assert change('deactivate')
+            assert change('cleanup')
+            assert wait_until(lambda: not listens())
+            assert change('configure')
+            assert change('activate')
+            assert evaluates()
+            assert change('shutdown')
+            assert wait_until(lambda: not listens())
+    assert processes.statuses == {'composed': 0}
+    assert 'Traceback' not in processes.log('composed')
