@@ -226,39 +226,58 @@ def reason_of(fault):
 
 
 def soak(names, seconds, seed, every):
-    """Run; return the record."""
+    """Run, until Ctrl-C at most; return the record."""
+    record = Record(np.empty((0, 2), np.int64))
+    with tempfile.TemporaryDirectory() as folder:
+        samples = Path(folder) / 'samples'
+        try:
+            watch(names, seconds, seed, every, samples, record)
+        except KeyboardInterrupt:
+            print('Ended by Ctrl-C; what has been seen so far:', flush=True)
+        record.samples = read_samples(samples)
+    for fault in plan(seed, seconds, every):
+        if fault.kind in ('kill', 'parameter') or not len(record.samples):
+            continue
+        begin, end = record.samples[0, 0] + np.round(1e9 * np.array([fault.begin, fault.end]))
+        if begin <= record.samples[-1, 0]:
+            record.faults.append(Injected(reason_of(fault), int(begin), int(end)))
+    return record
+
+
+def watch(names, seconds, seed, every, samples, record):
+    """Let the robot publish and the graph evaluate; note what is seen."""
     from test.node_processes import Processes, probe
 
-    record = Record(np.empty((0, 2), np.int64))
-    with tempfile.TemporaryDirectory() as folder, Processes(Path(folder)) as processes:
-        with probe(processes) as node:
-            run = Soak(names, processes, node, record)
-            samples = Path(folder) / 'samples'
-            command = [Path(__file__).with_name('soak_robot.py'), seed, seconds, every, samples]
-            robot = subprocess.Popen(
-                [sys.executable, *map(str, command)], env=processes.environment
-            )
-            try:
-                while robot.poll() is None and not (samples.exists() and samples.stat().st_size):
-                    run.look_after()
-                    time.sleep(0.05)
-                begin, faults = time.monotonic(), plan(seed, seconds, every)
-                while robot.poll() is None:
-                    while faults and time.monotonic() - begin >= faults[0].begin:
-                        run.inject(faults.pop(0))
-                    run.look_after()
-                    time.sleep(0.05)
-                time.sleep(3.0)  # until the last results have come
-                run.look_for_answers()
-            finally:
-                robot.kill()
-                robot.wait()
-        record.samples = np.fromfile(samples, np.int64).reshape(-1, 2)
-    for fault in plan(seed, seconds, every):
-        if fault.kind not in ('kill', 'parameter'):
-            times = record.samples[0, 0] + np.round(1e9 * np.array([fault.begin, fault.end]))
-            record.faults.append(Injected(reason_of(fault), *map(int, times)))
-    return record
+    with Processes(samples.parent) as processes, probe(processes) as node:
+        run = Soak(names, processes, node, record)
+        command = [Path(__file__).with_name('soak_robot.py'), seed, seconds, every, samples]
+        robot = subprocess.Popen(
+            [sys.executable, *map(str, command)],
+            env=processes.environment,
+            start_new_session=True,  # Ctrl-C is for this process alone
+        )
+        try:
+            while robot.poll() is None and not (samples.exists() and samples.stat().st_size):
+                run.look_after()
+                time.sleep(0.05)
+            print('The robot publishes. Ctrl-C ends it with the table.', flush=True)
+            begin, faults = time.monotonic(), plan(seed, seconds, every)
+            while robot.poll() is None:
+                while faults and time.monotonic() - begin >= faults[0].begin:
+                    run.inject(faults.pop(0))
+                run.look_after()
+                time.sleep(0.05)
+            time.sleep(3.0)  # until the last results have come
+            run.look_for_answers()
+        finally:
+            robot.kill()
+            robot.wait()
+
+
+def read_samples(path):
+    """(N, 2) what the robot has noted; the last note may be unfinished."""
+    numbers = np.fromfile(path, np.int64) if path.exists() else np.zeros(0, np.int64)
+    return numbers[: len(numbers) // 2 * 2].reshape(-1, 2)
 
 
 def main():
@@ -277,8 +296,9 @@ def main():
     from test.node_processes import GRAPH
 
     names = GRAPH if options.separate else ('composed',)
+    begin = time.monotonic()
     record = soak(names, 60.0 * options.minutes, options.seed, options.every)
-    print(f'{options.minutes:g} min, seed {options.seed}, a fault in {options.every:g} s, '
+    print(f'{(time.monotonic() - begin) / 60.0:.1f} min, seed {options.seed}, a fault in {options.every:g} s, '
           f'{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}')  # fmt: skip
     return 0 if show(record) else 1
 

@@ -81,6 +81,8 @@ def losses(record):
     """Reason → (number of faults, instants lost, longest time to the next result [s])."""
     first = min(record.given.values(), default=0)
     expected = expected_instants(record.samples)
+    if not len(expected):
+        return 0, {}
     expected = expected[(expected[:, 0] >= first) & (expected[:, 0] < expected[-1, 0] - 2 * 10**9)]
     lost = np.array([row[0] for row in expected if int(row[1]) not in record.given], np.int64)
     came = np.sort(np.fromiter(record.given.values(), np.int64, len(record.given)))

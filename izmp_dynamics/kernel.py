@@ -80,7 +80,10 @@ class _Announcer(event.Listener):
     def on_start(self, _: Any) -> None:
         if self.started is None:
             self.started = time.perf_counter()
-            _log.info('Compiling the kernels, once per version (some ten seconds) ...')
+            _log.info(
+                'Compiling kernels that no command has needed before; later runs read them from '
+                'a cache ...'
+            )
 
     def on_end(self, _: Any) -> None:
         pass

@@ -25,7 +25,7 @@ from launch_ros.substitutions import FindPackageShare
 
 from izmp_dynamics.simulation.webots.world import World, make_world
 
-GRAPH = ('composed', 'record', 'bag', 'rviz', 'evaluation_frame')
+GRAPH = ('namespace', 'frame_prefix', 'composed', 'record', 'bag', 'rviz', 'evaluation_frame')
 """Arguments that izmp.launch.py gets."""
 
 ARGUMENTS = {
@@ -40,6 +40,8 @@ ARGUMENTS = {
     'port': ('1234', 'At which Webots waits for controllers.'),
     'worlds': ('', 'Folder for the world; izmp_webots/PORT in ROS_HOME if empty.'),
     'quit': ('false', 'End Webots, and all the rest, after the motion.'),
+    'namespace': ('', 'Namespace of all nodes and topics.'),
+    'frame_prefix': ('', 'Prefix of all TF frames: my_robot/ for one of several robots.'),
     'composed': ('true', 'All nodes of the graph in one process.'),
     'evaluation_frame': (
         '',
@@ -102,6 +104,7 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     )
     controller = WebotsController(
         robot_name=world.name,
+        namespace=given['namespace'],
         port=given['port'],
         parameters=[{'robot_description': str(world.urdf), 'use_sim_time': True}],
     )
@@ -122,7 +125,8 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 def _make_world(given: dict[str, str]) -> World:
     home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
-    names = ('gait', 'speed', 'steps', 'push', 'quit')
+    names = ['gait', 'speed', 'steps', 'push', 'quit']
+    names += ['namespace'] if given['namespace'] else []  # which remappings do not give a plugin
     return make_world(
         Path(given['robot']),
         Path(given['worlds'] or home / 'izmp_webots' / given['port']),  # for runs side by side

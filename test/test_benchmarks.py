@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 
@@ -41,6 +42,21 @@ def test_soak_with_faults_at_random():
     assert re.search(r'composed *│ *1 *│ *0 *│ *\d+ *│', printed), printed
     assert 'not finite: 0' in printed
     assert 'Counted by the nodes: joints.' in printed or 'imu.' in printed
+
+
+def test_a_soak_that_is_interrupted_ends_with_its_table():
+    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    command = [sys.executable, str(BENCHMARKS / 'soak.py'), '--minutes', '60']
+    run = subprocess.Popen(
+        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert run.stdout.readline().startswith('The robot publishes.')
+    run.send_signal(signal.SIGINT)
+    printed = run.communicate()[0]
+    assert run.returncode == 0, printed
+    assert 'Ended by Ctrl-C' in printed
+    assert 'Results that came twice: 0' in printed
+    assert 'Traceback' not in printed
 
 
 def test_parts_of_a_replay(sway, biped31, tmp_path):

@@ -34,8 +34,8 @@ class WebotsLauncher(ExecuteProcess):
     'webots_controller': """
 from launch.actions import ExecuteProcess
 class WebotsController(ExecuteProcess):
-    def __init__(self, *, robot_name, port, parameters):
-        text = f'{robot_name} {parameters}'.replace(chr(39), '')
+    def __init__(self, *, robot_name, namespace, port, parameters):
+        text = f'{robot_name} in /{namespace} {parameters}'.replace(chr(39), '')
         script = f'echo "controller: {text}"; echo connected >&2; sleep 100'
         super().__init__(cmd=['sh', '-c', script], output='screen')
 """,
@@ -107,14 +107,16 @@ def test_wrong_numbers_and_slopes_end_in_a_sentence(tmp_path, driver):
 def test_all_starts_in_order_and_ends_with_webots(tmp_path, driver):
     ended = launch(
         tmp_path, 'gait:=sway', 'slope_deg:=10', 'mode:=fast', 'gui:=false', 'record:=true',
-        f'worlds:={tmp_path}/w', site=str(driver), FAKE_WEBOTS='here',
+        'namespace:=anna', f'worlds:={tmp_path}/w', site=str(driver), FAKE_WEBOTS='here',
     )  # fmt: skip
     said = ended.stdout
     assert ended.returncode == 0, said
     assert f'Webots: {tmp_path}/w/biped31.wbt false fast 1234' in said
     urdf = tmp_path / 'w' / 'biped31.urdf'
-    assert f'controller: biped31 [{{robot_description: {urdf}, use_sim_time: True}}]' in said
+    assert f'controller: biped31 in /anna [{{robot_description: {urdf}, use_sim_time: True}}]' in said
     assert '<gait>sway</gait>' in urdf.read_text()
+    assert '<namespace>anna</namespace>' in urdf.read_text()
     assert '<wait_for_listener>true</wait_for_listener>' in urdf.read_text()
     assert f"'robot': '{tmp_path}/w/biped31.yaml'" in said
     assert "'record': 'true'" in said
+    assert "'namespace': 'anna'" in said

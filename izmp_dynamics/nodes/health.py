@@ -14,8 +14,8 @@ from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
-SILENT = 1.0
-"""Time without a message after which an input counts as missing [s]."""
+SILENT, AT_FIRST = 1.0, 3.0
+"""Time without a message after which an input counts as missing: later, and at the start [s]."""
 
 _SILENT_SENSOR = (
     'It has a publisher, which publishes nothing, or offers no reliable delivery although '
@@ -62,11 +62,13 @@ class Finding(NamedTuple):
         key: identifies it in the diagnostics, e.g. 'no_message[/imu]' or 'imu.not_finite'.
         level: OK, WARN or ERROR.
         sentence: for a person.
+        absent: the topic on which nothing comes, if that is the condition.
     """
 
     key: str
     level: bytes
     sentence: str
+    absent: str = ''
 
 
 @dataclass
@@ -144,7 +146,7 @@ class Health:
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
         self._publishers = publishers
-        self._remarks: dict[str, tuple[bytes, str]] = {}
+        self._remarks: dict[str, Finding] = {}
         self._errors: dict[str, str] = {}
         self._latencies: deque[float] = deque(maxlen=_WINDOW)
         self._new_latencies = 0
@@ -172,11 +174,10 @@ class Health:
         self._errors[signal] = sentence
         self.count(signal, Reason.RAISED)
 
-    def remark(self, key: str, level: bytes, sentence: str) -> bool:
-        """State a condition that lasts; return whether it is new."""
-        new = self._remarks.get(key) != (level, sentence)
-        self._remarks[key] = (level, sentence)
-        return new
+    def remark(self, key: str, level: bytes, sentence: str, absent: str = '') -> bool:
+        """State a condition that lasts (`Finding`); return whether it is new."""
+        before, self._remarks[key] = self._remarks.get(key), Finding(key, level, sentence, absent)
+        return before != self._remarks[key]
 
     def clear(self, key: str) -> None:
         """Withdraw a condition."""
@@ -196,7 +197,7 @@ class Health:
         now = time.monotonic()
         elapsed, self._last = max(now - self._last, 1e-3), now
         values = dict(self.values)
-        findings = [Finding(key, *remark) for key, remark in self._remarks.items()]
+        findings = list(self._remarks.values())
         findings += self._missing(now)
         for entry in self.inputs:
             rate, usual = entry.take_rate(elapsed)
@@ -213,11 +214,15 @@ class Health:
         findings += [*self._gated(values), *self._late()]
         values |= self._latency()
         level = max((finding.level for finding in findings), default=OK)
-        worst = [found.sentence for found in findings if found.level == level != OK]
+        worst = [found for found in findings if found.level == level != OK]
         return DiagnosticStatus(
             level=level,
             name=self.name,
-            message=worst[0] if worst else 'working' if self.outputs else 'waiting',
+            message=_in_one(worst[0], findings)
+            if worst
+            else 'working'
+            if self.outputs
+            else 'waiting',
             hardware_id=self.robot,
             values=[
                 *(KeyValue(key=key, value=value) for key, value in values.items()),
@@ -229,7 +234,7 @@ class Health:
         found = []
         for entry in self.inputs:
             pause = now - entry.last
-            if pause < (SILENT if entry.count else 3.0 * SILENT):
+            if pause < (SILENT if entry.count else AT_FIRST):
                 continue
             since = f'for {pause:.0f} s' if entry.count else 'so far'
             why = f'It has no publisher: {entry.source}'
@@ -240,7 +245,7 @@ class Health:
             absent = ERROR if entry.count else self.absent
             level = absent if entry.required else WARN
             sentence = f'No message on {entry.topic} {since}. {why}'
-            found.append(Finding(f'no_message[{entry.topic}]', level, sentence))
+            found.append(Finding(f'no_message[{entry.topic}]', level, sentence, entry.topic))
         return found
 
     def _gated(self, values: dict[str, str]) -> list[Finding]:
@@ -289,6 +294,18 @@ class Health:
             'age of the stamps when published': f'median {np.median(ms):.2f} ms, '
             f'p99 {np.percentile(ms, 99):.2f} ms, largest {ms.max():.2f} ms'
         }
+
+
+def _in_one(worst: Finding, findings: list[Finding]) -> str:
+    """The worst sentence; if it is that a topic is absent, one that names all that are."""
+    absent = [found.absent for found in findings if found.absent]
+    if not worst.absent or len(absent) == 1:
+        return worst.sentence
+    return (
+        f"No message on {', '.join(absent)}: start what publishes them (the robot's drivers, the "
+        'other nodes), or compare the names with those of ros2 topic list. /diagnostics has a '
+        'sentence about each.'
+    )
 
 
 def _described(entry: Input, now: float) -> str:

@@ -83,9 +83,21 @@ class Listeners:
         return self._node.get_subscriptions_info_by_topic(name)
 
 
+ALWAYS = ('acd', 'angular_acceleration', 'mr_ad', 'izmp')
+"""Nodes of a graph that is not composed, with any robot."""
+
+
 def said(missing: Iterable[tuple[str, str]]) -> str:
-    """Name nodes and what they lack, e.g. 'acd (joint_states), izmp (imu, l_foot/wrench)'."""
-    topics: dict[str, list[str]] = {}
+    """Name nodes and what they lack, e.g. 'acd (joint_states), izmp (imu, l_foot/wrench)'.
+
+    Where all nodes of the graph are missing, one name stands for them.
+    """
+    missing, topics = list(missing), dict[str, list[str]]()
+    if {name for name, _ in missing} >= set(ALWAYS):
+        missing = [entry for entry in missing if entry[0] == RECORDER]
+        topics[f'the graph ({COMPOSED}, or {", ".join(ALWAYS)} …)'] = []
     for name, topic in missing:
         topics.setdefault(name, []).append(topic)
-    return ', '.join(f'{name} ({", ".join(lacked)})' for name, lacked in topics.items())
+    return ', '.join(
+        f'{name} ({", ".join(lacked)})' if lacked else name for name, lacked in topics.items()
+    )

@@ -1,5 +1,6 @@
 """The topic of the robot's position; its type is that of its publisher."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -7,7 +8,7 @@ from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamp
 from nav_msgs.msg import Odometry
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.health import AT_FIRST, ERROR
 from izmp_dynamics.nodes.messages import position_values
 from izmp_dynamics.nodes.stage_node import StageNode
 
@@ -49,12 +50,15 @@ class PositionInput:
         self.frame = frame
         self.found = found
         self._name = node.resolve_topic_name(topic)
+        self._begin = time.monotonic()
         node.search(self._name, self._subscribe)
 
     def _subscribe(self) -> bool:
         """Subscribe if there is a publisher; return whether that is so."""
         types = dict(self.node.get_topic_names_and_types()).get(self._name, [])
         known = [name for name in types if name in self.types]
+        if not (types or time.monotonic() - self._begin > AT_FIRST):
+            return False
         if not known:
             health = self.node.health
             level = ERROR if types else health.absent
@@ -63,7 +67,7 @@ class PositionInput:
                 if types
                 else f'There is no publisher of {self._name}: {self.remedy} {self.lost}'
             )
-            health.remark(self.signal, level, sentence)
+            health.remark(self.signal, level, sentence, '' if types else self._name)
             return False
         self.node.health.clear(self.signal)
         self.found('Point' not in known[0])

@@ -62,7 +62,7 @@ class LiveSession:
         self._urdf = str(urdf or '')
         self._own_source = own_source
         self._threads: list[threading.Thread] = []
-        self._stop = threading.Event()
+        self._stop, self._over = threading.Event(), threading.Event()
         self._failure: IzmpError | None = None
 
     def __enter__(self) -> 'LiveSession':
@@ -129,9 +129,7 @@ class LiveSession:
         return wait
 
     def watch(self, source: Source, quiet: bool = False) -> str:
-        """Show figures until the source is over; return a summary.
-
-        Ctrl-C ends it in good order where the sensors are those of a robot.
+        """Show figures until the source is over, or until Ctrl-C; return a summary.
 
         Raises:
             IzmpError: if the source fails.
@@ -149,15 +147,14 @@ class LiveSession:
             )
         begin, announced = time.monotonic(), isinstance(shown, Live)
         try:
-            with shown:
-                while worker.is_alive():
-                    worker.join(1.0 / _REFRESH)
+            with shown:  # not afterwards: that no message comes any more is no failure
+                while not self._over.wait(1.0 / _REFRESH):
                     if not announced and time.monotonic() - begin > WAITING:
                         announced = True
                         self._say_what_is_awaited()
+            worker.join()
         except KeyboardInterrupt:
-            if self._own_source:
-                raise
+            return f'Ended by Ctrl-C.\n{self._figures.summary()}'
         if self._failure is not None:
             raise self._failure
         return self._figures.summary()
@@ -183,10 +180,14 @@ class LiveSession:
 
     def _work(self, source: Source) -> None:
         try:
-            source(self._stop)
-            time.sleep(AFTERWARDS)
+            with until_shutdown():
+                source(self._stop)
+                self._over.set()
+                time.sleep(AFTERWARDS)
         except IzmpError as error:
             self._failure = error
+        finally:
+            self._over.set()
 
     def _spin(self, spin: Callable[[], None]) -> None:
         def quietly() -> None:
