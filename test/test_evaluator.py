@@ -297,3 +297,18 @@ def test_the_clock_of_a_sensor_that_is_not_used_does_not_matter(biped31):
     np.testing.assert_array_equal(
         np.concatenate([piece.stamps for piece in found]), results.stamps
     )
+
+
+def test_what_another_evaluator_has_learned_need_not_be_learned_again(small):
+    """A setting was changed: instants are evaluated at once, and until the clock is set back."""
+    former, after, fresh = (Evaluator(small, orientation=None, live=True) for _ in range(3))
+    former.push(standing(times(0.0, 1.0, 100)))
+    after.assume(former)
+    assert dict(after.periods()) == dict(former.periods()) != {}
+    begin = standing(times(1.0, 1.3, 100))
+    assert not fresh.push(begin)
+    (results,) = after.push(begin)
+    assert np.isfinite(results.wrenches['mr_ad']).all(axis=1).sum() > 20
+    after.push(standing(times(-50.0, -49.8, 100)))
+    assert after.resets == 1
+    assert 'joints' not in dict(after.periods())

@@ -113,7 +113,8 @@ def test_all_starts_in_order_and_ends_with_webots(tmp_path, driver):
     assert ended.returncode == 0, said
     assert f'Webots: {tmp_path}/w/biped31.wbt false fast 1234' in said
     urdf = tmp_path / 'w' / 'biped31.urdf'
-    assert f'controller: biped31 in /anna [{{robot_description: {urdf}, use_sim_time: True}}]' in said
+    parameters = f'[{{robot_description: {urdf}, use_sim_time: True}}]'
+    assert f'controller: biped31 in /anna {parameters}' in said
     assert '<gait>sway</gait>' in urdf.read_text()
     assert '<namespace>anna</namespace>' in urdf.read_text()
     assert '<wait_for_listener>true</wait_for_listener>' in urdf.read_text()

@@ -14,7 +14,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = bool({'-h', '--help'} & set(arguments))
     given = '' if asked or not arguments else f"There is no node '{arguments[0]}'.\n"
     print(
-        f'{given}usage: python -m izmp_dynamics.nodes NODE [--ros-args -p robot:=my_robot.yaml …]\n'
+        f'{given}usage: python -m izmp_dynamics.nodes NODE [--ros-args -p robot:=FILE …]\n'
         f'NODE is one of: {", ".join(NODES)}.\n'
         'composed is the whole graph in one node; docs/nodes.md describes all.',
         file=sys.stdout if asked else sys.stderr,

@@ -35,9 +35,12 @@ class Acd(StageNode):
     def configure(self, robot: RobotFile) -> None:
         """Make the differentiation."""
         compile_joints(self.model, robot)
+        former: JointStage | None = getattr(self, '_stage', None)
         self._stage = JointStage(
             self.model, robot, self.filtering(robot), patience=self.patience, relearn=True
         )
+        if former is not None:
+            self._stage.assume(former.groups)
 
     def periods(self) -> Iterator[tuple[str, float]]:
         """Time between the messages of each group of joints, once it is known [s]."""

@@ -65,6 +65,7 @@ class Composed(StageNode):
         self._faults_before: dict[str, Faults] = {}
         self._pushed: tuple[str, ...] = ()
         self._evaluator: Evaluator | None = None
+        self._former: Evaluator | None = None
         self._subscribed: set[str] = set()
         super().set_up()
         self._names = list(self.model.joint_names)
@@ -95,7 +96,8 @@ class Composed(StageNode):
         topics += [foot.imu.topic for foot in robot.feet if foot.imu and by_imus]
         self._frames = SensorRig(robot, self.model, topics, self.frame_names)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
-        self._faults_before, self._evaluator = self._faults(), None
+        self._faults_before = self._faults()
+        self._former, self._evaluator = self._evaluator or self._former, None
         self._make_evaluator()
         if hasattr(self, '_outputs'):
             self._subscribe_to_feet(robot)
@@ -142,6 +144,7 @@ class Composed(StageNode):
         check_ground(self.health, rig)
         compile_stages(rig)
         self._faults_before = self._faults()
+        self._former = self._evaluator or self._former
         self._evaluator = Evaluator(
             rig,
             orientation=self._source,
@@ -149,6 +152,9 @@ class Composed(StageNode):
             patience=self.patience,
             prompt=self._put_izmp,
         )
+        if self._former is not None:
+            self._evaluator.assume(self._former)
+            self._former = None
         self._resets = 0
         for key in ('frames', 'waiting for frames'):
             self.health.clear(key)

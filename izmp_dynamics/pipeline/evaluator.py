@@ -26,7 +26,7 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples, Signals
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
-from izmp_dynamics.pipeline.stream import Filtering
+from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.world import WorldStage, WorldState
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
@@ -204,6 +204,21 @@ class Evaluator:
                 faults[signal] = faults.get(signal, Faults()) + clock.faults
         return faults
 
+    def assume(self, former: 'Evaluator') -> None:
+        """Begin with the rates that another one has learned, until a clock is set back.
+
+        Args:
+            former: evaluated the same signals.
+
+        Raises:
+            SensingError: if a signal is too slow for the low-pass.
+        """
+        self.joints.assume(former.joints.groups)
+        periods = dict(former.periods())
+        for stream in self._streams():
+            if stream.signal in periods:
+                stream.assume(periods[stream.signal])
+
     def push(self, signals: Signals) -> list[Evaluated]:
         """Take samples; return the instants that they complete: usually one piece or none.
 
@@ -250,9 +265,11 @@ class Evaluator:
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals with the time between their samples, as far as it is known [s]."""
         yield from (('joints', group.period) for group in self.joints.groups)
+        yield from ((s.signal, s.period) for s in self._streams() if s.period is not None)
+
+    def _streams(self) -> list[SampleStream]:
         streams = [stream for stage in self._stages for stream in stage.streams]
-        streams += [imu.stream for imu in self.ground.imus.values()]
-        yield from ((s.signal, s.period) for s in streams if s.period is not None)
+        return [*streams, *(imu.stream for imu in self.ground.imus.values())]
 
     def _begin(self) -> None:
         self._pending = joined([], self.rig.model.dof)

@@ -112,6 +112,15 @@ class JointStage:
         if self._known_groups is not None:
             self._begin(self._known_groups)
 
+    def assume(self, groups: tuple[JointGroup, ...]) -> None:
+        """Begin with groups that are known from before, until the next reset.
+
+        Raises:
+            SensingError: if the joints are too slow for the low-pass.
+        """
+        if groups and not self.groups:
+            self._begin(groups)
+
     def push(self, samples: Samples) -> JointKinematics:
         """Take messages; return the instants that no further message can change.
 

@@ -156,6 +156,15 @@ class SampleStream:
         if self._known_period is not None:
             self._begin(self._known_period)
 
+    def assume(self, period: float) -> None:
+        """Begin with a period that is known from before [s], until the next reset.
+
+        Raises:
+            SensingError: if the signal is too slow for the low-pass.
+        """
+        if self.period is None:
+            self._begin(period)
+
     def push(self, samples: Samples) -> Samples:
         """Take samples in the order of arrival; return those that became usable.
 
