@@ -52,14 +52,16 @@ class Asked:
         client: of its service.
         request: to the service.
         life: name of the process, and how often it had been started.
+        fault: lasts from the question to the answer.
     """
 
-    def __init__(self, client, request, life):
+    def __init__(self, client, request, life, fault):
         self.client, self.request, self.life, self.tries = client, request, life, 0
-        self.since, self.future = time.monotonic(), None
+        self.since, self.future, self.fault = time.monotonic(), None, fault
 
     def ask(self):
         """Ask, or ask again."""
+        self.fault.begin = self.fault.end = time.time_ns()
         self.future, self.since = self.client.call_async(self.request), time.monotonic()
         self.tries += 1
 
@@ -146,13 +148,14 @@ class Soak:
                 self.record.restarts[name][0] += 1
                 self.due[name] = time.monotonic() + RESPAWN
             duration = RESPAWN
-        elif fault.kind == 'parameter':
-            self.set_parameter(fault.choice)
-        else:
+        elif fault.kind != 'parameter':
             return
-        self.record.faults.append(Injected(reason, now, now + round(duration * 1e9)))
+        injected = Injected(reason, now, now + round(duration * 1e9))
+        self.record.faults.append(injected)
+        if fault.kind == 'parameter':
+            self.set_parameter(fault.choice, injected)
 
-    def set_parameter(self, choice):
+    def set_parameter(self, choice, injected):
         """Ask a node to change a setting; the answer comes later."""
         from rcl_interfaces.srv import SetParameters
         from rclpy.parameter import Parameter
@@ -166,7 +169,7 @@ class Soak:
             parameters=[Parameter(setting, value=value).to_parameter_msg()]
         )
         life = name, self.starts[name]
-        self.asked.append(Asked(client, request, life))
+        self.asked.append(Asked(client, request, life, injected))
 
     def look_for_answers(self):
         """Note the answers of parameter services; one of a process that was killed is void."""
@@ -175,6 +178,7 @@ class Soak:
             name, life = asked.life
             killed = self.starts[name] != life or name not in self.processes.running
             if asked.is_answered:
+                asked.fault.end = time.time_ns()
                 (result,) = asked.future.result().results
                 answers['accepted' if result.successful else 'refused'] += 1
             elif not killed and asked.is_overdue and asked.tries >= TRIES:
@@ -298,7 +302,8 @@ def main():
     names = GRAPH if options.separate else ('composed',)
     begin = time.monotonic()
     record = soak(names, 60.0 * options.minutes, options.seed, options.every)
-    print(f'{(time.monotonic() - begin) / 60.0:.1f} min, seed {options.seed}, a fault in {options.every:g} s, '
+    minutes = (time.monotonic() - begin) / 60.0
+    print(f'{minutes:.1f} min, seed {options.seed}, a fault in {options.every:g} s, '
           f'{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}')  # fmt: skip
     return 0 if show(record) else 1
 

@@ -111,3 +111,11 @@ def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound, tmp_pat
 def test_the_missing_are_named_once_with_all_that_they_lack():
     missing = [('izmp', 'imu'), ('acd', 'joint_states'), ('izmp', 'l_foot/wrench')]
     assert said(missing) == 'izmp (imu, l_foot/wrench), acd (joint_states)'
+
+
+def test_a_graph_that_is_not_there_is_named_once(biped31):
+    wanted = graph_listeners(biped31)
+    missing = [(name, topic) for topic in wanted for name in sorted(wanted[topic])]
+    graph = 'the graph (izmp_dynamics, or acd, angular_acceleration, mr_ad, izmp …)'
+    assert said(missing) == graph
+    assert said([*missing, ('recorder', 'imu')]) == f'{graph}, recorder (imu)'

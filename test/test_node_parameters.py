@@ -15,6 +15,7 @@ from izmp_dynamics.nodes.acd import Acd
 from izmp_dynamics.nodes.health import AWAITED, ERROR, OK, WARN, Health, Input
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
 from izmp_dynamics.nodes.shared_settings import SECTIONS, has
+from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
 from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .node_processes import GRAPH, ROBOT, free_domain
@@ -167,6 +168,53 @@ def test_diagnostics_name_the_worst_and_list_the_rest():
     assert values['joints.lost'] == '3'
     assert Fault(Reason.LOST).text in values['finding joints.lost']
     assert 'finding joints.lost' not in {item.key for item in health.status().values}
+
+
+def test_topics_on_which_nothing_comes_are_named_together(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
+    health = Health('/izmp_dynamics', 'biped', lambda topic: 0)
+    for topic in ('/joint_states', '/imu'):
+        health.inputs.append(Input(topic, 'start it.', required=topic != '/imu', last=now))
+    health.remark('position', WARN, 'There is no publisher of /gps.', '/gps')
+    now += 5.0
+    status = health.status()
+    assert status.message.startswith('No message on /gps, /joint_states, /imu: start what')
+    assert sum(item.key.startswith('finding') for item in status.values) == 3
+    now += AWAITED
+    assert 'No message on /gps, /joint_states, /imu' in health.status().message
+    health.clear('position')
+    health.inputs.pop()
+    assert health.status().message.startswith('No message on /joint_states so far. It has no')
+
+
+class Given:
+    """A node to which parameters were given."""
+
+    def __init__(self, *given):
+        self._parameter_overrides = dict.fromkeys(given)
+        self.own = {'acd.method': None, 'storage': None}
+        self.has_parameter = self.own.__contains__
+        self.log = Mock()
+
+    def get_parameters_by_prefix(self, prefix):
+        return self.own
+
+    def get_logger(self):
+        return self.log
+
+
+@pytest.mark.parametrize(
+    ('name', 'meant'),
+    [('low_pas.cutoff', 'low_pass.cutoff'), ('storag', 'storage'), ('robots', 'robot'), ('x', '')],
+)
+def test_a_parameter_that_does_not_exist_is_warned_of(name, meant):
+    node = Given('acd.method', 'ground.source', 'use_sim_time', 'qos_overrides./a.b', name)
+    warn_of_unknown_parameters(node)
+    ((sentence,), _) = node.log.warning.call_args
+    assert node.log.warning.call_count == 1
+    assert sentence.startswith(f"There is no parameter '{name}', so it has no effect; ")
+    assert (f"did you mean '{meant}'?" in sentence) == bool(meant)
 
 
 def test_what_has_never_come_is_an_error_only_after_a_while(monkeypatch):

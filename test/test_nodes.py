@@ -130,6 +130,24 @@ def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp
     np.testing.assert_allclose(points.positions[order], replayed.positions, rtol=0, atol=1e-9)
 
 
+def test_a_playback_that_is_interrupted_ends_with_its_summary(walk, tmp_path):
+    from geometry_msgs.msg import PointStamped
+
+    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(walk)]
+    with Processes(tmp_path) as processes, probe(processes) as node:
+        listener = Listener(node, {'/mr_ad/izmp': PointStamped})
+        live = subprocess.Popen(
+            [*command, '--robot', str(ROBOT)], env=processes.environment, cwd=ROOT,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        assert wait_until(lambda: len(listener.messages['/mr_ad/izmp']) > 50)
+        live.send_signal(signal.SIGINT)
+        said = live.communicate()[0]
+    assert live.returncode == 0, said
+    assert 'Ended by Ctrl-C.\nPoints: ' in said
+    assert 'Traceback' not in said
+
+
 def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):
     """Nobody publishes anything; Ctrl-C is the usual end."""
     command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', '--robot', str(ROBOT)]

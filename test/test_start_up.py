@@ -11,7 +11,9 @@ import pytest
 
 from izmp_dynamics.launching.ending import end_if_refused
 from izmp_dynamics.nodes import start_up
+from izmp_dynamics.nodes.__main__ import main
 from izmp_dynamics.nodes.main import REFUSED
+from izmp_dynamics.nodes.registry import NODES
 from izmp_dynamics.nodes.start_up import ForwardedLog, announced
 
 from .node_processes import PATIENCE, ROOT, Processes
@@ -75,6 +77,16 @@ def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
     assert done.returncode == REFUSED
     assert 'absent.yaml' in done.stderr
     assert 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize('given', [[], ['acdc'], ['--help']])
+def test_without_the_name_of_a_node_all_are_listed(given, capsys):
+    status = main(given)
+    said = capsys.readouterr()
+    text = said.out if given == ['--help'] else said.err
+    assert status == (0 if given == ['--help'] else REFUSED)
+    assert all(name in text for name in NODES)
+    assert ("'acdc'" in text) == (given == ['acdc'])
 
 
 def test_a_refusal_ends_the_launch_and_a_crash_does_not():
