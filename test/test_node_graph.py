@@ -325,21 +325,25 @@ def test_pauses_change_no_number_and_lose_no_instant(bag, biped31, names, cutoff
     }
 
 
-def test_the_izmp_has_the_covariance_of_its_recording(composed, bag, biped31):
+def test_the_izmp_has_the_covariance_of_its_recording(graph, bag, biped31):
+    """As nodes of their own, from when it is known that the accelerometers publish."""
     signals, recording = recorded_signals(bag, biped31)
     evaluator = Evaluator(recording.rig, recording.groups, recording.periods, live=True)
     (result,) = [joined(evaluator.push(signals) + evaluator.flush())]
     known = np.isfinite(result.points['mr_ad']).all(axis=1)
     expected = izmp_covariance(evaluator, result)[known]
-    composed.play(bag)
-    messages = composed.messages['/mr_ad/izmp_with_covariance']
-    np.testing.assert_array_equal(sorted(messages), result.stamps[known])
+    graph.play(bag)
+    messages = graph.messages['/mr_ad/izmp_with_covariance']
+    late = len(expected) - len(messages)
+    assert late == 0 if graph.names == COMPOSED else late < 0.4 * len(expected)
+    expected = expected[late:]
+    np.testing.assert_array_equal(sorted(messages), result.stamps[known][late:])
     found = np.array([messages[stamp].pose.covariance for stamp in sorted(messages)])
     found = found.reshape(-1, 6, 6)
     np.testing.assert_allclose(found[:, :3, :3], expected, rtol=1e-9, atol=1e-18)
     assert not found[:, 3:].any()
     points = [vector(messages[stamp].pose.pose.position) for stamp in sorted(messages)]
-    np.testing.assert_allclose(points, result.points['mr_ad'][known], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(points, result.points['mr_ad'][known][late:], rtol=0, atol=1e-9)
     sigma = 1e3 * np.sqrt(np.diagonal(expected, axis1=1, axis2=2))[:, :2]
     assert (sigma > 0.1).all()
     assert (sigma < 10.0).all()

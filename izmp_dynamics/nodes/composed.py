@@ -11,7 +11,6 @@ import numpy as np
 from geometry_msgs.msg import (
     AccelStamped,
     PointStamped,
-    PoseWithCovarianceStamped,
     TwistStamped,
     WrenchStamped,
 )
@@ -36,7 +35,6 @@ from izmp_dynamics.nodes.messages import (
     odometry_values,
     odometry_with_covariance,
     point_stamped,
-    point_with_covariance,
     twist_stamped,
     wrench_stamped,
 )
@@ -75,7 +73,6 @@ class Composed(StageNode):
         self._wrench = self.advertise('mr_ad/contact_wrench', WrenchStamped)
         self._com = self.advertise('com', PointStamped)
         self._rate = self.advertise('mr_ad/momentum_rate', WrenchStamped)
-        self._uncertain = self.advertise('mr_ad/izmp_with_covariance', PoseWithCovarianceStamped)
         self._ir_md_wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
         self._ir_md_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         self._odometry = self.advertise('odom', Odometry)
@@ -366,19 +363,10 @@ class Composed(StageNode):
 
     def _put_uncertain(self, instant: Evaluated) -> None:
         """Publish the IZMP with its covariance, which costs more than the rest of an instant."""
-        if self._evaluator is None or not self._uncertain.wanted:
-            return
-        covariance = izmp_covariance(self._evaluator, instant)[0]
-        if not np.isfinite(covariance).all():
-            return
-        stamp, point = int(instant.stamps[0]), instant.points['mr_ad'][0]
-        frame, q, normal = self._outputs.frame, instant.joints.positions, instant.plane.normal
-
-        def send(R: Array, p: Array) -> None:
-            turned = R @ covariance @ R.T
-            self._uncertain(point_with_covariance, stamp, frame.label, R @ point + p, turned)
-
-        frame.when_known(stamp, q[0], normal[0], send)
+        if self._evaluator is not None and self._outputs.uncertain.wanted:
+            covariance, point = izmp_covariance(self._evaluator, instant), instant.points['mr_ad']
+            stamp = int(instant.stamps[0])
+            self._outputs.send_uncertain(stamp, _placed(instant), point[0], covariance[0])
 
     def _put_world(self, piece: Evaluated) -> None:
         """Publish what is known of instants later than the IZMP: pose and IR-MD."""

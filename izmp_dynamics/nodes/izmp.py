@@ -11,6 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
@@ -24,6 +25,7 @@ from izmp_dynamics.nodes.messages import (
     world_instant,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
+from izmp_dynamics.nodes.root_noise import RootNoise
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
@@ -34,10 +36,11 @@ from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.stage import Stage
 from izmp_dynamics.pipeline.standstill import compile_stages
+from izmp_dynamics.pipeline.uncertainty import propagated
 from izmp_dynamics.pipeline.world import OrientationStage, WorldState
 from izmp_dynamics.sensing.faults import Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.sensing.root_state import root_state
+from izmp_dynamics.sensing.root_state import RootState, root_state
 
 _RESULTS = {'root_acceleration': 6, 'root_twist': 3, 'mr_ad/contact_wrench': 6}
 
@@ -56,6 +59,7 @@ class Izmp(StageNode):
             {'ir_md/contact_wrench': 6, 'odom': ODOMETRY}
         )
         super().set_up()
+        self._root_noise = RootNoise(self)
         self._outputs = IzmpOutputs(self)
         self._subscribe_to_sensors()
         self._subscribe_to_nodes()
@@ -108,6 +112,7 @@ class Izmp(StageNode):
         self._ground = GroundStage(rig, filtering, patience=self.patience)
         self._orientation = OrientationStage(rig, filtering, self._source, patience=self.patience)
         self._feet = FeetStage(rig, filtering, patience=self.patience)
+        self._mr_ad, self._rig = MrAd(self.model), rig
         self._needs_world = rig.robot.ground.moves and rig.ground_reference is None
         odometry = {'odom': ODOMETRY} if self._needs_world else {}
         self._instants = InstantQueue(_RESULTS | odometry, self.stages)
@@ -225,6 +230,7 @@ class Izmp(StageNode):
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         orientation = sample.orientation
+        self._root_noise.see_imu(stamp, sample.values)
         self._watch.see(stamp, sample.values, orientation)
         if not self._is_ready(self.robot.imu.topic, sample.frame) or self._source != 'imu':
             return
@@ -281,11 +287,13 @@ class Izmp(StageNode):
             self._ir_md.push(instant.stamp, placed)
             wrench = instant.results[2]
             if np.isfinite(wrench).all():
-                self._judge(instant.stamp, placed, wrench)
+                point = self._judge(instant.stamp, placed, wrench)
+                if self._outputs.uncertain.wanted and np.isfinite(point).all():
+                    self._put_uncertain(instant, placed, point)
         self._advance_ir_md()
 
-    def _judge(self, stamp: int, placed: Placed, wrench: Array) -> None:
-        """Publish what follows from the contact wrench (6,) of MR-AD."""
+    def _judge(self, stamp: int, placed: Placed, wrench: Array) -> Array:
+        """Publish what follows from the contact wrench (6,) of MR-AD; return its IZMP (3,)."""
         ground = placed.ground
         points = {'mr_ad': ground.zmp(wrench[None])}
         margin = ground.margins(points)['mr_ad'][0]
@@ -293,15 +301,27 @@ class Izmp(StageNode):
             points['cop'] = ground.zmp(ground.feet_wrench.as_array())
         found = {name: point[0] for name, point in points.items()}
         self._outputs.verdict(stamp, placed, wrench, found, margin)
+        izmp: Array = found['mr_ad']
+        return izmp
+
+    def _put_uncertain(
+        self, instant: Ready[JointKinematics], placed: Placed, point: Array
+    ) -> None:
+        """Publish the IZMP (3,) with its covariance, which costs more than all the rest."""
+        root = _root_of(instant)
+        spread = self._root_noise.covariance(self._rig, instant.stamp, root.angular_velocity)
+        if spread is not None:
+            wrench, plane = instant.results[2][None], placed.ground.plane
+            covariance = propagated(
+                self._mr_ad, root, instant.payload, spread, wrench, plane, np.array([True])
+            )
+            self._outputs.send_uncertain(instant.stamp, placed, point, covariance[0])
 
     def _place(self, instant: Ready[JointKinematics]) -> Placed | None:
         """Find the ground at an instant; None if it is not known."""
         if self._feet is None:
             return None
-        joints, (acceleration, omega, _, *odometry) = instant.payload, instant.results
-        root = root_state(
-            joints.stamps, omega[None], acceleration[None, 3:], acceleration[None, :3]
-        )
+        joints, odometry, root = instant.payload, instant.results[3:], _root_of(instant)
         R = self._orientation.at(joints.stamps)
         nowhere = np.full((1, 3), np.nan)
         world = WorldState(R, nowhere, nowhere)
@@ -331,3 +351,10 @@ class Izmp(StageNode):
         feet = {stream.signal: stream.faults for stream in self._feet.streams}
         oriented = {self._orientation.stream.signal: self._orientation.faults}
         return feet | self._ground.faults | oriented | self._instants.faults
+
+
+def _root_of(instant: Ready[JointKinematics]) -> RootState:
+    """The motion of the root at an instant, as the node angular_acceleration gives it."""
+    acceleration, omega = instant.results[:2]
+    stamps = instant.payload.stamps
+    return root_state(stamps, omega[None], acceleration[None, 3:], acceleration[None, :3])

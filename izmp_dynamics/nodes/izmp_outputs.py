@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import PointStamped, PolygonStamped, Vector3Stamped, WrenchStamped
+from geometry_msgs.msg import (
+    PointStamped,
+    PolygonStamped,
+    PoseWithCovarianceStamped,
+    Vector3Stamped,
+    WrenchStamped,
+)
 from std_msgs.msg import Float64
 from visualization_msgs.msg import MarkerArray
 
@@ -16,6 +22,7 @@ from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
     number,
     point_stamped,
+    point_with_covariance,
     polygon_stamped,
     transform_stamped,
     vector_stamped,
@@ -49,6 +56,7 @@ class IzmpOutputs:
 
     Attributes:
         frame: in which the points are published.
+        uncertain: the topic of the IZMP with its covariance.
         broadcaster: of TF.
     """
 
@@ -81,6 +89,7 @@ class IzmpOutputs:
                     ('mr_ad', 'mr_ad/izmp'), ('ir_md', 'ir_md/izmp'), ('cop', 'cop'),
                 )
             }  # fmt: skip
+        self.uncertain = node.advertise('mr_ad/izmp_with_covariance', PoseWithCovarianceStamped)
         self._feet = node.advertise('feet/contact_wrench', WrenchStamped)
         self._external = None
         feet = node.robot.feet
@@ -107,6 +116,17 @@ class IzmpOutputs:
 
         self.frame.when_known(stamp, q, ground.plane.normal[0], send)
         return point
+
+    def send_uncertain(self, stamp: int, placed: Placed, point: Array, covariance: Array) -> None:
+        """Publish the IZMP of MR-AD (3,) with its covariance (3, 3), given in the root frame."""
+        if not np.isfinite(covariance).all():
+            return
+
+        def send(R: Array, p: Array) -> None:
+            turned = R @ covariance @ R.T
+            self.uncertain(point_with_covariance, stamp, self.frame.label, R @ point + p, turned)
+
+        self.frame.when_known(stamp, placed.q, placed.ground.plane.normal[0], send)
 
     def verdict(
         self,

@@ -57,7 +57,7 @@ class RootStage(Stage):
         self._may_fall_back = fall_back and rig.robot.angular_acceleration.method == 'auto'
         self.warnings: tuple[str, ...] = ()
         if self.method == 'accelerometers':
-            self.array = AccelerometerArray(_accelerometers(rig))
+            self.array = accelerometer_array(rig)
             self.warnings = self.array.warnings
         known = periods or {}
         max_gap = rig.robot.pairing.max_gap
@@ -241,9 +241,16 @@ def chosen_method(rig: Rig) -> str:
     return method
 
 
-def _accelerometers(rig: Rig) -> list[Accelerometer]:
+def accelerometer_array(rig: Rig) -> AccelerometerArray:
+    """The accelerometers of the IMU and beside it, as one sensor of the angular acceleration.
+
+    Raises:
+        SensingError: if they do not observe it.
+    """
     density = micro_g(rig.robot.noise.accelerometer)
-    return [
-        Accelerometer(mount.name, mount.R, mount.p, np.eye(3)[list(mount.axes)], density)
-        for mount in (rig.imu, *rig.accelerometers)
-    ]
+    return AccelerometerArray(
+        [
+            Accelerometer(mount.name, mount.R, mount.p, np.eye(3)[list(mount.axes)], density)
+            for mount in (rig.imu, *rig.accelerometers)
+        ]
+    )
