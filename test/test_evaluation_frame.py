@@ -70,6 +70,33 @@ def test_every_point_is_given_in_that_frame(frame, log, biped31, names):
         np.testing.assert_allclose(vector(points[stamp].point), point, atol=1e-9)
 
 
+def test_points_of_a_pause_whose_frame_is_known_late_are_published_once(log, biped31):
+    """They are evaluated at the pause and, when the messages go on, again."""
+    count, late = 0, False
+
+    def pausing(topic, message):
+        nonlocal count, late
+        count += 1
+        if count in (1501, 2998):
+            late = True
+            graph.pause()
+        elif count in (1561, 3058):
+            late = False
+        return message
+
+    with PlayedGraph(biped31, overrides('l_sole'), COMPOSED) as graph:
+        (node,) = graph.nodes
+        frame = node._outputs.frame
+        known = frame.pose
+        frame.pose = lambda *instant: None if late else known(*instant)
+        graph.play(log[0], pausing)
+        assert count > 3058
+        points = graph.messages['/mr_ad/izmp']
+        assert node.health.outputs['/mr_ad/izmp'] == len(points)
+    known = np.isfinite(log[1].points['mr_ad']).all(axis=1)
+    np.testing.assert_array_equal(sorted(points), log[1].stamps[known])
+
+
 def test_a_frame_of_tf_needs_tf2_ros():
     try:
         import tf2_ros  # noqa: F401

@@ -277,6 +277,7 @@ def test_gravity_is_added_back_with_the_quaternions_that_the_replay_takes(
     imu['linear_acceleration'] -= up
     imu['orientation'][wrong] *= 0.5
     imu['orientation'][600:700] *= 1.005
+    imu['orientation_covariance'][720:740, 0] = -1.0  # not to be used, whatever it is
     path = tmp_path / 'robot.yaml'
     removed = robot_yaml['imu'] | {'gravity_removed': True}
     path.write_text(yaml.safe_dump(robot_yaml | {'imu': removed}))
@@ -286,6 +287,7 @@ def test_gravity_is_added_back_with_the_quaternions_that_the_replay_takes(
         assert_points(graph, evaluate_log(bag, robot)[0])
         _, values = graph.values('angular_acceleration')
         assert values['imu.not_finite'] == str(len(wrong))
+        assert values['imu.no_orientation'] == '20'
 
 
 @pytest.mark.parametrize('cutoff', [None, 20.0])

@@ -80,20 +80,27 @@ def test_wrenches_do_not_wait_for_odometry_for_ever(node):
 
 def test_searches_and_diagnostics_exclude_the_thread_that_receives(node):
     """They replace and read what that thread changes; afterwards it goes on."""
-    free = {'search': [], 'inspect': [], 'counters': []}
+    free = {'types': [], 'search': [], 'inspect': [], 'counters': []}
 
     def look(name):
         free[name].append(is_free(node._lock))
 
-    def search():
+    def topics():
+        look('types')
+        return []
+
+    def search(types):
         look('search')
         return len(free['search']) > 1
 
+    node.get_topic_names_and_types = topics  # takes long, so no message waits for it
     node.search('/position', search)  # at the start, before any message is received
     node.inspect = lambda: look('inspect')
     node.health.counters.append(lambda: look('counters') or {})
     node.look_after(report=True)
-    assert free == {'search': [True, False], 'inspect': [False], 'counters': [False]}
+    assert free == {
+        'types': [True, True], 'search': [True, False], 'inspect': [False], 'counters': [False],
+    }  # fmt: skip
     assert is_free(node._lock)
 
 

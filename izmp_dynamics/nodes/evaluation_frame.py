@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,8 @@ class EvaluationFrame:
         self.in_world = not of_robot and name == names.world
         self.name = link if of_robot else name
         self.label = names.of(link) if of_robot else name
-        self._health = node.health
-        self._waiting: deque[tuple[int, Array, Array, Send]] = deque()
+        self._health, self._node = node.health, node
+        self._waiting: deque[tuple[int, Array, Array, Send, bool]] = deque()
         self._newest = 0
         if self.in_world and node.robot.position is None:
             raise RobotFileError(
@@ -100,21 +101,22 @@ class EvaluationFrame:
             send: publishes.
         """
         self._newest = max(self._newest, stamp)
-        self._waiting.append((stamp, q, normal, send))
+        self._waiting.append((stamp, q, normal, send, self._node.is_ahead))
         self.retry()
 
     def retry(self) -> None:
         """Publish what is known by now."""
         oldest = self._newest - nanoseconds(PATIENCE)
         while self._waiting:
-            stamp, q, normal, send = self._waiting[0]
+            stamp, q, normal, send, ahead = self._waiting[0]
             pose = self.pose(stamp, q, normal)
             if pose is None and stamp > oldest:
                 return
             self._waiting.popleft()
             if pose is None:
                 self._health.count(self.name, Reason.NO_FRAME)
-            else:
+                continue
+            with self._node.ahead_of_time() if ahead else nullcontext():
                 send(*pose)
 
     def pose(self, stamp: int, q: Array, normal: Array) -> Pose | None:

@@ -53,9 +53,9 @@ class PositionInput:
         self._begin = time.monotonic()
         node.search(self._name, self._subscribe)
 
-    def _subscribe(self) -> bool:
-        """Subscribe if there is a publisher; return whether that is so."""
-        types = dict(self.node.get_topic_names_and_types()).get(self._name, [])
+    def _subscribe(self, topics: Mapping[str, list[str]]) -> bool:
+        """Subscribe if the topic is there; return whether that is so."""
+        types = topics.get(self._name, [])
         known = [name for name in types if name in self.types]
         if not (types or time.monotonic() - self._begin > AT_FIRST):
             return False

@@ -2,7 +2,7 @@
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -59,6 +59,7 @@ class StageNode(ManagedNode):
         frame_names: as they are in messages.
         root: name of the root's frame in messages.
         health: for the diagnostics.
+        is_ahead: whether results are handed out before their time, in a pause.
         instants: the topic whose clock leads, as its stamps are the instants.
     """
 
@@ -120,9 +121,9 @@ class StageNode(ManagedNode):
         self._takers: dict[str, Callable[[int, Any], None]] = {}
         self._signals: dict[str, str] = {}
         self._frames_given: dict[str, tuple[str | None, str]] = {}
-        self._pause = PauseWatch()
+        self._pause, self.is_ahead = PauseWatch(), False
         self._outputs_made: list[Output] = []
-        self._searches: list[Callable[[], bool]] = []
+        self._searches: list[Callable[[Mapping[str, list[str]]], bool]] = []
         self._sought: list[str] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.configure(self.robot)
@@ -306,12 +307,21 @@ class StageNode(ManagedNode):
         inputs = self.health.inputs
         newest = max((entry.last for entry in inputs), default=0.0)
         if self._pause.begins(sum(entry.count for entry in inputs), newest):
-            for output in self._outputs_made:
-                output.ahead = True
-            with self._guarded('flush'), set_aside(self):
+            with self.ahead_of_time(), self._guarded('flush'), set_aside(self):
                 self.flush()
+
+    @contextmanager
+    def ahead_of_time(self) -> Iterator[None]:
+        """Results that are published meanwhile are not published again when their time comes."""
+        before, self.is_ahead = self.is_ahead, True
+        for output in self._outputs_made:
+            output.ahead = True
+        try:
+            yield
+        finally:
+            self.is_ahead = before
             for output in self._outputs_made:
-                output.ahead = False
+                output.ahead = before
 
     def _report(self) -> None:
         now = self.get_clock().now().nanoseconds
@@ -402,17 +412,27 @@ class StageNode(ManagedNode):
                 self._report_inactive()
             return
         with self._guarded('diagnostics'):
+            types = self._topic_types() if self._searches else {}
             with self._lock:
-                self._searches = [search for search in self._searches if not search()]
+                self._searches = [search for search in self._searches if not search(types)]
                 self._flush_after_pause()
             if report:
                 self._report()
 
-    def search(self, topic: str, search: Callable[[], bool]) -> None:
-        """Call a function, which subscribes to a topic, four times a second until it is True."""
-        if not search():
+    def search(self, topic: str, search: Callable[[Mapping[str, list[str]]], bool]) -> None:
+        """Call a function four times a second until it is True.
+
+        Args:
+            topic: to which it subscribes.
+            search: is given topic → types of its publishers and subscribers.
+        """
+        if not search(self._topic_types()):
             self._searches.append(search)
             self._sought.append(topic)
+
+    def _topic_types(self) -> dict[str, list[str]]:
+        """Topic → types; takes milliseconds, so no message waits for it."""
+        return dict(self.get_topic_names_and_types())
 
     def check_frame(self, topic: str, expected: str | None, given: str) -> None:
         """Remark on a message whose frame is not the one that the robot file states."""

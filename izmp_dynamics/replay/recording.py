@@ -120,6 +120,7 @@ class Recording:
         force = read.linear_acceleration
         if self.robot.imu.gravity_removed:
             world_R_imu, _ = rotations(read.orientations)
+            world_R_imu[~read.has_orientation] = np.nan
             force = with_gravity(force, world_R_imu, self.robot.gravity)
         return self._observed('imu', read.stamps, np.hstack([read.angular_velocity, force]))
 
