@@ -56,12 +56,21 @@ def test_a_signal_ends_a_start_also_after_ros_has_taken_the_signals():
 
 
 def test_after_the_start_signals_are_for_ros_to_act_on():
-    process = busy('started()')
+    process = busy('started(60.0)')
     process.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.5)
     process.kill()
     process.communicate()
+
+
+def test_what_does_not_end_after_a_signal_is_ended():
+    """A call into a library does not return; the sentence names it."""
+    process = busy('started(0.3)')
+    process.send_signal(signal.SIGTERM)
+    said, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert errors == 'Ended after 0.3 s; still busy: MainThread in <module> of <string>.\n'
 
 
 @pytest.mark.parametrize('name', ['acd', 'simulation', 'player'])

@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from izmp_dynamics.errors import IzmpError, MissingDependencyError, RobotFileError
-from izmp_dynamics.nodes.start_up import interruptible
+from izmp_dynamics.nodes.start_up import LONGEST_END, interruptible
 
 REFUSED = 2
 """Exit status of a node that cannot work with what it was given; to try again is no use."""
@@ -34,6 +35,7 @@ def run(name: str, arguments: Sequence[str] | None = None) -> int:
 
     The status is `REFUSED` if it cannot start; the reason is printed.
     """
+    longest = None if name == 'recorder' else LONGEST_END  # it completes its bag
     os.environ.setdefault('MUJOCO_GL', 'disable')  # nodes draw nothing
     try:
         with interruptible() as started:
@@ -43,7 +45,7 @@ def run(name: str, arguments: Sequence[str] | None = None) -> int:
             from izmp_dynamics.nodes.process import spin_node
 
             try:
-                return spin_node(name, arguments, started)
+                return spin_node(name, arguments, partial(started, longest))
             except ParameterException as error:
                 raise RobotFileError(f'{error}.', kind='parameter') from error
     except IzmpError as error:

@@ -1,10 +1,11 @@
-"""The start of a process: signals end it at once, and the log says what takes long."""
+"""Start and end of a process: signals end it soon, and the log says what takes long."""
 
 import logging
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,48 +13,65 @@ from typing import Any
 SAID_AFTER = 2.0
 """Time after which the log says what keeps a node busy [s]."""
 
+LONGEST_END = 1.5
+"""Time that a node is given to end after a signal [s]."""
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def interruptible() -> Iterator[Callable[[], None]]:
+def interruptible() -> Iterator[Callable[[float | None], None]]:
     """Let SIGINT and SIGTERM end the process at once, with status 0, until the start is over.
 
     A start imports, compiles and plans for seconds, much of it in calls during which Python
     handles no signals. So a thread waits for them. Nothing of a start needs tidying up.
 
     Yields:
-        A function that ends this; from then on it is for ROS to act on the signals.
+        A function that ends this; from then on it is for ROS to act on the signals. Its argument
+        is the time that the process has to end then [s], before it is ended; None: as long as it
+        takes.
     """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     for number in SIGNALS:
         signal.signal(number, lambda number, frame: None)  # or it would not reach the pipe
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=_end_on_signal, args=(reader,), daemon=True).start()
-    running = True
+    patience: list[float | None] = [0.0]
+    threading.Thread(target=_end_on_signal, args=(reader, patience), daemon=True).start()
 
-    def over() -> None:
-        nonlocal running
-        if running:
-            running = False
-            signal.set_wakeup_fd(before)
-            os.close(writer)
+    def started(longest: float | None) -> None:
+        patience[0] = longest
 
     try:
-        yield over
+        yield started
     finally:
-        over()
+        signal.set_wakeup_fd(before)
+        os.close(writer)
 
 
-def _end_on_signal(reader: int) -> None:
+def _end_on_signal(reader: int, patience: list[float | None]) -> None:
     """End the process when a signal arrives; return when the other end is closed."""
-    arrived = os.read(reader, 1)
-    os.close(reader)
-    if arrived:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+    arrived, longest = os.read(reader, 1), patience[0]
+    if not arrived or longest is None:
+        return
+    if longest:
+        time.sleep(longest)
+        print(f'Ended after {longest:g} s; still busy: {_busy()}.', file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _busy() -> str:
+    """What the threads are doing."""
+    frames, found = sys._current_frames(), []
+    for thread in threading.enumerate():
+        if thread.ident in frames and thread is not threading.current_thread():
+            code = frames[thread.ident].f_code
+            found.append(
+                f'{thread.name} in {code.co_name} of {os.path.basename(code.co_filename)}'
+            )
+    return ', '.join(found)
 
 
 @contextmanager
