@@ -68,7 +68,7 @@ def test_what_does_not_end_after_a_signal_is_ended():
     """A call into a library does not return; the sentence names it."""
     process = busy('started(0.3)')
     process.send_signal(signal.SIGTERM)
-    said, errors = process.communicate(timeout=PATIENCE)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert errors == 'Ended after 0.3 s; still busy: MainThread in <module> of <string>.\n'
 

@@ -52,6 +52,8 @@ def interruptible() -> Iterator[Callable[[float | None], None]]:
 def _end_on_signal(reader: int, patience: list[float | None]) -> None:
     """End the process when a signal arrives; return when the other end is closed."""
     arrived, longest = os.read(reader, 1), patience[0]
+    if not arrived:
+        os.close(reader)
     if not arrived or longest is None:
         return
     if longest:
@@ -68,9 +70,8 @@ def _busy() -> str:
     for thread in threading.enumerate():
         if thread.ident in frames and thread is not threading.current_thread():
             code = frames[thread.ident].f_code
-            found.append(
-                f'{thread.name} in {code.co_name} of {os.path.basename(code.co_filename)}'
-            )
+            file = os.path.basename(code.co_filename)
+            found.append(f'{thread.name} in {code.co_name} of {file}')
     return ', '.join(found)
 
 
