@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 from soak_plan import SENSORS, SETTINGS, plan
-from soak_table import SKIPPED, Injected, Record, show
+from soak_table import COUNTED, Injected, Record, show
 
 RESPAWN = 1.0
 """Time after which a process that ended is started again, as in the launch files [s]."""
@@ -35,8 +35,8 @@ ANSWER, TRIES = 20.0, 6
 A response may be lost where the service has not discovered the client yet.
 """
 
-REPORT = 1_500_000_000
-"""Time that a report of the diagnostics is about, at most [ns]."""
+LATE = 500_000_000
+"""Time by which what a node counts may be about instants before its last report [ns]."""
 
 LOOK = 10.0
 """Time between two looks at the memory [s]."""
@@ -92,7 +92,7 @@ class Soak:
         self.due = {}
         self.looked = 0.0
         self.asked = []
-        self.counters = {}
+        self.counters, self.reported = {}, {}
         record.restarts.update({name: [0, 0] for name in names})
         for name in names:
             self.start(name)
@@ -124,7 +124,10 @@ class Soak:
 
     def count(self, message):
         """Note the counters of a node; they begin at zero when it is started again."""
+        now = time.time_ns()
         for status in message.status:
+            begin = self.reported.get(status.name, now) - LATE
+            self.reported[status.name] = now
             for item in status.values:
                 if '.' in item.key and item.value.isdigit():
                     number, place = int(item.value), (status.name, item.key)
@@ -133,9 +136,9 @@ class Soak:
                     self.counters[place] = number
                     total = self.record.counted.get(item.key, 0) + new
                     self.record.counted[item.key] = total
-                    if new and item.key.endswith('.skipped'):
-                        now = time.time_ns()
-                        self.record.skipped.append(Injected(SKIPPED, now - REPORT, now))
+                    reason = COUNTED.get(item.key.rpartition('.')[2])
+                    if new and reason:
+                        self.record.counted_at.append(Injected(reason, begin, now))
 
     def inject(self, fault):
         """Do and note what the robot does not do itself."""

@@ -16,8 +16,13 @@ HALF = 1_000_000
 SETTLED = 1.0
 """Time after the first result after a fault in which losses still count as those of it [s]."""
 
-SKIPPED = 'computer too slow (skipped)'
-"""Reason where no fault explains a loss and the nodes counted skipped messages."""
+COUNTED = {
+    'skipped': 'computer too slow (skipped)',
+    'lost': 'dropped by the middleware',
+    'no_sample': 'no sample of a sensor in time',
+    'raised': 'an error in the node',
+}
+"""Key of a counter of the nodes → reason where no fault explains a loss; the first one that fits."""
 
 WARM = 30.0
 """Time after the start of a process in which its memory grows [s]."""
@@ -48,7 +53,7 @@ class Record:
         twice: results whose stamp had come before.
         not_finite: results with a number that is none.
         faults: what was injected.
-        skipped: when nodes skipped messages, as the computer was too slow.
+        counted_at: times in which a counter of `COUNTED` increased.
         restarts: process → how often it was killed, how often it died by itself.
         memory: process, start → (time, resident [MB]).
         counted: key of a counter of the diagnostics → number.
@@ -60,7 +65,7 @@ class Record:
     twice: int = 0
     not_finite: int = 0
     faults: list = field(default_factory=list)
-    skipped: list = field(default_factory=list)
+    counted_at: list = field(default_factory=list)
     restarts: dict = field(default_factory=dict)
     memory: dict = field(default_factory=lambda: defaultdict(list))
     counted: dict = field(default_factory=dict)
@@ -78,11 +83,16 @@ def expected_instants(samples):
 
 
 def losses(record):
-    """Reason → (number of faults, instants lost, longest time to the next result [s])."""
+    """Count the instants that were lost.
+
+    Returns:
+        How many were expected; reason → (number of faults, instants lost, longest time to the next
+        result [s]); when those were due whose reason is not known [ns].
+    """
     first = min(record.given.values(), default=0)
     expected = expected_instants(record.samples)
     if not len(expected):
-        return 0, {}
+        return 0, {}, np.zeros(0, np.int64)
     expected = expected[(expected[:, 0] >= first) & (expected[:, 0] < expected[-1, 0] - 2 * 10**9)]
     lost = np.array([row[0] for row in expected if int(row[1]) not in record.given], np.int64)
     came = np.sort(np.fromiter(record.given.values(), np.int64, len(record.given)))
@@ -96,14 +106,15 @@ def losses(record):
         row[1] += int(np.count_nonzero(inside))
         row[2] = max(row[2], (back - fault.end) * 1e-9)
         lost = lost[~inside]
-    for span in record.skipped:
+    order = list(COUNTED.values()).index
+    for span in sorted(record.counted_at, key=lambda span: order(span.reason)):
         inside = (lost >= span.begin) & (lost <= span.end)
         if inside.any():
-            table[SKIPPED][1] += int(np.count_nonzero(inside))
+            table[span.reason][1] += int(np.count_nonzero(inside))
             lost = lost[~inside]
     if len(lost):
-        table['no fault'][1] = len(lost)
-    return len(expected), dict(table)
+        table['not known'][1] = len(lost)
+    return len(expected), dict(table), lost
 
 
 def memory_slopes(record):
@@ -126,7 +137,7 @@ def memory_slopes(record):
 def show(record):
     """Print the tables; return whether nothing happened that must not."""
     console = Console(width=100)
-    expected, lost = losses(record)
+    expected, lost, unknown = losses(record)
     total = sum(row[1] for row in lost.values())
     table = Table(title='Instants')
     for head in ('', 'faults', 'instants', 'longest time to the next result [s]'):
@@ -136,6 +147,10 @@ def show(record):
     for reason, (number, instants, longest) in sorted(lost.items()):
         table.add_row(f'lost: {reason}', f'{number}', f'{instants}', f'{longest:.1f}')
     console.print(table)
+    for stretch in np.split(unknown, np.flatnonzero(np.diff(unknown) > 10**9) + 1):
+        if len(stretch):
+            first, last = (stretch[[0, -1]] - record.samples[0, 0]) * 1e-9
+            console.print(f'Not known: {len(stretch)} instants from {first:.2f} to {last:.2f} s.')
     table = Table(title='Processes')
     for head in ('', 'killed', 'died by itself', 'memory [MB]', 'slope [MB/h]'):
         table.add_column(head.replace('[', r'\['), justify='right')
