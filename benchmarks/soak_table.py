@@ -22,7 +22,7 @@ COUNTED = {
     'no_sample': 'no sample of a sensor in time',
     'raised': 'an error in the node',
 }
-"""Key of a counter of the nodes → reason where no fault explains a loss; the first one that fits."""
+"""Key of a counter of the nodes → reason where no fault explains a loss; the first that fits."""
 
 WARM = 30.0
 """Time after the start of a process in which its memory grows [s]."""

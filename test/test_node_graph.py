@@ -351,6 +351,29 @@ def test_the_izmp_has_the_covariance_of_its_recording(graph, bag, biped31):
     assert (sigma < 10.0).all()
 
 
+def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(bag, biped31, names):
+    """The IMU at a quarter of its rate from 0.8 s on; the low-pass depends on it."""
+    count = 0
+
+    def thinned(topic, message):
+        nonlocal count
+        if topic != '/imu':
+            return message
+        count += 1
+        if count > 400 and count % 100 == 0:
+            for node in graph.nodes:
+                node.look_after(report=True)
+        return message if count < 400 or count % 4 == 0 else None
+
+    with PlayedGraph(biped31, parameters(low_pass__cutoff=20.0), names) as graph:
+        graph.play(bag, thinned)
+        assert count == 1000
+        for task in ('angular_acceleration', 'localizer', 'izmp'):
+            assert dict(graph.node(task).periods())['imu'] == pytest.approx(4.0 / RATE)
+        points = graph.messages['/mr_ad/izmp']
+        assert max(points) > max(graph.messages['/joint_kinematics']) - round(0.1 * SECOND)
+
+
 def test_odometry_has_the_covariances_of_its_sensors(bag, biped31, names):
     """The gyroscope's alone, unless the robot file states the noise of the others."""
     given = {'noise__position': 2e-4, 'noise__orientation': 0.01}

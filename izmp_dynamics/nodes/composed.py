@@ -3,7 +3,7 @@
 It feeds the `Evaluator` of the replay message by message.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -64,6 +64,7 @@ class Composed(StageNode):
         self._pushed: tuple[str, ...] = ()
         self._evaluator: Evaluator | None = None
         self._former: Evaluator | None = None
+        self._unsure: frozenset[str] = frozenset()
         self._subscribed: set[str] = set()
         super().set_up()
         self._names = list(self.model.joint_names)
@@ -99,6 +100,12 @@ class Composed(StageNode):
         if hasattr(self, '_outputs'):
             self._subscribe_to_feet(robot)
             self._subscribe_to_ground(robot)
+
+    def relearn(self, signals: Iterable[str]) -> None:
+        """Learn the rates of some signals again."""
+        self._unsure = frozenset(signals)
+        self.configure(self.robot)
+        self._unsure = frozenset()
 
     def reset(self) -> None:
         """Forget what belongs to the time before the clock was set back."""
@@ -150,7 +157,7 @@ class Composed(StageNode):
             prompt=self._put_izmp,
         )
         if self._former is not None:
-            self._evaluator.assume(self._former)
+            self._evaluator.assume(self._former, self._unsure)
             self._former = None
         self._resets = 0
         for key in ('frames', 'waiting for frames'):

@@ -85,6 +85,7 @@ class Input:
         last: when the last one was received, by the steady clock [s].
         replaced: how often the subscription was replaced as nothing came.
         since: stamp of the first one, or of the first one after a pause [ns].
+        newest: stamp of the last one [ns].
     """
 
     topic: str
@@ -96,6 +97,7 @@ class Input:
     last: float = field(default_factory=time.monotonic)
     replaced: int = 0
     since: int = 0
+    newest: int = 0
     _before: int = 0
     _rates: deque[float] = field(default_factory=lambda: deque(maxlen=_USUAL))
 
@@ -105,7 +107,7 @@ class Input:
         if not self.count or now - self.last > SILENT:
             self.since = stamp
         self.count += 1
-        self.last = now
+        self.last, self.newest = now, stamp
 
     def skipped(self, number: int) -> None:
         """Note messages that came but were too old to be processed."""

@@ -26,6 +26,7 @@ from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.pause import PauseWatch, set_aside
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
+from izmp_dynamics.nodes.rate_watch import RateWatch
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER
 from izmp_dynamics.nodes.robot_description import given_description
 from izmp_dynamics.nodes.shared_settings import refusal
@@ -121,7 +122,7 @@ class StageNode(ManagedNode):
         self._takers: dict[str, Callable[[int, Any], None]] = {}
         self._signals: dict[str, str] = {}
         self._frames_given: dict[str, tuple[str | None, str]] = {}
-        self._pause, self.is_ahead = PauseWatch(), False
+        self._pause, self._rates, self.is_ahead = PauseWatch(), RateWatch(), False
         self._outputs_made: list[Output] = []
         self._searches: list[Callable[[Mapping[str, list[str]]], bool]] = []
         self._sought: list[str] = []
@@ -330,6 +331,8 @@ class StageNode(ManagedNode):
                 self.inspect()
             for stage in self.stages:
                 stage.trim()
+            with self._guarded('rates'):
+                self._look_for_new_rates()
             for entry in self.health.inputs:
                 self._replace_dead(entry)
             status = self.health.status()
@@ -339,6 +342,20 @@ class StageNode(ManagedNode):
             log.error(status.message, throttle_duration_sec=10.0)
         elif status.level == WARN:
             log.warning(status.message, throttle_duration_sec=10.0)
+
+    def _look_for_new_rates(self) -> None:
+        """Learn the rates of sensors again if they have changed; `JointStage` sees to joints."""
+        periods = dict(self.periods())
+        periods.pop('joints', None)
+        changed = self._rates.changed(self.health.inputs, periods)
+        if changed:
+            rates = ', '.join(f'{name} {1.0 / period:.0f} Hz' for name, period in changed.items())
+            self.get_logger().warning(f'New rates: {rates}; learning them again.')
+            self.relearn(changed)
+
+    def relearn(self, signals: Iterable[str]) -> None:
+        """Learn the rates of some signals again."""
+        self.configure(self.robot)
 
     def _report_inactive(self) -> None:
         with self._lock:

@@ -6,7 +6,7 @@ of arrival, and an instant is evaluated as soon as no further sample can change 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -204,11 +204,12 @@ class Evaluator:
                 faults[signal] = faults.get(signal, Faults()) + clock.faults
         return faults
 
-    def assume(self, former: 'Evaluator') -> None:
+    def assume(self, former: 'Evaluator', without: Container[str] = ()) -> None:
         """Begin with the rates that another one has learned, until a clock is set back.
 
         Args:
             former: evaluated the same signals.
+            without: signals whose rates are to be learned.
 
         Raises:
             SensingError: if a signal is too slow for the low-pass.
@@ -216,7 +217,7 @@ class Evaluator:
         self.joints.assume(former.joints.groups)
         periods = dict(former.periods())
         for stream in self._streams():
-            if stream.signal in periods:
+            if stream.signal in periods and stream.signal not in without:
                 stream.assume(periods[stream.signal])
 
     def push(self, signals: Signals) -> list[Evaluated]:
