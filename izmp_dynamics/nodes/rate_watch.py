@@ -20,7 +20,7 @@ class RateWatch:
     """Compares by stamps, so that it does not matter how fast they come."""
 
     def __init__(self) -> None:
-        self._before: dict[str, tuple[int, int]] = {}
+        self._before: dict[str, tuple[int, int, int]] = {}
         self._different: Counter[str] = Counter()
 
     def changed(self, inputs: Iterable[Input], periods: Mapping[str, float]) -> dict[str, float]:
@@ -32,11 +32,11 @@ class RateWatch:
         """
         found = {}
         for entry in inputs:
-            count, stamp = self._before.get(entry.topic, (0, 0))
-            self._before[entry.topic] = entry.count, entry.newest
+            count, stamp, missed = self._before.get(entry.topic, (0, 0, 0))
+            self._before[entry.topic] = entry.count, entry.newest, entry.missed
             learned, number = periods.get(entry.signal), entry.count - count
-            if learned is None or not count or number < FEWEST:
-                continue
+            if learned is None or not count or number < FEWEST or entry.missed > missed:
+                continue  # a computer that is too slow shows no rate
             period = (entry.newest - stamp) / number / NANOSECONDS
             different = period > RATIO * learned or 0.0 < period < learned / RATIO
             self._different[entry.signal] = self._different[entry.signal] + 1 if different else 0

@@ -295,6 +295,8 @@ class StageNode(ManagedNode):
             self.health.count(entry.signal, reason, number=number)
             if reason is Reason.SKIPPED:
                 entry.skipped(number)
+            else:
+                entry.missed += number
 
     def _clock_faults(self) -> dict[str, Faults]:
         return {self._signals[topic]: gate.faults for topic, gate in self._clocks.gates.items()}
