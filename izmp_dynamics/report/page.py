@@ -100,7 +100,8 @@ def _margin_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
     when = formatting.instant(judged['averaged_margin_time'])
     value = formatting.mm(judged['averaged_margin'])
     over = formatting.seconds(report['verdict']['averaging_time'])
-    return title, f'{value} ± {uncertain}', f'{judged["label"]} averaged over {over}, at {when}'
+    note = f'± {uncertain}; ' if judged['name'] != 'cop' else ''
+    return title, value, f'{note}{judged["label"]} averaged over {over}, at {when}'
 
 
 def _agreement_card(report: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -14,6 +14,7 @@ LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
 _LEAST_LOAD = 0.1  # of the weight, below which the load split means nothing
 _POLYGON_SAMPLES = 200
+_LOW = 10.0  # percentile of the phases that counts as the smallest, as kinematics scatter
 _HEIGHT_REFERENCE_TIME = 1.0  # [s] from whose start the initial height of the COM is taken
 _BRIDGED = 0.05  # [s] a longer hole in a track ends a stretch of the filter
 _DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
@@ -254,11 +255,12 @@ class Scene:
 
     @cached_property
     def room(self) -> float:
-        """Median over time of half the smallest width of the support polygon [m].
+        """Half the smallest width of the support polygon [m], over the phases that last.
 
-        No point can be farther inside. NaN without a loaded foot.
+        No point can be farther inside. A phase is a time in which the same feet carry load; it
+        counts if the robot could tip meanwhile. NaN without a loaded foot.
         """
-        samples = self.sampled(self.loaded)
+        samples = self.sampled(self._lasting_phases)
         feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
         if not len(samples) or not feet:
             return float('nan')
@@ -268,7 +270,23 @@ class Scene:
             corners.append(np.where(foot.loaded[samples, None, None], sole, np.nan))
         smallest = _smallest_width(np.concatenate(corners, axis=1))
         smallest = smallest[np.isfinite(smallest)]
-        return float(np.median(smallest)) / 2 if len(smallest) else float('nan')
+        return float(np.percentile(smallest, _LOW)) / 2 if len(smallest) else float('nan')
+
+    @cached_property
+    def _lasting_phases(self) -> Mask:
+        """(K,) the middle of each phase that lasts; all loaded instants if none does."""
+        code = np.zeros(len(self.loaded), dtype=np.int64)
+        for bit, foot in enumerate(self.evaluation.feet):
+            code += np.asarray(foot.loaded, dtype=np.int64) << bit
+        borders = np.flatnonzero(np.diff(code)) + 1
+        first, last = np.append(0, borders), np.append(borders, len(code))
+        time = np.append(self.timeline.time, self.timeline.duration)
+        if not len(code):
+            return self.loaded
+        kept = (code[first] != 0) & (time[last] - time[first] >= self.averaging_time)
+        middles: Mask = np.zeros(len(code), dtype=bool)
+        middles[((first + last) // 2)[kept]] = True
+        return middles if kept.any() else self.loaded
 
     def soles_in_nif(self, foot: Foot, instants: Indices) -> Array:
         """Corners of the foot's sole at `instants` (S,): (S, V, 2) in nif [m]."""

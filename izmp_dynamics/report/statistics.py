@@ -169,9 +169,10 @@ def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -
     """Largest throw within the time in which a robot falls, if the point is off by its error.
 
     Where a CoP is known in both directions it bounds the error: where it is well inside, an
-    excursion needs a push, and pushes are looked for.
+    excursion needs a push, and pushes are looked for. Without one only the noise counts: of an
+    assumed bias nothing follows.
     """
-    bound = margin - error.uncertainty
+    bound = margin - (error.uncertainty if error.against == 'cop' else error.usual)
     if name != 'cop' and scene.cop_is_whole:
         bound = np.fmax(bound, scene.averaged('cop').margin - TOLERANCE)
     depth = np.maximum(-np.nan_to_num(bound, nan=0.0), 0.0)

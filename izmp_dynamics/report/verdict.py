@@ -74,7 +74,7 @@ class Verdict:
         judged_by: name of the track that the verdict rests on; None without one.
         uncertainty: the averaged point is right within this distance for 95 % of the time, as far
             as its error is known [m]; NaN without a track.
-        room: half the smallest width of the support polygon, median over time [m].
+        room: half the smallest width of the support polygon, over the phases that last [m].
         time_constant: √(h/g) of the COM's initial height h [s].
         averaging_time: over which the judged point is averaged [s].
     """
@@ -402,16 +402,16 @@ def _left(track: TrackStatistics, excursions: list[Excursion]) -> str:
     """When the point left the polygon, for how long and how far."""
     worst = excursions[0]
     depth = mm(max(excursion.depth for excursion in excursions))
-    uncertain = f'(± {mm(track.error.uncertainty)})'
+    uncertain = '' if track.name == 'cop' else f' (± {mm(track.error.uncertainty)})'
     left = f'the {track.described} left the support polygon'
     if len(excursions) == 1:
         return (
-            f'{left} for {seconds(worst.duration)} at {instant(worst.start)}, by up to {depth} '
+            f'{left} for {seconds(worst.duration)} at {instant(worst.start)}, by up to {depth}'
             f'{uncertain}'
         )
     total = sum(excursion.duration for excursion in excursions)
     return (
-        f'{left} {times(len(excursions))}, for {seconds(total)} in all and by up to {depth} '
+        f'{left} {times(len(excursions))}, for {seconds(total)} in all and by up to {depth}'
         f'{uncertain}, the worst at {instant(worst.start)}'
     )
 
@@ -430,10 +430,11 @@ def _near_edge(scene: Scene, track: TrackStatistics) -> _Answer | None:
 
 
 def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
-    known = f'± {mm(track.error.uncertainty)}'
-    measured = track.error.against == 'cop' or track.name == 'cop'
-    if not measured:
-        known += ', assumed, as no CoP measures its error'
+    known = f' (± {mm(track.error.uncertainty)})'
+    if track.name == 'cop':
+        known = ''  # nothing measures its error
+    elif track.error.against != 'cop':
+        known = f' (± {mm(track.error.uncertainty)}, assumed, as no CoP measures its error)'
     errors = [found for found in track.excursions if found.cause == 'error']
     time = f'the {seconds(track.evaluated_time)} that were evaluated'
     if not errors:
@@ -441,7 +442,7 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
             'stable',
             'inside',
             f'the {track.described} stayed inside the support polygon for {time}; '
-            f'minimum margin: {mm(track.averaged_margin)} ({known}) at '
+            f'minimum margin: {mm(track.averaged_margin)}{known} at '
             f'{instant(track.averaged_margin_time)}.{_cop_bound(scene, track)}',
             '',
         )
@@ -456,7 +457,7 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
         'stable',
         'within_error',
         f'within its error the {track.described} stayed inside the support polygon for {time}. At '
-        f'{instant(worst.start)} it appears up to {mm(worst.depth)} ({known}) outside for '
+        f'{instant(worst.start)} it appears up to {mm(worst.depth)}{known} outside for '
         f'{seconds(worst.duration)}, {why}.',
         '',
     )

@@ -111,7 +111,7 @@ class Evaluation:
         world_R_root: (K, 3, 3) orientation of the root in the world; None without one.
         external_force: (K, 3) force on the robot that neither the feet nor the weight explain, in
             root axes [N]; None unless every foot measures its whole wrench.
-        up: (K, 3) unit vector [-] against gravity in root axes, by the orientation of the root; NaN
+        up: (K, 3) unit vector [-] against gravity in root axes, by the root's orientation; NaN
             where that is not known, None without any.
         settle_time: what lies closer to an end of a track or to a gap in it is still the filter's
             settling and carries no verdict [s].
