@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from izmp_dynamics.replay.chunks import make_evaluator
+from izmp_dynamics.report.recent import Recent
 from izmp_dynamics.report.summary import summary_lines, summary_of
 
+from .recorded import read_bag
 from .report_twins import lost, noisy_encoders, together, turned_imu, twin, until
 
 pytest.importorskip('mujoco', reason='the twins are copies of a simulated sway')
@@ -106,13 +109,15 @@ def test_noise_too_large_to_judge_by_says_what_would_settle_it(made):
 
 
 @pytest.fixture(scope='module')
-def turned(made, biped31):
-    """An IMU turned by 7.5° about two axes, on a robot without further accelerometers."""
-    alone = replace(
-        biped31,
-        accelerometers=(),
-        angular_acceleration=replace(biped31.angular_acceleration, method='gyro'),
-    )
+def alone(biped31):
+    """The robot without further accelerometers."""
+    gyro = replace(biped31.angular_acceleration, method='gyro')
+    return replace(biped31, accelerometers=(), angular_acceleration=gyro)
+
+
+@pytest.fixture(scope='module')
+def turned(made, alone):
+    """An IMU turned by 7.5° about two axes."""
     return made('turned', turned_imu([7.5, -7.5, 0.0]), alone)
 
 
@@ -194,3 +199,29 @@ def test_the_frame_of_every_correlation_is_stated(made):
     frames = made('noisy', noisy_encoders()).pair('mr_ad', 'cop').frames
     assert [axes.frame for axes in frames] == ['sole', 'root', 'nif']
     assert np.isfinite([axes.rmse_x for axes in frames]).all()
+
+
+def live_keys(bag, robot, change=lambda signals: None):
+    """Keys of the findings about the last seconds, as a running robot has them."""
+    recording, signals = read_bag(bag, robot)
+    change(signals)
+    evaluator, rig = make_evaluator(recording), recording.rig
+    recent = Recent(
+        tuple(foot.name for foot in rig.feet),
+        tuple(foot.normal_only for foot in rig.feet),
+        rig.model.total_mass,
+        robot.gravity,
+    )
+    for results in evaluator.push(signals) + evaluator.flush():
+        for k in range(len(results.stamps)):
+            instant = results.select(slice(k, k + 1))
+            if np.isfinite(instant.wrenches['mr_ad']).all():
+                recent.see(int(instant.stamps[0]), instant.ground, instant.wrenches['mr_ad'][0])
+    return [finding.key for finding in recent.findings(recent.snapshot())]
+
+
+def test_a_running_robot_has_the_same_keys(sway, biped31, turned, alone):
+    assert live_keys(sway[1], biped31) == []
+    assert live_keys(sway[1], biped31, noisy_encoders()) == ['noisy[mr_ad]']
+    assert set(live_keys(sway[1], alone, turned_imu([7.5, -7.5, 0.0]))) <= set(keys(turned))
+    assert 'biased[mr_ad]' in keys(turned)

@@ -29,9 +29,11 @@ from izmp_dynamics.nodes.messages import (
     wrench_stamped,
 )
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.recent_findings import RecentFindings
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import NIF, TransformBroadcaster
 from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.report.recent import Recent
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.support_polygon import plane_axes
 
@@ -100,6 +102,13 @@ class IzmpOutputs:
         self._gap = node.advertise('gap', Vector3Stamped)
         self._markers = Markers(node.advertise('markers', MarkerArray), node.model, self.root)
         self.broadcaster = TransformBroadcaster(node, node.frame_names)
+        recent = Recent(
+            tuple(foot.name for foot in feet),
+            tuple(bool(foot.wrench and foot.wrench.normal_only) for foot in feet),
+            node.model.total_mass,
+            node.robot.gravity,
+        )
+        self._recent = RecentFindings(recent, node.health).recent
 
     def point(self, name: str, stamp: int, placed: Placed, point: Array) -> Array | None:
         """Publish a point (3,) in the root frame [m]; return it, None if there is none."""
@@ -146,6 +155,7 @@ class IzmpOutputs:
             margin: distance of the IZMP from the edge of the support polygon [m].
         """
         ground, q = placed
+        self._recent.see(stamp, ground, wrench)
         izmp = self.point('mr_ad', stamp, placed, points['mr_ad'])
         feet = None if ground.feet_wrench is None else ground.feet_wrench.as_array()[0]
         cop = None

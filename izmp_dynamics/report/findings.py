@@ -157,8 +157,8 @@ def _errors(
         sentence = (
             f'{told} is noisy from instant to instant: it scatters by {mm(error.scatter)} (σ per '
             f'axis), crosses the edge {times(track.crossings)} and is outside for {outside}, for '
-            f'{seconds(track.longest_outside)} at most, which cannot tip a robot. The verdict '
-            f'rests on its average over {seconds(scene.averaging_time)}.'
+            f'{seconds(track.longest_outside)} at most, which cannot tip a robot. What is judged '
+            f'is its average over {seconds(scene.averaging_time)}.'
         )
         yield ReportFinding(f'noisy[{track.name}]', sentence)
     elif track is judged and track.smallest_margin < -TOLERANCE:

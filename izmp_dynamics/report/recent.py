@@ -1,0 +1,142 @@
+"""The last seconds of a running robot, judged by the rules of the report: the same keys."""
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.report.findings import ReportFinding
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.summary import summarise
+from izmp_dynamics.report.timeline import Mask
+from izmp_dynamics.stability.evaluation import Evaluation, Foot, Track
+from izmp_dynamics.stability.support_polygon import margins
+from izmp_dynamics.stability.zmp import zero_moment_point
+
+SPAN = 8.0
+"""Time that is judged [s]."""
+
+LEAST = 4.0
+"""Time from which on it is [s]."""
+
+LIVE = ('noisy', 'biased', 'cop_outside', 'cop_at_edge', 'mean_force', 'mean_foot_force', 'push')
+"""Kinds of findings that the last seconds are enough for."""
+
+
+class Instant(NamedTuple):
+    """One instant of a running robot.
+
+    Attributes:
+        stamp: [ns].
+        ground: of this instant.
+        mr_ad: (6,) contact wrench of the motion about the root origin [N], [N·m].
+    """
+
+    stamp: int
+    ground: Ground
+    mr_ad: Array
+
+
+class Recent:
+    """Keeps the last seconds, and judges them when it is asked.
+
+    Args:
+        names: of the feet.
+        normal_only: which of them measure their normal force only.
+        total_mass: of the robot [kg].
+        gravity: [m/s²].
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        normal_only: tuple[bool, ...],
+        total_mass: float,
+        gravity: float,
+    ) -> None:
+        self._names, self._normal_only = names, normal_only
+        self._total_mass, self._gravity = total_mass, gravity
+        self._instants: deque[Instant] = deque()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._instants.clear()
+
+    def see(self, stamp: int, ground: Ground, mr_ad: Array) -> None:
+        """Take the next instant; see `Instant`."""
+        if self._instants and stamp <= self._instants[-1].stamp:
+            self._instants.clear()
+        self._instants.append(Instant(stamp, ground, mr_ad))
+        while stamp - self._instants[0].stamp > SPAN * NANOSECONDS:
+            self._instants.popleft()
+
+    def snapshot(self) -> tuple[Instant, ...]:
+        """The instants that can be judged; none before there are enough."""
+        if not self._instants:
+            return ()
+        span = self._instants[-1].stamp - self._instants[0].stamp
+        return tuple(self._instants) if span >= LEAST * NANOSECONDS else ()
+
+    def findings(self, instants: tuple[Instant, ...]) -> tuple[ReportFinding, ...]:
+        """Judge instants: the findings whose kind is in `LIVE`."""
+        if not instants:
+            return ()
+        summary = summarise(Scene(self._evaluation(instants)))
+        return tuple(found for found in summary.findings if found.key.partition('[')[0] in LIVE)
+
+    def _evaluation(self, instants: tuple[Instant, ...]) -> Evaluation:
+        grounds = [instant.ground for instant in instants]
+        normal = np.concatenate([ground.plane.normal for ground in grounds])
+        loaded = np.concatenate([ground.loaded for ground in grounds])
+        soles = tuple(
+            np.concatenate([ground.soles[k].corners for ground in grounds])
+            for k in range(len(self._names))
+        )
+        wrenches = {'mr_ad': np.stack([instant.mr_ad for instant in instants])}
+        if all(ground.feet_wrench is not None for ground in grounds):
+            wrenches['cop'] = np.concatenate(
+                [g.feet_wrench.as_array() for g in grounds if g.feet_wrench is not None]
+            )
+        place = np.concatenate([ground.plane.point for ground in grounds])
+        least = grounds[-1].minimum_force
+        points = {
+            name: zero_moment_point(ContactWrench.from_array(wrench), normal, place, least)
+            for name, wrench in wrenches.items()
+        }
+        distances = margins(tuple(points.values()), soles, loaded, normal)
+        whole = 'cop' in wrenches and not any(self._normal_only)
+        nothing = np.full((len(instants), 3), np.nan)
+        return Evaluation(
+            robot='',
+            root='',
+            total_mass=self._total_mass,
+            gravity=self._gravity,
+            stamps=np.array([instant.stamp for instant in instants], dtype=np.int64),
+            tracks={
+                name: Track(name, wrenches[name], points[name], margin)
+                for name, margin in zip(points, distances, strict=True)
+            },
+            normal=normal,
+            ground_point=place,
+            com=nothing,
+            feet=tuple(self._foot(k, grounds, soles[k], loaded) for k in range(len(soles))),
+            world_p_root=None,
+            world_R_root=None,
+            external_force=(wrenches['mr_ad'] - wrenches['cop'])[:, :3] if whole else None,
+        )
+
+    def _foot(self, k: int, grounds: list[Ground], sole: Array, loaded: Mask) -> Foot:
+        forces = [ground.soles[k].normal_force for ground in grounds]
+        return Foot(
+            name=self._names[k],
+            sole=sole,
+            normal_force=np.concatenate(
+                [np.full(1, np.nan) if force is None else force for force in forces]
+            ),
+            loaded=loaded[:, k],
+            axes=np.concatenate([ground.soles[k].R for ground in grounds]),
+            normal_only=self._normal_only[k],
+        )
