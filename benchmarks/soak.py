@@ -35,7 +35,7 @@ ANSWER, TRIES = 20.0, 6
 A response may be lost where the service has not discovered the client yet.
 """
 
-LATE = 500_000_000
+LATE = 2_000_000_000
 """Time by which what a node counts may be about instants before its last report [ns]."""
 
 LOOK = 10.0

@@ -24,8 +24,8 @@ COUNTED = {
 }
 """Key of a counter of the nodes → reason where no fault explains a loss; the first that fits."""
 
-WARM = 30.0
-"""Time after the start of a process in which its memory grows [s]."""
+WARM, SHORTEST = 90.0, 60.0
+"""Time after the start in which memory grows, and time after that from which a slope is known [s]."""
 
 
 @dataclass
@@ -124,7 +124,7 @@ def memory_slopes(record):
         last[name] = points[-1][1]
         times, sizes = np.array(points).T
         late = times > times[0] + WARM
-        if np.count_nonzero(late) > 1:
+        if late.any() and np.ptp(times[late]) >= SHORTEST:
             t, m = times[late] - times[late].mean(), sizes[late] - sizes[late].mean()
             sums[name][0] += float(t @ m)
             sums[name][1] += float(t @ t)
