@@ -25,7 +25,7 @@ COUNTED = {
 """Key of a counter of the nodes → reason where no fault explains a loss; the first that fits."""
 
 WARM, SHORTEST = 90.0, 60.0
-"""Time after the start in which memory grows, and time after that from which a slope is known [s]."""
+"""Time in which the memory of a process grows at first, and which a slope takes after it [s]."""
 
 
 @dataclass
