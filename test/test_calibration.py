@@ -5,15 +5,18 @@ import json
 
 import numpy as np
 import pytest
+import yaml
 
 from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
 from izmp_dynamics.calibration.files import write_calibration
-from izmp_dynamics.calibration.report import sentences
+from izmp_dynamics.calibration.parameters import LAG
 from izmp_dynamics.calibration.stretch import read_stretches
+from izmp_dynamics.calibration.wording import sentences
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import ReplayError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.settings import stated
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.rotations import from_matrices, from_rpy
@@ -34,12 +37,17 @@ def robot(biped31):
 
 
 @pytest.fixture(scope='module')
-def walks(biped31, tmp_path_factory):
-    """A walk of six seconds and another one that turns, of the robot as it is."""
+def true(biped31, tmp_path_factory):
+    """The robot as it is, with a URDF that is right."""
+    return true_robot(biped31, tmp_path_factory.mktemp('true'))
+
+
+@pytest.fixture(scope='module')
+def walks(true):
+    """A walk of six seconds and another one that turns."""
     from izmp_dynamics.simulation.scenarios import simulate_walk
     from izmp_dynamics.walking.walk_parameters import WalkParameters
 
-    true = true_robot(biped31, tmp_path_factory.mktemp('true'))
     straight = simulate_walk(true, parameters=WalkParameters(steps=8, stand=1.2)).run
     turning = simulate_walk(
         true, parameters=WalkParameters(steps=10, speed=0.2, turn_rate=0.3)
@@ -70,7 +78,7 @@ def test_planted_errors_are_found(calibrated):
     assert result.groups == STANDARD
     found = values(result)
     assert found['imu.delay'] == pytest.approx(ERRORS.imu_delay, abs=5e-4)
-    assert found['gyroscope.delay'] == pytest.approx(ERRORS.imu_delay, abs=3e-3)
+    assert found['gyroscope.delay'] == pytest.approx(0.0, abs=3e-3)
     turn = from_matrices(from_rpy(ERRORS.imu_rotation)).as_rotvec()
     for axis, planted in zip('xyz', turn, strict=True):
         assert found[f'imu.rotation.{axis}'] == pytest.approx(planted, abs=np.radians(0.5))
@@ -140,18 +148,23 @@ def test_the_files_state_what_was_found(calibrated, bag):
     effects = [effect['izmp'] for effect in report['effects']]
     assert effects == sorted(effects, reverse=True)
     page = (folder / 'report.html').read_text(encoding='utf-8')
-    assert 'Mounting of the IMU' in page
+    assert 'The IMU is turned by' in page
 
 
-def test_what_improves_nothing_is_refused(calibrated, bag, tmp_path, capsys):
-    """A robot that is calibrated already: nothing is left to find, and nothing is written."""
-    _, _, folder = calibrated
-    out = tmp_path / 'again'
-    file = folder / 'robot.calibrated.yaml'
-    arguments = ['calibrate', str(bag), '--robot', str(file), '-o', str(out)]
-    assert main([*arguments, '--only', 'ft_offsets,gyroscope_bias']) == 1
-    assert 'refused' in capsys.readouterr().out
+def test_where_nothing_is_wrong_nothing_is_changed(true, walks, tmp_path, capsys):
+    """Ideal sensors and the right URDF: what is left is the simulation's, and is left alone."""
+    ideal = recorded(walks['straight'], true, tmp_path / 'ideal', SensorErrors())
+    file = tmp_path / 'robot.yaml'
+    file.write_text(yaml.safe_dump(stated(true)), encoding='utf-8')
+    out = tmp_path / 'out'
+    assert main(['calibrate', str(ideal), '--robot', str(file), '-o', str(out)]) == 1
+    printed = capsys.readouterr().out
+    assert 'nothing to correct' in printed
+    assert 'turns by 0° only' in printed
     assert {path.name for path in out.iterdir()} == {'report.html', 'report.json'}
+    estimates = json.loads((out / 'report.json').read_text(encoding='utf-8'))['estimates']
+    assert not any(estimate['used'] for estimate in estimates)
+    assert all(e['value'] == 0.0 for e in estimates if e['group'] != 'level' and e['name'] != LAG)
 
 
 TURNED = {
@@ -211,7 +224,7 @@ def test_chosen_groups_alone_change(bag, robot):
 
 def test_what_a_robot_file_states_is_the_beginning(bag, robot):
     """Corrections add to those that are stated: the delay is found in two parts or in one."""
-    half = dataclasses.replace(robot, imu=dataclasses.replace(robot.imu, delay=0.005))
+    half = dataclasses.replace(robot, imu=dataclasses.replace(robot.imu, delay=-0.002))
     groups = ['delays', 'imu_rotation']
     one, two = (estimate_corrections([bag], file, groups=groups).robot for file in (robot, half))
     assert two.imu.delay == pytest.approx(one.imu.delay, abs=2e-5)

@@ -7,7 +7,7 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.calibration.candidate import make_candidate
+from izmp_dynamics.calibration.candidate import Candidate, make_candidate
 from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
 from izmp_dynamics.calibration.instants import Instants, prepare
@@ -79,8 +79,8 @@ def estimate_corrections(
         progress: called with the fraction that is done.
 
     Raises:
-        CalibrationError: if no recording holds signals for long enough, or if the sensors tell
-            nothing about the groups.
+        CalibrationError: if no recording holds signals for long enough, or if the groups are
+            unobservable with these sensors.
         UnknownNameError: if there is no such group or link.
         IzmpError: if bag, robot file or URDF cannot be used.
     """
@@ -100,26 +100,9 @@ def estimate_corrections(
         if turned != robot:
             robot, original = turned, stretches
             rig, stretches = _prepared(bags, robot, model, links)
-    candidates = []
-    choices = _choices(wanted, rig)
-    for k, choice in enumerate(choices):
-        layout = make_layout(rig, links, heavy, choice)
-        if not layout.parameters:
-            raise CalibrationError(
-                f'There is nothing to estimate: the sensors of this robot tell nothing about '
-                f'the chosen groups ({", ".join(choice) or "none"}). Choose others.',
-                kind='nothing_to_estimate',
-                groups=choice,
-            )
-
-        def report(fraction: float, k: int = k) -> None:
-            progress(0.1 + 0.85 * (k + fraction) / len(choices))
-
-        candidates.append(make_candidate(stretches, layout, report, original))
-    best = candidates[0]
-    for other in candidates[1:]:
-        if other.accepted and (not best.accepted or other.score < MATRIX_GAIN * best.score):
-            best = other
+    best = best_candidate(
+        rig, stretches, links, heavy, wanted, lambda f: progress(0.1 + 0.85 * f), original
+    )
     result = result_of(bags, model, rig, stretches, best, notes)
     progress(1.0)
     if not result.accepted:
@@ -128,6 +111,52 @@ def estimate_corrections(
     return Calibration(
         result, corrected_robot(robot, best.layout, x), corrected_inertials(best.layout, x), urdf
     )
+
+
+def best_candidate(
+    rig: Rig,
+    stretches: Sequence[Instants],
+    links: tuple[LinkInertia, ...],
+    payload_link: str,
+    wanted: tuple[str, ...] | None = None,
+    progress: Progress = lambda fraction: None,
+    original: Sequence[Instants] | None = None,
+) -> Candidate:
+    """Estimate the chosen groups, or the usual ones with and without calibration matrices.
+
+    Args:
+        rig: the robot.
+        stretches: the recordings, prepared.
+        links: of the robot.
+        payload_link: link whose mass and centre of mass are corrected.
+        wanted: groups, or None for the usual ones.
+        progress: called with the fraction that is done.
+        original: the recordings before the mountings of sensors were changed, if they were.
+
+    Raises:
+        CalibrationError: if the groups are unobservable with these sensors.
+    """
+    candidates = []
+    choices = _choices(wanted, rig)
+    for k, choice in enumerate(choices):
+        layout = make_layout(rig, links, payload_link, choice)
+        if not layout.parameters:
+            raise CalibrationError(
+                'There is nothing to estimate: with the sensors of this robot, the chosen groups '
+                f'({", ".join(choice) or "none"}) are unobservable. Choose others.',
+                kind='nothing_to_estimate',
+                groups=choice,
+            )
+
+        def report(fraction: float, k: int = k) -> None:
+            progress((k + fraction) / len(choices))
+
+        candidates.append(make_candidate(stretches, layout, report, original))
+    best = candidates[0]
+    for other in candidates[1:]:
+        if other.accepted and (not best.accepted or other.score < MATRIX_GAIN * best.score):
+            best = other
+    return best
 
 
 def _prepared(

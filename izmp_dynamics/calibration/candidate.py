@@ -8,9 +8,17 @@ import numpy.typing as npt
 
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import Instants
-from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.solver import Solution, estimate
+from izmp_dynamics.calibration.parameters import (
+    LAG,
+    LEVEL,
+    MATRIX_WIDTHS,
+    Layout,
+    with_matrix_width,
+)
+from izmp_dynamics.calibration.selection import needed
+from izmp_dynamics.calibration.solver import BLOCK, Solution, estimate
 from izmp_dynamics.calibration.validation import (
+    FOLDS,
     LEAST_MOTION,
     Blocks,
     HeldOut,
@@ -28,6 +36,10 @@ LEAST_INFO = 0.5
 WEIGHTS = (30.0, 300.0, 3000.0)
 """λ of the inertias' divergence that are tried; held-out motion chooses."""
 
+MOTION_FOR_WIDTH = 2.0 * FOLDS * BLOCK
+"""With less motion the parts that are held out have less than two blocks, and the widest prior of
+calibration matrices, which says least, is used [s]."""
+
 Flags = npt.NDArray[np.bool_]
 Progress = Callable[[float], None]
 
@@ -44,7 +56,9 @@ class Candidate:
         info: (N,) information of the recording about each [-]; NaN of inertias.
         before: errors on held-out motion; None if there is too little motion.
         after: with the corrections.
-        unobservable: names of what was left alone.
+        unobservable: names of what was left alone since the recording does not show it.
+        gyroscope_lag: how much later than the accelerometer the gyroscope is, and its standard
+            deviation [s], with everything else free; None if no delays were estimated.
     """
 
     layout: Layout
@@ -55,15 +69,25 @@ class Candidate:
     before: HeldOut | None
     after: HeldOut | None
     unobservable: tuple[str, ...]
+    gyroscope_lag: tuple[float, float] | None = None
 
     @property
     def accepted(self) -> bool:
-        """Whether it improves what was held out."""
-        return (
-            self.before is not None
-            and self.after is not None
-            and improves(self.before, self.after)
-        )
+        """Whether there is something to correct that does not worsen what was held out."""
+        if self.before is None or self.after is None:
+            return False
+        return improves(self.before, self.after, better=self.nothing_needed)
+
+    @property
+    def corrected(self) -> Flags:
+        """(N,) what the robot file or the URDF takes."""
+        kept = [p.group != LEVEL for p in self.layout.parameters]
+        return self.free & np.array(kept, dtype=np.bool_)
+
+    @property
+    def nothing_needed(self) -> bool:
+        """Whether every number is left alone."""
+        return not self.corrected.any()
 
     @property
     def score(self) -> float:
@@ -95,11 +119,26 @@ def make_candidate(
         stretches, layout, divergence=divergence, progress=lambda f: progress(0.6 * f)
     )
     blocks = split_in_blocks(solution)
-    if divergence is not None and motion_time(stretches) >= LEAST_MOTION:
+    enough = motion_time(stretches) >= LEAST_MOTION
+    if divergence is not None and enough:
         divergence = _best_weight(stretches, layout, solution, blocks)
+    matrix = any(p.group == 'ft_matrix' for p in layout.parameters)
+    if matrix and motion_time(stretches) >= MOTION_FOR_WIDTH:
+        layout = _best_width(stretches, layout, solution, blocks)
+        solution = estimate(stretches, layout, start=solution.x, divergence=divergence)
+        blocks = split_in_blocks(solution)
     sigma = deviations(blocks, layout, solution, ~fixed, divergence)
     info = np.where(inertial, np.nan, 1.0 - (sigma / layout.priors) ** 2)
-    fixed = np.where(np.isnan(info), False, info < LEAST_INFO)
+    level = np.array([p.group == LEVEL for p in layout.parameters], dtype=np.bool_)
+    fixed = np.where(np.isnan(info) | level, False, info < LEAST_INFO)
+    unobservable = tuple(
+        p.name for p, left_alone in zip(layout.parameters, fixed, strict=True) if left_alone
+    )
+    lag = [k for k, p in enumerate(layout.parameters) if p.name == LAG]
+    gyroscope_lag = (float(solution.x[lag[0]]), float(sigma[lag[0]])) if lag else None
+    fixed[lag] = True  # the robot file has no such key: what is estimated must hold without it
+    if enough:
+        fixed = ~needed(stretches, layout, solution, blocks, ~fixed, sigma, divergence)
     if fixed.any() or divergence is not None:
         solution = estimate(
             stretches, layout, fixed, np.where(fixed, 0.0, solution.x), divergence=divergence
@@ -109,12 +148,11 @@ def make_candidate(
         sigma = np.where(fixed, sigma, left)
     progress(0.9)
     before = after = None
-    if motion_time(stretches) >= LEAST_MOTION:
+    if enough:
         before, after = validate(stretches, layout, solution, blocks, ~fixed, divergence, original)
-    unobservable = tuple(
-        p.name for p, left_alone in zip(layout.parameters, fixed, strict=True) if left_alone
+    return Candidate(
+        layout, solution, ~fixed, sigma, info, before, after, unobservable, gyroscope_lag
     )
-    return Candidate(layout, solution, ~fixed, sigma, info, before, after, unobservable)
 
 
 def _best_weight(
@@ -127,4 +165,17 @@ def _best_weight(
         divergence = Divergence.of(layout, weight)
         before, after = validate(stretches, layout, solution, blocks, free, divergence)
         tried.append((float(np.mean(after.against(before))), divergence))
+    return min(tried, key=lambda pair: pair[0])[1]
+
+
+def _best_width(
+    stretches: Sequence[Instants], layout: Layout, solution: Solution, blocks: Blocks
+) -> Layout:
+    """The layout with the width of calibration matrices that predicts held-out motion best."""
+    free = np.ones(len(layout.parameters), dtype=np.bool_)
+    tried = []
+    for width in MATRIX_WIDTHS:
+        other = with_matrix_width(layout, width)
+        before, after = validate(stretches, other, solution, blocks, free)
+        tried.append((float(np.mean(after.against(before))), other))
     return min(tried, key=lambda pair: pair[0])[1]

@@ -1,19 +1,14 @@
-"""Which foot rests on the ground and which is in the air, and the root's motion that follows.
+"""Which foot rests on the ground and which is in the air.
 
 Height decides first: while a robot sways, a foot may be without load on the ground.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import scipy.ndimage
-from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.calibration.smooth import SmoothSignal
 from izmp_dynamics.conventions import Array, cross
-from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.pipeline.rig import FootRig
+from izmp_dynamics.stability.sole_motion import SoleMotion
 
 CLEARANCE = 0.005
 """A foot is in the air if its lowest corner is higher above the other sole's plane [m]."""
@@ -30,70 +25,7 @@ LOADED = 0.5
 STILL = (0.05, 0.01)
 """Two soles that rest do not turn [rad/s] or move [m/s] faster against each other."""
 
-_STEP = 1e-3
-
 Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class SoleMotion:
-    """A sole against the root at K instants, in root axes.
-
-    Attributes:
-        R: (K, 3, 3) root_R_sole.
-        p: (K, 3) its origin [m].
-        v: (K, 3) derivative of p [m/s].
-        a: (K, 3) second derivative of p [m/s²].
-        w: (K, 3) angular velocity against the root [rad/s].
-        wd: (K, 3) its derivative [rad/s²].
-        corners: (K, V, 3) of the sole [m].
-    """
-
-    R: Array
-    p: Array
-    v: Array
-    a: Array
-    w: Array
-    wd: Array
-    corners: Array
-
-    def root_at_rest(self, gravity: float) -> tuple[Array, Array]:
-        """Motion of the root while this sole rests on level ground: (K, 3) φ and ω.
-
-        The sole does not move, so ω = −w, and the specific force at it is g along its normal.
-        """
-        omega, alpha = -self.w, -self.wd
-        relative = (
-            cross(alpha, self.p)
-            + cross(omega, cross(omega, self.p))
-            + 2.0 * cross(omega, self.v)
-            + self.a
-        )
-        return gravity * self.R[:, :, 2] - relative, omega
-
-
-def sole_motion(
-    model: RobotModel, foot: FootRig, joints: SmoothSignal, times: Array
-) -> SoleMotion:
-    """Move a sole by the joints, at instants (K,) [s]."""
-
-    def pose(shift: float) -> tuple[Array, Array]:
-        R, p = model.frame_pose(foot.sole, joints.at(times + shift))
-        return R, p
-
-    (R0, p0), (R, p), (R1, p1) = (pose(shift) for shift in (-_STEP, 0.0, _STEP))
-    forward = Rotation.from_matrix(R1 @ np.swapaxes(R, 1, 2)).as_rotvec() / _STEP
-    backward = Rotation.from_matrix(R @ np.swapaxes(R0, 1, 2)).as_rotvec() / _STEP
-    corners = np.column_stack([foot.polygon, np.zeros(len(foot.polygon))])
-    return SoleMotion(
-        R=R,
-        p=p,
-        v=(p1 - p0) / (2.0 * _STEP),
-        a=(p1 - 2.0 * p + p0) / _STEP**2,
-        w=0.5 * (forward + backward),
-        wd=(forward - backward) / _STEP,
-        corners=p[:, None] + np.einsum('tij,vj->tvi', R, corners),
-    )
 
 
 def above(foot: SoleMotion, ground: SoleMotion) -> Array:

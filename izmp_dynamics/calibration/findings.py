@@ -1,4 +1,4 @@
-"""What a calibration says: numbers, effects, trade-offs, and what the recording cannot tell."""
+"""What a calibration found: numbers, effects, trade-offs, and what is unobservable."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -6,15 +6,21 @@ from os import PathLike
 import numpy as np
 
 from izmp_dynamics.calibration.candidate import Candidate
+from izmp_dynamics.calibration.excitation import remarks
 from izmp_dynamics.calibration.instants import Instants
+from izmp_dynamics.calibration.parameters import LAG, LEVEL
 from izmp_dynamics.calibration.residuals import points
 from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate, TradeOff
+from izmp_dynamics.calibration.selection import LEAST_ARM, LEAST_FORCE
 from izmp_dynamics.calibration.validation import LEAST_MOTION, motion_time
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 
 TRADED = 0.9
 """Errors of two numbers that correlate more are reported together."""
+
+LEAST_LAG = 2e-3
+"""From here on it is said that gyroscope and accelerometer differ [s]."""
 
 
 def result_of(
@@ -35,22 +41,23 @@ def result_of(
         best: the groups that were chosen.
         notes: sentences to begin with.
     """
-    groups = tuple(dict.fromkeys(p.group for p in best.layout.parameters))
+    groups = tuple(dict.fromkeys(p.group for p in best.layout.parameters if p.group != LEVEL))
     estimates = tuple(
         Estimate(
             p.name,
             p.group,
+            p.item,
             p.unit,
-            float(best.solution.x[k]),
-            float(best.sigma[k]),
+            *_value(best, k),
             float(best.info[k]),
-            bool(best.free[k]) and best.accepted and p.name != 'gyroscope.delay',
+            bool(best.corrected[k]) and best.accepted,
         )
         for k, p in enumerate(best.layout.parameters)
     )
     return CalibrationResult(
         bags=tuple(str(bag) for bag in bags),
         robot=model.name,
+        payload_link=best.layout.payload_link.link,
         groups=groups,
         accepted=best.accepted,
         reason=_reason(best, stretches),
@@ -59,9 +66,16 @@ def result_of(
         estimates=estimates,
         trade_offs=tuple(_trade_offs(best)),
         effects=_effects(stretches, best) if best.accepted else (),
-        notes=(*notes, *_limits(best, rig)),
+        notes=(*notes, *_limits(best, rig), *remarks(stretches, best.layout)),
         motion=motion_time(stretches),
     )
+
+
+def _value(best: Candidate, k: int) -> tuple[float, float]:
+    """A number and its standard deviation."""
+    if best.layout.parameters[k].name == LAG and best.gyroscope_lag is not None:
+        return best.gyroscope_lag
+    return float(best.solution.x[k]), float(best.sigma[k])
 
 
 def _reason(best: Candidate, stretches: Sequence[Instants]) -> str:
@@ -71,6 +85,12 @@ def _reason(best: Candidate, stretches: Sequence[Instants]) -> str:
         return (
             f'The robot moves for {motion_time(stretches):.1f} s only; to judge a calibration on '
             f'motion that it has not seen takes {LEAST_MOTION:g} s. Record some steps.'
+        )
+    if best.nothing_needed:
+        return (
+            'There is nothing to correct: what sensors and URDF leave over on held-out motion is '
+            f'less than can be judged ({1e3 * LEAST_ARM:g} mm of IZMP, {1e3 * LEAST_FORCE:g} ‰ of '
+            'the weight). The robot file stays as it is.'
         )
     return (
         'The calibration is refused: on motion that was held out, it does not improve the wrench '
@@ -85,7 +105,7 @@ def _trade_offs(best: Candidate) -> list[TradeOff]:
     listed = [
         k
         for k, p in enumerate(names)
-        if best.free[k] and p.group not in ('inertias', 'ft_matrix') and sigma[k] > 0.0
+        if best.free[k] and p.group not in ('inertias', 'ft_matrix', LEVEL) and sigma[k] > 0.0
     ]
     found = []
     for position, i in enumerate(listed):
@@ -114,7 +134,8 @@ def _effects(stretches: Sequence[Instants], best: Candidate) -> tuple[Effect, ..
         return ()
     x, found = best.solution.x, []
     with_all = [points(part, best.layout, x) for part in stretches]
-    for group in dict.fromkeys(p.group for p in best.layout.parameters):
+    groups = dict.fromkeys(p.group for p in best.layout.parameters)
+    for group in (group for group in groups if group != LEVEL):
         without = np.where([p.group == group for p in best.layout.parameters], 0.0, x)
         moved = [0.0, 0.0]
         for point in range(2):
@@ -132,7 +153,7 @@ def _effects(stretches: Sequence[Instants], best: Candidate) -> tuple[Effect, ..
 
 
 def _limits(best: Candidate, rig: Rig) -> list[str]:
-    """What this recording cannot tell, and which motion would."""
+    """What is unobservable or left open."""
     said = []
     if best.unobservable:
         gains = [name for name in best.unobservable if '.matrix.' in name]
@@ -140,8 +161,8 @@ def _limits(best: Candidate, rig: Rig) -> list[str]:
         if gains:
             names = f'{names}{", " * bool(names)}{len(gains)} entries of calibration matrices'
         said.append(
-            f'Unobservable in this recording, and left alone: {names}. Steps in which each foot '
-            'is lifted in turn, with turns of the body, show more.'
+            f'Unobservable in this recording, and left alone: {names}. Lift each foot in turn, '
+            'with turns of the body.'
         )
     in_air = {name for part in best.solution.linear for name in [part.name] if len(part.values)}
     for foot in rig.feet:
@@ -155,14 +176,12 @@ def _limits(best: Candidate, rig: Rig) -> list[str]:
             'The feet measure the vertical force alone: neither mass, centre of mass nor gains '
             'can be distinguished from that.'
         )
-    all_names = [p.name for p in best.layout.parameters]
-    if 'gyroscope.delay' in all_names:
-        k = all_names.index('gyroscope.delay')
-        gap = best.solution.x[k] - best.layout.value(best.solution.x, 'imu.delay', 1)[0]
-        if best.free[k] and abs(gap) > max(3.0 * best.sigma[k], 2e-3):
+    if best.gyroscope_lag is not None:
+        lag, sigma = best.gyroscope_lag
+        if abs(lag) > max(3.0 * sigma, LEAST_LAG):
             said.append(
-                f'The gyroscope is {1e3 * gap:+.1f} ms later than the accelerometer; the robot '
-                "file holds the accelerometer's delay for both."
+                f'The gyroscope is {1e3 * lag:+.1f} ± {1e3 * sigma:.1f} ms later than the '
+                'accelerometer; the robot file has one delay for both.'
             )
     if 'ft_matrix' in {p.group for p in best.layout.parameters}:
         said.append(

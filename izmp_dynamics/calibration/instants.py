@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.ndimage
 
-from izmp_dynamics.calibration.contact import SoleMotion, sole_motion
 from izmp_dynamics.calibration.regressor import LinkInertia
 from izmp_dynamics.calibration.smooth import SmoothSignal
 from izmp_dynamics.calibration.stretch import Stretch
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.pipeline.rig import FootRig, Rig
+from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 
 RATE = 50.0
 """Of the instants [Hz]."""
@@ -125,10 +125,11 @@ def prepare(stretch: Stretch, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
         if foot.sensor is not None:
             sensors[foot.name] = model.frame_pose(foot.sensor, q)
             below[foot.name] = _links_below(rig, foot)
-    return Instants(
-        rig, links, times, q, qd, qdd, imu, feet,
-        tuple(sole_motion(model, foot, joints, times) for foot in rig.feet), sensors, below,
-    )  # fmt: skip
+    soles = tuple(
+        sole_motion(model, foot.sole, foot.polygon, lambda shift: joints.at(times + shift))
+        for foot in rig.feet
+    )
+    return Instants(rig, links, times, q, qd, qdd, imu, feet, soles, sensors, below)
 
 
 def _links_below(rig: Rig, foot: FootRig) -> frozenset[str]:

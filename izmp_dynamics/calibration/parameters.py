@@ -1,5 +1,6 @@
 """What a calibration may change, in one vector: groups, units, how far off each usually is."""
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +9,7 @@ import numpy as np
 from izmp_dynamics.calibration.regressor import SIZE, LinkInertia
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import UnknownNameError
-from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.rig import FootRig, Rig
 
 GROUPS = (
     'delays',
@@ -29,10 +30,18 @@ DEFAULT_GROUPS = tuple(
 )
 """What is estimated unless stated otherwise."""
 
+LEVEL = 'level'
+"""Group of what is not corrected: how far from level each sole is while it rests."""
+
+LAG = 'gyroscope.delay'
+"""Name of how much later than the accelerometer the gyroscope is; not corrected either."""
+
 DEGREE = float(np.pi / 180.0)
-MATRIX_PRIOR = ((0.2, 3.0), (0.02, 0.2))
-"""How far a calibration matrix is off identity: force by force [-], by moment [1/m], moment by
-force [m], by moment [-]."""
+LEVEL_PRIOR = 0.5 * DEGREE
+"""What floor, sole and zeros of the leg's joints leave open while a sole rests [rad]."""
+
+MATRIX_WIDTHS = (0.02, 0.05, 0.1, 0.2)
+"""How far a calibration matrix is off identity, as part of full scale; held-out motion chooses."""
 
 FORCES = ('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')
 
@@ -46,12 +55,14 @@ class Parameter:
         group: one of GROUPS.
         unit: SI unit.
         prior: how far off it usually is, a standard deviation.
+        item: what is corrected together with it or not at all.
     """
 
     name: str
     group: str
     unit: str
     prior: float
+    item: str
 
 
 @dataclass(frozen=True)
@@ -60,11 +71,13 @@ class Layout:
 
     Attributes:
         parameters: the N numbers.
+        soles: names of the feet.
         payload_link: link whose mass and centre of mass are corrected.
         inertias: links whose parameters are all estimated.
     """
 
     parameters: tuple[Parameter, ...]
+    soles: tuple[str, ...]
     payload_link: LinkInertia
     inertias: tuple[LinkInertia, ...]
 
@@ -91,6 +104,21 @@ class Layout:
         """(size,) the numbers of that name in x (N,); zeros if they are not estimated."""
         values = x[self.columns(name)]
         return values if len(values) else np.zeros(size)
+
+
+def with_matrix_width(layout: Layout, width: float) -> Layout:
+    """The layout with calibration matrices that are so far off identity, of `MATRIX_WIDTHS`."""
+    ratio = width / MATRIX_WIDTHS[-1]
+    parameters = tuple(
+        dataclasses.replace(p, prior=ratio * p.prior) if p.group == 'ft_matrix' else p
+        for p in layout.parameters
+    )
+    return dataclasses.replace(layout, parameters=parameters)
+
+
+def _arm(foot: FootRig) -> float:
+    """Where a force of full scale makes a moment of full scale: at the edge of the sole [m]."""
+    return float(0.5 * np.ptp(foot.polygon, axis=0).max())
 
 
 def check_groups(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -125,15 +153,17 @@ def make_layout(
     mass = float(sum(link.theta[0] for link in links))
     parameters: list[Parameter] = []
 
-    def add(group: str, name: str, axes: tuple[str, ...], unit: str, prior: float) -> None:
+    def add(
+        group: str, name: str, axes: tuple[str, ...], unit: str, prior: float, item: str = ''
+    ) -> None:
         if group in groups:
             names = [f'{name}.{axis}' for axis in axes] or [name]
-            parameters.extend(Parameter(full, group, unit, prior) for full in names)
+            parameters.extend(Parameter(full, group, unit, prior, item or name) for full in names)
 
     axes = ('x', 'y', 'z')
     six_axis = [foot for foot in rig.feet if foot.sensor and not foot.normal_only]
     add('delays', 'imu.delay', (), 's', 0.05)
-    add('delays', 'gyroscope.delay', (), 's', 0.05)
+    add('delays', LAG, (), 's', 0.01)
     for foot in rig.feet:
         if foot.sensor is not None:
             add('delays', f'feet[{foot.name}].delay', (), 's', 0.05)
@@ -152,12 +182,15 @@ def make_layout(
         add('ft_scale', f'feet[{foot.name}].scale', (), '', 0.05)
         for row, output in enumerate(FORCES):
             for column, cause in enumerate(FORCES):
-                prior = MATRIX_PRIOR[row // 3][column // 3]
-                add('ft_matrix', f'feet[{foot.name}].matrix.{output}{cause}', (), '', prior)
+                prior = MATRIX_WIDTHS[-1] * _arm(foot) ** (row // 3 - column // 3)
+                full = f'feet[{foot.name}].matrix.{output}{cause}'
+                item = f'feet[{foot.name}].matrix'
+                add('ft_matrix', full, (), '', prior, item)
     if 'inertias' in groups:
         for link in links:
             parameters += [
-                Parameter(f'inertia[{link.link}].{k}', 'inertias', '', np.inf) for k in range(SIZE)
+                Parameter(f'inertia[{link.link}].{k}', 'inertias', '', np.inf, 'inertias')
+                for k in range(SIZE)
             ]
     else:
         add('payload', 'payload.mass', (), 'kg', 0.1 * mass)
@@ -165,4 +198,13 @@ def make_layout(
             add('payload', 'payload.com', axes, 'm', 0.03)
     if not six_axis:  # the sum of vertical forces does not separate these
         parameters = [p for p in parameters if p.group not in ('payload',)]
-    return Layout(tuple(parameters), by_name[payload_link], links if 'inertias' in groups else ())
+    if not {'imu_rotation', 'accelerometer_bias'}.isdisjoint(groups):
+        for foot in rig.feet:
+            parameters += [
+                Parameter(f'feet[{foot.name}].tilt.{axis}', LEVEL, 'rad', LEVEL_PRIOR, LEVEL)
+                for axis in 'xy'
+            ]
+    soles = tuple(foot.name for foot in rig.feet)
+    return Layout(
+        tuple(parameters), soles, by_name[payload_link], links if 'inertias' in groups else ()
+    )

@@ -1,29 +1,17 @@
-"""The report of a calibration: sentences, the largest effect first, and all numbers."""
+"""The report of a calibration, as a page, for programs and for a terminal."""
 
 import dataclasses
 import json
 import math
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from izmp_dynamics.calibration.result import CalibrationResult, Estimate
+from izmp_dynamics.calibration.result import CalibrationResult
+from izmp_dynamics.calibration.wording import sentences
 
 FORMAT = 'izmp_dynamics calibration 1'
-
-TITLES = {
-    'delays': 'Delays',
-    'imu_rotation': 'Mounting of the IMU',
-    'gyroscope_bias': 'Bias of the gyroscope',
-    'accelerometer_bias': 'Bias of the accelerometer',
-    'ft_offsets': 'Offsets of the force sensors',
-    'ft_rotation': 'Mounting of the force sensors',
-    'ft_scale': 'Gain of the force sensors',
-    'ft_matrix': 'Calibration matrix of the force sensors',
-    'payload': 'Mass and centre of mass',
-    'inertias': 'Inertials of all links',
-}
-"""Group → what a reader calls it."""
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
@@ -34,41 +22,6 @@ td.n { text-align: right; font-variant-numeric: tabular-nums } tr { border-botto
 .verdict { padding: .8rem 1rem; border-left: 5px solid #2a7; background: #f3faf6 }
 .refused { border-color: #c73; background: #fdf6f0 } .off { color: #777 }
 """
-
-
-def sentences(result: CalibrationResult) -> list[str]:
-    """What was wrong, for a technician, the largest effect on the IZMP first."""
-    if not result.accepted:
-        return [result.reason]
-    said = []
-    order = [effect.group for effect in result.effects] or list(result.groups)
-    moved = {effect.group: effect.izmp for effect in result.effects}
-    for group in order:
-        used = [e for e in result.estimates if e.group == group and e.used]
-        if not used:
-            continue
-        about = f' It moves IZMP or CoP by {1e3 * moved[group]:.2g} mm.' if group in moved else ''
-        said.append(f'{TITLES[group]}: {_described(group, used)}.{about}')
-    return said
-
-
-def _described(group: str, used: list[Estimate]) -> str:
-    if group in ('ft_matrix', 'inertias'):
-        return f'{len(used)} numbers corrected'
-    return '; '.join(_value(estimate) for estimate in used)
-
-
-def _value(estimate: Estimate) -> str:
-    value, sigma, unit = estimate.value, estimate.sigma, estimate.unit
-    if unit == 's':
-        value, sigma, unit = 1e3 * value, 1e3 * sigma, 'ms'
-    elif unit == 'rad':
-        value, sigma, unit = math.degrees(value), math.degrees(sigma), '°'
-    elif unit == 'rad/s':
-        value, sigma, unit = math.degrees(value), math.degrees(sigma), '°/s'
-    elif unit == 'm':
-        value, sigma, unit = 1e3 * value, 1e3 * sigma, 'mm'
-    return f'{estimate.name} {value:+.3g} ± {sigma:.2g} {unit}'.rstrip()
 
 
 def held_out_lines(result: CalibrationResult) -> list[tuple[str, float, float, str]]:
@@ -83,6 +36,34 @@ def held_out_lines(result: CalibrationResult) -> list[tuple[str, float, float, s
         ('Specific force, foot at rest', result.before.rest, result.after.rest, 'm/s²'),
     ]
     return [row for row in rows if math.isfinite(row[1]) and math.isfinite(row[2])]
+
+
+def summary(result: CalibrationResult, width: int = 100) -> list[str]:
+    """What a terminal shows: what was wrong, errors before and after, what is not known."""
+    lines = [f'{result.robot}, {result.motion:.1f} s of motion']
+    title = 'Corrected, the largest effect first:' if result.accepted else 'Not corrected:'
+    lines += _bullets(title, sentences(result), width)
+    rows = held_out_lines(result)
+    if rows and result.before != result.after:
+        lines += ['', f'{"Errors on held-out motion (RMS)":34s}{"before":>9s}{"after":>9s}']
+        lines += [f'  {what:32s}{old:9.3g}{new:9.3g} {unit}' for what, old, new, unit in rows]
+    if result.notes:
+        lines += ['', *_bullets('To know:', result.notes, width)]
+    return lines
+
+
+def _bullets(title: str, items: Iterable[str], width: int) -> list[str]:
+    return [
+        title,
+        *(
+            line
+            for item in items
+            for line in textwrap.wrap(
+                item, width, initial_indent='  * ', subsequent_indent='    ',
+                break_long_words=False, break_on_hyphens=False,
+            )
+        ),
+    ]  # fmt: skip
 
 
 def trade_off_lines(result: CalibrationResult) -> list[str]:
@@ -140,7 +121,7 @@ def _page(result: CalibrationResult) -> Iterator[str]:
             )
         yield '</table>'
     if result.notes or result.trade_offs:
-        yield '<h2>What this recording cannot tell</h2><ul>'
+        yield '<h2>Unobservable or open</h2><ul>'
         yield from (f'<li>{escape(line)}</li>' for line in result.notes)
         yield from (f'<li>{escape(line)}</li>' for line in trade_off_lines(result))
         yield '</ul>'
@@ -155,4 +136,5 @@ def _page(result: CalibrationResult) -> Iterator[str]:
             f'<td class="n">{info}</td><td>{used}</td></tr>'
         )
     yield '</table><p>info is the part of the knowledge that the recording gives: below 0.5 a '
-    yield 'number is called unobservable and left alone.</p></body></html>'
+    yield 'number is unobservable, and left alone. So is what changes nothing that can be judged.'
+    yield '</p></body></html>'

@@ -78,8 +78,8 @@ def decide_contacts(instants: Instants, layout: Layout, x: Array) -> None:
 def root_motion(instants: Instants, layout: Layout, x: Array) -> Motion:
     """φ, ω and ω̇ of the root from the IMU, less its errors."""
     rig = instants.rig
-    gyro = instants.times + layout.value(x, 'gyroscope.delay', 1)
     force = instants.times + layout.value(x, 'imu.delay', 1)
+    gyro = force + layout.value(x, 'gyroscope.delay', 1)
     R = rig.imu.R @ Rotation.from_rotvec(layout.value(x, 'imu.rotation', 3)).as_matrix()
     omega = (instants.imu.at(gyro)[:, :3] - layout.value(x, 'imu.gyroscope_bias', 3)) @ R.T
     alpha = instants.imu.at(gyro, 1)[:, :3] @ R.T
@@ -273,10 +273,21 @@ def residuals(instants: Instants, layout: Layout, x: Array) -> list[Block]:
     """All residuals for the parameters x (N,)."""
     motion = root_motion(instants, layout, x)
     needed = required(instants, layout, x, motion)
-    return blocks(instants, motion, needed, readings(instants, layout, x))
+    return blocks(instants, motion, needed, readings(instants, layout, x), tilts(layout, x))
 
 
-def blocks(instants: Instants, motion: Motion, needed: Required, feet: Readings) -> list[Block]:
+def tilts(layout: Layout, x: Array) -> Mapping[str, tuple[float, float]]:
+    """Foot → how far its sole is from level while it rests, about its x and y [rad]."""
+    return {name: tuple(layout.value(x, f'feet[{name}].tilt', 2)) for name in layout.soles}
+
+
+def blocks(
+    instants: Instants,
+    motion: Motion,
+    needed: Required,
+    feet: Readings,
+    tilts: Mapping[str, tuple[float, float]],
+) -> list[Block]:
     """Residuals from their parts."""
     everything = np.ones(len(instants), dtype=np.bool_)
     found = []
@@ -284,7 +295,8 @@ def blocks(instants: Instants, motion: Motion, needed: Required, feet: Readings)
         rest = needed.above - measured_wrench(instants, feet.full)
         found.append(Block('wrench', everything, _observable(instants, rest)))
     for k, foot in enumerate(instants.rig.feet):
-        phi, omega = instants.soles[k].root_at_rest(instants.rig.robot.gravity)
+        gravity, tilt = instants.rig.robot.gravity, tilts[foot.name]
+        phi, omega = instants.soles[k].root_at_rest(gravity, tilt)
         rows = instants.rest[:, k]
         found.append(_masked(f'gyroscope[{foot.name}]', rows, motion.stated - omega))
         found.append(_masked(f'accelerometer[{foot.name}]', rows, motion.phi - phi))

@@ -13,6 +13,7 @@ class Estimate:
     Attributes:
         name: as in `parameters.Parameter`.
         group: its group.
+        item: what is corrected together with it or not at all.
         unit: its unit.
         value: what is added to what the robot file states.
         sigma: its standard deviation.
@@ -23,6 +24,7 @@ class Estimate:
 
     name: str
     group: str
+    item: str
     unit: str
     value: float
     sigma: float
@@ -71,9 +73,10 @@ class CalibrationResult:
     Attributes:
         bags: the recordings.
         robot: name of the robot.
+        payload_link: link whose mass and centre of mass may be corrected.
         groups: what was estimated.
         accepted: whether the corrections improve what was held out.
-        reason: why not; empty if they do.
+        reason: why nothing is corrected; empty if something is.
         before: errors on held-out motion without the corrections.
         after: with them.
         estimates: the numbers.
@@ -86,6 +89,7 @@ class CalibrationResult:
 
     bags: tuple[str, ...]
     robot: str
+    payload_link: str
     groups: tuple[str, ...]
     accepted: bool
     reason: str

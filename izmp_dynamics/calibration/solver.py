@@ -2,10 +2,10 @@
 
     ½ Σ ρ(r/σ)/τ + ½ Σ (x/prior)² + λ Σ D(P, P₀)
 
-σ of a channel is 1.4826 times the median of its absolute residuals. Residuals that follow each
-other are alike: τ, the number of rows that count as one, is the variance of the means over blocks
-of `BLOCK` seconds against that of independent rows. D is the log-determinant divergence of
-pseudo-inertias (Lee, Wensing, Park 2020).
+σ of a vector is 1.4826 times the median of its absolute residuals, over its axes. Residuals that
+follow each other are alike: τ, the number of rows that count as one, is the variance of the means
+over blocks of `BLOCK` seconds against that of independent rows. D is the log-determinant
+divergence of pseudo-inertias (Lee, Wensing, Park 2020).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +26,7 @@ from izmp_dynamics.calibration.residuals import (
     required,
     residuals,
     root_motion,
+    tilts,
 )
 from izmp_dynamics.conventions import Array
 
@@ -46,7 +47,7 @@ STEP = 1e-3
 
 LEAST_NOISE = {'wrench': (0.05, 0.005), 'swing': (0.02, 0.002), 'gyroscope': (5e-4, 5e-4),
                'accelerometer': (5e-3, 5e-3)}  # fmt: skip
-"""Kind of residual → smallest σ of its first three columns and of the others."""
+"""Kind of residual → smallest σ of its first vector and of the second."""
 
 LEAST_ROWS = 10
 """Fewer rows of a kind are no measurement."""
@@ -191,7 +192,7 @@ def _jacobians(
     count = len(layout.parameters)
     motion = root_motion(instants, layout, x)
     needed = required(instants, layout, x, motion)
-    feet = readings(instants, layout, x)
+    feet, level = readings(instants, layout, x), tilts(layout, x)
     found = {b.name: np.zeros((*b.values.shape, count)) for b in base}
     for k, parameter in enumerate(layout.parameters):
         if not free[k] or parameter.group == 'inertias':
@@ -199,12 +200,15 @@ def _jacobians(
         other = x.copy()
         step = STEP * parameter.prior
         other[k] += step
-        if parameter.name.startswith('feet['):
+        if parameter.group == 'level':
+            after = blocks(instants, motion, needed, feet, tilts(layout, other))
+        elif parameter.name.startswith('feet['):
             name = parameter.name[len('feet[') : parameter.name.index('].')]
             changed = readings(instants, layout, other, feet, name)
-            after = blocks(instants, motion, needed, changed)
+            after = blocks(instants, motion, needed, changed, level)
         elif parameter.name.startswith('payload'):
-            after = blocks(instants, motion, required(instants, layout, other, motion), feet)
+            more = required(instants, layout, other, motion)
+            after = blocks(instants, motion, more, feet, level)
         else:
             after = residuals(instants, layout, other)
         for one, two in zip(base, after, strict=True):
@@ -230,17 +234,34 @@ class Noise:
     together: Array
 
 
+def vectors(part: Linear) -> list[slice]:
+    """Columns of residuals that are one vector: all forces, or all moments."""
+    width = part.values.shape[1]
+    if part.name.partition('[')[0] in ('gyroscope', 'accelerometer'):
+        return [slice(0, width)]
+    forces = 3 if width == 6 else 1
+    return [slice(0, forces), slice(forces, width)] if width > forces else [slice(0, forces)]
+
+
 def noise_of(part: Linear) -> Noise:
-    """Noise of residuals, from their median while the robot moves."""
+    """Noise of residuals, from their medians while the robot moves.
+
+    The axes of a vector have one σ, so that the estimate does not depend on how the axes lie, and
+    no axis that the parameters cannot explain is given up in favour of the others.
+    """
     width = part.values.shape[1]
     if part.share.sum() < LEAST_ROWS:
         return Noise(np.full(width, np.inf), np.ones(width))
-    least = LEAST_NOISE[part.name.partition('[')[0]]
-    floor = np.array([least[0] if c < 3 else least[1] for c in range(width)])
     moving = part.share == 1.0
     counts = moving if np.count_nonzero(moving) >= LEAST_ROWS else part.share > 0.0
-    sigma = np.maximum(1.4826 * np.median(np.abs(part.values[counts]), axis=0), floor)
-    return Noise(sigma, correlated(part, sigma))
+    medians = 1.4826 * np.median(np.abs(part.values[counts]), axis=0)
+    sigma, columns = np.empty(width), vectors(part)
+    for vector, least in zip(columns, LEAST_NOISE[part.name.partition('[')[0]], strict=False):
+        sigma[vector] = max(float(np.sqrt((medians[vector] ** 2).mean())), least)
+    together = correlated(part, sigma)
+    for vector in columns:
+        together[vector] = together[vector].mean()
+    return Noise(sigma, together)
 
 
 def weigh(part: Linear, noise: Noise) -> Array:

@@ -13,8 +13,9 @@ def add_parser(subparsers: Any) -> None:
         description='Find errors of sensors and model from recordings in which the robot walks: '
         "Newton's equations must hold, and a foot that rests must rest. Writes "
         'OUT/robot.calibrated.yaml (and .urdf, if masses were corrected), OUT/report.html and '
-        'OUT/report.json. A calibration that does not improve motion it has not seen is refused: '
-        'then only the report is written, and the exit status is 1.',
+        'OUT/report.json. What changes nothing on motion that '
+        'was held out is left alone. If nothing is left to correct, only the report is written, '
+        'and the exit status is 1.',
     )
     parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     """Calibrate; 1 if the calibration is refused."""
     from izmp_dynamics.calibration.calibrate import estimate_corrections
     from izmp_dynamics.calibration.files import write_calibration
-    from izmp_dynamics.calibration.report import held_out_lines, sentences
+    from izmp_dynamics.calibration.report import summary
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.robot_file import load_robot_file
@@ -68,10 +69,8 @@ def run(options: argparse.Namespace) -> int:
         )
         result = write_calibration(calibration, options.output, options.overwrite)
     if not options.quiet:
-        for sentence in (*sentences(result), *result.notes):
-            print(printable(sentence))
-        for what, before, after, unit in held_out_lines(result):
-            print(f'Held out: {what}: {before:.3g} → {after:.3g} {unit}')
+        for line in summary(result):
+            print(printable(line))
         for name, path in result.files.items():
             print(printable(f'{name}: {path}'))
     return 0 if result.accepted else 1
