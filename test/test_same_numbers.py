@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from izmp_dynamics.model.robot_file import FootImu, Ground, IrMd, LowPass
+from izmp_dynamics.model.robot_file import FootImu, Ground, IrMd, LowPass, RootAcceleration
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
@@ -214,6 +214,12 @@ CASES = {
     ),
     'IMUs in the feet': Case(FEET_IMUS, corrupt=no_numbers),
     'moving ground': Case({'ground': Ground('frame', 'board', 'board')}, corrupt=no_numbers),
+    'legs': Case({'root_acceleration': RootAcceleration('kinematic')}, corrupt=lost_foot_sample),
+    'legs and IMU': Case({'root_acceleration': RootAcceleration('blended')}, corrupt=stragglers),
+    'legs and IMU, causal': Case(
+        {'root_acceleration': RootAcceleration('blended')}, options={'live': True},
+        corrupt=clock_set_back,
+    ),
     'learned': Case(learned=True),
     'learned, two publishers': Case(learned=True, corrupt=two_publishers, duration=1.6),
     'learned, slow position': Case(

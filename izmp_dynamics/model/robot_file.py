@@ -415,6 +415,26 @@ class AngularAcceleration:
 
 
 @dataclass(frozen=True)
+class RootAcceleration:
+    """Where the specific force of the root comes from."""
+
+    source: str = setting(
+        'imu: its accelerometer; kinematic: the legs that stand, on level ground; blended: those '
+        'below the cross-over frequency, the accelerometer above it',
+        default='imu',
+        choices=('imu', 'kinematic', 'blended'),
+    )
+    crossover: float = setting(
+        'frequency below which the legs count, for source: blended',
+        default=2.0,
+        unit='Hz',
+        lower=0.01,
+        upper=100.0,
+        hint='hertz, not rad/s',
+    )
+
+
+@dataclass(frozen=True)
 class IrMd:
     """The baseline IR-MD (sect. 4.4.2)."""
 
@@ -480,6 +500,9 @@ class RobotFile:
     angular_acceleration: AngularAcceleration = setting(
         'angular acceleration of the root', factory=AngularAcceleration
     )
+    root_acceleration: RootAcceleration = setting(
+        'specific force of the root', factory=RootAcceleration
+    )
     position: Position | None = setting('position of the root in the world', default=None)
     feet: tuple[Foot, ...] = setting('the feet', default=())
     ground: Ground = setting('ground plane', factory=Ground)
@@ -503,6 +526,12 @@ class RobotFile:
                 'angular_acceleration.method is accelerometers, but there are none; list them '
                 'under accelerometers, or use gyro or auto.',
                 kind='no_accelerometers',
+            )
+        if self.root_acceleration.source != 'imu' and not self.feet:
+            raise RobotFileError(
+                f'root_acceleration.source is {self.root_acceleration.source}, but there are no '
+                'feet to stand on; list them under feet, or use imu.',
+                kind='no_feet',
             )
         if self.ground.source == 'feet_imus' and not any(foot.imu for foot in self.feet):
             raise RobotFileError(

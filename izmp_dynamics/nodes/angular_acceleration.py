@@ -10,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.health import ERROR, Input
+from izmp_dynamics.nodes.health import ERROR, WARN, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     accel_stamped,
@@ -108,6 +108,13 @@ class AngularAcceleration(StageNode):
         )
         self._instants = InstantQueue({}, self.stages)
         self.health.values['method'] = self._stage.method
+        if rig.robot.root_acceleration.source != 'imu':
+            self.health.remark(
+                'root_acceleration',
+                WARN,
+                f'root_acceleration.source: {rig.robot.root_acceleration.source} takes '
+                'composed:=true; as processes of their own the nodes use the IMU alone.',
+            )
         for k, warning in enumerate(self._stage.warnings):
             self.health.values[f'layout {k + 1}'] = warning
 

@@ -23,7 +23,7 @@ SECTIONS = {
 
 OF_COMPOSED = (
     *('acd', 'angular_acceleration', 'gravity', 'ground', 'ir_md', 'low_pass', 'noise'),
-    *('pairing', 'rates'),
+    *('pairing', 'rates', 'root_acceleration'),
 )
 """Those of the node that is the whole graph: all, so that there is one value of each."""
 

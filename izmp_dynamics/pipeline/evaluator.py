@@ -26,6 +26,7 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples, Signals
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.world import WorldStage, WorldState
 from izmp_dynamics.sensing.faults import Faults
@@ -171,6 +172,9 @@ class Evaluator:
         self._in_world = robot.ground.moves and rig.ground_reference is None
         where = self.world if self._in_world else self.world.orientation
         self._for_izmp = (self.root, where, self.feet, self.ground)
+        self._stance: StanceAcceleration | None = None
+        if robot.root_acceleration.source != 'imu':
+            self._stance = StanceAcceleration(rig, self.feet, causal=live)
         self.mr_ad = MrAd(model)
         self._ir_md: IrMdStage | None = None
         if self.world.position is not None and orientation is not None:
@@ -277,7 +281,9 @@ class Evaluator:
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
         self._differenced: Array = np.empty((0, 6))
         self._pieces: deque[Evaluated] = deque()
-        self._izmp_known = self._pushed = self._last = 0
+        self._begun = self._izmp_known = self._pushed = self._last = 0
+        if self._stance is not None:
+            self._stance.reset()
 
     def _take_all(self, signals: Signals) -> None:
         """Hand samples to the stages that need them."""
@@ -340,6 +346,8 @@ class Evaluator:
         for stage in self._stages:
             stage.flush(final)
         self._evaluate_izmp()
+        if self._stance is not None:
+            self._take_pieces(self._stance.flush())
         return self._complete(len(self._pending), final=True)
 
     def _decided(self, stages: Iterable[Stage], begin: int, end: int) -> int:
@@ -356,17 +364,34 @@ class Evaluator:
 
     def _evaluate_izmp(self) -> None:
         """Evaluate what does not need the position of the root, as far as that is decided."""
-        count = self._decided(self._for_izmp, self._izmp_known, len(self._pending))
+        count = self._decided(self._for_izmp, self._begun, len(self._pending))
         if not count:
             return
-        begin, end = self._izmp_known, self._izmp_known + count
+        begin, end = self._begun, self._begun + count
         rows = begin + np.flatnonzero(self._reaches_bus[begin:end])
-        pieces = [self._evaluated(self._pending.select(rows))] if len(rows) else []
-        self._izmp_known = end
+        self._begun = end
+        joints = self._pending.select(rows)
+        root = self.root.evaluate(joints.stamps)
+        instants = [(joints, root)]
+        if self._stance is not None:
+            instants = self._stance.push(joints, root, self._bus_period())
+        self._take_pieces(instants)
+
+    def _take_pieces(self, instants: list[tuple[JointKinematics, RootState]]) -> None:
+        """Evaluate instants of the bus whose root's motion is known."""
+        pieces = [self._evaluated(joints, root) for joints, root in instants if len(joints)]
+        held = 0 if self._stance is None else self._stance.held
+        self._izmp_known = self._begun
+        if held:
+            self._izmp_known = int(np.flatnonzero(self._reaches_bus[: self._begun])[-held])
         self._pieces += pieces
         if self._prompt is not None:
             for piece in pieces:
                 self._prompt(piece)
+
+    def _bus_period(self) -> float:
+        """Usual time between the instants of the bus [s]."""
+        return max(1.0 / self.rig.robot.rates.bus, self.joints.groups[0].period)
 
     def _complete(self, decided: int, final: bool = False) -> list[Evaluated]:
         """Locate the first of the pending instants and evaluate IR-MD, as far as it is known."""
@@ -380,6 +405,7 @@ class Evaluator:
         self._reaches_bus = self._reaches_bus[count:]
         self._differenced = self._differenced[count:]
         self._izmp_known -= count
+        self._begun -= count
         self._pushed = max(self._pushed - count, 0)
         self._forget()
         return results
@@ -402,9 +428,8 @@ class Evaluator:
         self._pushed = max(self._pushed, decided)
         return len(self._differenced)
 
-    def _evaluated(self, joints: JointKinematics) -> Evaluated:
+    def _evaluated(self, joints: JointKinematics, root: RootState) -> Evaluated:
         """Evaluate MR-AD and the feet at instants of the bus."""
-        root = self.root.evaluate(joints.stamps)
         if self._in_world:
             world = self.world.at(joints.stamps)
         else:
