@@ -140,11 +140,14 @@ def make_candidate(
     if enough:
         fixed = ~needed(stretches, layout, solution, blocks, ~fixed, sigma, divergence)
     if fixed.any() or divergence is not None:
+        everything = solution.x
         solution = estimate(
             stretches, layout, fixed, np.where(fixed, 0.0, solution.x), divergence=divergence
         )
         blocks = split_in_blocks(solution)
         left = deviations(blocks, layout, solution, ~fixed, divergence)
+        if divergence is None:  # what is left alone may be wrong after all
+            left = np.hypot(np.maximum(left, sigma), solution.x - everything)
         sigma = np.where(fixed, sigma, left)
     progress(0.9)
     before = after = None

@@ -169,7 +169,8 @@ def make_layout(
             add('delays', f'feet[{foot.name}].delay', (), 's', 0.05)
     add('imu_rotation', 'imu.rotation', axes, 'rad', 10.0 * DEGREE)
     add('gyroscope_bias', 'imu.gyroscope_bias', axes, 'rad/s', 1.0 * DEGREE)
-    add('accelerometer_bias', 'imu.accelerometer_bias', axes, 'm/s²', 0.15)
+    # with the mounting, as most of a bias looks like a tilt: alone it would be given to that
+    add('accelerometer_bias', 'imu.accelerometer_bias', axes, 'm/s²', 0.15, 'imu.rotation')
     for foot in rig.feet:
         if foot.sensor is None:
             continue
