@@ -80,6 +80,9 @@ SCENARIOS = {
     'noisy': lambda: walking(noise={'mr_ad': 0.2, 'ir_md': 3.0}),
     'no world': lambda: replace(walking(), world_p_root=None, world_R_root=None),
     'no cop': lambda: without(walking(), 'cop'),
+    'normal forces': lambda: replace(
+        walking(), feet=tuple(replace(foot, normal_only=True) for foot in walking().feet)
+    ),
     'no ir_md': lambda: without(walking(), 'ir_md'),
     'only cop': lambda: without(walking(), 'mr_ad', 'ir_md'),
     'no track': lambda: replace(walking(), tracks={}),

@@ -194,6 +194,11 @@ def pointed(evaluation):
     return replace(evaluation, feet=feet)
 
 
+def normal_forces_alone(evaluation):
+    feet = tuple(replace(foot, normal_only=True) for foot in evaluation.feet)
+    return replace(evaluation, feet=feet)
+
+
 @pytest.mark.parametrize(
     ('evaluation', 'what'),
     [
@@ -201,6 +206,7 @@ def pointed(evaluation):
         (unloaded(walking()), 'no foot carries load at any instant'),
         (pointed(walking()), 'span no area'),
         (replace(walking(), tracks={}), 'no instant has an IZMP'),
+        (normal_forces_alone(without(walking(), 'mr_ad', 'ir_md')), 'a CoP from whole wrenches'),
         (blank(without(walking(), 'ir_md', 'cop'), 'mr_ad'), 'no instant has an IZMP'),
         (part(walking(), slice(0, 0)), 'no instant of the recording'),
         (part(walking(), slice(0, 1)), 'for only 0.00 s'),

@@ -107,4 +107,5 @@ def _significance(
     off = scene.averaged(name).point - scene.averaged('cop').point
     level = np.einsum('kij,kj->ki', scene.nif_R_root[:, :2], off)
     level = np.where(both[:, None], level, np.nan)
-    return significance(level, list(zip(first.tolist(), last.tolist(), strict=True)), _FLOOR)
+    events = list(zip(first.tolist(), last.tolist(), strict=True))
+    return significance(scene.timeline.time, level, events, _FLOOR)

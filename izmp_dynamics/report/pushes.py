@@ -72,7 +72,9 @@ def external_forces(scene: Scene) -> ExternalForces:
     for push in found:
         first, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
         events.append((first, max(stop, first + 1)))
-    sizes, stands_out = significance(in_nif, events, LEAST_PART * scene.weight / LEAST_SIGMA)
+    sizes, stands_out = significance(
+        scene.timeline.time, in_nif, events, LEAST_PART * scene.weight / LEAST_SIGMA
+    )
     forces = [
         PushStatistics(
             (push.start - int(stamps[0])) / NANOSECONDS,

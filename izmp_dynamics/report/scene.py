@@ -83,6 +83,8 @@ class Scene:
 
     def judged(self, name: str) -> Mask:
         """(K,) where a track counts for the verdict: a margin, a loaded foot, a settled filter."""
+        if name == 'cop' and not self.cop_is_whole:
+            return np.zeros(len(self.loaded), dtype=bool)  # its margin means nothing
         margin = self.evaluation.tracks[name].margin
         counts: Mask = self.loaded & np.isfinite(margin) & self.settled(name)
         return counts

@@ -3,7 +3,8 @@
 The size of a vector is its Mahalanobis distance: in standard deviations of the signal about its
 median, by a covariance that single events don't change. Real signals have larger errors than this
 covariance says, as after each touch-down. So an event stands out only if it is also so many times
-as large as the largest that does not: the errors of a recording are compared with each other.
+as large as the largest that does not, and if there are not many of its kind around it: the errors
+of a recording are compared with each other.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ LEAST_SIGMA = 5.0
 
 RATIO = 2.0
 """How many times as large as the largest error it must be."""
+
+MOST, AROUND = 3, 3.0
+"""Events of 1/RATIO of its size or more, itself included, that there may be within ± [s] of it."""
 
 _MAD_TO_SIGMA = 1.4826
 _WINSORISED = 3.0
@@ -81,22 +85,27 @@ def running_mean(values: Array, rows: int) -> Array:
     return means
 
 
-def significance(values: Array, events: list[tuple[int, int]], floor: float) -> tuple[Array, Mask]:
+def significance(
+    time: Array, values: Array, events: list[tuple[int, int]], floor: float
+) -> tuple[Array, Mask]:
     """Judge events by the mean of the signal over each.
 
     Args:
+        time: (K,) instants [s].
         values: (K, d) the signal; NaN where it is not known.
         events: first and one-past-last row of each, disjoint.
         floor: smallest standard deviation per axis, in the unit of the signal.
 
     Returns:
-        (E,) size of each event in standard deviations of means over as many rows, and whether it
-        stands out.
+        (E,) size of each event in standard deviations of means over as many rows, NaN where there
+        is nothing to compare it with, and whether it stands out.
     """
     calm = values.copy()
     for first, stop in events:
         calm[first:stop] = np.nan
-    sizes, elsewhere = np.zeros(len(events)), np.full(len(events), np.inf)
+    if not events:
+        return np.empty(0), np.zeros(0, dtype=bool)
+    sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
     lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
     for rows in np.unique(lengths).tolist():
         means = running_mean(calm, rows)
@@ -112,8 +121,11 @@ def significance(values: Array, events: list[tuple[int, int]], floor: float) -> 
                 sizes[k] = background.sizes(within.mean(axis=0)[None])[0]
                 elsewhere[k] = largest
     stands_out = np.zeros(len(events), dtype=bool)
+    begins = time[[first for first, _ in events]]
     bar = 0.0
     for k in np.argsort(sizes, kind='stable').tolist():
-        stands_out[k] = sizes[k] >= max(LEAST_SIGMA, RATIO * max(bar, elsewhere[k]))
-        bar = bar if stands_out[k] else max(bar, sizes[k])
+        alike = (np.abs(begins - begins[k]) <= AROUND) & (RATIO * sizes >= sizes[k])
+        large = sizes[k] >= max(LEAST_SIGMA, RATIO * max(bar, elsewhere[k]))
+        stands_out[k] = large and alike.sum() <= MOST
+        bar = bar if stands_out[k] else float(np.fmax(bar, sizes[k]))
     return sizes, stands_out

@@ -147,10 +147,10 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
         mean_normal_force=mean_force,
         force_over_weight=mean_force / scene.weight if scene.weight > 0 else np.nan,
         force_rms_error=_rms(
-            np.where(evaluated, scene.normal_forces[name] - scene.measured_force, np.nan)
+            np.where(scene.settled(name), scene.normal_forces[name] - scene.measured_force, np.nan)
         ),
         load_split_correlation=correlation(
-            np.where(evaluated, scene.between_feet(name), np.nan), scene.load_split
+            np.where(scene.settled(name), scene.between_feet(name), np.nan), scene.load_split
         ),
         **_lowest(scene, np.where(evaluated, margin, np.nan), 'smallest_margin'),
         **_lowest(scene, averaged, 'averaged_margin'),

@@ -44,17 +44,27 @@ def coordinates(scene: Scene) -> Figure | None:
     """Draw x and y of every track in nif; None without any point."""
     panels = []
     for axis, label in enumerate(('x forward [mm]', 'y to the left [mm]')):
-        signals = {name: 1000.0 * points[:, axis] for name, points in scene.points.items()}
+        signals = {
+            name: 1000.0 * points[:, axis]
+            for name, points in scene.points.items()
+            if axis == 1 or name != 'cop' or scene.cop_is_whole
+        }
         panels.append(_Panel(label, signals, _sole_bounds(scene, axis)))
     if not _any_value(panels[0].signals):
         return None
+    caption = 'In nif: origin at the root, x in its sagittal plane, z along the ground normal.'
+    if 'cop' in scene.names and not scene.cop_is_whole:
+        caption += (
+            ' Normal forces alone give the CoP between the feet only: where it is drawn, it '
+            'shows how they share the load.'
+        )
     drawn = _draw(scene, 'coordinates', panels, 'x and y of the IZMP over time')
     return Figure(
         name='coordinates',
         title='IZMP over time',
         svgs=drawn.svgs,
         legend=legend_of(scene, scene.names),
-        caption='In nif: origin at the root, x in its sagittal plane, z along the ground normal.',
+        caption=caption,
         height=drawn.height,
         out_of_view=drawn.hidden,
     )
@@ -68,7 +78,11 @@ def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | No
         summary: its numbers.
         beside: the figure in the column next to this one; None when there is none.
     """
-    signals = {n: 1000.0 * t.margin for n, t in scene.evaluation.tracks.items()}
+    signals = {
+        n: 1000.0 * t.margin
+        for n, t in scene.evaluation.tracks.items()
+        if n != 'cop' or scene.cop_is_whole
+    }
     judged = summary.judged
     if not _any_value(signals) or judged is None:
         return None
@@ -85,7 +99,7 @@ def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | No
     drawn = _draw(scene, 'margin', [panel], 'Signed margin over time', beside)
     averaged = f'{judged.label}, averaged over {seconds(scene.averaging_time)}'
     legend = (
-        *legend_of(scene, scene.names),
+        *legend_of(scene, signals),
         (drawing.legend_svg(drawing.STYLES['averaged']), averaged),
     )
     caption = 'Positive inside, negative outside.'
@@ -221,6 +235,8 @@ def _draw_panel(
     if panel.decorate:
         panel.decorate(ax)
     for name, style in styles:
+        if name not in panel.signals:
+            continue
         time, values = envelope(scene.timeline, panel.signals[name], bins)
         known = np.isfinite(values)
         lonely = known.copy()

@@ -198,7 +198,7 @@ def _weigh(
     if track is None:
         return _unclear(
             'nothing_evaluated',
-            'no instant has an IZMP or a CoP over a support polygon.',
+            'no instant has an IZMP, or a CoP from whole wrenches, over a support polygon.',
             _SEE_MISSING,
         )
     return (
