@@ -447,6 +447,50 @@ class IrMd:
 
 
 @dataclass(frozen=True)
+class Filter:
+    """Filter that all signals pass, so that the equations of motion still hold between them.
+
+    The alternative to `LowPass`. See `sensing.matched_filter`.
+    """
+
+    method: str = setting(
+        'matched: the mean over a triangle of half_width; none: unfiltered; auto: izmp replay '
+        'chooses the half-width from the measured noise, and nodes do not filter',
+        default='auto',
+        choices=('auto', 'matched', 'none'),
+    )
+    half_width: float | None = setting(
+        'half-width of the triangle, with method: matched',
+        default=None,
+        unit='s',
+        lower=1e-4,
+        upper=1.0,
+        hint='seconds, not milliseconds',
+    )
+    scatter: float = setting(
+        'scatter of the IZMP below which auto and izmp check want it',
+        default=0.005,
+        unit='m',
+        lower=1e-6,
+        upper=1.0,
+        hint=_METRES,
+    )
+
+    def __post_init__(self) -> None:
+        if self.method == 'matched' and self.half_width is None:
+            raise RobotFileError(
+                "method: matched needs the key 'half_width' in seconds; izmp check proposes one.",
+                kind='missing_key', keys=('filter.half_width',),
+            )  # fmt: skip
+        if self.method != 'matched' and self.half_width is not None:
+            raise RobotFileError(
+                f'half_width has no effect with method: {self.method}; use method: matched or '
+                'leave it out.',
+                kind='key_without_effect', key='filter.half_width', method=self.method,
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class LowPass:
     """Optional low-pass on all signals; off by default, as unfiltered signals are the point."""
 
@@ -510,6 +554,7 @@ class RobotFile:
     rates: Rates = setting('rates', factory=Rates)
     acd: Acd = setting('differentiation of the joint positions', factory=Acd)
     ir_md: IrMd = setting('baseline IR-MD', factory=IrMd)
+    filter: Filter = setting('filter matched to the equations of motion', factory=Filter)
     low_pass: LowPass = setting('low-pass filter', factory=LowPass)
     pairing: Pairing = setting('pairing of stamps', factory=Pairing)
     path: Path | None = dataclasses.field(default=None, metadata=NOT_IN_FILE)
@@ -520,6 +565,12 @@ class RobotFile:
                 f"urdf is '{self.urdf}', an address; give the path of the file, relative to this "
                 'file or absolute.',
                 kind='urdf_is_address', urdf=self.urdf,
+            )  # fmt: skip
+        if self.low_pass.cutoff is not None and self.filter.half_width is not None:
+            raise RobotFileError(
+                f'low_pass.cutoff ({self.low_pass.cutoff:g} Hz) and filter.half_width '
+                f'({self.filter.half_width:g} s) are both given; leave one of them out.',
+                kind='two_filters', keys=('low_pass.cutoff', 'filter.half_width'),
             )  # fmt: skip
         if self.angular_acceleration.method == 'accelerometers' and not self.accelerometers:
             raise RobotFileError(

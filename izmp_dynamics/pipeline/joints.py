@@ -55,7 +55,7 @@ class JointStage:
     Args:
         model: the robot.
         robot: its file.
-        filtering: low-pass of the positions, between the gates and the quotients.
+        filtering: filter of the positions, between the gates and the quotients.
         groups: the groups, the one that sets the instants first; None: learned.
         patience: an instant does not wait for a group that is behind by more [s].
         relearn: whether further joints become groups when they appear, and all are learned again
@@ -66,7 +66,7 @@ class JointStage:
         groups: joints that are published together; empty while that is being learned.
 
     Raises:
-        SensingError: if the joints are too slow for the low-pass.
+        SensingError: if the joints are too slow for the filter.
     """
 
     def __init__(
@@ -204,6 +204,8 @@ class JointStage:
         longest = max(acd.max_gap, 2.5 * group.period)
         reach = max(self._reach, longest)
         width = len(group.columns)
+        half_width = self._filtering.half_width
+        self._filtering.check('joints', group.period)
         stage = ActuatorDifferentiator(
             [self.model.joint_names[column] for column in group.columns],
             group.period,
@@ -212,7 +214,8 @@ class JointStage:
             degree=acd.degree,
             max_gap=longest,
             acceleration_limit=acd.acceleration_limit,
-            low_pass=self._filtering.make('joints', width, group.period, reach),
+            low_pass=None if half_width else self._filtering.make('joints', width, group.period, reach),
+            half_width=half_width,
         )
         if self.groups:
             other = SampleBuffer(3 * width, reach)

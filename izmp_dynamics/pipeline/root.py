@@ -16,7 +16,7 @@ from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
 from izmp_dynamics.sensing.faults import Faults
-from izmp_dynamics.sensing.gyro_difference import GyroDifference
+from izmp_dynamics.sensing.gyro_difference import GyroDifference, motion_from_imu
 from izmp_dynamics.sensing.noise import micro_g
 from izmp_dynamics.sensing.root_state import RootState, root_state
 
@@ -69,7 +69,9 @@ class RootStage(Stage):
             period=known.get('imu'),
             filtering=filtering,
             correction=rig.imu.correction,
+            differentiated=3,
         )
+        self._matched = filtering.half_width is not None
         self.accelerometers = tuple(
             SampleStream(
                 f'accelerometers[{k}]',
@@ -179,7 +181,7 @@ class RootStage(Stage):
     def _from_array(self, instants: Stamps) -> RootState:
         paired: Paired = self.imu.at(instants)
         sensors = self.array.accelerometers
-        readings = {sensors[0].name: paired.values[:, 3:]}
+        readings = {sensors[0].name: paired.values[:, 3:6]}
         for sensor, stream in zip(sensors[1:], self.accelerometers, strict=True):
             readings[sensor.name] = sensor.readings(stream.at(instants).values)
         return self.array.batch(instants, paired.values[:, :3] @ self.rig.imu.R.T, readings)
@@ -193,7 +195,7 @@ class RootStage(Stage):
 
     def _give_up(self) -> None:
         """Do so before a pause; not while the period is being learned."""
-        if self._gyro is not None:
+        if self._gyro is not None or self._matched and self.imu.period is not None:
             self._flush_gyro()
 
     def _forget_gyro(self) -> None:
@@ -208,11 +210,14 @@ class RootStage(Stage):
         self._differenced.expect(self.imu.buffer.received_until)
         if self.method != 'gyro' or not len(usable) or self.imu.period is None:
             return
-        if self._gyro is None:
-            reach = self.imu.buffer.reach
-            self._gyro = GyroDifference(self.rig.imu.p, self.imu.period, max_gap=reach)
-            self._differenced.reach = reach
         R, values = self.rig.imu.R, usable.values
+        reach = self._differenced.reach = self.imu.buffer.reach
+        if self._matched:
+            omega, force, alpha = (part @ R.T for part in np.split(values, 3, axis=1))
+            self._put(motion_from_imu(usable.stamps, omega, alpha, force, self.rig.imu.p))
+            return
+        if self._gyro is None:
+            self._gyro = GyroDifference(self.rig.imu.p, self.imu.period, max_gap=reach)
         self._put(self._gyro.extend(usable.stamps, values[:, :3] @ R.T, values[:, 3:] @ R.T))
         self._differenced.settled = self._gyro.settled
 

@@ -1,4 +1,4 @@
-"""One sensor signal on its way in: gates, sign of quaternions, low-pass, buffer to pair from."""
+"""One sensor signal on its way in: gates, sign of quaternions, filter, buffer to pair from."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from izmp_dynamics.pipeline.correction import NO_CORRECTION, Correction
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.imu import NORM_TOLERANCE
+from izmp_dynamics.sensing.matched_filter import MatchedStream, check_half_width
 from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
@@ -27,29 +28,41 @@ LEARNED_TIME = 2.0
 
 
 class Filtering(NamedTuple):
-    """Which low-pass all signals go through.
+    """Which filter all signals go through: a low-pass, or the matched filter.
 
     Attributes:
-        cutoff: [Hz]; None: unfiltered.
+        cutoff: of the low-pass [Hz]; None: no low-pass.
         order: of the Butterworth filter.
-        causal: as a running system can do it; else forwards and backwards, without delay.
+        causal: whether the low-pass is one that a running system can do; else forwards and
+            backwards, without delay.
+        half_width: of the matched filter [s]; None: no matched filter.
     """
 
     cutoff: float | None = None
     order: int = 2
     causal: bool = False
+    half_width: float | None = None
 
     @classmethod
     def of(cls, robot: RobotFile, causal: bool) -> 'Filtering':
-        """The low-pass that a robot file asks for."""
-        return cls(robot.low_pass.cutoff, robot.low_pass.order, causal)
+        """The filter that a robot file asks for."""
+        low_pass = robot.low_pass
+        return cls(low_pass.cutoff, low_pass.order, causal, robot.filter.half_width)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the signals stay as they are."""
+        return self.cutoff is None and self.half_width is None
 
     def check(self, signal: str, period: float) -> None:
-        """Refuse a cut-off that a signal is too slow for.
+        """Refuse a filter that a signal is too slow for.
 
         Raises:
-            SensingError: if the cut-off is not below half the rate of the signal.
+            SensingError: if the cut-off is not below half the rate of the signal, or the
+                half-width is shorter than the period of a signal that is differentiated.
         """
+        if self.half_width is not None and signal in _DIFFERENTIATED:
+            check_half_width(self.half_width, signal, period)
         if self.cutoff is not None and 2.0 * self.cutoff * period >= 1.0:
             raise SensingError(
                 f'The low-pass at {self.cutoff:g} Hz needs signals of more than '
@@ -61,7 +74,9 @@ class Filtering(NamedTuple):
                 rate=1.0 / period,
             )
 
-    def make(self, signal: str, width: int, period: float, reach: float) -> 'StreamFilter | None':
+    def make(
+        self, signal: str, width: int, period: float, reach: float, differentiated: int = 0
+    ) -> 'StreamFilter | None':
         """Make the filter of a signal; None if there is none.
 
         Args:
@@ -69,13 +84,16 @@ class Filtering(NamedTuple):
             width: numbers per sample.
             period: time between samples [s].
             reach: stretches further apart are filtered separately [s].
+            differentiated: of the first so many numbers the matched filter adds the derivative.
 
         Raises:
             SensingError: as `check`.
         """
+        self.check(signal, period)
+        if self.half_width is not None:
+            return MatchedStream(self.half_width, width, reach, differentiated)
         if self.cutoff is None:
             return None
-        self.check(signal, period)
         from izmp_dynamics.sensing.low_pass import (
             CausalLowPass,
             ZeroPhaseLowPass,
@@ -98,9 +116,11 @@ class SampleStream:
             a half periods if that is longer.
         largest: size that no such sensor can read, one number or one per column.
         period: time between samples [s]; None: learned from the first samples, which wait.
-        filtering: the low-pass.
+        filtering: the filter.
         quaternion: first of the four columns that are a unit quaternion; None without one.
         correction: of the samples, before anything else but the check against `largest`.
+        differentiated: of the first so many numbers the buffer holds the derivative as well, after
+            the others, if the filter is the matched one.
 
     Attributes:
         buffer: usable samples, to pair instants with.
@@ -109,7 +129,7 @@ class SampleStream:
         received: whether any sample came.
 
     Raises:
-        SensingError: if the signal is too slow for the low-pass.
+        SensingError: if the signal is too slow for the filter.
     """
 
     def __init__(
@@ -123,10 +143,13 @@ class SampleStream:
         filtering: Filtering = Filtering(),  # noqa: B008 -- immutable
         quaternion: int | None = None,
         correction: Correction = NO_CORRECTION,
+        differentiated: int = 0,
     ) -> None:
         self.signal = signal
         self._correction = correction
-        self.buffer = SampleBuffer(width)
+        self._width = width
+        self._differentiated = 0 if filtering.half_width is None else differentiated
+        self.buffer = SampleBuffer(width + self._differentiated)
         self.buffer.give_up = self._give_up
         self._faults: Faults = Counter()
         self._max_gap = max_gap
@@ -148,11 +171,11 @@ class SampleStream:
         self.buffer.reset()
         self._gate.reset()
         self._sign: Array | None = None
-        self._learning = Samples.empty(self.buffer.width)
-        self._smoothing = Samples.empty(self.buffer.width)
+        self._learning = Samples.empty(self._width)
+        self._smoothing = Samples.empty(self._width)
         self.received = False
         self.period: float | None = None
-        self._low_pass: StreamFilter | None = None
+        self._filter: StreamFilter | None = None
         if self._known_period is not None:
             self._begin(self._known_period)
 
@@ -171,13 +194,13 @@ class SampleStream:
         Raises:
             ShapeError: if they have another width.
         """
-        samples.check_width(self.signal, self.buffer.width)
+        samples.check_width(self.signal, self._width)
         if not len(samples):
             return samples
         self.received = True
         samples = self._correction.apply(self._credible(samples))
         usable = Samples(*self._gate.push(samples.stamps, samples.values))
-        if self._gate.overtaken and self._filtering.cutoff is None:
+        if self._gate.overtaken and self._filtering.is_none:
             self.buffer.keep_overtaken(self._gate.overtaken)
         self.buffer.expect(self._gate.pending)
         return self._take(usable)
@@ -189,8 +212,8 @@ class SampleStream:
             final: whether a period that is not known yet is learned from what there is.
         """
         usable = self._take(Samples(*self._gate.flush()), final)
-        if self._low_pass is not None:
-            usable = usable.followed_by(self._smoothed(self._low_pass.flush()))
+        if self._filter is not None:
+            usable = usable.followed_by(self._smoothed(self._filter.flush()))
         self.buffer.closed = True
         return usable
 
@@ -248,18 +271,21 @@ class SampleStream:
             return usable
         if self._quaternion is not None and len(usable):
             usable = self._continued(usable, self._quaternion)
-        if self._low_pass is None:
+        if self._filter is None:
             self.buffer.append(usable.stamps, usable.values)
             self.buffer.unconfirmed = self._gate.pending
             self.buffer.sample = self._gate.sample
             return usable
         self._smoothing = self._smoothing.followed_by(usable)
-        return self._smoothed(self._low_pass.extend(usable.stamps, usable.values))
+        return self._smoothed(self._filter.extend(usable.stamps, usable.values))
 
     def _smoothed(self, values: Array) -> Samples:
         """Take what the filter hands out, in the order of what it took."""
         stamps = self._smoothing.stamps[: len(values)]
         self._smoothing = self._smoothing.rows(slice(len(values), None))
+        known = np.isfinite(values).all(axis=1)
+        if not known.all():  # at the ends and at gaps
+            stamps, values = stamps[known], values[known]
         self.buffer.append(stamps, values)
         return Samples(stamps, values)
 
@@ -294,8 +320,13 @@ class SampleStream:
     def _begin(self, period: float) -> None:
         """Set up what depends on the period [s]."""
         reach = reach_of(self._max_gap, period)
-        self._low_pass = self._filtering.make(self.signal, self.buffer.width, period, reach)
+        self._filter = self._filtering.make(
+            self.signal, self._width, period, reach, self._differentiated
+        )
         self.period, self.buffer.reach = period, reach
+
+
+_DIFFERENTIATED = ('joints', 'imu')
 
 
 @kernel

@@ -7,7 +7,8 @@ Each result bears the stamp of the instant it belongs to:
   one is centred on the middle of its three samples, so the pair is stamped there, and not with
   the newest sample. (Pairing q̈ with the accelerometer of the newest sample throws the IZMP of a
   walking robot about by 150 to 300 mm.)
-* 'savitzky_golay': least-squares polynomial through a window, at its middle sample.
+* 'savitzky_golay': least-squares polynomial through a window, at its middle sample;
+* with a half-width, the means of `matched_filter`, whatever the method.
 
 Before differentiating, `stamps` leaves out samples whose stamps cannot be used and `outlier_gate`
 deals with wild values; a low-pass, if there is one, comes after both.
@@ -35,6 +36,7 @@ from izmp_dynamics.sensing.differences import (
 )
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
+from izmp_dynamics.sensing.matched_filter import matched_means, settled
 from izmp_dynamics.sensing.outlier_gate import (
     ACCELERATION_LIMIT,
     REACH,
@@ -82,6 +84,7 @@ class ActuatorDifferentiator:
             wrong value that lasts for up to so many samples passes through here and not into the
             wrench.
         low_pass: filter of the stream that `extend` takes, after the gates; None: unfiltered.
+        half_width: of the matched filter [s]; None: difference quotients.
 
     Raises:
         SensingError: a parameter that makes no sense.
@@ -101,6 +104,7 @@ class ActuatorDifferentiator:
         resolution: float | npt.ArrayLike = RESOLUTION,
         recovery: int = 5,
         low_pass: 'StreamFilter | None' = None,
+        half_width: float | None = None,
     ) -> None:
         _check(method, window, degree, period, max_gap, min_spacing)
         self.joint_names = tuple(joint_names)
@@ -117,8 +121,10 @@ class ActuatorDifferentiator:
         _check_limits(self._limit, self._resolution)
         self._reach = 0 if acceleration_limit is None else REACH
         self._low_pass = low_pass
-        self._half = self.window // 2
-        self._behind = self._half + self.recovery + REPAIR_REACH + 2
+        self.half_width = half_width
+        self._half = self.window // 2 if half_width is None else round(half_width / period)
+        behind = self._half if half_width is None else 2 * self._half + 4
+        self._behind = behind + self.recovery + REPAIR_REACH + 2
         self.reset()
 
     @property
@@ -238,6 +244,8 @@ class ActuatorDifferentiator:
         return _Instants(kinematics, exists, repaired, faulty)
 
     def _quotients(self, stamps: Stamps, positions: Array) -> Derivatives:
+        if self.half_width is not None:
+            return matched_means(stamps, positions, self.half_width, self.max_gap)
         if self.method == 'savitzky_golay':
             return local_polynomial(stamps, positions, self.window, self.degree, self.max_gap)
         if self.method == 'paper':
@@ -252,7 +260,7 @@ class ActuatorDifferentiator:
         rows = len(used)
         part = GatedPositions(gated.positions[:rows], gated.outliers[:rows], gated.kinks[:rows])
         instants = self._evaluate(window.stamps[:rows], used, part)
-        end = rows if final else max(window.next_row, rows - self._half)
+        end = rows if final else max(window.next_row, self._complete(window.stamps[:rows]))
         while end < rows and self._closed(end, end + self._half):
             end += 1
         new = window.hand_out(end)
@@ -260,6 +268,11 @@ class ActuatorDifferentiator:
         exists = instants.exists[new]
         kinematics = instants.kinematics.select(new)
         return kinematics if exists.all() else kinematics.select(exists)
+
+    def _complete(self, stamps: Stamps) -> int:
+        """How many leading rows have all samples that their quotients need."""
+        rows = len(stamps) - self._half
+        return rows if self.half_width is None else min(rows, settled(stamps, self.half_width))
 
     def _usable(self, gated: GatedPositions, final: bool) -> Array:
         """Positions of the rows whose gates (and filter) no further sample can change."""

@@ -73,10 +73,29 @@ class GyroDifference(DifferenceStage[RootState]):
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[RootState, Mask]:
         omega, force = samples[:, :3], samples[:, 3:]
         alpha, exists = self._quotient(stamps, omega)
-        arm = self.p_imu_in_root
-        with np.errstate(over='ignore', invalid='ignore'):
-            phi = force - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
-        return root_state(stamps, omega, alpha, phi), exists
+        return motion_from_imu(stamps, omega, alpha, force, self.p_imu_in_root), exists
+
+
+def motion_from_imu(
+    stamps: Stamps,
+    angular_velocity: Array,
+    angular_acceleration: Array,
+    specific_force: Array,
+    p_imu_in_root: Array,
+) -> RootState:
+    """Motion of the root origin from that of its IMU (eq. 23).
+
+    Args:
+        stamps: (T,) [ns].
+        angular_velocity: (T, 3) ω in root axes [rad/s].
+        angular_acceleration: (T, 3) ω̇ in root axes [rad/s²].
+        specific_force: (T, 3) in root axes, at the IMU [m/s²].
+        p_imu_in_root: (3,) position of the IMU [m].
+    """
+    omega, alpha, arm = angular_velocity, angular_acceleration, p_imu_in_root
+    with np.errstate(over='ignore', invalid='ignore'):
+        phi = specific_force - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
+    return root_state(stamps, omega, alpha, phi)
 
 
 def _samples(angular_velocity: Array, specific_force: Array, rows: int) -> Array:

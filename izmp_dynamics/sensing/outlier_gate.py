@@ -216,14 +216,17 @@ def judge_instants(
     for k in range(rows):
         if not exists[k]:
             continue
-        start = k + half - 1
-        for _ in range(2 * half - 2 + recovery):
+        last = k
+        while last < min(k + half, rows) - 1 and stamps[last + 1] - stamps[last] <= gap:
+            last += 1
+        start = last
+        for _ in range(last - k + half - 1 + recovery):
             if start == 0 or stamps[start] - stamps[start - 1] > gap:
                 break
             start -= 1
         for j in range(joints):
             wrong = not (np.isfinite(first[k, j]) and np.isfinite(second[k, j]))
-            for i in range(start, k + half):
+            for i in range(start, last + 1):
                 wrong = wrong or kinks[i, j]
             if wrong:
                 faulty[k, j] = True
