@@ -331,6 +331,14 @@ class Noise:
         upper=10.0,
         hint='degrees per second per root hertz',
     )
+    encoder: float | None = setting(
+        'step of the joint positions; they count as exact if not given',
+        default=None,
+        unit='rad or m',
+        lower=1e-12,
+        upper=1.0,
+        hint='radians, not degrees or counts: 2π over the counts of a turn',
+    )
     position: float | None = setting(
         'noise density of the position; its covariance is not known if not given',
         default=None,
@@ -454,13 +462,14 @@ class Filter:
     """
 
     method: str = setting(
-        'matched: the mean over a triangle of half_width; none: unfiltered; auto: izmp replay '
-        'chooses the half-width from the measured noise, and nodes do not filter',
+        'matched: the mean over a triangle of half_width; none: unfiltered; auto: matched if '
+        'half_width is given, else izmp replay chooses it from the measured noise and nodes do '
+        'not filter',
         default='auto',
         choices=('auto', 'matched', 'none'),
     )
     half_width: float | None = setting(
-        'half-width of the triangle, with method: matched',
+        'half-width of the triangle',
         default=None,
         unit='s',
         lower=1e-4,
@@ -482,10 +491,9 @@ class Filter:
                 "method: matched needs the key 'half_width' in seconds; izmp check proposes one.",
                 kind='missing_key', keys=('filter.half_width',),
             )  # fmt: skip
-        if self.method != 'matched' and self.half_width is not None:
+        if self.method == 'none' and self.half_width is not None:
             raise RobotFileError(
-                f'half_width has no effect with method: {self.method}; use method: matched or '
-                'leave it out.',
+                'half_width has no effect with method: none; leave one of them out.',
                 kind='key_without_effect', key='filter.half_width', method=self.method,
             )  # fmt: skip
 

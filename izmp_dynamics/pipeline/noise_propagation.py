@@ -1,13 +1,14 @@
 """How uncertain the IZMP is, from the noise densities of the sensors alone (first order).
 
-White noise of known standard deviation enters φ, ω and ω̇ of the root (MR-AD) or its linear
-velocity (IR-MD). Both kernels are linear or quadratic in these, so their derivatives come exactly
+White noise of known standard deviation enters φ, ω and ω̇ of the root and q̈ (MR-AD) or the root's
+linear velocity (IR-MD). Both kernels are linear or quadratic in these, so their derivatives come exactly
 from one step of a central difference; the ZMP's derivative is written out. What results is a
 covariance of the IZMP at every instant, without a single repetition:
 
     state → `mr_ad_covariance` or `ir_md_covariance` → `zmp_covariance`
 
-The joints count as exact, as in the paper (sect. 6).
+The paper counts the joints as exact (sect. 6); their quantisation adds to the covariance of the
+wrench by `joint_covariance`, through q̈ alone, beside which its parts in q and q̇ vanish.
 """
 
 import numpy as np
@@ -64,17 +65,43 @@ def gyro_covariance(
     Returns:
         (K, 9, 9), in the order φ, ω, ω̇.
     """
-    arm = _skew(p_imu_in_root)  # φ = f − ω̇ × p − ω × (ω × p), and −ω̇ × p = p × ω̇
-    turning = -_centripetal_by_omega(angular_velocity, p_imu_in_root)
-    covariance = np.zeros((len(angular_velocity), 9, 9))
-    covariance[:, :3, :3] = accelerometer_sigma**2 * np.eye(3)
-    for sample, weight in enumerate(weights):
-        here = 1.0 if sample == 1 else 0.0
-        by_gyro = np.zeros((len(angular_velocity), 9, 3))
-        by_gyro[:, :3] = weight * arm + here * turning
-        by_gyro[:, 3:6] = here * np.eye(3)
-        by_gyro[:, 6:] = weight * np.eye(3)
-        covariance += gyroscope_sigma**2 * _squared(by_gyro)
+    force, gyro = accelerometer_sigma**2 * np.eye(3), gyroscope_sigma**2 * np.eye(3)
+    squares = np.array([[1.0, weights[1]], [weights[1], float(np.square(weights).sum())]])
+    return imu_covariance(p_imu_in_root, angular_velocity, force, gyro, squares)
+
+
+def imu_covariance(
+    p_imu_in_root: Array,
+    angular_velocity: Array,
+    force_covariance: Array,
+    gyroscope_covariance: Array,
+    squares: Array,
+) -> Array:
+    """Covariance of φ, ω and ω̇ of the root from one IMU, whose samples pass a kernel.
+
+    Args:
+        p_imu_in_root: (3,) where the IMU sits [m].
+        angular_velocity: (K, 3) ω in root axes [rad/s].
+        force_covariance: (3, 3) of the specific force after the kernel, in root axes [m²/s⁴].
+        gyroscope_covariance: (3, 3) of a sample of the gyroscope, in root axes [rad²/s²].
+        squares: (2, 2) sums over the samples of the products of their weights in ω and ω̇.
+
+    Returns:
+        (K, 9, 9), in the order φ, ω, ω̇.
+    """
+    count = len(angular_velocity)
+    by_omega, by_alpha = np.zeros((2, count, 9, 3))
+    by_omega[:, :3] = -_centripetal_by_omega(angular_velocity, p_imu_in_root)
+    by_omega[:, 3:6] = np.eye(3)
+    by_alpha[:, :3] = _skew(p_imu_in_root)  # φ = f − ω̇ × p − ω × (ω × p), and −ω̇ × p = p × ω̇
+    by_alpha[:, 6:] = np.eye(3)
+    covariance = np.zeros((count, 9, 9))
+    covariance[:, :3, :3] = force_covariance
+    for i, left in enumerate((by_omega, by_alpha)):
+        for j, right in enumerate((by_omega, by_alpha)):
+            covariance += squares[i, j] * (
+                left @ gyroscope_covariance @ np.swapaxes(right, 1, 2)
+            )
     return covariance
 
 
@@ -100,6 +127,23 @@ def mr_ad_covariance(
         qdd: (K, n).
         root_covariance: (K, 9, 9) of φ, ω, ω̇.
     """
+    jacobian = wrench_by_root(
+        mr_ad, proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd
+    )
+    covariance: Array = jacobian @ root_covariance @ np.swapaxes(jacobian, 1, 2)
+    return covariance
+
+
+def wrench_by_root(
+    mr_ad: MrAd,
+    proper_acceleration: Array,
+    angular_velocity: Array,
+    angular_acceleration: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+) -> Array:
+    """(K, 6, 9) derivative of MR-AD's contact wrench by φ, ω, ω̇; arguments as for `MrAd`."""
     root = np.hstack([proper_acceleration, angular_velocity, angular_acceleration])
     jacobian = np.empty((len(root), 6, 9))
     for column in range(9):
@@ -110,8 +154,32 @@ def mr_ad_covariance(
             wrench, _ = mr_ad.batch(moved[:, :3], moved[:, 3:6], moved[:, 6:], q, qd, qdd)
             both.append(wrench.as_array())
         jacobian[:, :, column] = 0.5 * (both[0] - both[1])
-    covariance: Array = jacobian @ root_covariance @ np.swapaxes(jacobian, 1, 2)
-    return covariance
+    return jacobian
+
+
+def wrench_by_joints(mr_ad: MrAd, q: Array) -> Array:
+    """(K, 6, n) derivative of MR-AD's contact wrench by q̈, at positions (K, n).
+
+    The wrench is linear in q̈; where the root is free of motion it is this derivative times q̈.
+    """
+    count, joints = q.shape
+    at = np.repeat(q, joints, axis=0)
+    still, none = np.zeros((len(at), 3)), np.zeros_like(at)
+    unit = np.tile(np.eye(joints), (count, 1))
+    wrench, _ = mr_ad.batch(still, still, still, at, none, unit)
+    derivative: Array = wrench.as_array().reshape(count, joints, 6).swapaxes(1, 2)
+    return derivative
+
+
+def joint_covariance(mr_ad: MrAd, q: Array, acceleration_sigma: Array) -> Array:
+    """Covariance (K, 6, 6) that errors of q̈ add to MR-AD's contact wrench [N], [N·m].
+
+    Args:
+        mr_ad: the kernel.
+        q: (K, n).
+        acceleration_sigma: (K, n) standard deviation of q̈ [rad/s²] or [m/s²].
+    """
+    return _squared(wrench_by_joints(mr_ad, q) * acceleration_sigma[:, None, :])
 
 
 def ir_md_covariance(

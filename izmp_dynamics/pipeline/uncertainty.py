@@ -1,23 +1,36 @@
-"""How uncertain MR-AD's IZMP of a recording is, from the noise densities in the robot file.
+"""How uncertain MR-AD's contact wrench and IZMP are, from the noise of the sensors alone.
 
     evaluator = Evaluator(recording.rig, recording.groups, recording.periods)
     for result in evaluator.push(signals):
         covariance = izmp_covariance(evaluator, result)  # (K, 3, 3) in the root frame [m²]
 
-Nothing is repeated and nothing is fitted: see `noise_propagation`. What it does not know of is
-everything but white noise of IMU and accelerometers: encoders, a wrong model, a sliding foot.
+Nothing is repeated and nothing is fitted: see `noise_propagation`. The noise of the samples passes
+the matched filter if there is one (`kernel_noise`); a low-pass is left out. What it does not know
+of is everything but white noise of IMU and accelerometers and the steps of the encoders: a wrong
+model, a sliding foot.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.kernel_noise import (
+    gain_of,
+    matched_weights,
+    quantised_second,
+    quotient_weights,
+    sample_gain,
+)
 from izmp_dynamics.pipeline.noise_propagation import (
     array_covariance,
-    gyro_covariance,
+    imu_covariance,
+    joint_covariance,
     mr_ad_covariance,
     zmp_covariance,
 )
@@ -29,23 +42,151 @@ from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_plane import GroundPlane
 
 
-def izmp_covariance(evaluator: Evaluator, result: Evaluated) -> Array:
+class JointSpeeds:
+    """Mean speed of the joints, to know how often they take a step of their encoders.
+
+    A slow joint takes one now and then; between two of them its velocity seems to be zero.
+
+    Args:
+        memory: time over which the mean fades [s].
+    """
+
+    def __init__(self, memory: float) -> None:
+        self._memory = memory
+        self._mean: Array | None = None
+        self._last = 0
+
+    def update(self, stamps: Stamps, velocities: Array) -> Array:
+        """Take the velocities (K, n) at the next instants (K,) [ns]; return the mean speeds."""
+        means = np.empty_like(velocities)
+        for k, (stamp, speed) in enumerate(zip(stamps.tolist(), np.abs(velocities), strict=True)):
+            speed = np.nan_to_num(speed)
+            if self._mean is None:
+                self._mean = speed
+            kept = np.exp((self._last - stamp) / NANOSECONDS / self._memory)
+            self._last, self._mean = stamp, speed + kept * (self._mean - speed)
+            means[k] = self._mean
+        return means
+
+
+@dataclass(frozen=True)
+class SampleNoise:
+    """Standard deviations of the samples.
+
+    Attributes:
+        force: (3,) of the IMU's accelerometer, in its axes; of all accelerometers of an array the
+            mean of the squares counts [m/s²].
+        gyroscope: (3,) in the axes of the IMU [rad/s].
+        joints: (n,) of the positions [rad] or [m].
+        step: of the encoders, which adds to it while a joint moves [rad] or [m].
+    """
+
+    force: Array
+    gyroscope: Array
+    joints: Array
+    step: float = 0.0
+
+    @classmethod
+    def of(cls, robot: RobotFile, period: float, dof: int) -> 'SampleNoise':
+        """What the robot file states.
+
+        Args:
+            robot: the robot file.
+            period: of the samples of the IMU [s].
+            dof: number of joints.
+        """
+        noise, rate = robot.noise, 1.0 / period
+        force = standard_deviation(micro_g(noise.accelerometer), rate)
+        gyro = standard_deviation(degrees(noise.gyroscope), rate)
+        return cls(np.full(3, force), np.full(3, gyro), np.zeros(dof), noise.encoder or 0.0)
+
+
+def wrench_covariance(
+    evaluator: Evaluator,
+    result: Evaluated,
+    noise: SampleNoise | None = None,
+    speeds: JointSpeeds | None = None,
+) -> Array:
+    """Predict the covariance of the contact wrench of MR-AD.
+
+    Args:
+        evaluator: which evaluated the signals.
+        result: what it computed at K instants.
+        noise: of the samples; None: what the robot file states.
+        speeds: of the joints at the instants before; None: not known.
+
+    Returns:
+        (K, 6, 6) about the root origin, in the root frame [N], [N·m].
+    """
+    robot = evaluator.rig.robot
+    if noise is None:
+        noise = SampleNoise.of(robot, _imu_period(evaluator), evaluator.rig.model.dof)
+    return filtered_covariance(evaluator, result, noise, robot.filter.half_width, speeds)
+
+
+def filtered_covariance(
+    evaluator: Evaluator,
+    result: Evaluated,
+    noise: SampleNoise,
+    half_width: float | None,
+    speeds: JointSpeeds | None = None,
+) -> Array:
+    """Predict what the covariance of the wrench would be with another filter.
+
+    Args:
+        evaluator: which evaluated the signals.
+        result: what it computed at K instants, with whatever filter.
+        noise: of the samples.
+        half_width: of the matched filter in question [s]; None: unfiltered.
+        speeds: of the joints at the instants before; None: not known.
+
+    Returns:
+        (K, 6, 6) about the root origin, in the root frame [N], [N·m].
+    """
+    rig, stage, root, joints = evaluator.rig, evaluator.root, result.root, result.joints
+    array = stage.array if stage.method == 'accelerometers' else None
+    spread = _root_covariance(
+        rig, _imu_period(evaluator), array, root.angular_velocity, noise, half_width
+    )
+    covariance = _of_wrench(evaluator.mr_ad, root, joints, spread)
+    if noise.joints.any() or noise.step:
+        speeds = speeds or joint_speeds(evaluator, half_width)
+        mean = speeds.update(result.stamps, joints.velocities)
+        variance = _of_accelerations(evaluator, mean, noise, half_width)
+        covariance = covariance + joint_covariance(
+            evaluator.mr_ad, joints.positions, np.sqrt(variance)
+        )
+    return covariance
+
+
+def izmp_covariance(
+    evaluator: Evaluator, result: Evaluated, noise: SampleNoise | None = None
+) -> Array:
     """Predict the covariance of the IZMP of MR-AD.
 
     Args:
         evaluator: which evaluated the signals.
         result: what it computed at K instants.
+        noise: of the samples; None: what the robot file states.
 
     Returns:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
     """
-    root, stage = result.root, evaluator.root
-    array = stage.array if stage.method == 'accelerometers' else None
-    period = stage.imu.period or np.nan
-    spread = root_covariance(evaluator.rig, period, array, root.angular_velocity)
+    return point_covariance(result, wrench_covariance(evaluator, result, noise))
+
+
+def point_covariance(result: Evaluated, of_wrench: Array) -> Array:
+    """Covariance of the IZMP from that of the wrench.
+
+    Args:
+        result: what was computed at K instants.
+        of_wrench: (K, 6, 6) [N], [N·m].
+
+    Returns:
+        (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
+    """
     there = np.asarray(np.isfinite(result.points['mr_ad']).all(axis=1))
-    wrenches = result.wrenches['mr_ad']
-    return propagated(evaluator.mr_ad, root, result.joints, spread, wrenches, result.plane, there)
+    return _of_point(result.wrenches['mr_ad'], of_wrench, result.plane, there)
 
 
 def root_covariance(
@@ -59,13 +200,9 @@ def root_covariance(
         array: the accelerometers; None: the gyroscope is differenced.
         angular_velocity: (K, 3) ω in root axes [rad/s].
     """
-    noise, rate = rig.robot.noise, 1.0 / period
-    force = standard_deviation(micro_g(noise.accelerometer), rate)
-    gyro = standard_deviation(degrees(noise.gyroscope), rate)
-    if array is not None:
-        return array_covariance(array, angular_velocity, force, gyro)
-    step = 0.5 * rate
-    return gyro_covariance(rig.imu.p, angular_velocity, (-step, 0.0, step), force, gyro)
+    noise = SampleNoise.of(rig.robot, period, rig.model.dof)
+    half_width = rig.robot.filter.half_width
+    return _root_covariance(rig, period, array, angular_velocity, noise, half_width)
 
 
 def propagated(
@@ -91,7 +228,35 @@ def propagated(
     Returns:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
     """
-    of_wrench = mr_ad_covariance(
+    return _of_point(wrenches, _of_wrench(mr_ad, root, joints, spread), plane, there)
+
+
+def _root_covariance(
+    rig: Rig,
+    period: float,
+    array: AccelerometerArray | None,
+    angular_velocity: Array,
+    noise: SampleNoise,
+    half_width: float | None,
+) -> Array:
+    """(K, 9, 9) of φ, ω and ω̇."""
+    gain, mount = sample_gain(half_width, period), rig.imu
+    if array is not None:
+        force = float(np.sqrt(gain.value * np.mean(noise.force**2)))
+        gyro = float(np.sqrt(gain.value * np.mean(noise.gyroscope**2)))
+        return array_covariance(array, angular_velocity, force, gyro)
+    return imu_covariance(
+        mount.p,
+        angular_velocity,
+        mount.R @ np.diag(gain.value * noise.force**2) @ mount.R.T,
+        mount.R @ np.diag(noise.gyroscope**2) @ mount.R.T,
+        np.diag([gain.value, gain.first]),
+    )
+
+
+def _of_wrench(mr_ad: MrAd, root: RootState, joints: JointKinematics, spread: Array) -> Array:
+    """(K, 6, 6) of the wrench, from (K, 9, 9) of the motion of the root."""
+    return mr_ad_covariance(
         mr_ad,
         root.proper_acceleration,
         root.angular_velocity,
@@ -101,6 +266,12 @@ def propagated(
         joints.accelerations,
         spread,
     )
+
+
+def _of_point(
+    wrenches: Array, of_wrench: Array, plane: GroundPlane, there: npt.NDArray[np.bool_]
+) -> Array:
+    """(K, 3, 3) of the IZMP, from (K, 6, 6) of the wrench; NaN where there is none."""
     covariance = np.full((len(there), 3, 3), np.nan)
     covariance[there] = zmp_covariance(
         ContactWrench.from_array(wrenches[there]),
@@ -109,3 +280,32 @@ def propagated(
         plane.point[there],
     )
     return covariance
+
+
+def joint_speeds(evaluator: Evaluator, half_width: float | None) -> JointSpeeds:
+    """Make the mean speeds that fit a filter: it fades within the half-width, or one period."""
+    longest = max((group.period for group in evaluator.joints.groups), default=1.0)
+    return JointSpeeds(half_width or longest)
+
+
+def _imu_period(evaluator: Evaluator) -> float:
+    """Time between the samples of the IMU [s]; NaN while it is being learned."""
+    return evaluator.root.imu.period or np.nan
+
+
+def _of_accelerations(
+    evaluator: Evaluator, speeds: Array, noise: SampleNoise, half_width: float | None
+) -> Array:
+    """(K, n) variance of q̈ at speeds (K, n)."""
+    variance = np.zeros_like(speeds)
+    for group in evaluator.joints.groups:
+        columns = list(group.columns)
+        if half_width is None:
+            weights = quotient_weights(evaluator.rig.robot.acd, group.period)
+        else:
+            weights = matched_weights(half_width, group.period)
+        variance[:, columns] = gain_of(weights).second * noise.joints[columns] ** 2
+        if noise.step:
+            travel = group.period * speeds[:, columns]
+            variance[:, columns] += quantised_second(weights[2], noise.step, travel)
+    return variance

@@ -1,0 +1,245 @@
+"""Which half-width the matched filter needs for a recording, from the noise measured in it.
+
+The smallest one at which the predicted scatter of the IZMP is as small as wanted, in steps of the
+slowest signal that is differentiated. Nothing in it depends on the CoP or on any other truth.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.joints import JointGroup, enough_of
+from izmp_dynamics.pipeline.samples import Samples, Signals
+from izmp_dynamics.pipeline.uncertainty import (
+    SampleNoise,
+    filtered_covariance,
+    point_covariance,
+)
+from izmp_dynamics.replay.chunks import CHUNK, make_evaluator
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.sensing.matched_filter import bandwidth
+from izmp_dynamics.sensing.noise_floor import noise_floor
+
+SEEN = 30.0
+"""Time at the beginning of a recording in which the noise is measured [s]."""
+
+LONGEST = 0.25
+"""A half-width beyond which no motion would be left [s]: 1.3 Hz."""
+
+TRIAL = 0.05
+"""Half-width with which the motion is evaluated that the prediction is made for [s]."""
+
+INSTANTS = 40
+"""Instants at which the scatter is predicted; their median counts."""
+
+
+@dataclass(frozen=True)
+class FilterChoice:
+    """A half-width, and what it is chosen by.
+
+    Attributes:
+        half_width: of the matched filter [s]; None: none is needed.
+        scatter: predicted standard deviation of the IZMP with it, in the worst direction [m].
+        unfiltered: the same without a filter [m].
+        wanted: below which it was to be [m].
+    """
+
+    half_width: float | None
+    scatter: float
+    unfiltered: float
+    wanted: float
+
+    @property
+    def text(self) -> str:
+        """What was chosen and why, as a sentence."""
+        if self.half_width is None:
+            return (
+                f'No filter is needed: the noise of the signals lets the IZMP scatter by '
+                f'{_mm(self.unfiltered)}, and {_mm(self.wanted)} are allowed (filter.scatter).'
+            )
+        text = (
+            f'Matched filter of half-width {1e3 * self.half_width:.0f} ms '
+            f'(bandwidth {bandwidth(self.half_width):.1f} Hz): by the noise of the signals the '
+            f'IZMP scatters by {_mm(self.unfiltered)} without it and by {_mm(self.scatter)} '
+            'with it'
+        )
+        if self.scatter > self.wanted:
+            return f'{text}; {_mm(self.wanted)} (filter.scatter) are out of reach.'
+        return f'{text}; {_mm(self.wanted)} are allowed (filter.scatter).'
+
+
+def chosen_filter(
+    bag: BagReader, robot: RobotFile, model: RobotModel
+) -> tuple[RobotFile, FilterChoice | None]:
+    """Choose the filter of a recording, if the robot file leaves the choice open.
+
+    Args:
+        bag: open reader.
+        robot: robot file.
+        model: the robot's model.
+
+    Returns:
+        The robot file with the filter, and the choice; None if the robot file states a filter, or
+        if nothing can be predicted (without feet there is no IZMP).
+
+    Raises:
+        IzmpError: as `Recording`.
+    """
+    if robot.filter.method != 'auto' or not _is_open(robot):
+        return robot, None
+    choice = propose_filter(bag, robot, model)
+    if choice is None or choice.half_width is None:
+        return robot, choice
+    chosen = replace(robot.filter, half_width=choice.half_width)
+    return replace(robot, filter=chosen), choice
+
+
+def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> FilterChoice | None:
+    """Find the smallest half-width that makes the IZMP of a recording as quiet as wanted.
+
+    Args:
+        bag: open reader.
+        robot: robot file; filters that it states are left out.
+        model: the robot's model.
+
+    Returns:
+        The choice; None if nothing can be predicted.
+
+    Raises:
+        IzmpError: as `Recording`.
+    """
+    low_pass = replace(robot.low_pass, cutoff=None)
+    slowest = _slowest(Recording(bag, replace(robot, low_pass=low_pass), model))
+    trial = replace(robot.filter, method='auto', half_width=max(TRIAL, 2.0 * slowest))
+    recording = Recording(bag, replace(robot, low_pass=low_pass, filter=trial), model)
+    evaluator = make_evaluator(recording)
+    measured = _MeasuredNoise(recording.groups)
+    parts: list[Evaluated] = []
+    begin = bag.start or 0
+    for signals, received in recording.spans(CHUNK):
+        measured.add(signals)
+        parts += evaluator.push(signals)
+        if received - begin > 1e9 * SEEN:
+            break
+    parts += evaluator.flush()
+    some = _some(parts)
+    if not some:
+        return None
+    noise = measured.noise(model.dof)
+    widths = slowest * np.arange(1, max(1, int(LONGEST / slowest)) + 1)
+    return _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter)
+
+
+def _smallest(
+    evaluator: Evaluator,
+    parts: Sequence[Evaluated],
+    noise: SampleNoise,
+    widths: Sequence[float],
+    wanted: float,
+) -> FilterChoice:
+    """The first of the half-widths [s] at which the scatter is as wanted [m], else the last."""
+    unfiltered = scatter = _scatter(evaluator, parts, noise, None)
+    if unfiltered <= wanted:
+        return FilterChoice(None, unfiltered, unfiltered, wanted)
+    for half_width in widths:
+        scatter = _scatter(evaluator, parts, noise, half_width)
+        if scatter <= wanted:
+            break
+    return FilterChoice(half_width, scatter, unfiltered, wanted)
+
+
+def _scatter(
+    evaluator: Evaluator,
+    parts: Sequence[Evaluated],
+    noise: SampleNoise,
+    half_width: float | None,
+) -> float:
+    """Predicted standard deviation of the IZMP in the worst direction, median [m]."""
+    variances = []
+    for part in parts:
+        of_wrench = filtered_covariance(evaluator, part, noise, half_width)
+        of_point = point_covariance(part, of_wrench)
+        variances += np.linalg.eigvalsh(of_point[np.isfinite(of_point).all(axis=(1, 2))])[
+            :, -1
+        ].tolist()
+    return float(np.sqrt(max(np.median(variances), 0.0)))
+
+
+def _some(parts: Sequence[Evaluated]) -> list[Evaluated]:
+    """Instants with an IZMP, evenly over all of them, at most `INSTANTS`."""
+    known = [part.select(np.isfinite(part.points['mr_ad']).all(axis=1)) for part in parts]
+    total = sum(len(part.stamps) for part in known)
+    stride = max(1, total // INSTANTS)
+    chosen, before = [], 0
+    for part in known:
+        first = -before % stride
+        before += len(part.stamps)
+        if first < len(part.stamps):
+            chosen.append(part.select(slice(first, None, stride)))
+    return chosen
+
+
+def _is_open(robot: RobotFile) -> bool:
+    return robot.filter.half_width is None and robot.low_pass.cutoff is None
+
+
+def _slowest(recording: Recording) -> float:
+    """Longest period of the signals that are differentiated [s]."""
+    return max(recording.periods['imu'], *(group.period for group in recording.groups))
+
+
+class _MeasuredNoise:
+    """Noise of the signals, span by span.
+
+    Args:
+        groups: joints that are published together.
+    """
+
+    def __init__(self, groups: tuple[JointGroup, ...]) -> None:
+        self._groups = groups
+        self._variances: defaultdict[str, list[Array]] = defaultdict(list)
+
+    def add(self, signals: Signals) -> None:
+        """Take the signals of a span."""
+        for k, group in enumerate(self._groups):
+            columns = list(group.columns)
+            joints = signals['joints']
+            rows = enough_of(~np.isnan(joints.values[:, columns]))
+            self._measure(f'joints[{k}]', Samples(joints.stamps, joints.values[:, columns]), rows)
+        for name, samples in signals.items():
+            if name == 'imu' or name.startswith('accelerometers'):
+                self._measure(name, samples, np.isfinite(samples.values).all(axis=1))
+
+    def noise(self, dof: int) -> SampleNoise:
+        """What was measured so far; for n = `dof` joints."""
+        joints = np.zeros(dof)
+        for k, group in enumerate(self._groups):
+            joints[list(group.columns)] = self._variance(f'joints[{k}]', len(group.columns))
+        imu = self._variance('imu', 6)
+        force = imu[3:]
+        further = [name for name in self._variances if name.startswith('accelerometers')]
+        if further:
+            all_sensors = [force, *(self._variance(name, 3) for name in further)]
+            force = np.full(3, np.mean(np.concatenate(all_sensors)))
+        return SampleNoise(np.sqrt(force), np.sqrt(imu[:3]), np.sqrt(joints))
+
+    def _measure(self, name: str, samples: Samples, rows: Array) -> None:
+        used = samples.rows(rows)
+        if len(used):
+            self._variances[name].append(noise_floor(used.stamps, used.values) ** 2)
+
+    def _variance(self, name: str, width: int) -> Array:
+        """Mean over the spans; zero where nothing could be measured."""
+        spans = np.array([v for v in self._variances[name] if np.isfinite(v).all()])
+        return spans.mean(axis=0) if len(spans) else np.zeros(width)
+
+
+def _mm(metres: float) -> str:
+    return f'{1e3 * metres:.2g} mm' if metres < 0.1 else f'{1e3 * metres:.0f} mm'

@@ -1,0 +1,92 @@
+"""How much white noise is in a signal, from the signal alone.
+
+Motion is smooth from one sample to the next, noise is not: what a sample differs by from the
+polynomial through its six neighbours is almost only noise. Of independent errors σ of the samples
+this residual has the standard deviation σ √(1 + Σ L²), L being the weights of the neighbours.
+Steps of an encoder, jitter of the stamps and vibration count as noise, as they act like it.
+
+A shock (a heel strike) is no noise: the size in each block of samples comes from the median of its
+residuals. The mean over the blocks counts the time in which a joint moves over its steps, and that
+in which it rests on one.
+"""
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.kernel import kernel
+
+NEIGHBOURS = 3
+"""Samples on either side through which the polynomial goes."""
+
+BLOCK = 32
+"""Residuals of which the median is taken."""
+
+UNEVEN = 2.0
+"""Ratio of the longest to the shortest interval of a polynomial up to which it counts."""
+
+_MEDIAN = 0.6744897501960817
+"""Median of |x| for a normal x of standard deviation 1."""
+
+
+def noise_floor(stamps: Stamps, values: Array) -> Array:
+    """Standard deviation of the white noise in a signal.
+
+    Args:
+        stamps: (T,) in the order of arrival [ns].
+        values: (T, m) the signal.
+
+    Returns:
+        (m,) in the unit of the signal; NaN where there are too few samples.
+    """
+    off = residuals(stamps, values)
+    blocks = len(off) // BLOCK
+    if not blocks:
+        return np.full(values.shape[1], np.nan)
+    sizes = np.abs(off[: blocks * BLOCK]).reshape(blocks, BLOCK, -1)
+    sigma: Array = np.sqrt(np.mean((np.median(sizes, axis=1) / _MEDIAN) ** 2, axis=0))
+    return sigma
+
+
+def residuals(stamps: Stamps, values: Array) -> Array:
+    """Distance of samples from the polynomial through their neighbours, scaled to white noise.
+
+    Args:
+        stamps: (T,) in the order of arrival [ns].
+        values: (T, m) the signal.
+
+    Returns:
+        (K, m) for the K samples with enough neighbours at even intervals.
+    """
+    scaled, used = _residuals(
+        np.ascontiguousarray(stamps, np.int64), np.ascontiguousarray(values, np.float64)
+    )
+    return scaled[used]
+
+
+@kernel
+def _residuals(stamps: Stamps, x: Array) -> tuple[Array, Array]:
+    rows, columns = x.shape
+    scaled = np.full((rows, columns), np.nan)
+    used = np.zeros(rows, dtype=np.bool_)
+    count = 2 * NEIGHBOURS + 1
+    times, weights = np.empty(count), np.empty(count)
+    for k in range(NEIGHBOURS, rows - NEIGHBOURS):
+        for i in range(count):
+            times[i] = (stamps[k + i - NEIGHBOURS] - stamps[k]) / NANOSECONDS
+        steps = np.diff(times)
+        if steps.max() > UNEVEN * steps.min():
+            continue
+        used[k] = True
+        squares = 1.0
+        for i in range(count):
+            weights[i] = 0.0 if i == NEIGHBOURS else 1.0
+            for other in range(count):
+                if other not in (i, NEIGHBOURS):
+                    weights[i] *= -times[other] / (times[i] - times[other])
+            squares += weights[i] * weights[i]
+        for j in range(columns):
+            distance = 0.0
+            for i in range(count):
+                distance += weights[i] * (x[k, j] - x[k + i - NEIGHBOURS, j])
+            scaled[k, j] = distance / np.sqrt(squares)
+    return scaled, used
