@@ -26,11 +26,19 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--storage', choices=('mcap', 'sqlite3'), default='mcap', help='of the bag in OUT'
     )
-    parser.add_argument(
+    filters = parser.add_mutually_exclusive_group()
+    filters.add_argument(
         '--low-pass',
         type=float,
         metavar='HZ',
-        help='zero-phase low-pass on all signals (overrides the robot file; default: none)',
+        help='zero-phase low-pass on all signals, in place of the filter of the robot file',
+    )
+    filters.add_argument(
+        '--filter',
+        type=_filter,
+        metavar='SECONDS',
+        help='half-width of the matched filter, none, or auto: chosen from the measured noise '
+        '(overrides the robot file; default: auto)',
     )
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     parser.set_defaults(run=run)
@@ -40,14 +48,19 @@ def run(options: argparse.Namespace) -> int:
     """Evaluate and say what came out."""
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.cli.terminal import printable
-    from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_dynamics.model.robot_file import Filter, load_robot_file
     from izmp_dynamics.replay.run import replay
     from izmp_dynamics.report.summary import summary_lines
 
     robot = load_robot_file(options.robot, options.urdf)
     if options.low_pass is not None:
         low_pass = dataclasses.replace(robot.low_pass, cutoff=options.low_pass)
-        robot = dataclasses.replace(robot, low_pass=low_pass)
+        robot = dataclasses.replace(robot, low_pass=low_pass, filter=Filter())
+    if options.filter is not None:
+        changes = {'method': 'auto', 'half_width': None} | options.filter
+        chosen = dataclasses.replace(robot.filter, **changes)
+        low_pass = dataclasses.replace(robot.low_pass, cutoff=None)
+        robot = dataclasses.replace(robot, low_pass=low_pass, filter=chosen)
     with progress_bar('Evaluating', options.quiet) as progress:
         result = replay(
             options.bag,
@@ -67,3 +80,18 @@ def run(options: argparse.Namespace) -> int:
         print(f'Report: {result.html}')
         print(f'Bag:    {result.bag}')
     return 0
+
+
+def _filter(text: str) -> dict[str, Any]:
+    """What --filter states, as changes of the robot file's `filter`."""
+    if text in ('auto', 'none'):
+        return {'method': text}
+    try:
+        half_width = float(text)
+    except ValueError:
+        half_width = -1.0
+    if not 1e-4 <= half_width <= 1.0:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is neither auto, none nor a half-width of 0.0001 to 1 in seconds"
+        )
+    return {'method': 'matched', 'half_width': half_width}

@@ -7,17 +7,24 @@ cannot be changed on one of them: the others would go on with the old value.
 from collections.abc import Iterable
 
 SECTIONS = {
-    'acd': ('acd', 'rates', 'low_pass', 'pairing'),
+    'acd': ('acd', 'rates', 'filter.half_width', 'low_pass', 'pairing'),
     'angular_acceleration': (
-        *('angular_acceleration', 'noise.accelerometer', 'low_pass', 'pairing', 'gravity'),
+        *(
+            'angular_acceleration',
+            'noise.accelerometer',
+            'filter.half_width',
+            'low_pass',
+            'pairing',
+            'gravity',
+        ),
     ),
     'mr_ad': ('gravity',),
     'localizer': (
-        *('gravity', 'ir_md.difference', 'low_pass', 'pairing'),
+        *('gravity', 'ir_md.difference', 'filter.half_width', 'low_pass', 'pairing'),
         *('noise.gyroscope', 'noise.orientation', 'noise.position'),
     ),
     'ir_md': ('gravity', 'ir_md', 'acd.max_gap'),
-    'izmp': ('gravity', 'ground', 'low_pass', 'pairing'),
+    'izmp': ('gravity', 'ground', 'filter.half_width', 'low_pass', 'pairing'),
 }
 """Node → sections of the robot file, or single settings, that are its parameters."""
 

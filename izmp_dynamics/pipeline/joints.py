@@ -214,7 +214,9 @@ class JointStage:
             degree=acd.degree,
             max_gap=longest,
             acceleration_limit=acd.acceleration_limit,
-            low_pass=None if half_width else self._filtering.make('joints', width, group.period, reach),
+            low_pass=None
+            if half_width
+            else self._filtering.make('joints', width, group.period, reach),
             half_width=half_width,
         )
         if self.groups:

@@ -89,6 +89,5 @@ def quantisation(step: float, travel: Array) -> Array:
 
 
 def _ticks(reach: int, period: float) -> Stamps:
-    steps: Array = np.arange(-reach, reach + 1)
-    stamps: Stamps = steps * nanoseconds(period)
+    stamps: Stamps = np.arange(-reach, reach + 1) * nanoseconds(period)
     return stamps

@@ -1,9 +1,9 @@
 """How uncertain the IZMP is, from the noise densities of the sensors alone (first order).
 
-White noise of known standard deviation enters φ, ω and ω̇ of the root and q̈ (MR-AD) or the root's
-linear velocity (IR-MD). Both kernels are linear or quadratic in these, so their derivatives come exactly
-from one step of a central difference; the ZMP's derivative is written out. What results is a
-covariance of the IZMP at every instant, without a single repetition:
+White noise of known standard deviation enters φ, ω and ω̇ of the root and q̈ (MR-AD) or the
+root's linear velocity (IR-MD). Both kernels are linear or quadratic in these, so their derivatives
+come exactly from one step of a central difference; the ZMP's derivative is written out. What
+results is a covariance of the IZMP at every instant, without a single repetition:
 
     state → `mr_ad_covariance` or `ir_md_covariance` → `zmp_covariance`
 
@@ -99,9 +99,7 @@ def imu_covariance(
     covariance[:, :3, :3] = force_covariance
     for i, left in enumerate((by_omega, by_alpha)):
         for j, right in enumerate((by_omega, by_alpha)):
-            covariance += squares[i, j] * (
-                left @ gyroscope_covariance @ np.swapaxes(right, 1, 2)
-            )
+            covariance += squares[i, j] * (left @ gyroscope_covariance @ np.swapaxes(right, 1, 2))
     return covariance
 
 

@@ -195,7 +195,7 @@ class RootStage(Stage):
 
     def _give_up(self) -> None:
         """Do so before a pause; not while the period is being learned."""
-        if self._gyro is not None or self._matched and self.imu.period is not None:
+        if self._gyro is not None or (self._matched and self.imu.period is not None):
             self._flush_gyro()
 
     def _forget_gyro(self) -> None:

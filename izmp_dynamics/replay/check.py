@@ -18,6 +18,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.filter_choice import FilterChoice, propose_filter, with_choice
 from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.sensing.faults import Reason
@@ -81,12 +82,14 @@ def check(
         topics = tuple(bag.topics.values())
         signals: tuple[SignalHealth, ...] = ()
         try:
-            recording = Recording(bag, robot, model)
+            proposed = propose_filter(bag, robot, model)
+            recording = Recording(bag, with_choice(robot, proposed), model)
             findings += recording.missing
             evaluation, warnings = _evaluate(recording, progress)
             signals = evaluation.health
             findings += [Finding('warning', 'ill_conditioned', text) for text in warnings]
             findings += judge(evaluation, recording)
+            findings += _judge_filter(proposed)
         except IzmpError as error:
             findings.append(Finding('error', error.kind, str(error)))
         findings += [Finding('note', 'bag', note) for note in bag.notes]
@@ -118,6 +121,19 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     yield from _judge_force(mr_ad.wrench[:, :3], evaluation)
     yield from _judge_feet(evaluation)
     yield from _judge_agreement(evaluation, recording)
+
+
+def _judge_filter(proposed: FilterChoice | None) -> Iterator[Finding]:
+    """Propose the half-width of a matched filter."""
+    if proposed is None:
+        return
+    remedy = ''
+    if proposed.half_width is not None:
+        remedy = (
+            'izmp replay chooses this by itself; for the nodes state filter: {half_width: '
+            f'{proposed.half_width:.4g}}} in the robot file.'
+        )
+    yield Finding('note', 'filter', proposed.text, remedy)
 
 
 def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
@@ -228,7 +244,7 @@ def _judge_agreement(evaluation: Evaluation, recording: Recording) -> Iterator[F
     reason = f'{1e3 * constant:.0f} mm of it are constant: mounting, offsets or masses'
     if constant < CONSTANT_SHARE * typical:
         groups = 'delays'
-        reason = 'most of it changes: delays, or noise (see low_pass)'
+        reason = 'most of it changes: delays, or noise (see filter)'
     yield Finding(
         'note',
         'calibration_may_help',

@@ -1,9 +1,11 @@
 """A recording through the pipeline, in large chunks."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from izmp_dynamics.model.robot_file import Filter, LowPass
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.replay.recording import Recording
@@ -19,15 +21,23 @@ Progress = Callable[[float], None]
 """Called with the fraction that is done."""
 
 
-def make_evaluator(recording: Recording) -> Evaluator:
+def make_evaluator(recording: Recording, half_width: float | None = None) -> Evaluator:
     """Make the evaluator of a recording, ready to run.
+
+    Args:
+        recording: the recording.
+        half_width: of a matched filter in place of the filter that its robot file states [s].
 
     Raises:
         SensingError: if the sensors do not suffice; the message says what is missing.
     """
-    compile_stages(recording.rig)
+    rig = recording.rig
+    if half_width is not None:
+        robot = replace(rig.robot, filter=Filter(half_width=half_width), low_pass=LowPass())
+        rig = replace(rig, robot=robot)
+    compile_stages(rig)
     return Evaluator(
-        recording.rig,
+        rig,
         recording.groups,
         recording.periods,
         orientation=recording.orientation,

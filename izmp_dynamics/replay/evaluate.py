@@ -9,6 +9,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.filter_choice import chosen_filter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.stability.evaluation import Evaluation
 
@@ -43,12 +44,14 @@ def evaluate_bag(
         robot = load_robot_file(Path(robot))
     model = load_model(robot.urdf_path, robot.root)
     with BagReader(bag) as reader:
+        robot, choice = chosen_filter(reader, robot, model)
         recording = Recording(reader, robot, model)
         evaluator = make_evaluator(recording)
         collector = Collector(recording)
         for results in evaluate_recording(recording, evaluator, progress):
             collector.add(results)
         notes = (
+            *([choice.text] if choice else []),
             *reader.notes,
             *([reader.damage] if reader.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),

@@ -24,6 +24,7 @@ from izmp_dynamics.pipeline.uncertainty import (
 )
 from izmp_dynamics.replay.chunks import CHUNK, make_evaluator
 from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.sensing.differences import Mask
 from izmp_dynamics.sensing.matched_filter import bandwidth
 from izmp_dynamics.sensing.noise_floor import noise_floor
 
@@ -92,13 +93,17 @@ def chosen_filter(
     Raises:
         IzmpError: as `Recording`.
     """
-    if robot.filter.method != 'auto' or not _is_open(robot):
+    if not _is_open(robot):
         return robot, None
     choice = propose_filter(bag, robot, model)
-    if choice is None or choice.half_width is None:
-        return robot, choice
-    chosen = replace(robot.filter, half_width=choice.half_width)
-    return replace(robot, filter=chosen), choice
+    return with_choice(robot, choice), choice
+
+
+def with_choice(robot: RobotFile, choice: FilterChoice | None) -> RobotFile:
+    """The robot file with the chosen filter, if it leaves the choice open."""
+    if choice is None or not _is_open(robot):
+        return robot
+    return replace(robot, filter=replace(robot.filter, half_width=choice.half_width))
 
 
 def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> FilterChoice | None:
@@ -115,11 +120,9 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
     Raises:
         IzmpError: as `Recording`.
     """
-    low_pass = replace(robot.low_pass, cutoff=None)
-    slowest = _slowest(Recording(bag, replace(robot, low_pass=low_pass), model))
-    trial = replace(robot.filter, method='auto', half_width=max(TRIAL, 2.0 * slowest))
-    recording = Recording(bag, replace(robot, low_pass=low_pass, filter=trial), model)
-    evaluator = make_evaluator(recording)
+    recording = Recording(bag, robot, model)
+    slowest = _slowest(recording)
+    evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
     measured = _MeasuredNoise(recording.groups)
     parts: list[Evaluated] = []
     begin = bag.start or 0
@@ -174,7 +177,8 @@ def _scatter(
 
 def _some(parts: Sequence[Evaluated]) -> list[Evaluated]:
     """Instants with an IZMP, evenly over all of them, at most `INSTANTS`."""
-    known = [part.select(np.isfinite(part.points['mr_ad']).all(axis=1)) for part in parts]
+    finite = (np.asarray(np.isfinite(part.points['mr_ad']).all(axis=1)) for part in parts)
+    known = [part.select(rows) for part, rows in zip(parts, finite, strict=True)]
     total = sum(len(part.stamps) for part in known)
     stride = max(1, total // INSTANTS)
     chosen, before = [], 0
@@ -187,7 +191,8 @@ def _some(parts: Sequence[Evaluated]) -> list[Evaluated]:
 
 
 def _is_open(robot: RobotFile) -> bool:
-    return robot.filter.half_width is None and robot.low_pass.cutoff is None
+    stated = robot.filter.half_width is not None or robot.low_pass.cutoff is not None
+    return robot.filter.method == 'auto' and not stated
 
 
 def _slowest(recording: Recording) -> float:
@@ -215,7 +220,8 @@ class _MeasuredNoise:
             self._measure(f'joints[{k}]', Samples(joints.stamps, joints.values[:, columns]), rows)
         for name, samples in signals.items():
             if name == 'imu' or name.startswith('accelerometers'):
-                self._measure(name, samples, np.isfinite(samples.values).all(axis=1))
+                rows = np.asarray(np.isfinite(samples.values).all(axis=1))
+                self._measure(name, samples, rows)
 
     def noise(self, dof: int) -> SampleNoise:
         """What was measured so far; for n = `dof` joints."""
@@ -230,7 +236,7 @@ class _MeasuredNoise:
             force = np.full(3, np.mean(np.concatenate(all_sensors)))
         return SampleNoise(np.sqrt(force), np.sqrt(imu[:3]), np.sqrt(joints))
 
-    def _measure(self, name: str, samples: Samples, rows: Array) -> None:
+    def _measure(self, name: str, samples: Samples, rows: Mask) -> None:
         used = samples.rows(rows)
         if len(used):
             self._variances[name].append(noise_floor(used.stamps, used.values) ** 2)

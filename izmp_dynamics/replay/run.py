@@ -16,6 +16,7 @@ from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.filter_choice import chosen_filter
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
@@ -66,7 +67,9 @@ def replay(
     """
     with result_folder(folder, overwrite) as partial, BagReader(bag_path) as bag:
         urdf = read_urdf(robot.urdf_path)
-        recording = Recording(bag, robot, load_model(urdf, robot.root))
+        model = load_model(urdf, robot.root)
+        robot, choice = chosen_filter(bag, robot, model)
+        recording = Recording(bag, robot, model)
         evaluator = make_evaluator(recording)
         collector = Collector(recording)
         with BagWriter(partial / 'bag', storage=storage) as out:
@@ -78,6 +81,7 @@ def replay(
         if robot.path is not None:
             hashes[robot.path.name] = _sha256(robot.path)
         notes = (
+            *([choice.text] if choice else []),
             *bag.notes,
             *([bag.damage] if bag.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),

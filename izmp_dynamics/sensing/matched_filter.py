@@ -72,7 +72,7 @@ def check_half_width(half_width: float, signal: str, period: float) -> None:
     if half_width < (1.0 - 1e-3) * period:
         raise SensingError(
             f'The half-width of the matched filter, {1e3 * half_width:g} ms, is shorter than the '
-            f"time between the messages of '{signal}', {1e3 * period:.4g} ms; choose that or more.",
+            f"time between the messages of '{signal}', {1e3 * period:.4g} ms; state that or more.",
             kind='half_width_too_short',
             signal=signal,
             half_width=half_width,
@@ -85,7 +85,7 @@ def matched_means(
     values: Array,
     half_width: float,
     max_gap: float,
-    rows: slice = slice(None),  # noqa: B008 -- immutable
+    rows: slice = slice(None),
 ) -> Derivatives:
     """Means of a signal and of its derivatives, at its own stamps.
 

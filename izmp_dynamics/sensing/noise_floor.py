@@ -14,6 +14,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.kernel import kernel
+from izmp_dynamics.sensing.differences import Mask
 
 NEIGHBOURS = 3
 """Samples on either side through which the polynomial goes."""
@@ -60,11 +61,12 @@ def residuals(stamps: Stamps, values: Array) -> Array:
     scaled, used = _residuals(
         np.ascontiguousarray(stamps, np.int64), np.ascontiguousarray(values, np.float64)
     )
-    return scaled[used]
+    chosen: Array = scaled[used]
+    return chosen
 
 
 @kernel
-def _residuals(stamps: Stamps, x: Array) -> tuple[Array, Array]:
+def _residuals(stamps: Stamps, x: Array) -> tuple[Array, Mask]:
     rows, columns = x.shape
     scaled = np.full((rows, columns), np.nan)
     used = np.zeros(rows, dtype=np.bool_)
