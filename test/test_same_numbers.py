@@ -5,7 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from izmp_dynamics.model.robot_file import FootImu, Ground, IrMd, LowPass, RootAcceleration
+from izmp_dynamics.model.robot_file import (
+    Filter,
+    FootImu,
+    Ground,
+    IrMd,
+    LowPass,
+    RootAcceleration,
+)
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
@@ -42,6 +49,10 @@ class Case:
 
 def low_pass(cutoff, duration=2.0, **changes):
     return Case({'low_pass': LowPass(cutoff=cutoff)}, duration=duration, **changes)
+
+
+def matched(half_width, robot=None, **changes):
+    return Case({'filter': Filter(half_width=half_width)} | (robot or {}), **changes)
 
 
 def wild_value(log):
@@ -170,6 +181,17 @@ CASES = {
         ),
     ),
     '20 Hz, corrupted': low_pass(20.0, corrupt=lambda log: (wild_value(log), no_numbers(log))),
+    'matched': matched(0.03),
+    'matched, live': matched(0.03, options={'live': True}),
+    'matched, corrupted': matched(0.025, corrupt=lambda log: (wild_value(log), no_numbers(log))),
+    'matched, stragglers': matched(0.03, corrupt=stragglers),
+    'matched, two publishers': matched(0.03, corrupt=two_publishers),
+    'matched, outages': matched(0.03, duration=2.6, corrupt=outages, punctual=True),
+    'matched, gyroscope': matched(
+        0.03, {'accelerometers': ()}, rhythms={'imu': (0.007, 0.0013)}, duration=2.6,
+        corrupt=outages, punctual=True,
+    ),
+    'matched, IMUs in the feet': matched(0.03, FEET_IMUS, corrupt=no_numbers),
     '4 Hz, slow position': low_pass(4.0, 4.8, rhythms={'position': (0.05, 0.013)}),
     'one wild value': Case(corrupt=wild_value),
     'lasting fault': Case(corrupt=lasting_fault),

@@ -37,7 +37,7 @@ from izmp_dynamics.sensing.stamps import nanoseconds
 UNEVEN = 4.0
 """Ratio of the longest to the shortest of three intervals up to which a cubic is laid."""
 
-_HALF_POWER = 0.3188922
+_HALF_POWER = 0.3189167
 """f w at which sinc²(f w) = 1/√2."""
 
 _GAUSS = np.sqrt(0.6)

@@ -1,0 +1,111 @@
+"""Which filter a recording gets, from its own noise: in check, in replay and in the robot file."""
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.robot_file import Filter, LowPass, RobotFile, load_robot_file
+from izmp_dynamics.replay.check import check
+
+from .bag_surgery import JOINTS
+from .raising import raising
+
+STEP = 2.0 * np.pi / 2**14
+
+
+def coarse(draft, robot):
+    """Encoders of 14 bits: the IZMP scatters by decimetres."""
+    draft[JOINTS]['position'] = np.round(draft[JOINTS]['position'] / STEP) * STEP
+
+
+@pytest.fixture(scope='module')
+def rough(sound, robot_content, sound_points, tmp_path_factory):
+    """A desk with such a recording, replayed without any option."""
+    from .command_line import Desk
+
+    draft = sound.copy()
+    coarse(draft, None)
+    desk = Desk(tmp_path_factory.mktemp('rough'), draft, robot_content)
+    return desk, desk.replay()
+
+
+def half_width(desk):
+    stated, unit = desk.report()['parameters']['filter.half_width'].split()
+    assert unit == 's'
+    return float(stated)
+
+
+def test_replay_chooses_a_filter_and_says_which(rough, sound_points):
+    desk, outcome = rough
+    assert outcome.status == 0
+    chosen = half_width(desk)
+    assert 0.004 <= chosen <= 0.04
+    assert f'half-width {1e3 * chosen:.0f} ms (bandwidth ' in outcome.out
+    izmp = desk.points()['/mr_ad/izmp']
+    gaps = [np.subtract(izmp[s], p) for s, p in sound_points['/mr_ad/izmp'].items() if s in izmp]
+    assert len(gaps) > 0.9 * len(sound_points['/mr_ad/izmp'])
+    assert np.sqrt(np.mean(np.square(gaps)[:, :2], axis=0)).max() <= 0.005  # as was promised
+
+
+def test_replay_can_be_told_not_to(rough, sound_points, tmp_path):
+    desk, _ = rough
+    for option, stated in (('none', 'not given'), ('0.03', '0.03 s')):
+        assert desk.replay('--overwrite', '--filter', option).status == 0
+        assert desk.report()['parameters']['filter.half_width'] == stated
+    refused = desk.replay('--overwrite', '--filter', '30 ms')
+    assert refused.status == 2
+    assert 'neither auto, none nor a half-width' in refused.err
+    assert desk.replay('--overwrite').status == 0  # as it was
+
+
+def test_check_proposes_the_half_width_that_replay_takes(rough):
+    desk, _ = rough
+    (found,) = (
+        f for f in check(desk.bag, load_robot_file(desk.robot)).findings if f.kind == 'filter'
+    )
+    assert f'{1e3 * half_width(desk):.0f} ms' in found.message
+    assert f'half_width: {half_width(desk):.4g}' in found.remedy
+
+
+def test_a_larger_scatter_is_had_with_a_shorter_half_width(rough, tmp_path):
+    desk, _ = rough
+    from izmp_dynamics.bags.reader import BagReader
+    from izmp_dynamics.model.robot_model import load_model
+    from izmp_dynamics.replay.filter_choice import propose_filter
+
+    robot = load_robot_file(desk.robot)
+    model = load_model(robot.urdf_path, robot.root)
+    with BagReader(desk.bag) as bag:
+        strict, loose = (
+            propose_filter(bag, RobotFile(**vars(robot) | {'filter': Filter(scatter=s)}), model)
+            for s in (0.001, 0.05)
+        )
+    assert strict.half_width > loose.half_width
+    assert strict.scatter <= 0.001
+    assert loose.scatter <= 0.05 < loose.unfiltered
+
+
+def test_a_low_pass_that_is_stated_stays_the_only_filter(rough):
+    desk, _ = rough
+    assert desk.replay('--overwrite', '--low-pass', '8').status == 0
+    assert desk.report()['parameters']['filter.half_width'] == 'not given'
+    assert desk.replay('--overwrite').status == 0
+
+
+def test_filter_in_the_robot_file():
+    assert RobotFile('x.urdf').filter.method == 'auto'
+    with raising(RobotFileError, 'two_filters'):
+        RobotFile('x.urdf', low_pass=LowPass(cutoff=8.0), filter=Filter(half_width=0.02))
+    with raising(RobotFileError, 'missing_key', keys=('filter.half_width',)):
+        Filter(method='matched')
+    with raising(RobotFileError, 'key_without_effect', key='filter.half_width'):
+        Filter(method='none', half_width=0.02)
+
+
+def test_a_half_width_below_the_period_is_refused(corrupted):
+    def short(draft, robot):
+        robot['filter'] = {'half_width': 0.001}
+
+    outcome = corrupted(short).replay()
+    assert outcome.status == 1
+    assert "shorter than the time between the messages of 'joints', 2 ms" in outcome.err

@@ -1,0 +1,168 @@
+"""The matched filter: all signals and their derivatives are means over one triangle."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.errors import SensingError
+from izmp_dynamics.pipeline.kernel_noise import matched_gain, quantisation, quotient_gain
+from izmp_dynamics.sensing.matched_filter import (
+    MatchedStream,
+    bandwidth,
+    check_half_width,
+    gain,
+    kernel_weights,
+    matched_means,
+)
+from izmp_dynamics.sensing.noise_floor import noise_floor
+
+from .raising import raising
+
+MS = 1_000_000
+START = 1_600_000_000_000 * MS
+HALF_WIDTH = 0.0163
+"""No multiple of the period."""
+
+
+def even(rows, period=2 * MS):
+    return START + np.arange(rows) * period
+
+
+def jittered(rows, share=0.3, period=2 * MS):
+    random = np.random.default_rng(rows)
+    return even(rows, period) + random.uniform(-share * period, share * period, rows).astype(int)
+
+
+def seconds(stamps, origin):
+    return (stamps - stamps[origin])[:, None] * 1e-9
+
+
+def test_the_second_derivative_is_the_long_difference_quotient():
+    stamps = even(40)
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    means = matched_means(stamps, x, 0.016, 0.05)
+    rows = np.flatnonzero(means.valid)
+    assert rows.tolist() == list(range(9, 31))  # the window, and one sample beyond it
+    quotient = (x[rows + 8] - 2.0 * x[rows] + x[rows - 8]) / 0.016**2
+    np.testing.assert_allclose(means.second[rows], quotient, rtol=0, atol=1e-8)
+
+
+def test_it_is_the_triangle_of_the_short_second_differences():
+    x = np.random.default_rng(1).normal(size=(40, 1))
+    short = np.convolve(x[:, 0], [1.0, -2.0, 1.0], 'valid') / 0.002**2
+    triangle = np.array([8 - abs(j) for j in range(-7, 8)]) / 64.0
+    means = matched_means(even(40), x, 0.016, 0.05)
+    np.testing.assert_allclose(means.second[20, 0], triangle @ short[12:27], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize('stamps', [even(60), jittered(60)], ids=['even', 'jittered'])
+def test_polynomials_of_the_third_degree_have_exact_means(stamps):
+    t, w = seconds(stamps, 30), HALF_WIDTH
+    means = matched_means(stamps, np.hstack([t**0, t, t**2, t**3]), w, 0.05)
+    np.testing.assert_allclose(means.value[30], [1.0, 0.0, w**2 / 6.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(means.first[30], [0.0, 1.0, 0.0, w**2 / 2.0], atol=1e-10)
+    np.testing.assert_allclose(means.second[30], [0.0, 0.0, 2.0, 0.0], atol=1e-7)
+
+
+@pytest.mark.parametrize('frequency', [2.0, 8.0, 15.0])
+def test_waves_fade_by_the_stated_gain_within_the_stated_bound(frequency):
+    stamps, w = jittered(300, period=4 * MS), 0.03
+    t, omega = seconds(stamps, 150), 2.0 * np.pi * frequency
+    means = matched_means(stamps, np.sin(omega * t), w, 0.05)
+    at, left = means.valid, gain(frequency, w)
+    longest = float(np.diff(stamps).max()) * 1e-9
+    bound = 3.0 / 128.0 * (longest * omega) ** 4
+    for mean, derivative, scale in (
+        (means.value, np.sin(omega * t), 1.0),
+        (means.second, -(omega**2) * np.sin(omega * t), 4.0 / w**2),
+    ):
+        assert np.abs(mean - left * derivative)[at].max() <= scale * bound
+    first = np.abs(means.first - left * omega * np.cos(omega * t))[at].max()
+    assert first <= 2.0 / w * bound
+
+
+def test_the_bandwidth_is_where_the_amplitude_has_fallen_by_3_db():
+    assert gain(bandwidth(0.016), 0.016) == pytest.approx(np.sqrt(0.5), abs=1e-6)
+
+
+def test_nothing_reaches_across_a_gap_or_an_end():
+    stamps = even(120)
+    stamps[60:] += 100 * MS
+    means = matched_means(stamps, np.ones((120, 1)), 0.016, 0.05)
+    assert np.flatnonzero(means.valid).tolist() == [*range(9, 51), *range(69, 111)]
+
+
+def test_stamps_too_uneven_for_a_cubic_do_not_blow_up_noise():
+    stamps = even(60)
+    stamps[30] = stamps[29] + MS // 100
+    _, weights = kernel_weights(stamps, 25, 0.016)
+    assert np.abs(weights[0]).sum() <= 1.3
+    assert np.abs(weights[2]).sum() * 0.016**2 <= 5.0
+
+
+@pytest.mark.parametrize('pieces', [1, 7, 200])
+def test_a_stream_in_pieces_gives_the_numbers_of_the_whole(pieces):
+    stamps = jittered(200)
+    stamps[90:] += 80 * MS
+    x = np.random.default_rng(2).normal(size=(200, 3))
+    stream = MatchedStream(0.016, 3, 0.05, differentiated=2)
+    parts = [
+        stream.extend(stamps[k : k + pieces], x[k : k + pieces]) for k in range(0, 200, pieces)
+    ]
+    means = matched_means(stamps, x, 0.016, 0.05)
+    np.testing.assert_array_equal(
+        np.concatenate([*parts, stream.flush()]), np.hstack([means.value, means.first[:, :2]])
+    )
+
+
+def test_a_stream_is_behind_by_the_half_width_and_two_samples():
+    stream = MatchedStream(0.016, 1, 0.05)
+    counts = [len(stream.extend(even(30)[k : k + 1], np.zeros((1, 1)))) for k in range(30)]
+    assert np.cumsum(counts)[9] == 1  # the first sample, when the window and one more are there
+    assert set(counts[9:]) == {1}
+
+
+def test_a_half_width_below_the_period_is_refused():
+    with raising(SensingError, 'half_width_too_short', signal='joints', period=0.01):
+        check_half_width(0.008, 'joints', 0.01)
+    check_half_width(0.01, 'joints', 0.0100001)
+
+
+def test_noise_gains():
+    """Of the quotient √6 / w², of the mean the triangle's; compared with draws."""
+    noise = np.random.default_rng(3).normal(size=(31, 20_000))
+    means = matched_means(even(31), noise, 0.016, 0.05)
+    predicted = matched_gain(0.016, 0.002)
+    assert predicted.second == pytest.approx(6.0 / 0.016**4)
+    for part, variance in zip((means.value, means.first, means.second), predicted, strict=True):
+        assert np.var(part[15]) == pytest.approx(variance, rel=0.05)
+
+
+def test_without_a_filter_the_gain_is_that_of_the_quotients(biped31):
+    acd = biped31.acd
+    assert quotient_gain(acd, 0.01).second == pytest.approx(6.0 / 0.01**4)
+    smooth = dataclasses.replace(acd, method='savitzky_golay')
+    assert quotient_gain(smooth, 0.01).second < 0.1 * quotient_gain(acd, 0.01).second
+
+
+@pytest.mark.parametrize('travel', [0.0, 0.05, 0.2, 0.4, 0.7, 7.3])
+def test_quantisation_of_a_joint_at_constant_velocity(travel):
+    """A joint that rests has no error, a fast one that of a uniform distribution."""
+    step, phases = 1e-4, np.linspace(0.0, 1.0, 1000, endpoint=False)
+    at = phases + travel * np.array([[-1.0], [0.0], [1.0]])
+    error = np.round(at) - at
+    observed = np.var(error[2] - 2.0 * error[1] + error[0]) * step**2
+    if travel > 1.0:  # anywhere within a step: the mean over all velocities
+        observed = 0.5 * step**2
+    assert 6.0 * quantisation(step, travel * step) == pytest.approx(observed, abs=0.01 * step**2)
+
+
+def test_the_noise_floor_is_that_of_the_noise_and_not_of_the_motion():
+    stamps, random = jittered(2000, period=10 * MS), np.random.default_rng(4)
+    t = seconds(stamps, 0)
+    motion = np.hstack([np.sin(9.0 * t), 0.3 * np.sin(6.0 * t)])
+    motion[::150] += 0.5  # shocks
+    assert np.all(noise_floor(stamps, np.hstack([np.sin(9.0 * t)])) < 1e-5)
+    noisy = motion + random.normal(size=motion.shape) * [0.01, 0.002]
+    np.testing.assert_allclose(noise_floor(stamps, noisy), [0.01, 0.002], rtol=0.1)
