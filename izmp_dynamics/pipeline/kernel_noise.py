@@ -14,6 +14,8 @@ from izmp_dynamics.sensing.differences import central_quotient, local_polynomial
 from izmp_dynamics.sensing.matched_filter import kernel_weights
 from izmp_dynamics.sensing.stamps import nanoseconds
 
+_SPREAD = 0.3
+
 
 class NoiseGain(NamedTuple):
     """Variances of a signal after the kernel, for samples of variance 1.
@@ -29,20 +31,20 @@ class NoiseGain(NamedTuple):
     second: float
 
 
-def matched_gain(half_width: float, period: float) -> NoiseGain:
-    """Gain of the matched filter.
+def matched_weights(half_width: float, period: float) -> Array:
+    """(3, k) weights of even samples in the means of x, ẋ and ẍ of the matched filter.
 
     Args:
         half_width: of the triangle [s].
         period: of the samples [s].
     """
-    reach = int(half_width / period) + 3
+    reach = int(half_width / period) + 4
     _, weights = kernel_weights(_ticks(reach, period), reach, half_width)
-    return NoiseGain(*(float(part) for part in np.sum(weights**2, axis=1)))
+    return weights
 
 
-def quotient_gain(acd: Acd, period: float) -> NoiseGain:
-    """Gain of the difference quotients of the joints, without a filter.
+def quotient_weights(acd: Acd, period: float) -> Array:
+    """(3, k) weights of even samples in q, q̇ and q̈ without a filter.
 
     Args:
         acd: which quotients.
@@ -54,8 +56,12 @@ def quotient_gain(acd: Acd, period: float) -> NoiseGain:
         fit = local_polynomial(stamps, impulses, acd.window, acd.degree)
     else:
         fit = central_quotient(stamps, impulses)
-    parts = (fit.value[reach], fit.first[reach], fit.second[reach])
-    return NoiseGain(*(float(np.sum(part**2)) for part in parts))
+    return np.stack([fit.value[reach], fit.first[reach], fit.second[reach]])
+
+
+def gain_of(weights: Array) -> NoiseGain:
+    """Sums of the squares of weights (3, k)."""
+    return NoiseGain(*(float(part) for part in np.sum(weights**2, axis=1)))
 
 
 def sample_gain(half_width: float | None, period: float) -> NoiseGain:
@@ -67,25 +73,33 @@ def sample_gain(half_width: float | None, period: float) -> NoiseGain:
     """
     if half_width is None:
         return NoiseGain(1.0, 0.5 / period**2, 6.0 / period**4)
-    return matched_gain(half_width, period)
+    return gain_of(matched_weights(half_width, period))
 
 
-def quantisation(step: float, travel: Array) -> Array:
-    """Variance of samples of which the quantisation has the same effect on a second difference.
+def quantised_second(weights: Array, step: float, travel: Array) -> Array:
+    """Variance of q̈ that the steps of an encoder cause.
 
-    The error of a fast joint is anywhere within a step: step² / 12. A joint that rests on a step
-    has none. In between the error is a saw-tooth of the position, whose values at t - w, t and
-    t + w belong together: of a joint that travels d steps in w the second difference has the
-    variance 2 d step² up to d = 1/2, then (2 - 2 d) step², and so on; on average step² / 2.
+    The error of a sample is a saw-tooth of the position. For a joint at constant velocity, which
+    travels d steps from one sample to the next, the errors of two samples that are j apart have
+    the covariance step² R(j d), R(x) = 1/12 - |x| (1 - |x|) / 2 for |x| ≤ 1 and so on with period
+    1. A joint that rests has none, a fast one step² / 12 in each sample: R is averaged over
+    velocities that differ by `_SPREAD`, as those in a window do.
 
     Args:
+        weights: (k,) of even samples in q̈ [1/s²].
         step: of the encoder [rad] or [m].
-        travel: of the joint within the half-width w, any shape [rad] or [m].
+        travel: of the joint from one sample to the next, any shape [rad] or [m].
     """
-    steps = np.abs(travel) / step
-    triangle = np.where(steps < 0.5, 2.0 * steps, np.maximum(2.0 - 2.0 * steps, 0.5))
-    variance: Array = step**2 / 12.0 * 2.0 * triangle
-    return variance
+    grid = np.concatenate([np.linspace(0.0, 0.1, 100), np.linspace(0.1, 1.0, 91)[1:]])
+    apart = np.arange(len(weights))[:, None] - np.arange(len(weights))
+    around = grid[:, None] * np.linspace(1.0 - _SPREAD, 1.0 + _SPREAD, 9)
+    phase = (around[:, :, None, None] * np.abs(apart)) % 1.0
+    covariance = np.mean(1.0 / 12.0 - 0.5 * phase * (1.0 - phase), axis=1)
+    variance = np.einsum('i,gij,j->g', weights, covariance, weights)
+    variance[-1] = np.sum(weights**2) / 12.0
+    known = np.maximum(variance, 0.0)
+    found: Array = step**2 * np.interp(np.abs(travel) / step, grid, known)
+    return found
 
 
 def _ticks(reach: int, period: float) -> Stamps:

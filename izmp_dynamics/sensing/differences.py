@@ -232,7 +232,7 @@ def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Array, M
 
 
 @kernel
-def _fit_weights(times: Array, degree: int) -> Array:
+def fit_weights(times: Array, degree: int) -> Array:
     """Weights (3, w) of the samples in value, first and second derivative at time zero.
 
     The basis 1, τ, τ² ... is made orthonormal over the samples (modified Gram-Schmidt, twice),
@@ -277,7 +277,7 @@ def _polynomial(
         valid[k] = True
         for i in range(2 * half + 1):
             times[i] = (stamps[k - half + i] - stamps[k]) / NANOSECONDS
-        weights = _fit_weights(times, degree)
+        weights = fit_weights(times, degree)
         for d in range(3):
             for j in range(width):
                 # Differences to the middle sample keep the digits of a slowly moving joint.

@@ -15,14 +15,21 @@ the same window:
 Joint positions give all three; a differenced gyroscope ω and ω̇; every other sensor its mean. The
 amplitude at the frequency f is sinc²(f w) (`gain`); 1/√2 at f = 0.319 / w (`bandwidth`).
 
-The integrals are those of a curve through the samples: between two samples the cubic through the
-four nearest, so uneven stamps and half-widths that are no multiple of the period need no grid of
-their own. For samples h apart its error is at most 3/128 h⁴ max|x⁗|, which the mean does not
-exceed; the mean of ẍ has at most 4 / w² times that. Where the three intervals of a cubic differ by
-more than `UNEVEN` the straight line is used, since noise would blow the cubic up: h²/8 max|ẍ|.
+Between the samples the signal is a local polynomial, so uneven stamps and half-widths that are no
+multiple of the period need no grid of their own:
 
-Nothing is extrapolated: an instant whose window, and one sample beyond it on either side, is not
-in the recording or has a gap in it has no value.
+* The integrals are those of the cubic through the four nearest samples. For samples h apart its
+  error is at most 3/128 h⁴ max|x⁗|, which the mean does not exceed; the mean of ẋ has at most
+  2 / w times that.
+* The three values of the quotient are those of the least-squares cubic through the five nearest
+  samples, which lowers their noise by 30 %. Its error is at most 3/35 h⁴ max|x⁗|; the mean of ẍ
+  has at most 4 / w² times that, and on even stamps 3/35 h⁴ times the sixth derivative.
+
+Where the intervals of a cubic differ by more than `UNEVEN` the straight line is used, since noise
+would blow the cubic up: h²/8 max|ẍ|.
+
+Nothing is extrapolated: an instant whose window, and two samples beyond it on either side, are
+not in the recording or have a gap in them has no value.
 """
 
 import numpy as np
@@ -31,11 +38,17 @@ import numpy.typing as npt
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SensingError
 from izmp_dynamics.kernel import inlined, kernel
-from izmp_dynamics.sensing.differences import Derivatives, Mask, check_increasing, contiguous
+from izmp_dynamics.sensing.differences import (
+    Derivatives,
+    Mask,
+    check_increasing,
+    contiguous,
+    fit_weights,
+)
 from izmp_dynamics.sensing.stamps import nanoseconds
 
 UNEVEN = 4.0
-"""Ratio of the longest to the shortest of three intervals up to which a cubic is laid."""
+"""Ratio of the longest to the shortest interval up to which a cubic is laid."""
 
 _HALF_POWER = 0.3189167
 """f w at which sinc²(f w) = 1/√2."""
@@ -86,6 +99,7 @@ def matched_means(
     half_width: float,
     max_gap: float,
     rows: slice = slice(None),
+    second: bool = True,
 ) -> Derivatives:
     """Means of a signal and of its derivatives, at its own stamps.
 
@@ -96,13 +110,14 @@ def matched_means(
         half_width: w of the triangle [s].
         max_gap: no window across a longer time between two samples [s].
         rows: those whose means are wanted; the others count as invalid.
+        second: whether the second derivative is wanted; else it is NaN.
     """
     stamps = np.ascontiguousarray(stamps, dtype=np.int64)
     values = np.ascontiguousarray(values, dtype=np.float64)
     check_increasing(stamps)
     begin, end, _ = rows.indices(len(stamps))
     width, gap = nanoseconds(half_width), nanoseconds(max_gap)
-    return Derivatives(*_means(stamps, values, width, gap, begin, end))
+    return Derivatives(*_means(stamps, values, width, gap, begin, end, second))
 
 
 def kernel_weights(stamps: Stamps, row: int, half_width: float) -> tuple[int, Array]:
@@ -121,11 +136,11 @@ def kernel_weights(stamps: Stamps, row: int, half_width: float) -> tuple[int, Ar
     first, last = _window(np.ascontiguousarray(stamps, np.int64), row, width, np.int64(1 << 62))
     if first < 0:
         return 0, np.empty((3, 0))
-    return first, _weights(stamps, row, first, last, width)
+    return first, _weights(stamps, row, first, last, width, True)
 
 
 class MatchedStream:
-    """The filter for a stream that arrives in pieces: `half_width` and two samples behind.
+    """The filter for a stream that arrives in pieces: `half_width` and three samples behind.
 
     Args:
         half_width: w of the triangle [s].
@@ -168,12 +183,14 @@ class MatchedStream:
 
     def _hand_out(self, end: int) -> Array:
         new = slice(self._next, end)
-        means = matched_means(self._stamps, self._values, self._half_width, self._max_gap, new)
+        means = matched_means(
+            self._stamps, self._values, self._half_width, self._max_gap, new, second=False
+        )
         derivatives = means.first[new, : self._differentiated]
         self._next = end
         if end < len(self._stamps):
             oldest = self._stamps[end] - nanoseconds(self._half_width)
-            old = max(0, int(np.searchsorted(self._stamps, oldest, 'right')) - 3)
+            old = max(0, int(np.searchsorted(self._stamps, oldest, 'right')) - 4)
             self._stamps, self._values = self._stamps[old:], self._values[old:]
             self._next -= old
         return np.hstack([means.value[new], derivatives])
@@ -186,14 +203,14 @@ def settled(stamps: Stamps, half_width: float) -> int:
         stamps: (T,) [ns].
         half_width: w of the triangle [s].
     """
-    if len(stamps) < 2:
+    if len(stamps) < 3:
         return 0
-    return int(np.searchsorted(stamps, stamps[-2] - nanoseconds(half_width), 'right'))
+    return int(np.searchsorted(stamps, stamps[-3] - nanoseconds(half_width), 'right'))
 
 
 @kernel
 def _means(
-    stamps: Stamps, x: Array, half_width: int, gap: int, begin: int, end: int
+    stamps: Stamps, x: Array, half_width: int, gap: int, begin: int, end: int, second: bool
 ) -> tuple[Array, Array, Array, Mask]:
     rows, columns = x.shape
     means = np.full((3, rows, columns), np.nan)
@@ -203,8 +220,8 @@ def _means(
         if first < 0:
             continue
         valid[k] = True
-        weights = _weights(stamps, k, first, last, half_width)
-        for d in range(3):
+        weights = _weights(stamps, k, first, last, half_width, second)
+        for d in range(3 if second else 2):
             for j in range(columns):
                 # Differences to the middle sample keep the digits of a slowly moving joint.
                 total = 0.0
@@ -223,13 +240,15 @@ def _window(stamps: Stamps, row: int, half_width: int, gap: int) -> tuple[int, i
     last = row
     while last < len(stamps) and stamps[last] < stamps[row] + half_width:
         last += 1
-    if not contiguous(stamps, first - 1, last + 1, gap):
+    if not contiguous(stamps, first - 2, last + 2, gap):
         return -1, -1
-    return first - 1, last + 1
+    return first - 2, last + 2
 
 
 @kernel
-def _weights(stamps: Stamps, row: int, first: int, last: int, half_width: int) -> Array:
+def _weights(
+    stamps: Stamps, row: int, first: int, last: int, half_width: int, second: bool
+) -> Array:
     """Weights (3, k) of the samples `first` to `last` in the means of x, ẋ and ẍ."""
     count = last - first + 1
     times = np.empty(count)
@@ -238,7 +257,7 @@ def _weights(stamps: Stamps, row: int, first: int, last: int, half_width: int) -
     w = half_width / NANOSECONDS
     weights = np.zeros((3, count))
     basis = np.empty(4)
-    for i in range(1, count - 2):
+    for i in range(2, count - 3):
         begin, end = max(times[i], -w), min(times[i + 1], w)
         middle, half = 0.5 * (begin + end), 0.5 * (end - begin)
         for g in range(-1, 2):  # Gauss: exact to degree 5, a cubic times a straight line has 4
@@ -248,12 +267,27 @@ def _weights(stamps: Stamps, row: int, first: int, last: int, half_width: int) -
             for b in range(4):
                 weights[0, i - 1 + b] += part * basis[b] * (1.0 - abs(s) / w) / w
                 weights[1, i - 1 + b] += part * basis[b] * np.sign(s) / (w * w)
-    for i, s in ((1, -w), (count - 3, w)):
-        _cubic(times, i, s, basis)
-        for b in range(4):
-            weights[2, i - 1 + b] += basis[b] / (w * w)
-    weights[2, row - first] -= 2.0 / (w * w)
+    if not second:
+        return weights
+    for i, s, factor in ((2, -w, 1.0), (row - first, 0.0, -2.0), (count - 4, w, 1.0)):
+        _add_value(times, i, s, factor / (w * w), weights[2])
     return weights
+
+
+@kernel
+def _add_value(times: Array, i: int, s: float, factor: float, weights: Array) -> None:
+    """Add the weights of the smoothed value at the time s, between the samples i and i+1."""
+    middle = i if s - times[i] <= times[i + 1] - s else i + 1
+    near = times[middle - 2 : middle + 3]
+    steps = np.diff(near)
+    if steps.max() > UNEVEN * steps.min():
+        share = (s - times[i]) / (times[i + 1] - times[i])
+        weights[i] += factor * (1.0 - share)
+        weights[i + 1] += factor * share
+        return
+    fit = fit_weights(near - s, 3)
+    for b in range(5):
+        weights[middle - 2 + b] += factor * fit[0, b]
 
 
 @inlined
