@@ -42,6 +42,7 @@ from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_plane import GroundPlane
 
 
+
 class JointSpeeds:
     """Mean speed of the joints, to know how often they take a step of their encoders.
 
