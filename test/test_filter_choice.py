@@ -1,11 +1,19 @@
 """Which filter a recording gets, from its own noise: in check, in replay and in the robot file."""
 
+import argparse
+import dataclasses
+
 import numpy as np
 import pytest
 
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.cli.replay import _filter as option
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import Filter, LowPass, RobotFile, load_robot_file
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.check import check
+from izmp_dynamics.replay.evaluate import evaluate_bag
+from izmp_dynamics.replay.filter_choice import propose_filter
 
 from .bag_surgery import JOINTS
 from .raising import raising
@@ -47,15 +55,26 @@ def test_replay_chooses_a_filter_and_says_which(rough, sound_points):
     assert np.sqrt(np.mean(np.square(gaps)[:, :2], axis=0)).max() <= 0.005  # as was promised
 
 
-def test_replay_can_be_told_not_to(rough, sound_points, tmp_path):
+def test_the_option_filter():
+    assert option('none') == {'method': 'none'}
+    assert option('auto') == {'method': 'auto'}
+    assert option('0.03') == {'method': 'matched', 'half_width': 0.03}
+    for wrong in ('30 ms', '30', '-0.01', 'nan', 'off'):
+        with pytest.raises(
+            argparse.ArgumentTypeError, match='neither auto, none nor a half-width'
+        ):
+            option(wrong)
+
+
+def test_replay_can_be_told_not_to_filter(rough):
     desk, _ = rough
-    for option, stated in (('none', 'not given'), ('0.03', '0.03 s')):
-        assert desk.replay('--overwrite', '--filter', option).status == 0
-        assert desk.report()['parameters']['filter.half_width'] == stated
-    refused = desk.replay('--overwrite', '--filter', '30 ms')
-    assert refused.status == 2
-    assert 'neither auto, none nor a half-width' in refused.err
-    assert desk.replay('--overwrite').status == 0  # as it was
+    results, desk.results = desk.results, desk.folder / 'unfiltered'
+    outcome = desk.replay('--filter', 'none')
+    parameters = desk.report()['parameters']
+    desk.results = results
+    assert outcome.status == 0
+    assert parameters['filter.half_width'] == 'not given'
+    assert 'filter.chosen' not in parameters
 
 
 def test_check_proposes_the_half_width_that_replay_takes(rough):
@@ -67,17 +86,13 @@ def test_check_proposes_the_half_width_that_replay_takes(rough):
     assert f'half_width: {half_width(desk):.4g}' in found.remedy
 
 
-def test_a_larger_scatter_is_had_with_a_shorter_half_width(rough, tmp_path):
+def test_a_larger_scatter_is_had_with_a_shorter_half_width(rough):
     desk, _ = rough
-    from izmp_dynamics.bags.reader import BagReader
-    from izmp_dynamics.model.robot_model import load_model
-    from izmp_dynamics.replay.filter_choice import propose_filter
-
     robot = load_robot_file(desk.robot)
     model = load_model(robot.urdf_path, robot.root)
     with BagReader(desk.bag) as bag:
         strict, loose = (
-            propose_filter(bag, RobotFile(**vars(robot) | {'filter': Filter(scatter=s)}), model)
+            propose_filter(bag, dataclasses.replace(robot, filter=Filter(scatter=s)), model)
             for s in (0.001, 0.05)
         )
     assert strict.half_width > loose.half_width
@@ -87,9 +102,8 @@ def test_a_larger_scatter_is_had_with_a_shorter_half_width(rough, tmp_path):
 
 def test_a_low_pass_that_is_stated_stays_the_only_filter(rough):
     desk, _ = rough
-    assert desk.replay('--overwrite', '--low-pass', '8').status == 0
-    assert desk.report()['parameters']['filter.half_width'] == 'not given'
-    assert desk.replay('--overwrite').status == 0
+    robot = dataclasses.replace(load_robot_file(desk.robot), low_pass=LowPass(cutoff=8.0))
+    assert evaluate_bag(desk.bag, robot).parameters['filter.half_width'] == 'not given'
 
 
 def test_filter_in_the_robot_file():

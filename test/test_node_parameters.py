@@ -109,7 +109,7 @@ def test_nodes_have_the_settings_that_they_use():
         for name in mine & theirs
     }
     assert shared == {
-        'gravity', 'ir_md.difference', 'acd.max_gap',
+        'gravity', 'ir_md.difference', 'acd.max_gap', 'filter.half_width',
         'low_pass.cutoff', 'low_pass.order', 'pairing.max_gap',
     }  # fmt: skip
     for node, mine in names.items():

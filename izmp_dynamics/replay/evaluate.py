@@ -9,7 +9,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.filter_choice import chosen_filter
+from izmp_dynamics.replay.filter_choice import chosen_filter, stated
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.stability.evaluation import Evaluation
 
@@ -51,14 +51,14 @@ def evaluate_bag(
         for results in evaluate_recording(recording, evaluator, progress):
             collector.add(results)
         notes = (
-            *([choice.text] if choice else []),
+            *([choice.text] if choice and choice.half_width else []),
             *reader.notes,
             *([reader.damage] if reader.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),
             *evaluator.root.warnings,
         )
     missing = [str(found) for found in recording.missing]
-    used = {'angular_acceleration.used': evaluator.root.method}
+    used = {'angular_acceleration.used': evaluator.root.method, **stated(choice)}
     evaluation = collector.evaluation({}, missing, notes, used, evaluator.faults)
     nothing = nothing_came_out(recording, evaluation)
     if nothing is not None:

@@ -106,6 +106,11 @@ def with_choice(robot: RobotFile, choice: FilterChoice | None) -> RobotFile:
     return replace(robot, filter=replace(robot.filter, half_width=choice.half_width))
 
 
+def stated(choice: FilterChoice | None) -> dict[str, str]:
+    """The choice as a parameter of the report; none if there was none to make."""
+    return {} if choice is None else {'filter.chosen': choice.text}
+
+
 def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> FilterChoice | None:
     """Find the smallest half-width that makes the IZMP of a recording as quiet as wanted.
 

@@ -16,7 +16,7 @@ from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.filter_choice import chosen_filter
+from izmp_dynamics.replay.filter_choice import chosen_filter, stated
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
@@ -81,7 +81,7 @@ def replay(
         if robot.path is not None:
             hashes[robot.path.name] = _sha256(robot.path)
         notes = (
-            *([choice.text] if choice else []),
+            *([choice.text] if choice and choice.half_width else []),
             *bag.notes,
             *([bag.damage] if bag.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),
@@ -92,7 +92,7 @@ def replay(
             hashes,
             missing,
             notes,
-            {'angular_acceleration.used': evaluator.root.method},
+            {'angular_acceleration.used': evaluator.root.method, **stated(choice)},
             evaluator.faults,
         )
         nothing = nothing_came_out(recording, evaluation)
