@@ -60,9 +60,7 @@ def test_the_option_filter():
     assert option('auto') == {'method': 'auto'}
     assert option('0.03') == {'method': 'matched', 'half_width': 0.03}
     for wrong in ('30 ms', '30', '-0.01', 'nan', 'off'):
-        with pytest.raises(
-            argparse.ArgumentTypeError, match='neither auto, none nor a half-width'
-        ):
+        with pytest.raises(argparse.ArgumentTypeError, match='neither auto, none nor'):
             option(wrong)
 
 
