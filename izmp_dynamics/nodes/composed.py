@@ -47,7 +47,7 @@ from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_stages
-from izmp_dynamics.pipeline.uncertainty import izmp_covariance
+from izmp_dynamics.pipeline.uncertainty import JointSpeeds, izmp_covariance, joint_speeds
 from izmp_dynamics.sensing.faults import Faults, Reason
 
 
@@ -160,6 +160,7 @@ class Composed(StageNode):
             self._evaluator.assume(self._former, self._unsure)
             self._former = None
         self._resets = 0
+        self._speeds: JointSpeeds | None = None
         for key in ('frames', 'waiting for frames'):
             self.health.clear(key)
         for k, warning in enumerate(self._evaluator.root.warnings):
@@ -371,9 +372,12 @@ class Composed(StageNode):
     def _put_uncertain(self, instant: Evaluated) -> None:
         """Publish the IZMP with its covariance, which costs more than the rest of an instant."""
         if self._evaluator is not None and self._outputs.uncertain.wanted:
-            covariance, point = izmp_covariance(self._evaluator, instant), instant.points['mr_ad']
-            stamp = int(instant.stamps[0])
-            self._outputs.send_uncertain(stamp, _placed(instant), point[0], covariance[0])
+            if self._speeds is None:
+                half_width = self.robot.filter.half_width
+                self._speeds = joint_speeds(self._evaluator, half_width)
+            covariance = izmp_covariance(self._evaluator, instant, speeds=self._speeds)
+            stamp, point = int(instant.stamps[0]), instant.points['mr_ad'][0]
+            self._outputs.send_uncertain(stamp, _placed(instant), point, covariance[0])
 
     def _put_world(self, piece: Evaluated) -> None:
         """Publish what is known of instants later than the IZMP: pose and IR-MD."""

@@ -9,14 +9,8 @@ from collections.abc import Iterable
 SECTIONS = {
     'acd': ('acd', 'rates', 'filter.half_width', 'low_pass', 'pairing'),
     'angular_acceleration': (
-        *(
-            'angular_acceleration',
-            'noise.accelerometer',
-            'filter.half_width',
-            'low_pass',
-            'pairing',
-            'gravity',
-        ),
+        *('angular_acceleration', 'noise.accelerometer', 'filter.half_width', 'low_pass'),
+        *('pairing', 'gravity'),
     ),
     'mr_ad': ('gravity',),
     'localizer': (
@@ -29,8 +23,8 @@ SECTIONS = {
 """Node → sections of the robot file, or single settings, that are its parameters."""
 
 OF_COMPOSED = (
-    *('acd', 'angular_acceleration', 'gravity', 'ground', 'ir_md', 'low_pass', 'noise'),
-    *('pairing', 'rates', 'root_acceleration'),
+    *('acd', 'angular_acceleration', 'filter.half_width', 'gravity', 'ground', 'ir_md'),
+    *('low_pass', 'noise', 'pairing', 'rates', 'root_acceleration'),
 )
 """Those of the node that is the whole graph: all, so that there is one value of each."""
 

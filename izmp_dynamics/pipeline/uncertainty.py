@@ -42,7 +42,6 @@ from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_plane import GroundPlane
 
 
-
 class JointSpeeds:
     """Mean speed of the joints, to know how often they take a step of their encoders.
 
@@ -64,7 +63,7 @@ class JointSpeeds:
             speed = np.nan_to_num(speed)
             if self._mean is None:
                 self._mean = speed
-            kept = np.exp((self._last - stamp) / NANOSECONDS / self._memory)
+            kept = np.exp(-abs(stamp - self._last) / NANOSECONDS / self._memory)
             self._last, self._mean = stamp, speed + kept * (self._mean - speed)
             means[k] = self._mean
         return means
@@ -161,7 +160,10 @@ def filtered_covariance(
 
 
 def izmp_covariance(
-    evaluator: Evaluator, result: Evaluated, noise: SampleNoise | None = None
+    evaluator: Evaluator,
+    result: Evaluated,
+    noise: SampleNoise | None = None,
+    speeds: JointSpeeds | None = None,
 ) -> Array:
     """Predict the covariance of the IZMP of MR-AD.
 
@@ -169,11 +171,12 @@ def izmp_covariance(
         evaluator: which evaluated the signals.
         result: what it computed at K instants.
         noise: of the samples; None: what the robot file states.
+        speeds: of the joints at the instants before; None: not known.
 
     Returns:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
     """
-    return point_covariance(result, wrench_covariance(evaluator, result, noise))
+    return point_covariance(result, wrench_covariance(evaluator, result, noise, speeds))
 
 
 def point_covariance(result: Evaluated, of_wrench: Array) -> Array:
@@ -284,9 +287,8 @@ def _of_point(
 
 
 def joint_speeds(evaluator: Evaluator, half_width: float | None) -> JointSpeeds:
-    """Make the mean speeds that fit a filter: it fades within the half-width, or one period."""
-    longest = max((group.period for group in evaluator.joints.groups), default=1.0)
-    return JointSpeeds(half_width or longest)
+    """Make the mean speeds that fit a filter: they fade within the half-width, or one period."""
+    return JointSpeeds(half_width or max((g.period for g in evaluator.joints.groups), default=1.0))
 
 
 def _imu_period(evaluator: Evaluator) -> float:

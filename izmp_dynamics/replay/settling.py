@@ -10,7 +10,8 @@ FORGOTTEN = 1e-2
 def filter_settle_time(robot: RobotFile, period: float) -> float:
     """Time from an end or a gap of the signals within which values are still settling [s].
 
-    Forwards and backwards, a low-pass starts at either end of a stretch from an invented past.
+    Forwards and backwards, a low-pass starts at either end of a stretch from an invented past. The
+    matched filter has no values there instead.
 
     Args:
         robot: whose signals are filtered.
@@ -24,5 +25,7 @@ def filter_settle_time(robot: RobotFile, period: float) -> float:
 
 def filter_in_words(robot: RobotFile) -> str:
     """The filter that all signals pass; empty without one."""
-    cutoff = robot.low_pass.cutoff
+    cutoff, half_width = robot.low_pass.cutoff, robot.filter.half_width
+    if half_width is not None:
+        return f'the matched filter of half-width {1e3 * half_width:.3g} ms'
     return '' if cutoff is None else f'the low-pass at {cutoff:g} Hz'
