@@ -82,6 +82,8 @@ setup(
         'balance': ['pin>=3', 'qpsolvers>=4', 'quadprog>=0.1.12', 'example-robot-data>=4'],
         # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
+        # A report that plays: three.js (in k3d's bundle), uPlot, shapes and meshes of the robot.
+        'page': ['k3d>=3.2,<4', 'uplot-python>=1.1', 'trimesh>=4', 'pycollada>=0.7'],
         'pandas': ['pandas>=2'],  # Evaluation.to_dataframe
         'docs': ['sphinx>=8', 'myst-parser>=4'],
         'test': [
@@ -90,6 +92,7 @@ setup(
             'hypothesis>=6',
             'qpsolvers>=4',
             'quadprog>=0.1.12',
+            'websockets>=12',  # drives Chromium, where that is installed
             'mcap>=1.1',
             'pandas>=2',
             'urdf2webots>=2025.0.0',

@@ -14,6 +14,7 @@ import pytest
 _IMPORTED_AS = {
     'pin': 'pinocchio',
     'ros-rclpy': 'rclpy',
+    'uplot-python': 'uplot',
     'ros-jazzy-visualization-msgs': 'visualization_msgs',
 }
 _TRY = """

@@ -62,7 +62,7 @@ class Page(HTMLParser):
 
 
 def written(evaluation, folder):
-    paths = write_report(evaluation, folder)
+    paths = write_report(evaluation, folder, static=True)
     html = paths.html.read_text(encoding='utf-8')
     report = json.loads(paths.json.read_text(encoding='utf-8'), parse_constant=refuse)
     return Page(html), report, html
@@ -256,7 +256,7 @@ def test_the_same_evaluation_gives_the_same_bytes(tmp_path):
 def test_a_long_log_makes_a_small_page(tmp_path):
     long = walking(duration=240.0, noise={'mr_ad': 0.02, 'ir_md': 0.5})
     assert len(long.stamps) == 30_001
-    paths = write_report(long, tmp_path)
+    paths = write_report(long, tmp_path, static=True)
     assert paths.html.stat().st_size < 3_000_000
     assert paths.json.stat().st_size < 50_000
 

@@ -40,6 +40,9 @@ def add_parser(subparsers: Any) -> None:
         help='half-width of the matched filter, none, or auto: chosen from the measured noise '
         '(overrides the robot file; default: auto)',
     )
+    parser.add_argument(
+        '--static', action='store_true', help='a report of pictures alone, without scripts'
+    )
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     parser.set_defaults(run=run)
 
@@ -68,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
             options.output,
             storage=options.storage,
             overwrite=options.overwrite,
+            static=options.static,
             progress=progress,
         )
     if not options.quiet:

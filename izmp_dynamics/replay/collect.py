@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.settings import flatten
+from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.replay.column import Column
 from izmp_dynamics.replay.external_wrench import external_of
@@ -14,6 +16,9 @@ from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.settling import filter_in_words, filter_settle_time
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, SignalHealth, Track
+
+MOTION_RATE = 50.0
+"""Largest rate at which the joints are kept for pictures of the robot [Hz]."""
 
 TRACKS = ('mr_ad', 'ir_md', 'cop')
 
@@ -29,11 +34,19 @@ _USED_AS = {
 
 
 class Collector:
-    """Gathers results span by span; `evaluation` joins them."""
+    """Gathers results span by span; `evaluation` joins them.
 
-    def __init__(self, recording: Recording) -> None:
+    Args:
+        recording: what is evaluated.
+        urdf: of the robot, for its looks; None: its shapes follow from the inertias.
+    """
+
+    def __init__(self, recording: Recording, urdf: Urdf | None = None) -> None:
         self.recording = recording
+        self.urdf = urdf
         self._columns: defaultdict[str, Column] = defaultdict(Column)
+        self._motion_step = max(1, round(recording.robot.rates.bus / MOTION_RATE))
+        self._count = 0
 
     def add(self, results: Evaluated) -> None:
         """Take the results of one span."""
@@ -52,6 +65,11 @@ class Collector:
         external = external_of(results, self.recording.rig)
         put['external'].extend(_nothing(count, 3) if external is None else external[:, :3])
         put['up'].extend(results.world.R[:, 2])
+        some = slice(-self._count % self._motion_step, None, self._motion_step)
+        known = results.joints.valid[some, None]
+        put['motion.stamps'].extend(results.stamps[some])
+        put['motion.q'].extend(np.where(known, results.joints.positions[some], np.nan))
+        self._count += count
         rig = self.recording.rig
         for k, (sole, foot) in enumerate(zip(results.soles, rig.feet, strict=True)):
             force = sole.normal_force
@@ -109,6 +127,7 @@ class Collector:
                 robot, 1.0 / max(self.recording.uses['joints'].rate, 1e-9)
             ),
             filtering=filter_in_words(robot),
+            motion=Motion(model, self.urdf, self._join('motion.stamps'), self._join('motion.q')),
             world_p_root=world_p if located else None,
             world_R_root=world_R if located else None,
             missing=tuple(missing),

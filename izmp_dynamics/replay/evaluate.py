@@ -6,6 +6,7 @@ from pathlib import Path
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
@@ -42,12 +43,13 @@ def evaluate_bag(
     """
     if not isinstance(robot, RobotFile):
         robot = load_robot_file(Path(robot))
-    model = load_model(robot.urdf_path, robot.root)
+    urdf = read_urdf(robot.urdf_path)
+    model = load_model(urdf, robot.root)
     with BagReader(bag) as reader:
         robot, choice = chosen_filter(reader, robot, model)
         recording = Recording(reader, robot, model)
         evaluator = make_evaluator(recording)
-        collector = Collector(recording)
+        collector = Collector(recording, urdf)
         for results in evaluate_recording(recording, evaluator, progress):
             collector.add(results)
         notes = (

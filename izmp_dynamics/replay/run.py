@@ -50,6 +50,7 @@ def replay(
     *,
     storage: str = 'mcap',
     overwrite: bool = False,
+    static: bool = False,
     progress: Progress = lambda fraction: None,
 ) -> ReplayResult:
     """Evaluate a recording.
@@ -60,6 +61,7 @@ def replay(
         folder: where the results go: bag/, report.html, report.json.
         storage: of the output bag, 'mcap' or 'sqlite3'.
         overwrite: replace an earlier result in `folder`.
+        static: a report of pictures alone, which does not play.
         progress: called with the fraction that is done.
 
     Raises:
@@ -71,7 +73,7 @@ def replay(
         robot, choice = chosen_filter(bag, robot, model)
         recording = Recording(bag, robot, model)
         evaluator = make_evaluator(recording)
-        collector = Collector(recording)
+        collector = Collector(recording, urdf)
         with BagWriter(partial / 'bag', storage=storage) as out:
             writer = ResultWriter(out, recording.rig, urdf.text, recording.origin)
             for results in evaluate_recording(recording, evaluator, progress):
@@ -98,7 +100,7 @@ def replay(
         nothing = nothing_came_out(recording, evaluation)
         if nothing is not None:
             raise nothing
-        report = write_report(evaluation, partial)
+        report = write_report(evaluation, partial, static=static)
     return ReplayResult(
         folder / 'bag',
         folder / 'report.html',

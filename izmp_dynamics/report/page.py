@@ -35,12 +35,19 @@ _RULES = {
 }
 
 
-def render(report: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
+def render(
+    report: Mapping[str, Any],
+    figures: Mapping[str, Figure],
+    player: str = '',
+    why_static: str = '',
+) -> str:
     """Build the page.
 
     Args:
         report: what report.json holds (`Summary.as_dict`).
         figures: name → figure, as `draw_figures` returns them.
+        player: HTML of what plays, as `player_html` returns it; '' for a page of pictures.
+        why_static: sentence about what is missing for a page that plays.
 
     Returns:
         HTML; every text of `report` is escaped.
@@ -62,6 +69,8 @@ def render(report: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
         report=report,
         judged=report['tracks'].get(report['verdict']['judged_by']),
         figures=figures,
+        player=player,
+        why_static=why_static,
         cards=cards(report),
         symbol=_SYMBOLS.get(report['verdict']['state'], '?'),
         recorded=_recorded(report['start_stamp']),

@@ -99,7 +99,7 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     """Say in sentences what pushed."""
     largest = sorted(pushes, key=lambda push: -push.size)[:_LISTED]
     remarks = tuple(
-        f'An external force pushed the robot {_direction(push)} with '
+        f'An external force pushed the robot {direction_of(push)} with '
         f'{newtons(push.size)} for {seconds(push.duration)} at {instant(push.start)}, '
         f'{plain(push.significance, 0)} σ of what is otherwise unexplained.'
         for push in sorted(largest, key=lambda push: push.start)
@@ -112,7 +112,7 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     return remarks
 
 
-def _direction(push: PushStatistics) -> str:
+def direction_of(push: PushStatistics) -> str:
     """The main direction as text."""
     names = (('forward', 'back'), ('to the left', 'to the right'), ('up', 'down'))
     components = (push.forward, push.left, push.up)

@@ -1,56 +1,36 @@
 """Figures over time: coordinates, margin, contact force and the gap between IZMP and CoP."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.report import drawing
-from izmp_dynamics.report.decimation import envelope, robust_limits, share_outside
+from izmp_dynamics.report.decimation import envelope, share_outside
 from izmp_dynamics.report.drawing import LineStyle
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.formatting import newtons, seconds
+from izmp_dynamics.report.panels import (
+    Panel,
+    coordinate_panels,
+    force_panel,
+    gap_panel,
+    gap_reference,
+    margin_panel,
+)
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import TrackStatistics, label_of
 from izmp_dynamics.report.summary import Summary
 
 _BINS_PER_INCH = 85
 _MARKED_BINS = 600  # resolution of the marks of outside intervals
-_FORCE_VIEW = (-0.25, 3.0)  # in multiples of the weight
-
-
-@dataclass(frozen=True)
-class _Panel:
-    """One pair of axes.
-
-    Attributes:
-        label: label of the y axis, with its unit.
-        signals: name → (K,) values in that unit.
-        bounds: limits that outliers must not push the view beyond; None for none.
-        decorate: draws behind the signals.
-        include: values that are always in view.
-    """
-
-    label: str
-    signals: Mapping[str, Array]
-    bounds: tuple[float, float] | None = None
-    decorate: Callable[[Any], None] | None = None
-    include: tuple[float, ...] = ()
 
 
 def coordinates(scene: Scene) -> Figure | None:
     """Draw x and y of every track in nif; None without any point."""
-    panels = []
-    for axis, label in enumerate(('x forward [mm]', 'y to the left [mm]')):
-        signals = {
-            name: 1000.0 * points[:, axis]
-            for name, points in scene.points.items()
-            if axis == 1 or name != 'cop' or scene.cop_is_whole
-        }
-        panels.append(_Panel(label, signals, _sole_bounds(scene, axis)))
-    if not _any_value(panels[0].signals):
+    panels = coordinate_panels(scene)
+    if not panels:
         return None
     caption = 'In nif: origin at the root, x in its sagittal plane, z along the ground normal.'
     if 'cop' in scene.names and not scene.cop_is_whole:
@@ -78,28 +58,16 @@ def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | No
         summary: its numbers.
         beside: the figure in the column next to this one; None when there is none.
     """
-    signals = {
-        n: 1000.0 * t.margin
-        for n, t in scene.evaluation.tracks.items()
-        if n != 'cop' or scene.cop_is_whole
-    }
-    judged = summary.judged
-    if not _any_value(signals) or judged is None:
+    panel, judged = margin_panel(scene, summary), summary.judged
+    if panel is None or judged is None:
         return None
-    signals['averaged'] = 1000.0 * scene.averaged(judged.name).margin
-    room = 1000.0 * summary.verdict.room if np.isfinite(summary.verdict.room) else 50.0
-    largest = float(np.fmax.reduce(np.concatenate([*signals.values()])))
-    panel = _Panel(
-        'margin [mm]',
-        signals,
-        (-3.0 * room, max(largest, room)),
-        lambda ax: _decorate_margin(ax, scene, judged),
-        include=(-0.06 * room,),
-    )
-    drawn = _draw(scene, 'margin', [panel], 'Signed margin over time', beside)
+    drawn = _draw(
+        scene, 'margin', [panel], 'Signed margin over time', beside,
+        decorate=lambda ax: _decorate_margin(ax, scene, judged),
+    )  # fmt: skip
     averaged = f'{judged.label}, averaged over {seconds(scene.averaging_time)}'
     legend = (
-        *legend_of(scene, signals),
+        *legend_of(scene, panel.signals),
         (drawing.legend_svg(drawing.STYLES['averaged']), averaged),
     )
     caption = 'Positive inside, negative outside.'
@@ -116,28 +84,21 @@ def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | No
 
 def contact_force(scene: Scene, summary: Summary) -> Figure | None:
     """Draw the force along the normal of every method, as measured, and the weight."""
-    signals = {n: f for n, f in scene.normal_forces.items() if n != 'cop'}
-    if np.isfinite(scene.measured_force).any():
-        signals['measured'] = scene.measured_force
-    if not _any_value(signals):
+    panel, weight = force_panel(scene), scene.weight
+    if panel is None:
         return None
-    weight = scene.weight
-    panel = _Panel(
-        'force [N]',
-        signals,
-        (_FORCE_VIEW[0] * weight, _FORCE_VIEW[1] * weight) if weight > 0 else None,
-        lambda ax: ax.axhline(weight, zorder=3, **drawing.STYLES['weight'].keywords()),
-        include=(0.9 * weight, 1.1 * weight),
-    )
-    drawn = _draw(scene, 'force', [panel], 'Contact force over time')
+    drawn = _draw(
+        scene, 'force', [panel], 'Contact force over time',
+        decorate=lambda ax: ax.axhline(weight, zorder=3, **drawing.STYLES['weight'].keywords()),
+    )  # fmt: skip
     extra = [('weight', f'weight m·g = {newtons(weight)}')]
-    if 'measured' in signals:
+    if 'measured' in panel.signals:
         extra.insert(0, ('measured', 'measured by the feet'))
     return Figure(
         name='force',
         title='Contact force along the ground normal',
         svgs=drawn.svgs,
-        legend=legend_of(scene, signals)
+        legend=legend_of(scene, panel.signals)
         + tuple((drawing.legend_svg(drawing.STYLES[name]), text) for name, text in extra),
         caption='The mean over time of a robot that stays up equals its weight.',
         height=drawn.height,
@@ -147,24 +108,15 @@ def contact_force(scene: Scene, summary: Summary) -> Figure | None:
 
 def gap(scene: Scene, summary: Summary) -> Figure | None:
     """Draw the distance of each IZMP from the CoP, else of the methods from each other."""
-    names = [name for name in scene.names if name != 'cop' or scene.cop_is_whole]
-    reference = 'cop' if 'cop' in names else names[-1] if len(names) > 1 else None
-    if reference is None:
+    panel, reference = gap_panel(scene, summary), gap_reference(scene)
+    if panel is None or reference is None:
         return None
-    signals = {
-        name: 1000.0 * np.hypot(*(scene.points[name] - scene.points[reference]).T)
-        for name in names
-        if name != reference
-    }
-    if not _any_value(signals):
-        return None
-    panel = _Panel('distance [mm]', signals, (0.0, _gap_view(summary, signals)), include=(0.0,))
     drawn = _draw(scene, 'gap', [panel], 'Distance between IZMP and CoP over time')
     return Figure(
         name='gap',
         title=f'Gap between IZMP and {label_of(reference)}',
         svgs=drawn.svgs,
-        legend=legend_of(scene, signals),
+        legend=legend_of(scene, panel.signals),
         caption=(
             'Without other contacts the IZMP is the CoP: a lasting gap is an error of model or '
             'signals, a sudden one a push.'
@@ -184,10 +136,15 @@ class _Drawn:
 
 
 def _draw(
-    scene: Scene, name: str, panels: list[_Panel], description: str, beside: Figure | None = None
+    scene: Scene,
+    name: str,
+    panels: list[Panel],
+    description: str,
+    beside: Figure | None = None,
+    decorate: Callable[[Any], None] = lambda ax: None,
 ) -> _Drawn:
     """Draw the panels below each other at each width, and find what the limits hide."""
-    limits = [_panel_limits(panel) for panel in panels]
+    limits = [panel.limits for panel in panels]
     styles = drawing.back_to_front(_restlessness(panels, limits))
     if beside is not None:
         sizes = [(drawing.HALF, beside.height)]
@@ -200,6 +157,7 @@ def _draw(
         canvas = drawing.new_canvas(width, height)
         axes = drawing.place_axes(canvas, len(panels))
         for ax, panel, (low, high) in zip(axes, panels, limits, strict=True):
+            decorate(ax)
             _draw_panel(ax, scene, panel, styles, round(_BINS_PER_INCH * width))
             ax.set_ylim(low, high)
             ax.set_ylabel(panel.label)
@@ -215,12 +173,7 @@ def _draw(
     return _Drawn(tuple(svgs), sizes[0][1], hidden)
 
 
-def _panel_limits(panel: _Panel) -> tuple[float, float]:
-    low, high = robust_limits(panel.signals.values(), panel.bounds)
-    return min(low, *panel.include, high), max(high, *panel.include, low)
-
-
-def _restlessness(panels: list[_Panel], limits: list[tuple[float, float]]) -> dict[str, float]:
+def _restlessness(panels: list[Panel], limits: list[tuple[float, float]]) -> dict[str, float]:
     """Signal → restlessness in the panel where it is worst."""
     found: dict[str, float] = {}
     for panel, (low, high) in zip(panels, limits, strict=True):
@@ -230,10 +183,8 @@ def _restlessness(panels: list[_Panel], limits: list[tuple[float, float]]) -> di
 
 
 def _draw_panel(
-    ax: Any, scene: Scene, panel: _Panel, styles: list[tuple[str, LineStyle]], bins: int
+    ax: Any, scene: Scene, panel: Panel, styles: list[tuple[str, LineStyle]], bins: int
 ) -> None:
-    if panel.decorate:
-        panel.decorate(ax)
     for name, style in styles:
         if name not in panel.signals:
             continue
@@ -277,42 +228,3 @@ def _outside_spans(scene: Scene, name: str) -> list[tuple[float, float]]:
         (float(start) * width, float(stop - start) * width)
         for start, stop in zip(edges[::2], edges[1::2], strict=True)
     ]
-
-
-def _sole_bounds(scene: Scene, axis: int) -> tuple[float, float] | None:
-    """Bounds [mm] around the loaded soles, or around the calmest track without soles."""
-    known: list[Array] = []
-    samples = scene.sampled(scene.loaded)
-    for foot in scene.evaluation.feet:
-        corners = scene.soles_in_nif(foot, samples[foot.loaded[samples]])[..., axis]
-        known.append(corners[np.isfinite(corners)])
-    corners = np.concatenate([np.empty(0), *known])
-    if not corners.size:
-        tracks = [points[:, axis] for points in scene.points.values()]
-        tracks = [track[np.isfinite(track)] for track in tracks if np.isfinite(track).any()]
-        corners = np.percentile(min(tracks, key=_spread), (1, 99)) if tracks else corners
-    if not corners.size:
-        return None
-    low, high = 1000.0 * float(corners.min()), 1000.0 * float(corners.max())
-    reach = 0.5 * max(high - low, 100.0)
-    return low - reach, high + reach
-
-
-def _gap_view(summary: Summary, signals: Mapping[str, Array]) -> float:
-    """Upper bound of the gap's view [mm]: the room, or what the calmest method needs."""
-    calmest = min(
-        float(np.percentile(values[np.isfinite(values)], 99.5))
-        for values in signals.values()
-        if np.isfinite(values).any()
-    )
-    room = 1000.0 * summary.verdict.room
-    return max(3.0 * calmest, room if np.isfinite(room) else 0.0, 0.1)
-
-
-def _spread(values: Array) -> float:
-    finite = values[np.isfinite(values)]
-    return float(np.ptp(np.percentile(finite, (5, 95)))) if finite.size else 0.0
-
-
-def _any_value(signals: Mapping[str, Array]) -> bool:
-    return any(np.isfinite(values).any() for values in signals.values())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import Summary, summarise
 from izmp_dynamics.stability.evaluation import Evaluation
@@ -34,15 +34,17 @@ class ReportPaths:
     summary: Summary
 
 
-def write_report(evaluation: Evaluation, folder: Path) -> ReportPaths:
+def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) -> ReportPaths:
     """Write report.html and report.json into `folder`; existing ones are replaced.
 
-    The page is self-contained: it needs no network, no script and no other file. The same
-    evaluation gives the same bytes.
+    The page is self-contained: it needs no network and no other file. It plays the recording, if
+    the libraries for that are installed, and says otherwise what to install; printed, and without
+    scripts, it shows pictures. The same evaluation gives the same bytes.
 
     Args:
         evaluation: what to report.
         folder: made if it does not exist.
+        static: write a page of pictures alone, without scripts.
 
     Returns:
         the paths of the two files and the summary.
@@ -62,8 +64,19 @@ def write_report(evaluation: Evaluation, folder: Path) -> ReportPaths:
     report['out_of_view'] = {name: dict(f.out_of_view) for name, f in figures.items()}
     text = json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
     html, data = Path(folder) / 'report.html', Path(folder) / 'report.json'
-    _write_all({html: render(report, figures), data: text})
+    player, why_static = ('', '') if static else _player(scene, summary)
+    _write_all({html: render(report, figures, player, why_static), data: text})
     return ReportPaths(html, data, summary)
+
+
+def _player(scene: Scene, summary: Summary) -> tuple[str, str]:
+    """HTML of what plays, or why there is none."""
+    from izmp_dynamics.report.player.assemble import player_html
+
+    try:
+        return player_html(scene, summary), ''
+    except MissingDependencyError as error:
+        return '', str(error)
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps, seconds
 from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.sensing.faults import Fault
 from izmp_dynamics.stability.support_polygon import plane_axes
 
@@ -116,6 +117,7 @@ class Evaluation:
         settle_time: what lies closer to an end of a track or to a gap in it is still the filter's
             settling and carries no verdict [s].
         filtering: the filter that all signals passed, in words; empty without one.
+        motion: the robot's joints, at most 50 Hz; None where only the evaluated values are known.
         missing: what could not be evaluated, and why: one sentence each.
         notes: anomalies of the inputs: one sentence each.
         health: one entry per input topic.
@@ -139,6 +141,7 @@ class Evaluation:
     up: Array | None = None
     settle_time: float = 0.0
     filtering: str = ''
+    motion: Motion | None = None
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     health: tuple[SignalHealth, ...] = ()

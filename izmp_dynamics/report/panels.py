@@ -1,0 +1,137 @@
+"""What the figures over time show: the signals of each pair of axes, and their limits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.report.decimation import robust_limits
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.summary import Summary
+
+_FORCE_VIEW = (-0.25, 3.0)  # in multiples of the weight
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes:
+        label: label of the y axis, with its unit.
+        signals: name → (K,) values in that unit; 'measured' is the force that the feet measure,
+            'averaged' the margin of the averaged point.
+        bounds: limits that outliers must not push the view beyond; None for none.
+        include: values that are always in view.
+    """
+
+    label: str
+    signals: Mapping[str, Array]
+    bounds: tuple[float, float] | None = None
+    include: tuple[float, ...] = ()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Lower and upper limit of the y axis."""
+        low, high = robust_limits(self.signals.values(), self.bounds)
+        return min(low, *self.include, high), max(high, *self.include, low)
+
+
+def margin_panel(scene: Scene, summary: Summary) -> Panel | None:
+    """Signed margin of every track, and of the judged one averaged; None without any margin."""
+    tracks = scene.evaluation.tracks
+    signals = {name: 1000.0 * tracks[name].margin for name in _in_the_plane(scene)}
+    if not _any_value(signals) or summary.judged is None:
+        return None
+    signals['averaged'] = 1000.0 * scene.averaged(summary.judged.name).margin
+    room = 1000.0 * summary.verdict.room if np.isfinite(summary.verdict.room) else 50.0
+    largest = float(np.fmax.reduce(np.concatenate([*signals.values()])))
+    bounds = (-3.0 * room, max(largest, room))
+    return Panel('margin [mm]', signals, bounds, include=(-0.06 * room,))
+
+
+def coordinate_panels(scene: Scene) -> list[Panel]:
+    """X and y of every track in nif; empty without any point."""
+    panels = []
+    for axis, label in enumerate(('x forward [mm]', 'y to the left [mm]')):
+        names = scene.names if axis == 1 else _in_the_plane(scene)
+        signals = {name: 1000.0 * scene.points[name][:, axis] for name in names}
+        panels.append(Panel(label, signals, _sole_bounds(scene, axis)))
+    return panels if _any_value(panels[0].signals) else []
+
+
+def force_panel(scene: Scene) -> Panel | None:
+    """Force along the ground normal of every method, and as measured; None without any."""
+    signals = {n: f for n, f in scene.normal_forces.items() if n != 'cop'}
+    if np.isfinite(scene.measured_force).any():
+        signals['measured'] = scene.measured_force
+    if not _any_value(signals):
+        return None
+    weight = scene.weight
+    bounds = (_FORCE_VIEW[0] * weight, _FORCE_VIEW[1] * weight) if weight > 0 else None
+    return Panel('force [N]', signals, bounds, include=(0.9 * weight, 1.1 * weight))
+
+
+def gap_reference(scene: Scene) -> str | None:
+    """Track that the others are compared with: CoP, else the last; None with fewer than two."""
+    names = _in_the_plane(scene)
+    return 'cop' if 'cop' in names else names[-1] if len(names) > 1 else None
+
+
+def gap_panel(scene: Scene, summary: Summary) -> Panel | None:
+    """Distance of each IZMP from the CoP, else of the methods from each other; None without."""
+    reference = gap_reference(scene)
+    if reference is None:
+        return None
+    signals = {
+        name: 1000.0 * np.hypot(*(scene.points[name] - scene.points[reference]).T)
+        for name in _in_the_plane(scene)
+        if name != reference
+    }
+    if not _any_value(signals):
+        return None
+    return Panel('distance [mm]', signals, (0.0, _gap_view(summary, signals)), include=(0.0,))
+
+
+def _in_the_plane(scene: Scene) -> list[str]:
+    """Tracks whose points are known in both directions."""
+    return [name for name in scene.names if name != 'cop' or scene.cop_is_whole]
+
+
+def _sole_bounds(scene: Scene, axis: int) -> tuple[float, float] | None:
+    """Bounds [mm] around the loaded soles, or around the calmest track without soles."""
+    known: list[Array] = []
+    samples = scene.sampled(scene.loaded)
+    for foot in scene.evaluation.feet:
+        corners = scene.soles_in_nif(foot, samples[foot.loaded[samples]])[..., axis]
+        known.append(corners[np.isfinite(corners)])
+    corners = np.concatenate([np.empty(0), *known])
+    if not corners.size:
+        tracks = [points[:, axis] for points in scene.points.values()]
+        tracks = [track[np.isfinite(track)] for track in tracks if np.isfinite(track).any()]
+        corners = np.percentile(min(tracks, key=_spread), (1, 99)) if tracks else corners
+    if not corners.size:
+        return None
+    low, high = 1000.0 * float(corners.min()), 1000.0 * float(corners.max())
+    reach = 0.5 * max(high - low, 100.0)
+    return low - reach, high + reach
+
+
+def _gap_view(summary: Summary, signals: Mapping[str, Array]) -> float:
+    """Upper bound of the gap's view [mm]: the room, or what the calmest method needs."""
+    calmest = min(
+        float(np.percentile(values[np.isfinite(values)], 99.5))
+        for values in signals.values()
+        if np.isfinite(values).any()
+    )
+    room = 1000.0 * summary.verdict.room
+    return max(3.0 * calmest, room if np.isfinite(room) else 0.0, 0.1)
+
+
+def _spread(values: Array) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.ptp(np.percentile(finite, (5, 95)))) if finite.size else 0.0
+
+
+def _any_value(signals: Mapping[str, Array]) -> bool:
+    return any(np.isfinite(values).any() for values in signals.values())

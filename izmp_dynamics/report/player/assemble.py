@@ -1,0 +1,147 @@
+"""The player as HTML: numbers, texts and code in one piece that needs nothing else."""
+
+from dataclasses import asdict
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.report import drawing
+from izmp_dynamics.report.player.events import events_of
+from izmp_dynamics.report.player.libraries import THREE, UPLOT, UPLOT_STYLE
+from izmp_dynamics.report.player.packing import Block, compressed, json_for_script
+from izmp_dynamics.report.player.playback import Playback, play_back
+from izmp_dynamics.report.player.series import describe_series
+from izmp_dynamics.report.player.shapes import Shape, robot_shapes
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.statistics import label_of
+from izmp_dynamics.report.summary import Summary
+
+try:
+    import jinja2
+except ImportError as error:
+    raise MissingDependencyError('jinja2', 'Writing the report', 'pip install jinja2') from error
+
+FORMAT = 'izmp_dynamics player 1'
+
+TEMPLATE, STYLE = 'player.html.j2', 'player.css'
+
+SCRIPTS = ('load.js', 'clock.js', 'stage.js', 'series.js', 'player.js')
+"""The page's own code, in this order."""
+
+_VIEWS = {
+    'world': '',
+    'feet': 'The pose in the world is not known: the feet that carry show where the robot is.',
+    'root': 'Neither pose nor feet show where the robot is: its root stays in place.',
+}
+_RANGE = 32767  # of the integers that poses are stored as
+_UNKNOWN = -32768
+
+
+def player_html(scene: Scene, summary: Summary) -> str:
+    """Build the part of the page that plays.
+
+    Args:
+        scene: what is shown.
+        summary: its numbers.
+
+    Returns:
+        HTML; '' for an evaluation of fewer than two instants, in which nothing moves.
+
+    Raises:
+        MissingDependencyError: a library is not installed that draws in the page.
+    """
+    libraries = {library: library.read() for library in (THREE, UPLOT, UPLOT_STYLE)}
+    if len(scene.timeline.time) < 2:
+        return ''
+    block = Block()
+    document = player_document(scene, summary, block)
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    html: str = environment.from_string(_asset(TEMPLATE)).render(
+        document=json_for_script(document),
+        block=block.text,
+        three=compressed(libraries[THREE].encode()),
+        uplot=compressed(libraries[UPLOT].encode()),
+        styles=libraries[UPLOT_STYLE] + _asset(STYLE),
+        scripts='\n'.join(_asset(name) for name in SCRIPTS),
+        remark=document['remark'],
+    )
+    return html
+
+
+def player_document(scene: Scene, summary: Summary, block: Block) -> dict[str, Any]:
+    """Describe the recording for the page; the numbers go into `block`."""
+    events = events_of(summary)
+    playback = play_back(scene, events)
+    shapes: list[Shape] = []
+    remark = 'The joints are not known, so the robot itself is not shown.'
+    if scene.evaluation.motion is not None and playback.bodies.shape[1]:
+        shapes, remark = robot_shapes(scene.evaluation.motion)
+    remark = ' '.join(filter(None, (remark, _VIEWS[playback.view])))
+    return {
+        'format': FORMAT,
+        'robot': summary.robot,
+        'duration': scene.timeline.duration,
+        'weight': scene.weight,
+        'judged': summary.verdict.judged_by,
+        'remark': remark,
+        'events': [asdict(event) for event in events],
+        'panels': describe_series(scene, summary, block),
+        'scene': _scene(scene, playback, shapes, block),
+    }
+
+
+def _scene(scene: Scene, playback: Playback, shapes: list[Shape], block: Block) -> dict[str, Any]:
+    drawn = sorted({shape.body for shape in shapes})
+    reach = float(np.nanmax(np.abs(playback.bodies[..., :3]), initial=1e-3, where=np.isfinite(
+        playback.bodies[..., :3])))  # fmt: skip
+    return {
+        'view': playback.view,
+        'time': block.add(playback.time),
+        'root': block.add(playback.root),
+        'reach': reach,
+        'bodies': block.add(_integers(playback.bodies[:, drawn], reach), 'i2'),
+        'shapes': [
+            {
+                'body': drawn.index(shape.body),
+                'vertices': block.add(shape.vertices),
+                'faces': block.add(shape.faces, 'u4'),
+                'colour': shape.colour,
+                'smooth': shape.smooth,
+            }
+            for shape in shapes
+        ],
+        'feet': [
+            {'name': foot.name, 'sole': block.add(sole)}
+            for foot, sole in zip(scene.evaluation.feet, playback.soles, strict=True)
+        ],
+        'loaded': block.add(playback.loaded, 'i2'),
+        'polygon': block.add(playback.polygon),
+        'tracks': [
+            {
+                'name': name,
+                'label': label_of(name),
+                'colour': drawing.style_of(name).colour,
+                'points': block.add(points),
+                'forces': block.add(playback.forces[name]),
+            }
+            for name, points in playback.points.items()
+        ],
+        'com': block.add(playback.com),
+        'push': block.add(playback.push),
+    }
+
+
+def _integers(poses: Array, reach: float) -> Array:
+    """Poses (F, B, 7) as integers: positions in units of reach/32767, quaternions of 1/32767."""
+    scale = np.array([_RANGE / reach] * 3 + [float(_RANGE)] * 4)
+    scaled = np.clip(np.round(poses * scale), -_RANGE, _RANGE)
+    return np.where(np.isfinite(scaled), scaled, _UNKNOWN)
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding='utf-8')

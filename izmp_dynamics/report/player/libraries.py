@@ -1,0 +1,48 @@
+"""The JavaScript of others that the page runs, as installed Python packages bring it.
+
+three.js draws the scene; it comes inside K3D's standalone bundle. uPlot draws the series. Only
+their files are read: neither package is imported.
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from izmp_dynamics.errors import MissingDependencyError
+
+INSTALL = "pip install 'izmp_dynamics[page]'"
+
+_NEEDED_FOR = 'A report that plays'
+
+
+@dataclass(frozen=True)
+class Library:
+    """A file of a Python package.
+
+    Attributes:
+        package: name that pip installs.
+        module: the module that the file belongs to.
+        path: of the file within it.
+    """
+
+    package: str
+    module: str
+    path: str
+
+    def read(self) -> str:
+        """Return the file's text.
+
+        Raises:
+            MissingDependencyError: the package is not installed, or does not have the file.
+        """
+        spec = find_spec(self.module)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            file = Path(folder) / self.path
+            if file.is_file():
+                return file.read_text(encoding='utf-8')
+        raise MissingDependencyError(self.package, _NEEDED_FOR, INSTALL)
+
+
+THREE = Library('k3d', 'k3d', 'static/standalone.js')
+UPLOT = Library('uplot-python', 'uplot', 'static/uPlot.iife.js')
+UPLOT_STYLE = Library('uplot-python', 'uplot', 'static/uPlot.min.css')

@@ -1,0 +1,42 @@
+'use strict';
+// What the page carries: numbers as typed arrays, and the libraries.
+
+const byId = (id) => document.getElementById(id);
+
+async function inflated(id) {
+  const bytes = Uint8Array.from(atob(byId(id).textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(stream).arrayBuffer();
+}
+
+// Runs a library and returns what it puts under `name` in the window.
+async function library(id, name) {
+  const element = document.createElement('script');
+  element.textContent = new TextDecoder().decode(await inflated(id));
+  document.head.append(element);
+  element.remove();
+  return window[name];
+}
+
+// three.js out of K3D's bundle, which wants to be defined as an AMD module and brings styles with
+// fonts for a panel of its own.
+async function three() {
+  const styles = new Set(document.querySelectorAll('style'));
+  window.define = (name, needs, make) => { window.k3dBundle = make(); };
+  const bundle = await library('player-three', 'k3dBundle');
+  delete window.define;
+  for (const style of document.querySelectorAll('style')) if (!styles.has(style)) style.remove();
+  if (!bundle?.ThreeJsProvider?.THREE) throw new Error('this K3D has no three.js in it');
+  return bundle.ThreeJsProvider.THREE;
+}
+
+const KINDS = { f4: Float32Array, i2: Int16Array, u4: Uint32Array };
+
+// The arrays of the block: `array(entry)` is flat, its shape is entry.shape.
+function unpacker(buffer) {
+  return (entry) => new KINDS[entry.kind](
+    buffer, entry.offset, entry.shape.reduce((size, n) => size * n, 1));
+}
+
+// A colour of the page's style sheet.
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

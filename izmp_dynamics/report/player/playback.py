@@ -1,0 +1,234 @@
+"""The scene over time: where the robot, its soles, points and forces are in each frame."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array, Indices, seconds
+from izmp_dynamics.report.player.events import Event
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.rotations import from_matrices
+from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.stability.support_polygon import Outline
+
+FRAME_RATE = 50.0
+"""Largest rate of the frames [Hz]."""
+
+MOST_FRAMES = 3000
+"""A longer log has fewer frames a second."""
+
+_LOCATED = 0.5  # share of the frames whose pose in the world must be known to show the world
+
+
+@dataclass(frozen=True)
+class Playback:
+    """Frames of an evaluation; NaN where something is not known.
+
+    Lengths in m, in the frame of the view, z up, the ground at z = 0.
+
+    Attributes:
+        view: 'world' if the pose of the root in it is known; else 'feet': a frame that the feet
+            that carry do not leave; else 'root': nif, lowered to the ground, in which the root
+            stays.
+        time: (F,) [s] after the first instant.
+        root: (F, 7) position and quaternion (x, y, z, w) of the root.
+        bodies: (F, B, 7) of the bodies in the root frame; B = 0 where the joints are not known.
+        soles: for each foot (F, V, 3) corners.
+        loaded: (F, number of feet) which feet carry load.
+        polygon: (F, C, 3) support polygon; its last corner repeated where it has fewer.
+        points: track → (F, 3) on the ground.
+        forces: track → (F, 3) contact force [N].
+        com: (F, 3) centre of mass.
+        push: (F, 3) external force during a push [N]; NaN at all other times.
+    """
+
+    view: str
+    time: Array
+    root: Array
+    bodies: Array
+    soles: tuple[Array, ...]
+    loaded: Array
+    polygon: Array
+    points: dict[str, Array]
+    forces: dict[str, Array]
+    com: Array
+    push: Array
+
+
+def play_back(scene: Scene, events: list[Event]) -> Playback:
+    """Make the frames of an evaluation.
+
+    Args:
+        scene: the evaluation.
+        events: whose pushes have an arrow.
+    """
+    evaluation = scene.evaluation
+    rows, moved = _frames(scene)
+    view, R, p = _view(scene, rows)
+
+    def seen(points: Array) -> Array:
+        """Points (F, …, 3) of the root frame in the view."""
+        offset = p.reshape(len(rows), *[1] * (points.ndim - 2), 3)
+        placed: Array = np.einsum('fij,f...j->f...i', R, points) + offset
+        return placed
+
+    def turned(forces: Array) -> Array:
+        rotated: Array = np.einsum('fij,fj->fi', R, forces)
+        return rotated
+
+    push = np.full((len(rows), 3), np.nan)
+    if evaluation.external_force is not None:
+        pushed = _during(scene.timeline.time[rows], events, 'push')
+        push[pushed] = turned(evaluation.external_force[rows])[pushed]
+    tracks = [
+        (name, track)
+        for name, track in evaluation.tracks.items()
+        if name != 'cop' or scene.cop_is_whole
+    ]
+    return Playback(
+        view=view,
+        time=scene.timeline.time[rows],
+        root=poses(R, p),
+        bodies=_bodies(evaluation, moved),
+        soles=tuple(seen(foot.sole[rows]) for foot in evaluation.feet),
+        loaded=np.array([foot.loaded[rows] for foot in evaluation.feet]).T.reshape(len(rows), -1),
+        polygon=seen(_polygons(evaluation, rows)),
+        points={name: seen(track.point[rows]) for name, track in tracks},
+        forces={name: turned(track.wrench[rows, :3]) for name, track in tracks},
+        com=seen(evaluation.com[rows]),
+        push=push,
+    )
+
+
+def poses(R: Array, p: Array) -> Array:
+    """Join rotations (…, 3, 3) and positions (…, 3) to (…, 7), quaternions x, y, z, w.
+
+    NaN where either is not known. Consecutive quaternions along the first axis lie on one side, so
+    that they can be interpolated.
+    """
+    joined = np.full((*p.shape[:-1], 7), np.nan)
+    known = np.isfinite(R).all(axis=(-2, -1)) & np.isfinite(p).all(axis=-1)
+    if known.any():
+        joined[known, :3] = p[known]
+        joined[known, 3:] = from_matrices(R[known]).as_quat()
+    for k in range(1, len(joined)):
+        flipped = np.einsum('...i,...i->...', joined[k, ..., 3:], joined[k - 1, ..., 3:]) < 0
+        joined[k, ..., 3:] *= np.where(flipped, -1.0, 1.0)[..., None]
+    return joined
+
+
+def _frames(scene: Scene) -> tuple[Indices, Indices]:
+    """Choose the frames: rows of the evaluation and, if it has them, the rows of the motion."""
+    evaluation = scene.evaluation
+    motion = evaluation.motion
+    if motion is not None and len(motion.stamps):
+        moved = _thinned(seconds(motion.stamps))
+        rows = np.searchsorted(evaluation.stamps, motion.stamps[moved])
+        return np.minimum(rows, len(evaluation.stamps) - 1), moved
+    return _thinned(scene.timeline.time), np.empty(0, dtype=np.int64)
+
+
+def _thinned(time: Array) -> Indices:
+    """Pick instants at about `FRAME_RATE`, `MOST_FRAMES` at the most, and the last one."""
+    if len(time) < 2:
+        return np.arange(len(time))
+    step = float(np.median(np.diff(time)))
+    stride = max(1, round(1.0 / FRAME_RATE / max(step, 1e-9)), -(-len(time) // MOST_FRAMES))
+    return np.unique(np.append(np.arange(0, len(time), stride), len(time) - 1))
+
+
+def _view(scene: Scene, rows: Indices) -> tuple[str, Array, Array]:
+    """Which view it is, and the pose of the root in it: (F, 3, 3) and (F, 3)."""
+    evaluation = scene.evaluation
+    if evaluation.world_R_root is not None and evaluation.world_p_root is not None:
+        R, p = evaluation.world_R_root[rows], evaluation.world_p_root[rows]
+        known = np.isfinite(R).all(axis=(1, 2)) & np.isfinite(p).all(axis=1)
+        if known.any() and known.mean() >= _LOCATED:
+            ground = np.einsum('fij,fj->fi', R, evaluation.ground_point[rows]) + p
+            height = ground[np.isfinite(ground[:, 2]), 2]
+            lowered = np.array([0.0, 0.0, float(np.median(height)) if len(height) else 0.0])
+            return 'world', R, p - lowered
+    height = scene.height[rows] - np.einsum(
+        'fi,fi->f', evaluation.normal[rows], evaluation.com[rows]
+    )  # of the root's origin over the ground
+    p = np.zeros((len(rows), 3))
+    p[:, 2] = _held(height)
+    headings, places = _walked(scene)
+    p[:, :2] = places[rows]
+    R = _about_z(headings[rows]) @ scene.nif_R_root[rows]
+    return ('feet' if headings.any() or places.any() else 'root'), R, p
+
+
+def _walked(scene: Scene) -> tuple[Array, Array]:
+    """Heading (K,) [rad] and place (K, 2) [m] of nif by the feet that carry.
+
+    Held where none carries; a new stretch begins where the last one ended.
+    """
+    ground = scene.ground_fixed
+    headings, places = np.zeros(len(ground.stretch)), np.zeros((len(ground.stretch), 2))
+    heading, place, until = 0.0, np.zeros(2), 0
+    for number in range(ground.stretch.max(initial=-1) + 1):
+        rows = np.flatnonzero(ground.stretch == number)
+        rows = rows[np.isfinite(ground.p[rows]).all(axis=1)]
+        if not len(rows):
+            continue
+        headings[until : rows[0]], places[until : rows[0]] = heading, place
+        turned = ground.R[rows] @ np.swapaxes(scene.nif_R_root[rows], 1, 2)  # ground_R_nif
+        level_R_ground = turned[0].T
+        about = level_R_ground @ turned
+        along = (ground.p[rows] - ground.p[rows[0]]) @ level_R_ground.T
+        headings[rows] = heading + np.arctan2(about[:, 1, 0], about[:, 0, 0])
+        places[rows] = place + along[:, :2] @ _about_z(np.array([heading]))[0, :2, :2].T
+        until = rows[-1] + 1
+        heading, place = headings[until - 1], places[until - 1].copy()
+    headings[until:], places[until:] = heading, place
+    return headings, places
+
+
+def _about_z(angles: Array) -> Array:
+    """(T, 3, 3) rotations about z by `angles` (T,) [rad]."""
+    R = np.tile(np.eye(3), (len(angles), 1, 1))
+    R[:, 0, 0] = R[:, 1, 1] = np.cos(angles)
+    R[:, 1, 0] = np.sin(angles)
+    R[:, 0, 1] = -R[:, 1, 0]
+    return R
+
+
+def _held(values: Array) -> Array:
+    """Bridge gaps by interpolation; zeros without any value."""
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return np.zeros(len(values))
+    bridged: Array = np.interp(np.arange(len(values)), known, values[known])
+    return bridged
+
+
+def _bodies(evaluation: Evaluation, moved: Indices) -> Array:
+    if evaluation.motion is None or not len(moved):
+        return np.empty((len(moved), 0, 7))
+    return poses(*evaluation.motion.body_poses(moved))
+
+
+def _polygons(evaluation: Evaluation, rows: Indices) -> Array:
+    """(F, C, 3) support polygons in the root frame [m]."""
+    outlines = []
+    for row in rows:
+        soles = [foot.sole[row] for foot in evaluation.feet if foot.loaded[row]]
+        outline = Outline.of(soles, evaluation.normal[row], evaluation.ground_point[row])
+        outlines.append(None if outline is None else outline.corners)
+    most = max((len(corners) for corners in outlines if corners is not None), default=0)
+    padded = np.full((len(rows), most, 3), np.nan)
+    for k, corners in enumerate(outlines):
+        if corners is not None:
+            padded[k, : len(corners)] = corners
+            padded[k, len(corners) :] = corners[-1]
+    return padded
+
+
+def _during(time: Array, events: list[Event], kind: str) -> Array:
+    """Which instants (F,) lie within an event of that kind."""
+    within = np.zeros(len(time), dtype=bool)
+    for event in events:
+        if event.kind == kind:
+            within |= (time >= event.begin) & (time <= event.end)
+    return within

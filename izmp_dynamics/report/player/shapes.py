@@ -1,0 +1,181 @@
+"""The robot as triangles: its visuals where their files are found, else shapes of its inertias."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array, Indices
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.model.motion import Motion
+from izmp_dynamics.model.robot_model import FrameMount, RobotModel
+from izmp_dynamics.report.player.libraries import INSTALL
+from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, thinned
+from izmp_dynamics.report.player.visuals import Rgb, Visual, visuals_of
+
+MOST_FACES = 60_000
+"""Triangles of all meshes together."""
+
+_LEAST_AXIS = 0.004  # [m] smallest semi-axis of an ellipsoid that is drawn
+_BONE = 0.012  # [m] radius
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Triangles that move with a body.
+
+    Attributes:
+        body: index of the body.
+        vertices: (V, 3) in the body's frame [m].
+        faces: (T, 3) indices of vertices.
+        colour: red, green, blue from 0 to 1; None where the URDF states none.
+        smooth: whether the surface is curved, so that its shading is interpolated.
+    """
+
+    body: int
+    vertices: Array
+    faces: Indices
+    colour: Rgb | None
+    smooth: bool
+
+
+def robot_shapes(motion: Motion) -> tuple[list[Shape], str]:
+    """Make the shapes of a robot.
+
+    Returns:
+        The shapes, and a sentence about what could not be shown as it looks; empty if all could.
+
+    Raises:
+        MissingDependencyError: trimesh is not installed.
+    """
+    creation = _trimesh().creation
+    model = motion.model
+    visuals = visuals_of(motion.urdf) if motion.urdf is not None else []
+    visuals = [visual for visual in visuals if visual.link in model.frame_names]
+    shapes, absent = [], {}
+    meshes: list[tuple[Visual, tuple[Array, Indices]]] = []
+    for visual in visuals:
+        if visual.kind == 'mesh':
+            mesh, reason = _mesh(visual, motion)
+            if mesh is None:
+                absent[visual.link] = reason
+            else:
+                meshes.append((visual, mesh))
+        else:
+            shapes.append(_placed(model, visual, *_primitive(creation, visual)))
+    small = thinned([mesh for _, mesh in meshes], MOST_FACES)
+    shapes += [
+        _placed(model, visual, *mesh) for (visual, _), mesh in zip(meshes, small, strict=True)
+    ]
+    seen = {visual.link for visual in visuals} - set(absent)
+    if not shapes or absent:
+        shapes += _from_inertias(creation, model, set(model.frame_names) - seen)
+    return shapes, _remark(visuals, absent)
+
+
+def _trimesh() -> Any:
+    try:
+        import trimesh
+        import trimesh.creation
+    except ImportError as error:
+        raise MissingDependencyError('trimesh', 'A report that plays', INSTALL) from error
+    return trimesh
+
+
+def _remark(visuals: list[Visual], absent: dict[str, str]) -> str:
+    if not visuals:
+        return 'The URDF states no visuals: the shapes follow from masses and inertias.'
+    if not absent:
+        return ''
+    example = next(iter(absent.values()))
+    links = 'one link' if len(absent) == 1 else f'{len(absent)} links'
+    return f'The shapes of {links} follow from masses and inertias: {example}.'
+
+
+def _mesh(visual: Visual, motion: Motion) -> tuple[tuple[Array, Indices] | None, str]:
+    """Read the mesh of a visual in its own frame [m], or say why not."""
+    file = find_mesh(visual.file, motion.urdf.path if motion.urdf is not None else None)
+    if file is None:
+        return None, f"the mesh '{visual.file}' is not here"
+    try:
+        vertices, faces = load_mesh(file)
+    except (ImportError, OSError, ValueError) as error:
+        return None, f"the mesh '{visual.file}' cannot be read ({error})"
+    return (vertices * np.array(visual.size), faces), ''
+
+
+def _primitive(creation: Any, visual: Visual) -> tuple[Array, Indices]:
+    if visual.kind == 'box':
+        mesh = creation.box(extents=visual.size)
+    elif visual.kind == 'cylinder':
+        mesh = creation.cylinder(radius=visual.size[0], height=visual.size[1], sections=24)
+    else:
+        mesh = creation.icosphere(subdivisions=2, radius=visual.size[0])
+    return np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
+
+
+def _placed(model: RobotModel, visual: Visual, vertices: Array, faces: Indices) -> Shape:
+    mount = model.mount(visual.link)
+    in_link = vertices @ visual.R.T + visual.p
+    smooth = visual.kind == 'sphere'
+    colour = visual.colour
+    if visual.kind == 'mesh' and colour is not None and not any(colour):
+        colour = None  # exporters write black where the mesh has colours of its own
+    return Shape(mount.body, _in_body(mount, in_link), faces, colour, smooth)
+
+
+def _in_body(mount: FrameMount, vertices: Array) -> Array:
+    placed: Array = vertices @ mount.body_R_frame.T + mount.p_frame_in_body
+    return placed
+
+
+def _from_inertias(creation: Any, model: RobotModel, links: Iterable[str]) -> list[Shape]:
+    """Ellipsoids of the masses and inertias of `links`, and bones between their joints."""
+    wanted = set(links)
+    inertias = {segment.link: segment.segment.getInertia() for segment in model.tree.segments}
+    inertias[model.root] = model.tree.root_inertia
+    sphere = creation.icosphere(subdivisions=2)
+    shapes = []
+    for link in sorted(wanted):
+        axes = ellipsoid(inertias[link])
+        if axes is not None:
+            centre, R, lengths = axes
+            vertices = (np.asarray(sphere.vertices) * lengths) @ R.T + centre
+            mount = model.mount(link)
+            faces = np.asarray(sphere.faces, dtype=np.int64)
+            shapes.append(Shape(mount.body, _in_body(mount, vertices), faces, None, True))
+    bodies = {model.mount(link).body for link in wanted}
+    for body in range(1, len(model.bodies)):
+        parent = model.joint_mount(body)
+        length = float(np.linalg.norm(parent.p_frame_in_body))
+        if parent.body in bodies and length > _BONE:
+            bone = creation.cylinder(
+                radius=_BONE, sections=12, segment=np.array([np.zeros(3), parent.p_frame_in_body])
+            )
+            faces = np.asarray(bone.faces, dtype=np.int64)
+            shapes.append(Shape(parent.body, np.asarray(bone.vertices), faces, None, False))
+    return shapes
+
+
+def ellipsoid(inertia: Any) -> tuple[Array, Array, Array] | None:
+    """Find the solid ellipsoid of even density that has a KDL inertia.
+
+    Args:
+        inertia: PyKDL.RigidBodyInertia about the link's origin.
+
+    Returns:
+        its centre (3,) [m], its axes as the columns of (3, 3) and its semi-axes (3,) [m]; None
+        without mass. A semi-axis a has I_b + I_c − I_a = 2/5·m·a².
+    """
+    mass = inertia.getMass()
+    if not mass > 0:
+        return None
+    centre = np.array([inertia.getCOG()[k] for k in range(3)])
+    about = inertia.getRotationalInertia()
+    tensor = np.array([about[k] for k in range(9)]).reshape(3, 3)
+    tensor -= mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    moments, R = np.linalg.eigh(tensor)
+    squares = 2.5 / mass * (moments.sum() - 2.0 * moments)
+    lengths = np.sqrt(np.maximum(squares, _LEAST_AXIS**2))
+    return centre, R, lengths

@@ -1,0 +1,136 @@
+"""A page in a headless Chromium, driven through its remote debugging protocol."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from contextlib import contextmanager
+
+import pytest
+
+_PROGRAMS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
+_PATIENCE = 120.0  # [s] of a wait; a computer may be busy
+
+
+class Tab:
+    """The one tab: what it logged, what it asked the network for, and a way to run code in it."""
+
+    def __init__(self, socket):
+        self.socket = socket
+        self.messages, self.requests = [], []
+        self._count = 0
+        for domain in ('Runtime', 'Page', 'Network', 'Log'):
+            self.call(f'{domain}.enable')
+
+    def call(self, method, **parameters):
+        """Call a method of the protocol and return its result."""
+        self._count += 1
+        number = self._count
+        self.socket.send(json.dumps({'id': number, 'method': method, 'params': parameters}))
+        while True:
+            message = json.loads(self.socket.recv(timeout=_PATIENCE))
+            if message.get('id') == number:
+                assert 'error' not in message, message
+                return message['result']
+            self._note(message)
+
+    def _note(self, message):
+        method, parameters = message.get('method'), message.get('params', {})
+        if method == 'Network.requestWillBeSent':
+            self.requests.append(parameters['request']['url'])
+        elif method == 'Runtime.exceptionThrown':
+            self.messages.append(json.dumps(parameters['exceptionDetails']))
+        elif method == 'Runtime.consoleAPICalled':
+            self.messages.append(f'{parameters["type"]}: {json.dumps(parameters["args"])}')
+        elif method == 'Log.entryAdded':
+            self.messages.append(json.dumps(parameters['entry']))
+
+    def run(self, code):
+        """Evaluate JavaScript, wait for it if it is a promise, and return its value."""
+        found = self.call(
+            'Runtime.evaluate', expression=code, awaitPromise=True, returnByValue=True
+        )
+        assert 'exceptionDetails' not in found, found['exceptionDetails']
+        return found['result'].get('value')
+
+    def until(self, condition):
+        """Wait until a JavaScript expression is true."""
+        return self.run(
+            'new Promise((resolve) => { const look = () => { const found = '
+            f'({condition}); if (found) resolve(found); else setTimeout(look, 20); }}; look(); }})'
+        )
+
+    def open(self, url):
+        """Open a page and wait until it is loaded."""
+        self.call('Page.navigate', url=url)
+        self.until(f'location.href.startsWith({json.dumps(url)}) && '
+                   'document.readyState === "complete"')  # fmt: skip
+
+    def key(self, key, code=''):
+        for kind in ('keyDown', 'keyUp'):
+            self.call('Input.dispatchKeyEvent', type=kind, key=key, code=code or key)
+
+    def click(self, selector):
+        """Press the middle of the first element that `selector` finds."""
+        x, y = self.run(
+            f'(() => {{ const e = document.querySelector({json.dumps(selector)}); '
+            'e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); '
+            'return [r.x + r.width / 2, r.y + r.height / 2]; })()'
+        )
+        for kind in ('mousePressed', 'mouseReleased'):
+            self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
+
+    def picture(self, path=None, **clip):
+        """Photograph the tab, or a part of it, as PNG."""
+        options = {'clip': clip | {'scale': clip.get('scale', 1)}} if clip else {}
+        shot = self.call('Page.captureScreenshot', format='png', **options)
+        data = base64.b64decode(shot['data'])
+        if path is not None:
+            path.write_bytes(data)
+        return data
+
+
+@contextmanager
+def chromium(width=1180, height=900):
+    """Start Chromium and yield its tab; skip the test where there is none."""
+    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    if program is None:
+        pytest.skip('Chromium is not installed (Debian: apt install chromium)')
+    client = pytest.importorskip(
+        'websockets.sync.client', reason='Chromium is driven by websockets'
+    )
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = subprocess.Popen(
+            [
+                program, '--headless=new', '--no-sandbox', '--disable-dev-shm-usage',
+                '--remote-debugging-port=0', f'--user-data-dir={profile}', '--no-first-run',
+                '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+                '--hide-scrollbars', '--disable-background-networking',
+                f'--window-size={width},{height}', 'about:blank',
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        try:
+            address = None
+            for line in browser.stderr:
+                found = re.search(r'ws://([^/]+)/', line)
+                if found:
+                    address = found[1]
+                    break
+            assert address, 'Chromium ended before it listened'
+            yield from _tab(client, address)
+        finally:
+            browser.terminate()
+            browser.communicate(timeout=_PATIENCE)
+
+
+def _tab(client, address):
+    import urllib.request
+
+    with urllib.request.urlopen(f'http://{address}/json/list', timeout=_PATIENCE) as answer:
+        pages = [page for page in json.load(answer) if page['type'] == 'page']
+    with client.connect(pages[0]['webSocketDebuggerUrl'], max_size=None) as socket:
+        yield Tab(socket)

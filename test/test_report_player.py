@@ -1,0 +1,305 @@
+"""The report that plays: its data without a browser."""
+
+import base64
+import gzip
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.model.motion import Motion
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.urdf import parse_urdf, read_urdf
+from izmp_dynamics.report.player import libraries
+from izmp_dynamics.report.player.events import events_of
+from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, thinned
+from izmp_dynamics.report.player.packing import Block, json_for_script
+from izmp_dynamics.report.player.playback import play_back
+from izmp_dynamics.report.player.visuals import visuals_of
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.summary import summarise
+from izmp_dynamics.report.writer import write_report
+from izmp_dynamics.rotations import matrices_from_quaternions
+
+from .report_scenarios import blank, bump, part, standing, walking
+from .requiring import skip_without
+
+EVIL = '</script><script>alert(1)</script>"&\''
+URDF = Path(__file__).parents[1] / 'robots' / 'biped31' / 'biped31.urdf'
+TYPES = {'f4': '<f4', 'i2': '<i2', 'u4': '<u4'}
+
+
+def moving(evaluation, text=None):
+    """The evaluation with biped31 bending its knees."""
+    urdf = read_urdf(URDF) if text is None else parse_urdf(text)
+    model = load_model(urdf, 'pelvis')
+    stamps = evaluation.stamps[::3]
+    q = 0.2 * np.sin(1e-9 * (stamps - stamps[0]))[:, None] * np.ones(model.dof)
+    return replace(evaluation, motion=Motion(model, urdf, stamps, q))
+
+
+class Content:
+    """The document of a page and its arrays."""
+
+    def __init__(self, html):
+        self.document = json.loads(self._script(html, 'player-document'))
+        self.numbers = gzip.decompress(base64.b64decode(self._script(html, 'player-numbers')))
+
+    @staticmethod
+    def _script(html, name):
+        return re.search(rf'<script [^>]*id="{name}">(.*?)</script>', html, re.S)[1]
+
+    def array(self, entry):
+        size = int(np.prod(entry['shape']))
+        values = np.frombuffer(self.numbers, TYPES[entry['kind']], size, entry['offset'])
+        return values.reshape(entry['shape'])
+
+
+def require_libraries():
+    """Skip where what draws in the page is not installed."""
+    pytest.importorskip('trimesh', reason='the shapes of the robot are made with trimesh')
+    for library in (libraries.THREE, libraries.UPLOT):
+        try:
+            library.read()
+        except MissingDependencyError as error:
+            skip_without(library.package, error)
+
+
+@pytest.fixture(scope='module')
+def page(tmp_path_factory):
+    """A walk with biped31's shapes: the evaluation, the HTML and its content."""
+    require_libraries()
+    evaluation = moving(walking(duration=6.0))
+    html = write_report(evaluation, tmp_path_factory.mktemp('page')).html.read_text('utf-8')
+    return evaluation, html, Content(html)
+
+
+def test_arrays_come_back_from_the_block():
+    block, rng = Block(), np.random.default_rng(2)
+    sent = [(rng.normal(size=(3, 5)), 'f4'), (np.array([-32768, 7, 1]), 'i2'), ([[1, 2]], 'u4')]
+    entries = [block.add(values, kind) for values, kind in sent]
+    data = gzip.decompress(base64.b64decode(block.text))
+    for (values, kind), entry in zip(sent, entries, strict=True):
+        assert entry['offset'] % 4 == 0
+        found = np.frombuffer(data, TYPES[kind], np.size(values), entry['offset'])
+        np.testing.assert_allclose(found.reshape(entry['shape']), values, rtol=1e-6)
+
+
+def test_json_cannot_end_its_script():
+    text = json_for_script({'name': EVIL + '<!--\u2028'})
+    assert not set('<>&\u2028') & set(text)
+    assert json.loads(text) == {'name': EVIL + '<!--\u2028'}
+
+
+def test_frames_follow_the_evaluation(page):
+    evaluation, _, content = page
+    scene = content.document['scene']
+    time = content.array(scene['time'])
+    rows = np.searchsorted(evaluation.time, time - 1e-4)
+    np.testing.assert_allclose(evaluation.time[rows], time, atol=1e-5)
+    assert scene['view'] == 'world'
+    root = content.array(scene['root'])
+    np.testing.assert_allclose(root[:, :3], evaluation.world_p_root[rows], atol=1e-6)
+    R = matrices_from_quaternions(root[:, 3:].astype(float))
+    np.testing.assert_allclose(R, evaluation.world_R_root[rows], atol=1e-6)
+    for track in scene['tracks']:
+        expected = evaluation.in_world(evaluation.tracks[track['name']].point)[rows]
+        np.testing.assert_allclose(content.array(track['points']), expected, atol=1e-6)
+        assert np.abs(content.array(track['points'])[:, 2]).max() < 1e-6
+    polygon, loaded = content.array(scene['polygon']), content.array(scene['loaded']) > 0
+    soles = np.stack([content.array(foot['sole']) for foot in scene['feet']], axis=1)
+    carried = np.where(loaded[..., None, None], soles, np.nan).reshape(len(time), -1, 3)
+    np.testing.assert_allclose(
+        polygon.min(axis=1)[:, :2], np.nanmin(carried, axis=1)[:, :2], atol=1e-5
+    )
+    np.testing.assert_allclose(
+        polygon.max(axis=1)[:, :2], np.nanmax(carried, axis=1)[:, :2], atol=1e-5
+    )
+
+
+def test_bodies_are_where_the_model_puts_them(page):
+    evaluation, _, content = page
+    scene, motion = content.document['scene'], evaluation.motion
+    stored = content.array(scene['bodies'])
+    row = len(stored) // 2
+    R, p = motion.model.body_poses(motion.positions[row])
+    drawn = sorted({motion.model.mount(v.link).body for v in visuals_of(motion.urdf)})
+    assert stored.shape[1] == len(drawn) == 1 + max(shape['body'] for shape in scene['shapes'])
+    poses = stored[row] / 32767
+    np.testing.assert_allclose(poses[:, :3] * scene['reach'], p[drawn], atol=5e-5)
+    np.testing.assert_allclose(
+        matrices_from_quaternions(poses[:, 3:].astype(float)), R[drawn], atol=2e-4
+    )
+
+
+def test_series_are_those_of_the_evaluation(page):
+    evaluation, _, content = page
+    panels = {panel['name']: panel for panel in content.document['panels']}
+    assert list(panels) == ['margin', 'x', 'y', 'force', 'gap']
+    trace = next(t for t in panels['margin']['traces'] if t['label'] == 'MR-AD')
+    expected = 1000 * evaluation.tracks['mr_ad'].margin
+    np.testing.assert_allclose(content.array(trace['values']), expected, rtol=1e-5)
+    np.testing.assert_allclose(content.array(panels['margin']['time']), evaluation.time, rtol=1e-6)
+
+
+def test_time_never_goes_back_or_is_unknown_at_a_gap(tmp_path):
+    require_libraries()
+    whole = walking(duration=2.0)
+    rows = np.r_[0:100, 160:251]
+    html = write_report(part(whole, rows), tmp_path).html.read_text('utf-8')
+    content = Content(html)
+    time = content.array(content.document['panels'][0]['time'])
+    values = content.array(content.document['panels'][0]['traces'][0]['values'])
+    assert (np.diff(time) >= 0).all()
+    assert np.isnan(values[100])
+    assert len(time) == 192
+
+
+def test_events_are_in_the_order_of_time():
+    summary = summarise(Scene(standing(offset=bump(4.0, 0.35, 0.25))))
+    events = events_of(summary)
+    assert [event.begin for event in events] == sorted(event.begin for event in events)
+    assert all(event.begin <= event.end <= 10.0 for event in events)
+    excursion = next(event for event in events if event.kind == 'excursion')
+    assert excursion.begin == pytest.approx(4.0, abs=0.15)
+    assert 'outside the support polygon' in excursion.sentence
+
+
+def test_a_push_has_an_arrow_while_it_lasts():
+    evaluation = standing(duration=4.0)
+    force = np.zeros((len(evaluation.stamps), 3))
+    force[200:260, 1] = 60.0
+    scene = Scene(replace(evaluation, external_force=force))
+    events = events_of(summarise(scene))
+    push = next(event for event in events if event.kind == 'push')
+    playback = play_back(scene, events)
+    shown = np.isfinite(playback.push).all(axis=1)
+    within = (playback.time >= push.begin) & (playback.time <= push.end)
+    np.testing.assert_array_equal(shown, within)
+    assert np.linalg.norm(playback.push[shown], axis=1).max() == pytest.approx(60.0, rel=0.01)
+    assert 'N for' in push.sentence
+
+
+@pytest.mark.parametrize('name', ['no world', 'no feet', 'blank'])
+def test_what_is_not_known_is_not_shown(name):
+    evaluation = {
+        'no world': replace(walking(2.0), world_p_root=None, world_R_root=None),
+        'no feet': replace(walking(2.0), feet=()),
+        'blank': blank(walking(2.0), 'mr_ad'),
+    }[name]
+    playback = play_back(Scene(evaluation), [])
+    frames = len(playback.time)
+    assert playback.view == ('feet' if name == 'no world' else 'world')
+    assert playback.root.shape == (frames, 7)
+    assert playback.bodies.shape[1] == 0
+    if name == 'no world':
+        assert np.abs(playback.points['mr_ad'][:, 2]).max() < 1e-9  # the ground is at z = 0
+        soles = playback.soles[0][:, :, :2]
+        standing = evaluation.feet[0].loaded[np.searchsorted(evaluation.time, playback.time)]
+        assert np.ptp(soles[standing & (playback.time < 1.0)], axis=0).max() < 1e-3
+    if name == 'no feet':
+        assert playback.polygon.shape == (frames, 0, 3)
+        assert playback.loaded.shape == (frames, 0)
+    if name == 'blank':
+        assert np.isnan(playback.points['mr_ad']).all()
+
+
+def test_a_missing_library_leaves_a_static_page_that_names_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(libraries, 'find_spec', lambda module: None)
+    html = write_report(walking(duration=1.0), tmp_path).html.read_text('utf-8')
+    assert '<script' not in html
+    assert 'A report that plays needs the library' in html
+    assert 'izmp_dynamics[page]' in html
+
+
+def test_sixty_seconds_are_less_than_eight_megabytes(tmp_path):
+    require_libraries()
+    evaluation = moving(walking(duration=60.0, rate=200.0, noise={'mr_ad': 0.02, 'ir_md': 0.5}))
+    assert write_report(evaluation, tmp_path).html.stat().st_size < 8_000_000
+
+
+BAD_VISUALS = """<robot name="r"><link name="pelvis">
+  <inertial><mass value="2"/><inertia ixx="0.01" iyy="0.02" izz="0.02"/></inertial>
+  <visual><geometry><box size="1 1"/></geometry></visual>
+  <visual><geometry><sphere radius="nan"/></geometry></visual>
+  <visual><geometry><capsule radius="1" length="1"/></geometry></visual>
+  <visual/>
+  <visual><origin xyz="0 0 1"/><geometry><mesh filename="package://no/such.stl"/></geometry>
+    <material name="red"><color rgba="1 0 0 1"/></material></visual>
+</link></robot>"""
+
+
+def test_visuals_that_break_the_grammar_are_left_out():
+    (visual,) = visuals_of(parse_urdf(BAD_VISUALS))
+    assert (visual.kind, visual.file, visual.size) == ('mesh', 'package://no/such.stl', (1, 1, 1))
+    assert visual.colour == (1, 0, 0)
+    np.testing.assert_array_equal(visual.p, [0, 0, 1])
+
+
+def test_a_mesh_that_is_not_here_becomes_an_ellipsoid_of_the_inertia():
+    pytest.importorskip('trimesh')
+    from izmp_dynamics.report.player.shapes import robot_shapes
+
+    urdf = parse_urdf(BAD_VISUALS)
+    shapes, remark = robot_shapes(Motion(load_model(urdf), urdf, np.empty(0, int), np.empty(0)))
+    assert 'package://no/such.stl' in remark
+    (shape,) = shapes
+    # I = m/5·(b² + c²): 0.01 = 0.4·(b² + c²), 0.02 = 0.4·(a² + c²), and b = c
+    np.testing.assert_allclose(
+        np.sort(np.ptp(shape.vertices, axis=0) / 2),
+        np.sqrt([0.0125, 0.0125, 0.0375]), rtol=0.01,
+    )  # fmt: skip
+
+
+TRIANGLE = 'solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n'
+TRIANGLE += 'endloop\nendfacet\nendsolid\n'
+
+
+def test_meshes_are_found_where_packages_are(tmp_path, monkeypatch):
+    monkeypatch.delenv('ROS_PACKAGE_PATH', raising=False)
+    monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
+    urdf = tmp_path / 'robot_description' / 'urdf' / 'robot.urdf'
+    mesh = tmp_path / 'robot_description' / 'meshes' / 'a b.stl'
+    for file in (urdf, mesh):
+        file.parent.mkdir(parents=True)
+        file.write_text(TRIANGLE)
+    name = 'package://robot_description/meshes/a%20b.stl'
+    assert find_mesh(name, urdf) == mesh
+    assert find_mesh('../meshes/a b.stl', urdf).samefile(mesh)
+    assert find_mesh(mesh.as_uri(), None) == mesh
+    assert find_mesh(str(mesh), None) == mesh
+    assert find_mesh(name, None) is None
+    monkeypatch.setenv('ROS_PACKAGE_PATH', str(tmp_path))
+    assert find_mesh(name, None) == mesh
+    for bad in ('package://other/a.stl', 'https://host/a.stl', 'a\0b', 'x' * 5000, ''):
+        assert find_mesh(bad, urdf) is None
+
+
+def test_only_meshes_are_read(tmp_path):
+    pytest.importorskip('trimesh')
+    good = tmp_path / 'a.stl'
+    good.write_text(TRIANGLE)
+    vertices, faces = load_mesh(good)
+    np.testing.assert_allclose(vertices[faces[0]], [[0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    for name, content in [('b.stl', 'x'), ('c.obj', 'v 0 0 0'), ('d.txt', TRIANGLE)]:
+        (tmp_path / name).write_text(content)
+        with pytest.raises(ValueError, match=r'mesh|readable|none of'):
+            load_mesh(tmp_path / name)
+
+
+def test_too_many_faces_become_fewer():
+    steps = np.linspace(0.0, 1.0, 60)
+    vertices = np.array([(x, y, 0.1 * np.sin(9 * x)) for x in steps for y in steps])
+    corner = np.arange(59)[:, None] * 60 + np.arange(59)
+    faces = np.concatenate([
+        np.stack([corner, corner + 60, corner + 1], axis=2).reshape(-1, 3),
+        np.stack([corner + 1, corner + 60, corner + 61], axis=2).reshape(-1, 3),
+    ])  # fmt: skip
+    ((fewer, kept),) = thinned([(vertices, faces)], 1000)
+    assert 100 < len(kept) <= 1000
+    assert kept.max() < len(fewer)
+    np.testing.assert_allclose(np.ptp(fewer, axis=0), np.ptp(vertices, axis=0), atol=0.06)
