@@ -302,4 +302,4 @@ def test_too_many_faces_become_fewer():
     ((fewer, kept),) = thinned([(vertices, faces)], 1000)
     assert 100 < len(kept) <= 1000
     assert kept.max() < len(fewer)
-    np.testing.assert_allclose(np.ptp(fewer, axis=0), np.ptp(vertices, axis=0), atol=0.06)
+    np.testing.assert_allclose(np.ptp(fewer, axis=0), np.ptp(vertices, axis=0), atol=0.1)

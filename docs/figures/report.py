@@ -1,4 +1,4 @@
-"""Take the picture of a report for the README: report.png.
+"""Take the pictures of a report for README and docs: report.png and report_plays.png.
 
     make demo
     .venv/bin/python docs/figures/report.py demo/replay/report.html
@@ -11,23 +11,27 @@ import sys
 import tempfile
 from pathlib import Path
 
-WIDTH, HEIGHT = 1180, 940  # [px] the verdict, the figures of merit and the first two figures
+INSTANT = 5.95  # [s] a step of the walk
+PICTURES = {'report.png': (1180, 940), 'report_plays.png': (1180, 1480)}  # [px] from the top
 
 
 def main(page: Path) -> None:
-    """Photograph the top of the page."""
-    picture = Path(__file__).with_name('report.png')
-    with tempfile.TemporaryDirectory() as profile:
-        subprocess.run(
-            [
-                'chromium', '--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars',
-                f'--user-data-dir={profile}', f'--window-size={WIDTH},{HEIGHT}',
-                f'--screenshot={picture}', page.resolve().as_uri(),
-            ],
-            check=True,
-            capture_output=True,
-        )  # fmt: skip
-    print(picture)
+    """Photograph the top of the page, with the scene drawn by the processor."""
+    for name, (width, height) in PICTURES.items():
+        picture = Path(__file__).with_name(name)
+        with tempfile.TemporaryDirectory() as profile:
+            subprocess.run(
+                [
+                    'chromium', '--headless', '--no-sandbox', '--hide-scrollbars',
+                    '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+                    '--virtual-time-budget=10000', f'--user-data-dir={profile}',
+                    f'--window-size={width},{height}', f'--screenshot={picture}',
+                    f'{page.resolve().as_uri()}#t={INSTANT}',
+                ],
+                check=True,
+                capture_output=True,
+            )  # fmt: skip
+        print(picture)
 
 
 if __name__ == '__main__':

@@ -25,6 +25,12 @@ async function play() {
   const uPlot = await library('player-uplot', 'uPlot');
   const parts = { clock, plots: makeSeries(uPlot, page, array, clock, byId('panels')) };
   clock.notify();
+  const toHash = () => {
+    const time = /^#t=([0-9.]+)$/.exec(location.hash);
+    if (time) clock.seek(Number(time[1]));
+  };
+  toHash();
+  addEventListener('hashchange', toHash);
   try {
     parts.stage = makeStage(await three(), page.scene, array, clock, page);
   } catch (error) {
