@@ -87,7 +87,7 @@ function makeSeries(uPlot, page, array, clock, place) {
       padding: [6, 12, 0, 0],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: true }, sync: { key: 'player' } },
       scales: { x: { time: false }, y: { range: () => panel.limits } },
-      axes: [axis({ size: labelled ? 28 : 6, values: (u, ticks) => ticks.map((t) => (labelled ? `${+t.toFixed(4)} s` : '')) }), axis({ size: 62, space: 22, label: panel.unit, labelSize: 16, labelFont: '12px system-ui, sans-serif' })],
+      axes: [axis({ size: labelled ? 28 : 6, values: (u, ticks) => ticks.map((t) => (labelled ? `${+t.toFixed(4)} s` : '')) }), axis({ values: (u, ticks) => ticks.map((t) => String(+t.toFixed(6)).replace('-', '−')), size: 62, space: 22, label: panel.unit, labelSize: 16, labelFont: '12px system-ui, sans-serif' })],
       series: [{}, ...panel.traces.map((trace) => ({
         stroke: stroke(trace), width: trace.width, dash: trace.dashes.map((d) => d * trace.width),
         points: { show: false },
@@ -107,7 +107,7 @@ function makeSeries(uPlot, page, array, clock, place) {
       const row = before(time, clock.time);
       values.forEach((trace, k) => {
         const value = trace[row];
-        readouts[k].textContent = Number.isNaN(value) ? '–' : `${value.toFixed(panel.unit === 'N' ? 0 : 1)} ${panel.unit}`;
+        readouts[k].textContent = Number.isNaN(value) ? '–' : `${value.toFixed(panel.unit === 'N' ? 0 : 1).replace('-', '−')} ${panel.unit}`;
       });
       const [begin, end] = clock.range, share = (clock.time - begin) / (end - begin);
       marker.style.display = share < 0 || share > 1 ? 'none' : '';

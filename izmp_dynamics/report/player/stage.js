@@ -138,8 +138,18 @@ function makeStage(THREE, data, array, clock, page) {
   scene.add(plumb);
   const push = arrow('outside', 10, true);
 
-  // The path of the judged point on the ground.
+  // The judged point and its arrow are in front of the CoP, which is drawn larger around them.
   const judged = tracks.find((track) => track.name === page.judged) ?? tracks[0];
+  for (const track of tracks) {
+    const parts = [track.ball, ...track.arrow.group.children];
+    if (track === judged) for (const part of parts) part.renderOrder += 2;
+    else if (track.name === 'cop') {
+      track.ball.scale.setScalar(1.5);
+      for (const part of track.arrow.group.children) part.scale.set(1.6, 1.6, 1);
+    }
+  }
+
+  // Its path on the ground.
   const TRAIL = 50; // frames
   const trail = judged && (data.view !== 'root') ? new THREE.Line(
     new THREE.BufferGeometry().setAttribute('position', new THREE.BufferAttribute(new Float32Array(3 * TRAIL), 3)),
