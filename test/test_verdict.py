@@ -75,6 +75,13 @@ def test_flickering_across_the_edge_is_noise():
     assert (verdict.state, verdict.reason) == ('unclear', 'noise')
 
 
+def test_a_point_on_the_edge_is_not_called_inside():
+    verdict = verdict_of(standing(offset=bump(3.2, 0.6, 0.093), cop_limit=0.2))
+    assert (verdict.state, verdict.reason) == ('stable', 'inside')
+    assert 'inside the support polygon or within 5.0 mm of its edge' in verdict.sentence
+    assert 'CoP stayed' not in verdict.sentence
+
+
 def test_a_push_leaves_the_cop_inside_and_is_a_disturbance():
     verdict = verdict_of(standing(offset=bump(4.0, 0.35, 0.25)))
     assert verdict.state == 'disturbed'

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.report.errors import TrackError
-from izmp_dynamics.report.excursions import Excursion
+from izmp_dynamics.report.excursions import TOLERANCE, Excursion
 from izmp_dynamics.report.formatting import instant, mm, percent, seconds, times
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import FALL_TIMES, TrackStatistics
@@ -438,10 +438,11 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
     errors = [found for found in track.excursions if found.cause == 'error']
     time = f'the {seconds(track.evaluated_time)} that were evaluated'
     if not errors:
+        but = f' or within {mm(TOLERANCE)} of its edge' if track.averaged_margin < 0 else ''
         return (
             'stable',
             'inside',
-            f'the {track.described} stayed inside the support polygon for {time}; '
+            f'the {track.described} stayed inside the support polygon{but} for {time}; '
             f'minimum margin: {mm(track.averaged_margin)}{known} at '
             f'{instant(track.averaged_margin_time)}.{_cop_bound(scene, track)}',
             '',
@@ -469,7 +470,9 @@ def _cop_bound(scene: Scene, track: TrackStatistics) -> str:
         return ''
     margin = scene.averaged('cop').margin
     margin = margin[np.isfinite(margin)]
-    return f' The measured CoP stayed {mm(float(margin.min()))} inside.' if len(margin) else ''
+    if not len(margin) or margin.min() < 0:
+        return ''
+    return f' The measured CoP stayed {mm(float(margin.min()))} inside.'
 
 
 def _about_cop(tracks: dict[str, TrackStatistics], track: TrackStatistics) -> str:
