@@ -18,6 +18,7 @@ from izmp_dynamics.calibration.regressor import (
     transformation,
 )
 from izmp_dynamics.calibration.smooth import SmoothSignal
+from izmp_dynamics.calibration.solver import Linear, noise_of
 from izmp_dynamics.calibration.urdf_text import with_inertials
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import UnknownNameError
@@ -164,6 +165,20 @@ def test_a_signal_and_its_derivatives_between_the_samples():
     np.testing.assert_allclose(signal.at(at)[:, 0], np.sin(6.0 * at), atol=2e-3)
     np.testing.assert_allclose(signal.at(at, 1)[:, 0], 6.0 * np.cos(6.0 * at), atol=2e-2)
     np.testing.assert_allclose(signal.at(at, 2)[:, 0], -36.0 * np.sin(6.0 * at), atol=0.15)
+
+
+def test_the_axes_of_a_vector_have_one_noise_level():
+    """An axis that the parameters cannot explain keeps its weight; forces are not moments."""
+    random, count = np.random.default_rng(9), 400
+    values = random.normal(size=(count, 6)) * [5.0, 1.0, 1.0, 0.1, 0.1, 0.1]
+    nothing = np.zeros(count, dtype=np.intp)
+    part = Linear(
+        'wrench', nothing, np.arange(count), np.ones(count), values, np.zeros((count, 6, 0))
+    )
+    sigma = noise_of(part).sigma
+    np.testing.assert_allclose(sigma[:3], 3.0, rtol=0.1)
+    np.testing.assert_allclose(sigma[3:], 0.1, rtol=0.1)
+    assert len(set(sigma)) == 2
 
 
 def test_a_cube_has_24_rotations():
