@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import IzmpError
-from izmp_dynamics.model.robot_file import LowPass, load_robot_file
+from izmp_dynamics.model.robot_file import Filter, LowPass, load_robot_file
 from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.nodes.shared_settings import refusal
@@ -90,6 +90,13 @@ def test_any_cutoff_at_the_start_gives_the_numbers_of_the_same_filter(bag, biped
     with PlayedGraph(biped31, parameters(low_pass__cutoff=cutoff), names) as graph:
         graph.play(bag)
         assert_points(graph, evaluate_log(bag, filtered, live=True)[0])
+
+
+def test_the_matched_filter_gives_the_numbers_of_the_replay(bag, biped31, names):
+    filtered = dataclasses.replace(biped31, filter=Filter(half_width=0.016))
+    with PlayedGraph(biped31, parameters(filter__half_width=0.016), names) as graph:
+        graph.play(bag)
+        assert_points(graph, evaluate_log(bag, filtered)[0])
 
 
 def test_a_cutoff_is_set_while_the_graph_runs(composed, bag, biped31):
