@@ -1,6 +1,6 @@
 """Latency of the composed graph and time of a replay against an earlier commit, in one run.
 
-    python benchmarks/against.py REVISION [--seconds 20] [--repeat 3]
+    python benchmarks/against.py REVISION [--seconds 20] [--repeat 3] [--separate]
 
 Both are measured in turn, so that a slow machine or other work on it affects both alike; the
 medians over the repetitions are compared.
@@ -21,8 +21,8 @@ from rich.table import Table
 
 HERE = Path(__file__).resolve().parents[1]
 ROBOT = 'robots/biped31/robot.yaml'
-LATENCY = re.compile(r'composed +median +([\d.]+) ms +p99 +([\d.]+) ms')
-LOAD = re.compile(r'composed +([\d.]+)% of a core')
+LATENCY = re.compile(r'^(?:composed|separate) +median +([\d.]+) ms +p99 +([\d.]+) ms', re.M)
+LOAD = re.compile(r'^ +\w+ +([\d.]+)% of a core', re.M)
 
 
 def environment(root):
@@ -30,17 +30,19 @@ def environment(root):
     return {'PYTHONPATH': str(root)}
 
 
-def graph(root, seconds):
-    """Median and 99th percentile of the latency [ms], and load of a core [%]."""
+def graph(root, kind, seconds):
+    """Median and 99th percentile of the latency [ms], and load of a core [%], of all processes."""
     ran = subprocess.run(
-        [sys.executable, 'benchmarks/bench_graph.py', '--only', 'composed',
-         '--seconds', str(seconds)],
-        cwd=root, env=os.environ | environment(root), capture_output=True, text=True,
-    )  # fmt: skip
-    latency, load = LATENCY.search(ran.stdout), LOAD.search(ran.stdout)
-    if not latency or not load:
+        [sys.executable, 'benchmarks/bench_graph.py', '--only', kind, '--seconds', str(seconds)],
+        cwd=root,
+        env=os.environ | environment(root),
+        capture_output=True,
+        text=True,
+    )
+    latency, loads = LATENCY.search(ran.stdout), LOAD.findall(ran.stdout)
+    if not latency or not loads:
         sys.exit(f'bench_graph.py failed in {root}:\n{ran.stdout}{ran.stderr}')
-    return float(latency[1]), float(latency[2]), float(load[1])
+    return float(latency[1]), float(latency[2]), sum(map(float, loads))
 
 
 def replay(root, bag, folder):
@@ -53,8 +55,13 @@ def replay(root, bag, folder):
     return needed.cpu
 
 
+def kinds(options):
+    """The graphs that are measured."""
+    return ('composed', 'separate') if options.separate else ('composed',)
+
+
 def measure(roots, options, folder):
-    """Measure both checkouts in turn; return name → (repetitions, 4)."""
+    """Measure both checkouts in turn; return name → (repetitions, 3 per kind of graph and 1)."""
     bag = Path(folder) / 'walk'
     python(
         '-m', 'izmp_dynamics.cli.main', 'simulate', 'walk', '--speed', '0.3',
@@ -65,7 +72,10 @@ def measure(roots, options, folder):
     rows = {name: [] for name in roots}
     for _ in range(options.repeat):
         for name, root in roots.items():
-            rows[name].append((*graph(root, options.seconds), replay(root, bag, folder)))
+            graphs = [
+                figure for kind in kinds(options) for figure in graph(root, kind, options.seconds)
+            ]
+            rows[name].append((*graphs, replay(root, bag, folder)))
     return {name: np.array(values) for name, values in rows.items()}
 
 
@@ -76,6 +86,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=20.0, help='of each run of the graph')
     parser.add_argument('--steps', type=int, default=120, help='of the walk that is replayed')
     parser.add_argument('--repeat', type=int, default=3)
+    parser.add_argument('--separate', action='store_true', help='measure separate processes, too')
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         before = Path(folder) / 'before'
@@ -92,10 +103,9 @@ def main():
     table = Table(title=f'against {options.revision}, medians of {options.repeat} runs in turn')
     for head in ('', 'before', 'now', 'ratio'):
         table.add_column(head, justify='left' if not head else 'right')
-    rows = (
-        'composed latency, median [ms]', 'composed latency, p99 [ms]',
-        'composed, load of a core [%]', 'replay, CPU time [s]',
-    )  # fmt: skip
+    figures = ('latency, median [ms]', 'latency, p99 [ms]', 'load of a core [%]')
+    rows = [f'{kind}, {figure}' for kind in kinds(options) for figure in figures]
+    rows.append('replay, CPU time [s]')
     old, new = (np.median(measured[name], axis=0) for name in ('before', 'now'))
     for name, a, b in zip(rows, old, new, strict=True):
         table.add_row(name.replace('[', r'\['), f'{a:.2f}', f'{b:.2f}', f'{b / a:.2f}')

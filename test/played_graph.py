@@ -58,6 +58,8 @@ class PlayedGraph:
 
     def _publisher(self):
         def publish(output, message):
+            if isinstance(message, bytes):
+                message = deserialize_message(message, output.msgtype)
             if hasattr(message, 'header'):
                 self.messages[output.topic][stamp_of(message)] = message
             self._waiting.append((output.topic, message))
@@ -103,6 +105,7 @@ class PlayedGraph:
                     if reception.topic == topic:
                         given = serialize_message(message) if reception.raw else message
                         reception.callback(given)
+                        node.evaluate()
 
     def values(self, name):
         """Level of a node's diagnostics, and its values by key."""

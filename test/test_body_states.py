@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.dynamics import kernels
+from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.walking.body_states import BodyMotion
 from izmp_dynamics.walking.course import Course
 from izmp_dynamics.walking.footsteps import Gait, plan_footsteps
@@ -36,11 +36,11 @@ def body():
 def angular_momentum(states):
     """L (K, 3) about the centre of mass in world axes, from velocities only."""
     model, root = biped31().model, states.root
-    packed = np.hstack([root.velocity_in_root(), root.angular_velocity, states.q, states.qd])
-    kernels.compile_kernels()
-    out = kernels.momentum_batch(model.joints, model.bodies, packed)
-    in_root = out[:, 3:6] - np.cross(out[:, 6:9] / model.total_mass, out[:, :3])
-    return np.einsum('kij,kj->ki', root.rotation, in_root)
+    ir_md = IrMd(model, 9.81)
+    v = np.einsum('kij,kj->ki', root.rotation, root.velocity_in_root())
+    of = (root.rotation, root.position, v, root.angular_velocity, states.q, states.qd)
+    momentum = ir_md.momentum(*of)
+    return momentum.angular - np.cross(momentum.com, momentum.linear)
 
 
 def test_velocities_and_accelerations_are_those_of_the_positions(body, course):

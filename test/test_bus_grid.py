@@ -44,6 +44,16 @@ def test_a_lost_sample_shifts_only_its_own_tick() -> None:
 
 def test_without_a_rate_everything_is_selected() -> None:
     assert BusGrid(None, 0.002).select(np.arange(5)).all()
+    assert BusGrid(None, 0.002).next_after(5) == 5
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0 / 3.0, 125.0])
+def test_the_next_instant_is_the_first_one_from_then_on(rate) -> None:
+    grid = BusGrid(rate, 0.002)
+    before = TODAY + 3 * MS
+    first = grid.next_after(before)
+    assert grid.select(np.array([first]), before).all()
+    assert not grid.select(np.array([first - 1]), before).any()
 
 
 @pytest.mark.parametrize('rate', [90.0, 100.0, 125.0, 500.0])

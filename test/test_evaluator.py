@@ -21,7 +21,7 @@ from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.faults import Fault, Reason
 
-from .pipeline_signals import START, chunks, columns, evaluate, singles, walk, whole
+from .pipeline_signals import START, chunks, columns, evaluate, joined, singles, walk, whole
 from .raising import raising
 from .small_robot import SMALL_ROBOT
 
@@ -52,6 +52,65 @@ def test_counters_count_instants_and_not_how_often_they_were_asked_for(rig, feed
     lost = np.count_nonzero((t > 0.499) & (t < 0.699))
     assert evaluator.faults['feet[l_foot]'] == {NO_SAMPLE: lost}
     assert not evaluator.faults['feet[r_foot]']
+
+
+def assert_same(one, other):
+    """Results that do not differ in a bit."""
+    np.testing.assert_array_equal(other.stamps, one.stamps)
+    for quantity in ('wrenches', 'points', 'margins'):
+        for name, values in getattr(one, quantity).items():
+            np.testing.assert_array_equal(getattr(other, quantity)[name], values)
+
+
+# ---- What may complete an instant ---------------------------------------------------------------
+
+
+def test_no_instant_is_late_because_samples_are_collected(rig):
+    """Samples that complete nothing may be taken later, together: the same instants come out."""
+    periods = dict.fromkeys(walk(rig, 0.1), (0.008,)) | {'joints': (0.002,)}
+    messages = list(singles(walk(rig, 0.8, periods)))
+    evaluator, waiting, collected = Evaluator(rig, live=True), Evaluator(rig, live=True), {}
+    idle = 0.0
+    for k, message in enumerate(messages):
+        results = evaluator.push(message)
+        for signal, samples in message.items():
+            before = collected.get(signal)
+            collected[signal] = samples if before is None else before.followed_by(samples)
+        newest = {signal: int(samples.stamps[-1]) for signal, samples in collected.items()}
+        if not waiting.awaits(newest):
+            assert not results, k
+            continue
+        together = waiting.push(collected)
+        collected = {}
+        for one, other in zip(results, together, strict=True):
+            assert_same(one, other)
+        if 'joints' in newest:
+            idle = max(idle, waiting.idle_after(newest['joints']))
+    assert 0.004 < idle < 0.01
+
+
+def test_pose_and_ir_md_are_left_out_while_nobody_wants_them(rig):
+    """The rest is the same, and so are they as soon as they are wanted again."""
+    known, prompt = [], []
+    messages = list(singles(walk(rig, 1.2)))  # the rates are known at 0.5 s
+    whole_time = Evaluator(rig, live=True, prompt=known.append)
+    sometimes = Evaluator(rig, live=True, prompt=prompt.append)
+    everything, found = [], []
+    for k, message in enumerate(messages):
+        sometimes.locates = not 0.6 * len(messages) <= k < 0.8 * len(messages)
+        everything += whole_time.push(message)
+        found += sometimes.push(message)
+    assert len(known) > 50
+    for one, other in zip(known, prompt, strict=True):
+        assert_same(one, other)
+    everything, found = joined(everything), joined(found)
+    t = (found.stamps - START) * 1e-9
+    nowhere = np.isnan(found.points['ir_md'][:, 0])
+    assert nowhere[(t > 0.73) & (t < 0.91)].all()
+    assert not nowhere[(t > 1.0) & (t < 1.18) | ((t > 0.1) & (t < 0.67))].any()
+    expected = dict(zip(everything.stamps.tolist(), everything.points['ir_md'], strict=True))
+    for row in np.flatnonzero(~nowhere):
+        np.testing.assert_array_equal(found.points['ir_md'][row], expected[int(found.stamps[row])])
 
 
 # ---- The direction up ---------------------------------------------------------------------------

@@ -126,6 +126,47 @@ def test_nothing_is_skipped_while_a_node_starts(monkeypatch):
     assert not test.lost
 
 
+class WaitSet:
+    """Which of the test's queues have messages."""
+
+    def __init__(self, queues):
+        self.queues, self.timeouts = list(queues.values()), []
+
+    def clear_entities(self):
+        pass
+
+    def add_subscription(self, queue):
+        pass
+
+    def wait(self, timeout):
+        self.timeouts.append(timeout)
+
+    def is_ready(self, kind, k):
+        return bool(self.queues[k].waiting)
+
+
+def test_a_node_rests_only_when_nothing_waits(monkeypatch):
+    test, slept, series = Overloaded(monkeypatch), [], []
+    monkeypatch.setattr(receiving.time, 'monotonic', lambda: 100.0)
+    monkeypatch.setattr(receiving.time, 'sleep', slept.append)
+    test.receiver.handed_out = lambda: series.append(len(test.handed))
+    waits, receptions = WaitSet(test.queues), test.receiver._receptions
+    test.receiver.rest_until = 100.25
+    test.publish(0)
+    test.receiver._turn(waits, receptions)
+    assert (test.stamps('/joints'), slept) == ([0], [])
+    test.receiver._turn(waits, receptions)
+    assert slept == [receiving.LOOK_UP]  # the end is still noticed
+    test.receiver.rest_until = 100.004
+    test.receiver._turn(waits, receptions)
+    assert slept[1:] == pytest.approx([0.004])
+    test.receiver.rest_until = 99.0
+    test.receiver._turn(waits, receptions)
+    assert len(slept) == 2
+    assert waits.timeouts == [0, 0, 0, round(receiving.LOOK_UP * 1e9)]
+    assert series == [2]  # once for both messages
+
+
 @pytest.mark.parametrize(('longest_wait', 'received'), [(None, 1), (0.1, 0)])
 def test_nothing_is_skipped_with_reliable_inputs_or_without_times(
     monkeypatch, longest_wait, received

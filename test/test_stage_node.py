@@ -9,10 +9,11 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 import rclpy
+from geometry_msgs.msg import AccelStamped, TwistStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.nodes.messages import accel_stamped, joint_trajectory, twist_stamped
+from izmp_dynamics.nodes.messages import header, joint_trajectory
 from izmp_dynamics.nodes.mr_ad import MrAd
 from izmp_dynamics.nodes.process import spin_on
 from izmp_dynamics.pipeline.readiness import LONGEST_WAIT
@@ -62,9 +63,10 @@ def stand(node, stamp):
     joints = JointKinematics(np.array([stamp]), *np.zeros((3, 1, n)), np.array([True]))
     names = list(node.model.joint_names)
     node._take_joints(stamp, joint_trajectory(stamp, joints, 0, names))
-    upwards, still = np.array([0.0, 0.0, 9.81]), np.zeros(3)
-    node._take_acceleration(stamp, accel_stamped(stamp, node.model.root, upwards, still))
-    node._take_twist(stamp, twist_stamped(stamp, node.model.root, still))
+    acceleration = AccelStamped(header=header(stamp, node.model.root))
+    acceleration.accel.linear.z = 9.81
+    node._take_acceleration(stamp, acceleration)
+    node._take_twist(stamp, TwistStamped(header=header(stamp, node.model.root)))
 
 
 def test_wrenches_do_not_wait_for_odometry_for_ever(node):

@@ -7,9 +7,16 @@ import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
-from geometry_msgs.msg import PointStamped, WrenchStamped
+from geometry_msgs.msg import (
+    PointStamped,
+    PoseStamped,
+    PoseWithCovarianceStamped,
+    TransformStamped,
+    WrenchStamped,
+)
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64
 
 from izmp_dynamics.errors import BagError
 from izmp_dynamics.nodes.messages import header
@@ -107,5 +114,39 @@ def test_other_bytes_are_refused():
             reader_of(Imu)(wrong)
 
 
+@pytest.mark.parametrize('msgtype', [PoseStamped, PoseWithCovarianceStamped])
+def test_a_pose(msgtype):
+    message = msgtype(header=header(STAMP, 'world'))
+    pose = message.pose if msgtype is PoseStamped else message.pose.pose
+    pose.position.x, pose.position.z, pose.orientation.y, pose.orientation.w = 1.5, 2.5, 0.6, 0.8
+    stamp, sample = read(message)
+    assert (stamp, sample.frame) == (STAMP, 'world')
+    np.testing.assert_array_equal(sample.position, [1.5, 0.0, 2.5])
+    np.testing.assert_array_equal(sample.orientation, [0.0, 0.6, 0.0, 0.8])
+
+
+def test_a_point_and_a_transform():
+    message = PointStamped(header=header(STAMP, 'world'))
+    message.point.y = -3.0
+    sample = read(message)[1]
+    np.testing.assert_array_equal(sample.position, [0.0, -3.0, 0.0])
+    assert sample.orientation is None
+    moved = TransformStamped(header=header(STAMP, 'world'), child_frame_id='board')
+    moved.transform.translation.x, moved.transform.rotation.z = 4.0, -1.0
+    sample = read(moved)[1]
+    np.testing.assert_array_equal(sample.position, [4.0, 0.0, 0.0])
+    np.testing.assert_array_equal(sample.orientation[:3], [0.0, 0.0, -1.0])
+
+
+def test_padding_may_have_any_bytes():
+    """As rclpy leaves it."""
+    reader, raw = reader_of(Imu), bytearray(serialize_message(imu('abcd')))
+    for padding in (bytes(7), b'paddin!'):
+        raw[21:28] = padding
+        stamp, sample = reader(bytes(raw))
+        assert (stamp, sample.frame, sample.values[5]) == (STAMP, 'abcd', 9.81)
+    assert len(reader._layouts) == 1
+
+
 def test_other_messages_are_left_to_the_middleware():
-    assert reader_of(PointStamped) is None
+    assert reader_of(Float64) is None

@@ -61,6 +61,7 @@ class CdrLayout:
         paths: paths of the leaves, in the order of the message.
         times: paths of the times and durations.
         constants: where the bytes begin that all these messages have in common, and those bytes.
+        segments: the same with the padding between them, which is hardly ever different.
     """
 
     def __init__(self, typestore: Any, msgtype: str, example: Raw) -> None:
@@ -88,6 +89,7 @@ class CdrLayout:
             self._mask[begin:end] = 0xFF
         self._segments = _coalesced(walk.constants)
         self.constants = _touching(walk.raw, walk.constants)
+        self.segments = tuple((begin, walk.raw[begin:end]) for begin, end in self._segments)
 
     @classmethod
     def of_message(cls, typestore: Any, msgtype: str, message: object) -> 'CdrLayout':

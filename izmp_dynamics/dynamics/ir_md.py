@@ -76,16 +76,10 @@ class IrMd:
             q: (T, n) joint positions [rad] or [m].
             qd: (T, n) joint velocities [rad/s] or [m/s].
         """
-        v_in_root = np.einsum('tji,tj->ti', world_R_root, v_root_in_world)
-        states = np.hstack([v_in_root, angular_velocity, q, qd])
-        out = kernels.momentum_batch(self.model.joints, self.model.bodies, states)
-        in_world = np.einsum('tij,tkj->tki', world_R_root, out.reshape(-1, 3, 3))
-        linear = in_world[:, 0]
-        return Momentum(
-            linear,
-            in_world[:, 1] + cross(p_root_in_world, linear),
-            in_world[:, 2] / self.model.total_mass + p_root_in_world,
-        )
+        root = (world_R_root.reshape(-1, 9), p_root_in_world, v_root_in_world, angular_velocity)
+        motions = np.concatenate([*root, q, qd], axis=1)
+        out = kernels.momentum_in_world(self.model.joints, self.model.bodies, motions)
+        return Momentum(out[:, :3], out[:, 3:6], out[:, 6:])
 
     def batch(self, stamps: Stamps, momentum: Momentum, max_gap: float) -> ContactWrench:
         """Difference the momenta.

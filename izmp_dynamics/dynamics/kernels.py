@@ -36,6 +36,9 @@ ROOT = 9
 MOMENTUM_ROOT = 6
 """Entries of a packed state of `momentum` before q: v (3) [m/s], ω (3) [rad/s]."""
 
+MOTIONS = 12
+"""Entries of a packed state of `momentum_in_world` more than of one of `momentum`."""
+
 MOTION, OMEGA, OMEGA_DOT, WORK = POSE, POSE + 3, POSE + 6, POSE + 9
 """Work space, a row per body: root_R_body and r_H (a pose), φ_O or v_O, ω, ω̇; its columns."""
 
@@ -187,12 +190,32 @@ def momentum(joints: Indices, bodies: Array, state: Array, work: Array, out: Arr
 
 
 @kernel
-def momentum_batch(joints: Indices, bodies: Array, states: Array) -> Array:
-    """Evaluate `momentum` for packed states (T, 6 + 2n); returns (T, 9)."""
-    work = np.empty((joints.shape[0], WORK))
-    out = np.empty((states.shape[0], 9))
-    for t in range(states.shape[0]):
-        momentum(joints, bodies, states[t], work, out[t])
+def momentum_in_world(joints: Indices, bodies: Array, motions: Array) -> Array:
+    """Evaluate `momentum` in world axes.
+
+    Args:
+        joints: (B, 3) int64, see `body_layout`.
+        bodies: (B, 24), see `body_layout`.
+        motions: (T, 18 + 2n) world_R_root, row-major, the root's position [m] and velocity [m/s]
+            in the world, its angular velocity in root axes [rad/s], then q, q̇.
+
+    Returns:
+        (T, 9) P [kg·m/s], L about the world's origin [kg·m²/s], centre of mass [m].
+    """
+    mass = np.sum(bodies[:, MASS])
+    work, state = np.empty((joints.shape[0], WORK)), np.empty(motions.shape[1] - MOTIONS)
+    out, own = np.empty((motions.shape[0], 9)), np.empty(9)
+    for t in range(motions.shape[0]):
+        motion = motions[t]
+        position = vector(motion, 9)
+        store(state, 0, rotate_back(motion, vector(motion, 12)))
+        for k in range(3, len(state)):
+            state[k] = motion[k + MOTIONS]
+        momentum(joints, bodies, state, work, own)
+        linear = rotate(motion, vector(own, 0))
+        store(out[t], 0, linear)
+        store(out[t], 3, add(rotate(motion, vector(own, 3)), cross(position, linear)))
+        store(out[t], 6, add(scale(1.0 / mass, rotate(motion, vector(own, 6))), position))
     return out
 
 
@@ -208,4 +231,4 @@ def compile_kernels() -> None:
         mr_ad(joints, bodies, state, work, out)
         mr_ad_batch(joints, bodies, state[None])
         momentum(joints, bodies, state[:MOMENTUM_ROOT], work, out)
-        momentum_batch(joints, bodies, state[None, :MOMENTUM_ROOT])
+        momentum_in_world(joints, bodies, np.zeros((1, MOTIONS + MOMENTUM_ROOT)))

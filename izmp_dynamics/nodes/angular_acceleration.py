@@ -12,10 +12,7 @@ from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import ERROR, WARN, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
-from izmp_dynamics.nodes.messages import (
-    accel_stamped,
-    twist_stamped,
-)
+from izmp_dynamics.nodes.messages import NOTHING
 from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
@@ -170,8 +167,8 @@ class AngularAcceleration(StageNode):
             if state.valid[0]:
                 omega, alpha = state.angular_velocity[0], state.angular_acceleration[0]
                 phi = state.proper_acceleration[0]
-                self._twist(twist_stamped, instant.stamp, root, omega)
-                self._acceleration(accel_stamped, instant.stamp, root, phi, alpha)
+                self._twist.numbers(instant.stamp, root, NOTHING, omega)
+                self._acceleration.numbers(instant.stamp, root, phi, alpha)
 
     def _faults(self) -> dict[str, Faults]:
         if self._stage is None:

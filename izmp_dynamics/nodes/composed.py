@@ -3,6 +3,7 @@
 It feeds the `Evaluator` of the replay message by message.
 """
 
+import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -18,25 +19,23 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import FootImu, FootWrench, RobotFile
+from izmp_dynamics.nodes.collected import Collected
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.health import ERROR, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
 from izmp_dynamics.nodes.joints_input import JointsInput
 from izmp_dynamics.nodes.messages import (
+    NOTHING,
     WorldInstant,
-    accel_stamped,
     joint_trajectory,
     odometry,
     odometry_values,
     odometry_with_covariance,
-    point_stamped,
-    twist_stamped,
-    wrench_stamped,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
@@ -45,10 +44,17 @@ from izmp_dynamics.nodes.shared_settings import OF_COMPOSED
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
-from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, izmp_covariance, joint_speeds
 from izmp_dynamics.sensing.faults import Faults, Reason
+from izmp_dynamics.sensing.stamps import nanoseconds
+
+MOST_COLLECTED = 64
+"""Samples that are collected before the evaluator takes them, whatever they are."""
+
+
+LIVE = nanoseconds(0.1)
+"""Joints of a robot that works now are not older [ns]."""
 
 
 class Composed(StageNode):
@@ -61,7 +67,7 @@ class Composed(StageNode):
         """Advertise and subscribe."""
         self._source = 'imu'
         self._faults_before: dict[str, Faults] = {}
-        self._pushed: tuple[str, ...] = ()
+        self._collected = Collected()
         self._evaluator: Evaluator | None = None
         self._former: Evaluator | None = None
         self._unsure: frozenset[str] = frozenset()
@@ -136,6 +142,15 @@ class Composed(StageNode):
                 'frame in the robot file, or leave a sensor out that is not there.'
             )
             self.health.remark('waiting for frames', ERROR, sentence)
+
+    def look_after(self, report: bool) -> None:
+        """Do so, and look who subscribes to pose and IR-MD."""
+        super().look_after(report)
+        with self._lock:
+            if self.is_active and self._evaluator is not None:
+                results = (self._odometry, self._rate, self._ir_md_wrench, self._ir_md_rate)
+                wanted = self._outputs.world_wanted or any(result.wanted for result in results)
+                self._evaluator.locates = wanted
 
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals whose low-pass can be set, with the time between their samples if known [s]."""
@@ -231,7 +246,7 @@ class Composed(StageNode):
         self._takers[entry.topic](stamp, message)
 
     def _take_joints(self, stamp: int, positions: Array) -> None:
-        self._push(joints=Samples.one(stamp, positions))
+        self._collect('joints', stamp, positions)
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         topic = self.robot.imu.topic
@@ -246,39 +261,37 @@ class Composed(StageNode):
                 self.health.count('imu', Reason.NO_ORIENTATION)
                 return
             add_gravity(values, orientation, self.robot.gravity)
-        signals = {'imu': Samples.one(stamp, values)}
+        self._collect('imu', stamp, values)
         if self._source == 'imu':
             oriented = orientation is not None and self._watch.oriented
             evaluator.world.orientation.available = oriented
             if orientation is not None and oriented:
-                signals['orientation'] = Samples.one(stamp, orientation)
-        self._push(**signals)
+                self._collect('orientation', stamp, orientation)
 
     def _take_accelerometer(self, index: int, stamp: int, sample: ImuSample) -> None:
         sensor = self.robot.accelerometers[index]
         self.check_frame(sensor.topic, sensor.frame, sample.frame)
         if self._ready(sensor.topic, sample.frame):
-            self._push(**{f'accelerometers[{index}]': Samples.one(stamp, sample.values[3:])})
+            self._collect(f'accelerometers[{index}]', stamp, sample.values[3:])
 
     def _take_foot(self, name: str, sensor: FootWrench, stamp: int, sample: WrenchSample) -> None:
         self.check_frame(sensor.topic, sensor.frame, sample.frame)
         if self._ready(sensor.topic, sample.frame):
-            self._push(**{f'feet[{name}]': Samples.one(stamp, sample.values)})
+            self._collect(f'feet[{name}]', stamp, sample.values)
 
     def _take_foot_imu(self, name: str, sensor: FootImu, stamp: int, sample: ImuSample) -> None:
         self.check_frame(sensor.topic, sensor.frame, sample.frame)
         if self._ready(sensor.topic, sample.frame):
-            self._push(**{f'foot_imus[{name}]': Samples.one(stamp, sample.values)})
+            self._collect(f'foot_imus[{name}]', stamp, sample.values)
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
-        signals = {'position': Samples.one(stamp, position)}
+        self._collect('position', stamp, position)
         if orientation is not None and self._source == 'position':
-            signals['orientation'] = Samples.one(stamp, orientation)
-        self._push(**signals)
+            self._collect('orientation', stamp, orientation)
 
     def _take_ground(self, stamp: int, position: Array, orientation: Array | None) -> None:
         if orientation is not None:
-            self._push(ground=Samples.one(stamp, np.concatenate([position, orientation])))
+            self._collect('ground', stamp, np.concatenate([position, orientation]))
 
     def _ready(self, topic: str, frame: str) -> Evaluator | None:
         """The evaluator, if there is one; it may need this frame of a message."""
@@ -311,23 +324,47 @@ class Composed(StageNode):
             if self.health.remark('frames', ERROR, str(error)):
                 self.get_logger().error(str(error))
 
-    def _push(self, **signals: Samples) -> None:
-        """Let the evaluator take samples; not those of an IMU that cannot be right."""
-        if self._evaluator is None:
-            return
-        if not self._watch.usable:
-            signals = {name: part for name, part in signals.items() if not _on_root(name)}
-        self._pushed = tuple(signals)
-        for piece in self._evaluator.push(signals):
-            self._put_world(piece)
-        self._follow_clock()
+    def _collect(self, signal: str, stamp: int, values: Array) -> None:
+        """Keep a sample for `evaluate`; not that of an IMU that cannot be right."""
+        if self._evaluator is not None and (self._watch.usable or not _on_root(signal)):
+            self._collected.add(signal, stamp, values)
 
-    def _follow_clock(self) -> None:
+    def handed_out(self) -> None:
+        """Evaluate if an instant can be complete."""
+        with self._lock:
+            if not self.is_active:
+                return
+            collected, evaluator = self._collected, self._evaluator
+            if evaluator is not None and (
+                collected.count >= MOST_COLLECTED or evaluator.awaits(collected.newest)
+            ):
+                now, stamp = time.monotonic(), collected.newest.get('joints', 0)
+                self.evaluate()
+                if abs(time.time_ns() - stamp) < LIVE:
+                    self.receiver.rest_until = now + evaluator.idle_after(stamp)
+
+    def evaluate(self) -> None:
+        """Let the evaluator take what was collected."""
+        with self._lock:
+            evaluator = self._evaluator
+            if evaluator is None:
+                return
+            for signal, samples in self._collected.take():
+                with self._guarded(signal):
+                    evaluator.take({signal: samples})
+            with self._guarded('joints'):
+                for piece in evaluator.advance():
+                    self._put_world(piece)
+                self._follow_clock(evaluator)
+
+    def _follow_clock(self, evaluator: Evaluator) -> None:
         """Forget what belongs to the time before, if a clock was set back."""
-        if self._evaluator is None or self._evaluator.resets == self._resets:
+        if evaluator.resets == self._resets:
             return
-        self._resets, names = self._evaluator.resets, ', '.join(self._pushed)
-        self.health.count(self._pushed[0], Reason.CLOCK_SET_BACK)
+        self._resets = evaluator.resets
+        for signal in evaluator.set_back:
+            self.health.count(signal, Reason.CLOCK_SET_BACK)
+        names = ', '.join(evaluator.set_back)
         self.get_logger().warning(f'The stamps of {names} went back: resetting.')
         self.reset()
 
@@ -342,18 +379,18 @@ class Composed(StageNode):
         """Publish an instant, its IZMP first."""
         stamp, link, wrench = int(instant.stamps[0]), self.root, instant.wrenches['mr_ad'][0]
         if instant.joints.valid[0]:
-            known = bool(np.isfinite(wrench).all())
+            known = all_finite(wrench)
             self._put_verdict(instant, known)
             if known:
-                self._wrench(wrench_stamped, stamp, link, wrench)
-                self._com(point_stamped, stamp, link, instant.com[0])
+                self._wrench.numbers(stamp, link, wrench)
+                self._com.numbers(stamp, link, instant.com[0])
             self._put_root(instant)
         self._joints(joint_trajectory, stamp, instant.joints, 0, self._names)
 
     def _put_verdict(self, instant: Evaluated, known: bool) -> None:
         """Publish IZMP and CoP, if the ground is known, and the contact wrench of MR-AD."""
         stamp, plane = int(instant.stamps[0]), instant.plane
-        if not (np.isfinite(plane.normal).all() and np.isfinite(plane.point).all()):
+        if not (all_finite(plane.normal) and all_finite(plane.point)):
             self.health.count('ground', Reason.NO_GROUND)
         elif known:
             points = {name: point[0] for name, point in instant.points.items()}
@@ -366,8 +403,8 @@ class Composed(StageNode):
         stamp, link, root = int(instant.stamps[0]), self.root, instant.root
         if root.valid[0]:
             omega, alpha = root.angular_velocity[0], root.angular_acceleration[0]
-            self._twist(twist_stamped, stamp, link, omega)
-            self._acceleration(accel_stamped, stamp, link, root.proper_acceleration[0], alpha)
+            self._twist.numbers(stamp, link, NOTHING, omega)
+            self._acceleration.numbers(stamp, link, root.proper_acceleration[0], alpha)
 
     def _put_uncertain(self, instant: Evaluated) -> None:
         """Publish the IZMP with its covariance, which costs more than the rest of an instant."""
@@ -387,7 +424,7 @@ class Composed(StageNode):
             instant = piece.select(slice(row, row + 1)) if len(piece.stamps) > 1 else piece
             world, omega = instant.world, instant.root.angular_velocity[0]
             root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
-            if instant.joints.valid[0] and all(np.isfinite(part).all() for part in root):
+            if instant.joints.valid[0] and all(map(all_finite, root)):
                 self._put_pose(instant, root)
                 self._put_ir_md(instant, root)
 
@@ -402,29 +439,33 @@ class Composed(StageNode):
         if self._outputs.frame.in_world:
             values = odometry_values(odometry(stamp, root, world, link))
             self._outputs.frame.take_odometry(stamp, values)
-        if np.isfinite(instant.wrenches['mr_ad'][0]).all():
-            self._rate(self._momentum_rate, stamp, instant, root)
+        if all_finite(instant.wrenches['mr_ad']):
+            self._rate.computed(stamp, link, self._momentum_rate, instant, root)
 
     def _put_ir_md(self, instant: Evaluated, root: WorldInstant) -> None:
         stamp, wrench = int(instant.stamps[0]), instant.wrenches.get('ir_md')
-        if wrench is None or not np.isfinite(wrench).all():
+        if wrench is None or not all_finite(wrench):
             return
-        contact = ContactWrench.from_array(wrench[0]).transformed(root.R, root.p)
-        down = np.array([0.0, 0.0, -self.robot.gravity])
-        com = root.R @ instant.com[0] + root.p
-        rate = contact.momentum_rate(self.model.total_mass, down, com)
         world = self.frame_names.world
-        self._ir_md_wrench(wrench_stamped, stamp, world, contact.as_array())
-        self._ir_md_rate(wrench_stamped, stamp, world, rate.as_array())
-        if np.isfinite(instant.plane.normal).all() and np.isfinite(instant.plane.point).all():
+        self._ir_md_wrench.computed(stamp, world, _in_world, wrench[0], root)
+        self._ir_md_rate.computed(stamp, world, self._ir_md_momentum_rate, instant, root)
+        if all_finite(instant.plane.normal) and all_finite(instant.plane.point):
             self._outputs.point('ir_md', stamp, _placed(instant), instant.points['ir_md'][0])
 
-    def _momentum_rate(self, stamp: int, instant: Evaluated, root: WorldInstant) -> WrenchStamped:
+    def _momentum_rate(self, instant: Evaluated, root: WorldInstant) -> tuple[Array, Array]:
         """Rate of the momentum after MR-AD, about the root."""
         contact = ContactWrench.from_array(instant.wrenches['mr_ad'][0])
         down = -self.robot.gravity * root.R[2]
         rate = contact.momentum_rate(self.model.total_mass, down, instant.com[0])
-        return wrench_stamped(stamp, self.root, rate.as_array())
+        return rate.force, rate.moment
+
+    def _ir_md_momentum_rate(self, instant: Evaluated, root: WorldInstant) -> tuple[Array, Array]:
+        """Rate of the momentum after IR-MD, about the origin of the world."""
+        contact = ContactWrench(*_in_world(instant.wrenches['ir_md'][0], root))
+        down = np.array([0.0, 0.0, -self.robot.gravity])
+        com = root.R @ instant.com[0] + root.p
+        rate = contact.momentum_rate(self.model.total_mass, down, com)
+        return rate.force, rate.moment
 
     def _faults(self) -> dict[str, Faults]:
         """What could not be used, also by the evaluators before this one."""
@@ -438,6 +479,12 @@ class Composed(StageNode):
 
 def _on_root(signal: str) -> bool:
     return signal in ('imu', 'orientation') or signal.startswith('accelerometers')
+
+
+def _in_world(wrench: Array, root: WorldInstant) -> tuple[Array, Array]:
+    """Bring a contact wrench (6,) from the root to the world."""
+    contact = ContactWrench.from_array(wrench).transformed(root.R, root.p)
+    return contact.force, contact.moment
 
 
 def _placed(instant: Evaluated) -> Placed:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from rclpy.time import Time
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.nodes.messages import (
     ODOMETRY,
@@ -29,6 +29,8 @@ PATIENCE = 1.0
 
 Pose = tuple[Array, Array]
 """frame_R_root (3, 3), and the root's origin in the frame (3,) [m]."""
+
+_SAME: Pose = (frozen(np.eye(3)), frozen(np.zeros(3)))
 
 Send = Callable[[Array, Array], None]
 """Publishes, given a pose."""
@@ -101,6 +103,11 @@ class EvaluationFrame:
             send: publishes.
         """
         self._newest = max(self._newest, stamp)
+        if not self._waiting:
+            pose = self.pose(stamp, q, normal)
+            if pose is not None:
+                send(*pose)
+                return
         self._waiting.append((stamp, q, normal, send, self._node.is_ahead))
         self.retry()
 
@@ -128,7 +135,7 @@ class EvaluationFrame:
             normal: (3,) ground normal in the root frame.
         """
         if self.name == self.model.root:
-            return np.eye(3), np.zeros(3)
+            return _SAME
         if self.in_world:
             paired = self._poses.at(np.array([stamp]))
             root = world_instant(paired.values[0])

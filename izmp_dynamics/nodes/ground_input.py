@@ -6,8 +6,8 @@ from typing import Any
 from geometry_msgs.msg import TransformStamped
 
 from izmp_dynamics.nodes.health import ERROR, Health
-from izmp_dynamics.nodes.messages import position_values
 from izmp_dynamics.nodes.position_input import TYPES, PositionInput
+from izmp_dynamics.nodes.wire import PoseSample
 from izmp_dynamics.pipeline.rig import Rig
 
 
@@ -29,9 +29,9 @@ class GroundInput(PositionInput):
     remedy = 'start the source of the pose of the ground, or take topic out of ground.'
     lost = 'Without it the ground is not known, and there is no IZMP.'
 
-    def _take(self, stamp: int, message: Any) -> None:
-        self.frame(self.node.frame_names.link(message.header.frame_id))
-        self.callback(stamp, *position_values(message))
+    def _take_pose(self, stamp: int, sample: PoseSample, child: str | None = None) -> None:
+        self.frame(self.node.frame_names.link(sample.frame))
+        self.callback(stamp, sample.position, sample.orientation)
 
 
 def check_ground(health: Health, rig: Rig) -> None:

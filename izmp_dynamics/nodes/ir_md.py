@@ -15,7 +15,6 @@ from izmp_dynamics.nodes.messages import (
     joint_kinematics,
     odometry_values,
     world_instant,
-    wrench_stamped,
 )
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
@@ -85,6 +84,6 @@ class IrMd(StageNode):
             if not np.isfinite(values).all():
                 continue
             wrench = ContactWrench.from_array(values)
-            self._wrench(wrench_stamped, int(stamp), self.frame_names.world, values)
+            self._wrench.numbers(int(stamp), self.frame_names.world, values)
             rate = wrench.momentum_rate(self.model.total_mass, gravity, com)
-            self._rate(wrench_stamped, int(stamp), self.frame_names.world, rate.as_array())
+            self._rate.numbers(int(stamp), self.frame_names.world, rate.force, rate.moment)

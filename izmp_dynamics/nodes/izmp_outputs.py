@@ -1,5 +1,6 @@
 """What the node izmp publishes about an instant."""
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,19 +15,15 @@ from geometry_msgs.msg import (
 from std_msgs.msg import Float64
 from visualization_msgs.msg import MarkerArray
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
-    number,
-    point_stamped,
-    point_with_covariance,
     polygon_stamped,
+    pose_with_covariance,
     transform_stamped,
-    vector_stamped,
-    wrench_stamped,
 )
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.recent_findings import RecentFindings
@@ -110,30 +107,41 @@ class IzmpOutputs:
         )
         self._recent = RecentFindings(recent, node.health).recent
 
+    @property
+    def world_wanted(self) -> bool:
+        """Whether anybody subscribes to what needs the pose of the root in the world."""
+        in_ground = self._in_ground.get('ir_md')
+        return (
+            self.frame.in_world
+            or self.broadcaster.wanted
+            or self._points['ir_md'].wanted
+            or (in_ground is not None and in_ground.wanted)
+        )
+
     def point(self, name: str, stamp: int, placed: Placed, point: Array) -> Array | None:
         """Publish a point (3,) in the root frame [m]; return it, None if there is none."""
         ground, q = placed
-        if not np.isfinite(point).all():
+        if not all_finite(point):
             self.health.count(name, Reason.IN_FLIGHT)
             return None
         if ground.frame is not None and name in self._in_ground:
             (seen,) = ground.frame.points(point[None])
-            self._in_ground[name](point_stamped, stamp, self._ground_frame, seen)
+            self._in_ground[name].numbers(stamp, self._ground_frame, seen)
 
         def send(R: Array, p: Array) -> None:
-            self._points[name](point_stamped, stamp, self.frame.label, R @ point + p)
+            self._points[name].numbers(stamp, self.frame.label, R @ point + p)
 
         self.frame.when_known(stamp, q, ground.plane.normal[0], send)
         return point
 
     def send_uncertain(self, stamp: int, placed: Placed, point: Array, covariance: Array) -> None:
         """Publish the IZMP of MR-AD (3,) with its covariance (3, 3), given in the root frame."""
-        if not np.isfinite(covariance).all():
+        if not all_finite(covariance):
             return
 
         def send(R: Array, p: Array) -> None:
-            turned = R @ covariance @ R.T
-            self.uncertain(point_with_covariance, stamp, self.frame.label, R @ point + p, turned)
+            values = pose_with_covariance(R @ point + p, R @ covariance @ R.T)
+            self.uncertain.numbers(stamp, self.frame.label, values)
 
         self.frame.when_known(stamp, placed.q, placed.ground.plane.normal[0], send)
 
@@ -159,18 +167,18 @@ class IzmpOutputs:
         izmp = self.point('mr_ad', stamp, placed, points['mr_ad'])
         feet = None if ground.feet_wrench is None else ground.feet_wrench.as_array()[0]
         cop = None
-        if feet is not None and np.isfinite(feet).all():
-            self._feet(wrench_stamped, stamp, self.root, feet)
+        if feet is not None and all_finite(feet):
+            self._feet.numbers(stamp, self.root, feet)
             self._send_external(stamp, wrench, feet)
             cop = self.point('cop', stamp, placed, points['cop'])
-        if np.isfinite(margin):
-            self._margin(number, stamp, margin)
+        if math.isfinite(margin):
+            self._margin.numbers(stamp, '', np.array([margin]))
         draw = self._markers.due(stamp)
         outline = ground.outline() if draw or self._polygon.wanted else None
 
         def send(R: Array, p: Array) -> None:
             if cop is not None and izmp is not None:
-                self._gap(vector_stamped, stamp, self.frame.label, R @ (izmp - cop))
+                self._gap.numbers(stamp, self.frame.label, R @ (izmp - cop))
             if outline is not None:
                 corners = outline.corners @ R.T + p
                 self._polygon(polygon_stamped, stamp, self.frame.label, corners)
@@ -184,8 +192,7 @@ class IzmpOutputs:
     def _send_external(self, stamp: int, moved: Array, measured: Array) -> None:
         """Publish what the ground does not explain, if the feet measure their whole wrench."""
         if self._external is not None:
-            rest = external_wrench(*map(ContactWrench.from_array, (moved, measured)))
-            self._external(wrench_stamped, stamp, self.root, rest.as_array())
+            self._external.computed(stamp, self.root, _unexplained, moved, measured)
 
     def _send_nif(self, stamp: int, normal: Array) -> None:
         if not self.broadcaster.wanted:
@@ -195,3 +202,9 @@ class IzmpOutputs:
         self.broadcaster.send(
             transform_stamped(stamp, self.root, self._nif, root_R_nif, np.zeros(3))
         )
+
+
+def _unexplained(moved: Array, measured: Array) -> tuple[Array, Array]:
+    """The contact wrench (6,) of the motion without the measured one."""
+    rest = external_wrench(*map(ContactWrench.from_array, (moved, measured)))
+    return rest.force, rest.moment

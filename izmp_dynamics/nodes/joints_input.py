@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from sensor_msgs.msg import JointState
 
 from izmp_dynamics.conventions import Array
@@ -41,7 +40,7 @@ class JointsInput:
         positions = self._reader.read(*sample)
         if isinstance(positions, Fault):
             self.node.health.count('joints', *positions)
-        elif np.isnan(positions).all():
+        elif positions is None:
             self._no_joints(sample.names)
         else:
             self.node.health.clear('joints')

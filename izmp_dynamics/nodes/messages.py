@@ -7,30 +7,29 @@ import numpy as np
 import numpy.typing as npt
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import (
-    AccelStamped,
     Point,
     Point32,
     PointStamped,
     PolygonStamped,
-    PoseWithCovarianceStamped,
     Quaternion,
     TransformStamped,
-    TwistStamped,
     Vector3,
-    Vector3Stamped,
     WrenchStamped,
 )
 from nav_msgs.msg import Odometry
-from std_msgs.msg import Float64, Header
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.conventions import NANOSECONDS, Array, all_finite
 from izmp_dynamics.rotations import matrices_from_quaternions
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
 
 Flags = npt.NDArray[np.bool_]
+
+NOTHING = np.zeros(3)
+"""A vector that is not known or does not matter."""
 
 ODOMETRY = 13
 """Numbers of `odometry_values`."""
@@ -74,16 +73,6 @@ def quaternion(value: Any) -> Array:
     return np.array([value.x, value.y, value.z, value.w])
 
 
-def position_values(message: Any) -> tuple[Array, Array | None]:
-    """(3,) position and, if it has one, (4,) orientation of a point, pose, odometry, transform."""
-    if hasattr(message, 'point'):
-        return vector(message.point), None
-    if hasattr(message, 'transform'):
-        return vector(message.transform.translation), quaternion(message.transform.rotation)
-    pose = message.pose.pose if hasattr(message.pose, 'pose') else message.pose
-    return vector(pose.position), quaternion(pose.orientation)
-
-
 class JointReader:
     """Brings the joints of JointState messages into the order of the model.
 
@@ -95,10 +84,11 @@ class JointReader:
         self.names = names
         self._columns: dict[tuple[str, ...], tuple[Any, Any]] = {}
 
-    def read(self, names: tuple[str, ...], given: Array) -> Array | Fault:
+    def read(self, names: tuple[str, ...], given: Array) -> Array | Fault | None:
         """Positions (n,) as the pipeline takes them; or what is wrong with the message.
 
-        NaN where the message lacks a joint, infinity where its value is no number.
+        NaN where the message lacks a joint, infinity where its value is no number; None if it
+        names no joint of the model.
         """
         if len(given) != len(names):
             wrong = f'{len(given)} positions for {len(names)} joints'
@@ -112,9 +102,12 @@ class JointReader:
                 np.array([names.index(name) for name in known], dtype=np.intp),
             )
         columns, places = self._columns[names]
-        given = given[places]
+        if not len(columns):
+            return None
         positions = np.full(len(self.names), np.nan)
-        positions[columns] = np.where(np.isfinite(given), given, np.inf)
+        positions[columns] = given[places]
+        if not all_finite(given):
+            positions[columns] = np.where(np.isfinite(positions[columns]), given[places], np.inf)
         return positions
 
 
@@ -162,20 +155,6 @@ def quaternion_of(values: Array) -> Quaternion:
     return Quaternion(x=x, y=y, z=z, w=w)
 
 
-def accel_stamped(stamp: int, frame: str, linear: Array, angular: Array) -> AccelStamped:
-    """Linear [m/s²] and angular [rad/s²] acceleration."""
-    message = AccelStamped(header=header(stamp, frame))
-    message.accel.linear, message.accel.angular = vector3(linear), vector3(angular)
-    return message
-
-
-def twist_stamped(stamp: int, frame: str, angular: Array) -> TwistStamped:
-    """Angular velocity [rad/s]."""
-    message = TwistStamped(header=header(stamp, frame))
-    message.twist.angular = vector3(angular)
-    return message
-
-
 def wrench_stamped(stamp: int, frame: str, values: Array) -> WrenchStamped:
     """Force [N] and moment [N·m] (6,)."""
     message = WrenchStamped(header=header(stamp, frame))
@@ -188,26 +167,15 @@ def point_stamped(stamp: int, frame: str, values: Array) -> PointStamped:
     return PointStamped(header=header(stamp, frame), point=point(values))
 
 
-def point_with_covariance(
-    stamp: int, frame: str, values: Array, covariance: Array
-) -> PoseWithCovarianceStamped:
-    """Point [m] with its covariance (3, 3) [m²]; it has no orientation, whose part is zero."""
-    message = PoseWithCovarianceStamped(header=header(stamp, frame))
-    message.pose.pose.position = point(values)
-    whole = np.zeros((6, 6))
-    whole[:3, :3] = covariance
-    message.pose.covariance = whole.ravel()
-    return message
+def pose_with_covariance(position: Array, covariance: Array) -> Array:
+    """Numbers (43,) of a PoseWithCovariance: a point (3,) [m] with its covariance (3, 3) [m²].
 
-
-def vector_stamped(stamp: int, frame: str, values: Array) -> Vector3Stamped:
-    """Vector [m]."""
-    return Vector3Stamped(header=header(stamp, frame), vector=vector3(values))
-
-
-def number(stamp: int, value: float) -> Float64:
-    """A number; its message has no stamp."""
-    return Float64(data=float(value))
+    It has no orientation: that is zero, and so is its part of the covariance.
+    """
+    values = np.zeros(7 + 36)
+    values[:3] = position
+    values[7:].reshape(6, 6)[:3, :3] = covariance
+    return values
 
 
 def polygon_stamped(stamp: int, frame: str, corners: Array) -> PolygonStamped:

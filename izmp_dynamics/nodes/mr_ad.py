@@ -15,10 +15,8 @@ from izmp_dynamics.nodes.messages import (
     ODOMETRY,
     joint_kinematics,
     odometry_values,
-    point_stamped,
     vector,
     world_instant,
-    wrench_stamped,
 )
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
@@ -102,8 +100,8 @@ class MrAd(StageNode):
             )
             if not np.isfinite(wrench.as_array()).all():
                 continue
-            self._publish_wrench(wrench_stamped, stamp, root, wrench.as_array())
-            self._publish_com(point_stamped, stamp, root, com)
+            self._publish_wrench.numbers(stamp, root, wrench.force, wrench.moment)
+            self._publish_com.numbers(stamp, root, com)
             if self.robot.position is not None:
                 self._wrenches.push(stamp, (wrench, com))
         self._rate()  # also without odometry, or the wrenches would wait for ever
@@ -115,4 +113,4 @@ class MrAd(StageNode):
                 continue
             down = -self.robot.gravity * world_instant(odometry).R[2]
             rate = wrench.momentum_rate(self.model.total_mass, down, com)
-            self._publish_rate(wrench_stamped, stamp, self.root, rate.as_array())
+            self._publish_rate.numbers(stamp, self.root, rate.force, rate.moment)

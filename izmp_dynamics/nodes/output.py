@@ -1,5 +1,6 @@
 """A topic with results: messages are made only where somebody subscribes to them."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -7,9 +8,52 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
+from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.qos import RESULT
+from izmp_dynamics.nodes.template import Template
 from izmp_dynamics.pipeline.clock import BACK
+
+LOOK_EVERY = 0.05
+"""Time after which it is looked again who subscribes [s]."""
+
+
+class Audience:
+    """Who subscribes to a topic; asking the middleware each time would cost as much as a result.
+
+    Args:
+        publisher: of the topic.
+    """
+
+    def __init__(self, publisher: Any) -> None:
+        self._publisher = publisher
+        self._is_there, self._next_look = False, 0.0
+
+    def __bool__(self) -> bool:
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_EVERY
+            self._is_there = bool(self._publisher.get_subscription_count())
+        return self._is_there
+
+
+class ResultAge:
+    """How old instants are when their results are published.
+
+    Args:
+        clock: of the node.
+    """
+
+    def __init__(self, clock: Any) -> None:
+        self._clock = clock
+        self._last = 0
+
+    def __call__(self, stamp: int) -> float | None:
+        """Age of an instant [ns] in s; None if it has just been asked for."""
+        if stamp == self._last:
+            return None
+        self._last = stamp
+        return float(self._clock.now().nanoseconds - stamp) / NANOSECONDS
 
 
 class Output:
@@ -20,23 +64,34 @@ class Output:
         topic: relative name, remappable.
         msgtype: class of the messages.
         health: counts the results and their age.
+        age: of an instant; all outputs of a node share it.
         qos: quality of service.
 
     Attributes:
+        msgtype: class of the messages.
         ahead: whether results are handed out before their time, in a pause; when their time
             comes, they are not published again.
     """
 
     def __init__(
-        self, node: Node, topic: str, msgtype: Any, health: Health, qos: QoSProfile = RESULT
+        self,
+        node: Node,
+        topic: str,
+        msgtype: Any,
+        health: Health,
+        age: ResultAge,
+        qos: QoSProfile = RESULT,
     ) -> None:
         overridable = QoSOverridingOptions.with_default_policies()
         self._publisher = node.create_publisher(
             msgtype, topic, qos, qos_overriding_options=overridable
         )
         self.topic: str = self._publisher.topic_name
+        self.msgtype = msgtype
+        self._audience = Audience(self._publisher)
+        self._template = Template(msgtype)
         self._health = health
-        self._clock = node.get_clock()
+        self._age = age
         self.ahead = False
         self._handed_out: set[int] = set()
 
@@ -44,7 +99,7 @@ class Output:
         """Publish a result.
 
         Args:
-            make: makes the message of stamp and values.
+            make: makes the message, or its bytes, of stamp and values.
             stamp: of the instant [ns].
             values: of the result.
         """
@@ -54,7 +109,28 @@ class Output:
             self._handed_out.add(stamp)
         if self.wanted:
             self.publish(make(stamp, *values))
-        self._health.published(self.topic, (self._clock.now().nanoseconds - stamp) * 1e-9)
+        self._health.published(self.topic, self._age(stamp))
+
+    def numbers(self, stamp: int, frame: str, *values: Array) -> None:
+        """Publish a result whose message is a header and these numbers, see `template`.
+
+        Args:
+            stamp: of the instant [ns].
+            frame: of the header.
+            values: float64 arrays, in the order of the message.
+        """
+        self(self._template.write, stamp, frame, *values)
+
+    def computed(
+        self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], *given: Any
+    ) -> None:
+        """Publish as `numbers` what `compute` makes of what is given, if anybody subscribes."""
+        self(self._compute, stamp, frame, compute, given)
+
+    def _compute(
+        self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], given: Any
+    ) -> bytes:
+        return self._template.write(stamp, frame, *compute(*given))
 
     def _is_new(self, stamp: int) -> bool:
         """Whether a result was not handed out ahead of its time; forget those that were."""
@@ -68,8 +144,8 @@ class Output:
     @property
     def wanted(self) -> bool:
         """Whether anybody subscribes."""
-        return bool(self._publisher.get_subscription_count())
+        return bool(self._audience)
 
     def publish(self, message: Any) -> None:
-        """Publish a message."""
+        """Publish a message, or its bytes."""
         self._publisher.publish(message)

@@ -9,8 +9,9 @@ from nav_msgs.msg import Odometry
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.nodes.health import AT_FIRST, ERROR
-from izmp_dynamics.nodes.messages import position_values
+from izmp_dynamics.nodes.messages import quaternion, vector
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.wire import PoseSample
 
 TYPES = {
     'geometry_msgs/msg/PointStamped': PointStamped,
@@ -81,8 +82,15 @@ class PositionInput:
         )
         return True
 
-    def _take(self, stamp: int, message: Any) -> None:
-        if hasattr(message, 'child_frame_id'):
-            self.frame(self.node.frame_names.link(message.child_frame_id))
-        position, orientation = position_values(message)
-        self.callback(stamp, position, orientation)
+    def _take(self, stamp: int, given: PoseSample | Odometry) -> None:
+        if isinstance(given, PoseSample):
+            self._take_pose(stamp, given)
+            return
+        pose, frame = given.pose.pose, given.header.frame_id
+        sample = PoseSample(frame, vector(pose.position), quaternion(pose.orientation))
+        self._take_pose(stamp, sample, given.child_frame_id)
+
+    def _take_pose(self, stamp: int, sample: PoseSample, child: str | None = None) -> None:
+        if child is not None:
+            self.frame(self.node.frame_names.link(child))
+        self.callback(stamp, sample.position, sample.orientation)

@@ -155,9 +155,14 @@ class Receiver:
             skipped [s]; None: every message is handed out. What was received in the first seconds
             is handed out in any case.
         paused: whether all messages are skipped.
+        handed_out: is called after each series of messages that waited together.
+        rest_until: when nothing waits, messages are left in their queues until then, by the steady
+            clock [s]: to wake for each of them would cost more than to read them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, handed_out: Callable[[], None] = lambda: None) -> None:
+        self.handed_out = handed_out
+        self.rest_until = 0.0
         self._group = _Reserved()
         self._receptions: list[Reception] = []
         self.paused = False
@@ -285,16 +290,24 @@ class Receiver:
         wait_set.clear_entities()
         for reception in known:
             wait_set.add_subscription(reception.subscription.handle)
-        wait_set.wait(round(LOOK_UP * NANOSECONDS))
+        rest = self.rest_until - time.monotonic()
+        wait_set.wait(0 if rest > 0.0 else round(LOOK_UP * NANOSECONDS))
         ready = [
             reception
             for k, reception in enumerate(known)
             if wait_set.is_ready('subscription', k) or reception.second is not None
         ]
-        self.take(ready)
+        if not self.take(ready) and rest > 0.0:
+            time.sleep(min(rest, LOOK_UP))
 
     def take(self, ready: list[Reception]) -> bool:
         """Hand out messages of these subscriptions; return whether there were any."""
+        any_there = self._hand_out(ready)
+        if any_there:
+            self.handed_out()
+        return any_there
+
+    def _hand_out(self, ready: list[Reception]) -> bool:
         waiting: list[tuple[int, int, Any]] = []
 
         def take_next(k: int) -> None:

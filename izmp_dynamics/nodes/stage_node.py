@@ -22,7 +22,7 @@ from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.message_batch import Messages
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.node_settings import NodeSettings
-from izmp_dynamics.nodes.output import Output
+from izmp_dynamics.nodes.output import Output, ResultAge
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.pause import PauseWatch, set_aside
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
@@ -73,6 +73,7 @@ class StageNode(ManagedNode):
         overrides: Iterable[Parameter] = (),
     ) -> None:
         super().__init__(name, overrides)
+        self.receiver.handed_out = self.handed_out
         self._task, self._sections = name, tuple(sections)
         self.begin()
 
@@ -117,6 +118,7 @@ class StageNode(ManagedNode):
             self.get_fully_qualified_name(), self.model.name, self.count_publishers, self.age_limit
         )
         self.health.counters.append(self._clock_faults)
+        self._age = ResultAge(self.get_clock())
         self._audit()
         self._clocks: Clocks[Messages] = Clocks(self.resolve_topic_name(self.instants))
         self._takers: dict[str, Callable[[int, Any], None]] = {}
@@ -184,6 +186,12 @@ class StageNode(ManagedNode):
     def flush(self) -> None:
         """Hand out what waits for a next sample, as there is none."""
 
+    def handed_out(self) -> None:
+        """Go on after a series of messages that waited together."""
+
+    def evaluate(self) -> None:
+        """Evaluate what was collected of the messages so far."""
+
     def inspect(self) -> None:
         """Look, before each report, at what is worth a remark."""
 
@@ -237,7 +245,7 @@ class StageNode(ManagedNode):
 
     def advertise(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Output:
         """Make a topic with results."""
-        output = Output(self, topic, msgtype, self.health, qos)
+        output = Output(self, topic, msgtype, self.health, self._age, qos)
         self._outputs_made.append(output)
         return output
 
@@ -271,21 +279,21 @@ class StageNode(ManagedNode):
                 with self._guarded(self._signals[topic]):
                     self._takers[topic](stamp, message)
 
-    @contextmanager
-    def _guarded(self, signal: str) -> Iterator[None]:
+    def _guarded(self, signal: str) -> '_Guard':
         """Let an error cost a message and not the node."""
-        try:
-            yield
-        except IzmpError as error:
+        return _Guard(self, signal)
+
+    def fail(self, signal: str, error: Exception) -> None:
+        """Count and log an error that a message caused."""
+        if isinstance(error, IzmpError):
             with self._lock:
                 self.health.fail(signal, str(error))
             self.get_logger().error(str(error), throttle_duration_sec=10.0)
-        except Exception as error:
-            if not self.context.ok():  # nothing can be published any more
-                return
+        elif self.context.ok():  # else nothing can be published any more
             with self._lock:
                 self.health.fail(signal, repr(error))
-            text = f'{signal}: a message is left out.\n{traceback.format_exc()}'
+            trace = ''.join(traceback.format_exception(error))
+            text = f'{signal}: a message is left out.\n{trace}'
             self.get_logger().error(text, throttle_duration_sec=10.0)
 
     def _lose(self, entry: Input, reason: Reason, number: int) -> None:
@@ -310,6 +318,7 @@ class StageNode(ManagedNode):
         inputs = self.health.inputs
         newest = max((entry.last for entry in inputs), default=0.0)
         if self._pause.begins(sum(entry.count for entry in inputs), newest):
+            self.evaluate()
             with self.ahead_of_time(), self._guarded('flush'), set_aside(self):
                 self.flush()
 
@@ -473,3 +482,19 @@ class StageNode(ManagedNode):
 
 def _read(message: Any) -> tuple[int, Any]:
     return stamp_of(message), message
+
+
+class _Guard:
+    """Context in which an error is reported and goes no further."""
+
+    def __init__(self, node: StageNode, signal: str) -> None:
+        self._node, self._signal = node, signal
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self._node.fail(self._signal, error)
+        return True

@@ -9,6 +9,7 @@ from rclpy.qos import QoSProfile
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import WorldInstant, stamp_of, transform_stamped
+from izmp_dynamics.nodes.output import Audience
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.pipeline.clock import BACK
 
@@ -58,6 +59,7 @@ class TransformBroadcaster:
     def __init__(self, node: Node, names: FrameNames | None = None) -> None:
         self._names = names
         self._publisher: Any = None
+        self._audience: Audience | None = None
         self._newest: dict[str, int] = {}
         if not fixed(node, 'publish_tf', True, 'broadcast TF'):
             return
@@ -71,11 +73,12 @@ class TransformBroadcaster:
             return
         self._type = TFMessage
         self._publisher = node.create_publisher(TFMessage, '/tf', QoSProfile(depth=100))
+        self._audience = Audience(self._publisher)
 
     @property
     def wanted(self) -> bool:
         """Whether anybody subscribes."""
-        return self._publisher is not None and bool(self._publisher.get_subscription_count())
+        return bool(self._audience)
 
     def send_root(self, model: RobotModel, stamp: int, root: WorldInstant, q: Array) -> None:
         """Broadcast where the robot is in the world, as the pose of the root of its URDF.

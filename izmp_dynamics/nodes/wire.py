@@ -9,7 +9,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import (
+    PointStamped,
+    PoseStamped,
+    PoseWithCovarianceStamped,
+    TransformStamped,
+    WrenchStamped,
+)
 from sensor_msgs.msg import Imu, JointState
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
@@ -66,21 +72,35 @@ class JointSample(NamedTuple):
     positions: Array
 
 
+class PoseSample(NamedTuple):
+    """A point, pose or transform.
+
+    Attributes:
+        frame: its header's.
+        position: (3,) [m].
+        orientation: (4,) x y z w; None for a point.
+    """
+
+    frame: str
+    position: Array
+    orientation: Array | None
+
+
 class _Layout:
     """Where the wanted numbers of equal messages lie."""
 
     def __init__(self, msgtype: str, paths: tuple[str, ...], raw: bytes) -> None:
         layout = CdrLayout(standard_types(), msgtype, raw)
         self.strings = layout.strings
-        self._size, self._constants = layout.size, layout.constants
+        self._size, self._likely, self._constants = layout.size, layout.segments, layout.constants
         self._stamp = struct.Struct('<iI' if raw[1] else '>iI')
         self._columns = tuple(layout.columns(path) for path in paths)
         self._native = all(column.dtype.isnative for column in self._columns)
 
     def fits(self, raw: bytes) -> bool:
         """Whether a message has this layout."""
-        return len(raw) == self._size and all(
-            raw[begin : begin + len(constant)] == constant for begin, constant in self._constants
+        return len(raw) == self._size and (
+            _has(raw, self._likely) or _has(raw, self._constants)  # padding may have any bytes
         )
 
     def stamp(self, raw: bytes) -> int:
@@ -95,6 +115,14 @@ class _Layout:
             for column in self._columns
         ]
         return numbers if self._native else [part.astype(np.float64) for part in numbers]
+
+
+def _has(raw: bytes, parts: tuple[tuple[int, bytes], ...]) -> bool:
+    """Whether all parts lie where they are expected."""
+    for begin, part in parts:  # noqa: SIM110 -- a generator would take twice as long
+        if not raw.startswith(part, begin):
+            return False
+    return True
 
 
 class MessageReader:
@@ -140,12 +168,25 @@ def _joints(strings: Any, numbers: list[Array]) -> JointSample:
     return JointSample(strings['name'], numbers[0])
 
 
+def _pose(strings: Any, numbers: list[Array]) -> PoseSample:
+    values = numbers[0]
+    orientation = values[3:7] if len(values) > 3 else None
+    return PoseSample(strings['header.frame_id'], values[:3], orientation)
+
+
+_READ = {
+    Imu: ('sensor_msgs/msg/Imu', _IMU, _imu),
+    WrenchStamped: ('geometry_msgs/msg/WrenchStamped', ('wrench',), _wrench),
+    JointState: ('sensor_msgs/msg/JointState', ('position',), _joints),
+    PointStamped: ('geometry_msgs/msg/PointStamped', ('point',), _pose),
+    PoseStamped: ('geometry_msgs/msg/PoseStamped', ('pose',), _pose),
+    PoseWithCovarianceStamped: (
+        'geometry_msgs/msg/PoseWithCovarianceStamped', ('pose.pose',), _pose,
+    ),
+    TransformStamped: ('geometry_msgs/msg/TransformStamped', ('transform',), _pose),
+}  # fmt: skip
+
+
 def reader_of(msgtype: Any) -> MessageReader | None:
     """Make a reader of messages of this class; None where the middleware reads them."""
-    if msgtype is Imu:
-        return MessageReader('sensor_msgs/msg/Imu', _IMU, _imu)
-    if msgtype is WrenchStamped:
-        return MessageReader('geometry_msgs/msg/WrenchStamped', ('wrench',), _wrench)
-    if msgtype is JointState:
-        return MessageReader('sensor_msgs/msg/JointState', ('position',), _joints)
-    return None
+    return MessageReader(*_READ[msgtype]) if msgtype in _READ else None

@@ -49,6 +49,10 @@ class Paired(NamedTuple):
     valid: npt.NDArray[np.bool_]
     interpolated: npt.NDArray[np.bool_]
 
+    def rows(self, rows: npt.NDArray[np.bool_] | slice) -> 'Paired':
+        """The instants that a mask or a slice selects."""
+        return Paired(self.values[rows], self.valid[rows], self.interpolated[rows])
+
     def count_missing(self, faults: Faults) -> 'Paired':
         """Count the instants without a value and those that were interpolated."""
         missing = len(self.valid) - int(np.count_nonzero(self.valid))
@@ -183,7 +187,7 @@ class SampleBuffer:
         """Give the values at instants (K,) [ns]."""
         if len(instants) == 1 and instants[0] == self.unconfirmed and not self._overtaken:
             return _CERTAIN._replace(values=self.sample.copy())
-        values, found = _pair(instants, self.stamps, self.values, nanoseconds(self.reach))
+        values, found = _paired(instants, self.stamps, self.values, self.reach)
         if self.unconfirmed or self._overtaken:
             self._answer_exactly(instants, values, found)
         return Paired(values, found != _NONE, found == _BETWEEN)
@@ -220,18 +224,33 @@ def pair(instants: Stamps, stamps: Stamps, values: Array, reach: float) -> Paire
         values: (T, m) of the signal.
         reach: longest time between neighbours that is interpolated across [s].
     """
-    paired, found = _pair(instants, stamps, values, nanoseconds(reach))
+    paired, found = _paired(instants, stamps, values, reach)
     return Paired(paired, found != _NONE, found == _BETWEEN)
+
+
+def _paired(
+    instants: Stamps, stamps: Stamps, samples: Array, reach: float
+) -> tuple[Array, npt.NDArray[np.int8]]:
+    """Values (K, m) at the instants, NaN where there is none; (K,) how they were found."""
+    values = np.empty((len(instants), samples.shape[1]))
+    found = np.empty(len(instants), dtype=np.int8)
+    _pair(instants, stamps, samples, nanoseconds(reach), values, found)
+    return values, found
 
 
 @kernel
 def _pair(
-    instants: Stamps, stamps: Stamps, samples: Array, reach: int
-) -> tuple[Array, npt.NDArray[np.int8]]:
-    """Values (K, m) at the instants, NaN where there is none; (K,) how they were found."""
+    instants: Stamps,
+    stamps: Stamps,
+    samples: Array,
+    reach: int,
+    values: Array,
+    found: npt.NDArray[np.int8],
+) -> None:
+    """Write what `_paired` returns: arrays that a kernel returns cost more than its work."""
     width = samples.shape[1]
-    values = np.full((len(instants), width), np.nan)
-    found = np.zeros(len(instants), dtype=np.int8)
+    values[:] = np.nan
+    found[:] = _NONE
     for k in range(len(instants)):
         after = np.searchsorted(stamps, instants[k])
         if after == len(stamps):
@@ -250,4 +269,3 @@ def _pair(
                 values[k] = np.nan
                 found[k] = _NONE
                 break
-    return values, found

@@ -32,6 +32,10 @@ MOST_HELD = 10_000
 """And while no more samples than these come, in case their stamps stand still."""
 
 
+_FEW = 8
+"""Stamps up to which Python is faster than numpy."""
+
+
 class Stamped(Protocol):
     """Samples or messages in the order of arrival."""
 
@@ -110,15 +114,19 @@ class ClockGate(Generic[Batch]):
 
     def _is_steady(self, stamps: Stamps) -> bool:
         """Whether no stamp is doubtful, the usual case; follows them if so."""
+        if len(stamps) <= _FEW:
+            newest = self.newest
+            for stamp in stamps.tolist():
+                if stamp > 0:
+                    if newest and abs(stamp - newest) > BACK:
+                        return False
+                    newest = max(newest, stamp)
+            self.newest = newest
+            return True
         known = stamps[stamps > 0]
         if not len(known):
             return True
         before = self.newest or int(known[0])
-        if len(known) == 1:
-            if abs(int(known[0]) - before) > BACK:
-                return False
-            self.newest = max(before, int(known[0]))
-            return True
         top = np.maximum.accumulate(np.append(before, known))
         steps = known - top[:-1]
         if np.abs(steps).max() > BACK:
@@ -213,6 +221,11 @@ class Clocks(Generic[Batch]):
         return _is_overdue(leading) or not self._behind(leading)
 
     @property
+    def turned(self) -> tuple[str, ...]:
+        """Topics whose clock was set back, and what came since is held."""
+        return tuple(name for name, gate in self.gates.items() if gate.turned)
+
+    @property
     def alone(self) -> list[str]:
         """Topics whose clock was set back without the leading one."""
         leading = self.gates.get(self.leading)
@@ -228,8 +241,7 @@ class Clocks(Generic[Batch]):
         """Follow the leading clock; return what was held, to be admitted."""
         for gate in self._behind(self.gates[self.leading]):
             gate.expect_turn()
-        turned = [name for name, gate in self.gates.items() if gate.turned]
-        held = {name: self.gates[name].release() for name in turned}
+        held = {name: self.gates[name].release() for name in self.turned}
         return {name: batch for name, batch in held.items() if batch is not None}
 
     def _behind(self, leading: ClockGate[Batch]) -> list[ClockGate[Batch]]:

@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
@@ -34,6 +34,7 @@ from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
+from izmp_dynamics.vectors import add, cross, rotate_back, scale, store, vector
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ class Evaluator:
     Attributes:
         signals: their names.
         resets: how often a clock was set back.
+        set_back: the signals with the clocks that were set back last.
 
     Raises:
         SensingError: if the sensors do not suffice; the message says what is missing.
@@ -186,8 +188,10 @@ class Evaluator:
             *(f'foot_imus[{foot.name}]' for foot in rig.feet),
         )
         self._stages_of = self._entrances()
+        self._locates = True
         self._clocks: Clocks[Samples] = Clocks('joints')
         self.resets = 0
+        self.set_back: tuple[str, ...] = ()
         self._begin()
 
     @property
@@ -224,30 +228,72 @@ class Evaluator:
             if stream.signal in periods and stream.signal not in without:
                 stream.assume(periods[stream.signal])
 
+    @property
+    def locates(self) -> bool:
+        """Whether instants get the pose of the root and IR-MD, which cost a third of the work.
+
+        A ground that moves in the world needs the pose in any case.
+        """
+        return self._locates
+
+    @locates.setter
+    def locates(self, wanted: bool) -> None:
+        wanted = wanted or self._in_world
+        if wanted and not self._locates and self._ir_md is not None:
+            self._ir_md.reset()
+        self._locates = wanted
+
     def push(self, signals: Signals) -> list[Evaluated]:
         """Take samples; return the instants that they complete: usually one piece or none.
 
-        Samples of a sensor that the robot file does not use are ignored. Samples of about the same
-        time belong into one call: those that are ahead of the joints by more than
-        `buffer.HORIZON` are dropped.
+        Samples of about the same time belong into one call: those that are ahead of the joints by
+        more than `buffer.HORIZON` are dropped.
 
         Raises:
-            UnknownNameError: if there is no such signal.
-            ShapeError: if its samples have another width.
+            UnknownNameError, ShapeError: as `take`.
         """
-        self._take_all(signals)
+        self.take(signals)
+        return self.advance()
+
+    def advance(self) -> list[Evaluated]:
+        """Return the instants that what was taken completes, usually one piece or none."""
         results = self._advance()
         while self._clocks.new_time:
+            self.set_back = self._clocks.turned
             results += self._finish() + self._begin_new_time()
         for signal in self._clocks.alone:
             self.resets += 1
+            self.set_back = (signal,)
             stage = self._stages_of[signal][0]
             stage.flush()
             results += self._advance()
             stage.reset()
             held = self._clocks.gates[signal].release()
-            self._take_all({} if held is None else {signal: held})
+            self.take({} if held is None else {signal: held})
         return results
+
+    def awaits(self, newest: Mapping[str, int]) -> bool:
+        """Whether samples that have not been taken yet may complete an instant.
+
+        Args:
+            newest: signal → newest stamp of these samples [ns].
+        """
+        if self._izmp_known < len(self._pending):
+            return True
+        if self._pushed < self._izmp_known and self.world.awaited in newest:
+            return True
+        stamp = newest.get('joints')
+        return stamp is not None and stamp >= self.joints.due(stamp)
+
+    def idle_after(self, stamp: int) -> float:
+        """Time after joints at `stamp` [ns] in which no samples complete an instant [s].
+
+        As far as that can be foreseen; a sample before the one that does is left out of it.
+        """
+        if self._izmp_known < len(self._pending) or not self.joints.groups:
+            return 0.0
+        ahead = (self.joints.due(stamp) - stamp) / NANOSECONDS
+        return max(0.0, ahead - self.joints.groups[0].period)
 
     def flush(self) -> list[Evaluated]:
         """Return the instants that are left at the end of the signals."""
@@ -280,20 +326,28 @@ class Evaluator:
         self._pending = joined([], self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
         self._differenced: Array = np.empty((0, 6))
+        self._worlds = WorldState.unknown(0)
         self._pieces: deque[Evaluated] = deque()
         self._begun = self._izmp_known = self._pushed = self._last = 0
         if self._stance is not None:
             self._stance.reset()
 
-    def _take_all(self, signals: Signals) -> None:
-        """Hand samples to the stages that need them."""
+    def take(self, signals: Signals) -> None:
+        """Hand samples to the stages that need them; `advance` evaluates.
+
+        Samples of a sensor that the robot file does not use are ignored.
+
+        Raises:
+            UnknownNameError: if there is no such signal.
+            ShapeError: if its samples have another width.
+        """
         for signal, samples in signals.items():
-            if signal not in self.signals:
-                raise UnknownNameError('signal', signal, self.signals)
             if signal != 'joints' and signal not in self._stages_of:
+                if signal not in self.signals:
+                    raise UnknownNameError('signal', signal, self.signals)
                 continue
             admitted = self._clocks.admit(signal, samples)
-            if not len(admitted):
+            if not len(admitted) or (signal == 'position' and not self.locates):
                 continue
             if signal == 'joints':
                 self._add_instants(self.joints.push(admitted))
@@ -333,6 +387,8 @@ class Evaluator:
             self._forget()
             return []
         self._evaluate_izmp()
+        if not self.locates:
+            return self._complete(self._izmp_known)
         count = self._decided((self.world,), self._pushed, self._izmp_known)
         return self._complete(self._pushed + count) if count else []
 
@@ -399,7 +455,13 @@ class Evaluator:
         if not count:
             return []
         on_bus = self._reaches_bus[:count]
-        results = self._located(self._differenced[on_bus])
+        if not self.locates:
+            self._worlds = WorldState.unknown(count)
+        elif self._ir_md is None:
+            self._worlds = self.world.evaluate(self._pending.stamps[:count])
+        world = self._worlds.rows(slice(count))
+        results = self._located(self._differenced[on_bus], world.rows(on_bus))
+        self._worlds = self._worlds.rows(slice(count, None))
         self._last = int(self._pending.stamps[count - 1])
         self._pending = self._pending.select(slice(count, None))
         self._reaches_bus = self._reaches_bus[count:]
@@ -412,13 +474,14 @@ class Evaluator:
 
     def _difference(self, decided: int, final: bool) -> int:
         """Difference the momentum of decided instants; return how many are known by then."""
-        if self._ir_md is None:
+        if self._ir_md is None or not self.locates:
             self._differenced = np.full((decided, 6), np.nan)
             return decided
         new = self._pending.select(slice(self._pushed, decided))
         wrenches = [self._differenced]
         if len(new):
-            world = self.world.at(new.stamps)
+            world = self.world.evaluate(new.stamps, self._reaches_bus[self._pushed : decided])
+            self._worlds = self._worlds.followed_by(world)
             omega = self.root.angular_velocity(new.stamps)
             wrenches.append(self._ir_md.push(new, world, omega)[1])
         if final:
@@ -460,7 +523,7 @@ class Evaluator:
             ground=ground,
         )
 
-    def _located(self, in_world: Array) -> list[Evaluated]:
+    def _located(self, in_world: Array, world: WorldState) -> list[Evaluated]:
         """Add pose and IR-MD to the next pieces, given its wrenches (K, 6) in the world."""
         results = []
         while len(in_world):
@@ -469,14 +532,13 @@ class Evaluator:
             if count < len(piece.stamps):
                 self._pieces.appendleft(piece.select(slice(count, None)))
                 piece = piece.select(slice(count))
-            results.append(self._with_world(piece, in_world[:count]))
-            in_world = in_world[count:]
+            results.append(self._with_world(piece, in_world[:count], world.rows(slice(count))))
+            in_world, world = in_world[count:], world.rows(slice(count, None))
         return results
 
-    def _with_world(self, piece: Evaluated, in_world: Array) -> Evaluated:
+    def _with_world(self, piece: Evaluated, in_world: Array, world: WorldState) -> Evaluated:
         """Add pose and IR-MD to a piece, given its wrenches (K, 6) in the world."""
-        world = self.world.evaluate(piece.stamps)
-        if self._ir_md is None:
+        if self._ir_md is None or not self.locates:
             return replace(piece, world=world)
         wrench = in_root(in_world, world)
         points = {'ir_md': piece.ground.zmp(wrench)}
@@ -505,12 +567,23 @@ class Evaluator:
         if self._ir_md is not None:
             self._ir_md.reset()
         self._begin()
-        self._take_all(self._clocks.begin_new_time())
+        self.take(self._clocks.begin_new_time())
         return self._advance()
 
 
 def in_root(in_world: Array, world: WorldState) -> Array:
     """Bring contact wrenches (K, 6) about the world's origin to the root frame."""
-    root_R_world = np.swapaxes(world.R, 1, 2)
-    p = -np.einsum('tij,tj->ti', root_R_world, world.p)
-    return ContactWrench.from_array(in_world).transformed(root_R_world, p).as_array()
+    in_root = np.empty(in_world.shape)
+    _in_root(np.array(in_world), np.array(world.R), np.array(world.p), in_root)
+    return in_root
+
+
+@kernel
+def _in_root(in_world: Array, world_R_root: Array, p_root: Array, in_root: Array) -> None:
+    """Write what `in_root` returns."""
+    for t in range(len(in_world)):
+        R = world_R_root[t].ravel()
+        force, moment = vector(in_world[t], 0), vector(in_world[t], 3)
+        lever = scale(-1.0, cross(vector(p_root[t], 0), force))
+        store(in_root[t], 0, rotate_back(R, force))
+        store(in_root[t], 3, rotate_back(R, add(moment, lever)))

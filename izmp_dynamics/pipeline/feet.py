@@ -7,9 +7,9 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.model.body_layout import POSITION
 from izmp_dynamics.pipeline.buffer import SampleBuffer
+from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.samples import Samples
@@ -56,7 +56,7 @@ class FeetStage(Stage):
         patience: float = PATIENCE,
     ) -> None:
         self.rig = rig
-        self._below = tuple(_Below(foot.below) if foot.below else None for foot in rig.feet)
+        self._feet = PackedFeet.of(rig)
         self.sensors = {
             foot.name: SampleStream(
                 f'feet[{foot.name}]',
@@ -79,67 +79,39 @@ class FeetStage(Stage):
             joints: at K instants.
             root: at the same instants.
         """
-        soles, wrenches = [], []
-        for foot, below in zip(self.rig.feet, self._below, strict=True):
-            measured, wrench = None, None
-            if foot.name in self.sensors:
-                values = self.sensors[foot.name].at(joints.stamps).values
-                measured = self._measured(foot, joints.positions, values)
-                wrench = measured if below is None else below.added_to(measured, joints, root)
-                wrenches.append(wrench)
-            soles.append(self._sole(foot, joints.positions, measured, wrench))
-        complete = bool(wrenches) and len(wrenches) == len(soles)
-        total = sum(w.as_array() for w in wrenches)
-        return FeetState(
-            tuple(soles), ContactWrench.from_array(np.asarray(total)) if complete else None
+        names = [foot.name for foot in self.rig.feet]
+        readings = np.empty((len(joints), len(names), 6))
+        for k, name in enumerate(names):
+            if name in self.sensors:
+                readings[:, k] = self.sensors[name].at(joints.stamps).values
+        states = mr_ad_states(joints, root)
+        poses, corners, forces, wrenches = self._feet.evaluate(states, joints.valid, readings)
+        R, p = poses[:, :, :POSITION].reshape(*poses.shape[:2], 3, 3), poses[:, :, POSITION:]
+        ends = self._feet.ends.tolist()
+        soles = tuple(
+            Sole(R[:, k], p[:, k], corners[:, begin:end], forces[:, k] if sensed else None)
+            for k, (begin, end, sensed) in enumerate(
+                zip([0, *ends[:-1]], ends, self._feet.senses.tolist(), strict=True)
+            )
         )
-
-    def _measured(self, foot: FootRig, q: Array, values: Array) -> ContactWrench:
-        """Express what the sensor measures in the root frame."""
-        R, p = self.rig.model.frame_pose(foot.sensor or foot.sole, q)
-        return ContactWrench.from_array(values).transformed(R, p)
-
-    def _sole(
-        self,
-        foot: FootRig,
-        q: Array,
-        measured: ContactWrench | None,
-        wrench: ContactWrench | None,
-    ) -> Sole:
-        """Place the sole; where the mass below the sensor is in doubt, its force alone counts."""
-        R, p = self.rig.model.frame_pose(foot.sole, q)
-        normal_force = None
-        if measured is not None and wrench is not None:
-            force = np.where(np.isfinite(wrench.force), wrench.force, measured.force)
-            normal_force = np.einsum('tj,tj->t', R[:, :, 2], force)
-        return Sole.from_polygon(R, p, foot.polygon, normal_force)
+        complete = len(names) > 0 and len(self.sensors) == len(names)
+        total = ContactWrench.from_array(wrenches.sum(axis=1)) if complete else None
+        return FeetState(soles, total)
 
 
-class _Below:
-    """The mass below the sensor of a foot.
-
-    Args:
-        model: of the part of the robot below the sensor.
-    """
-
-    def __init__(self, model: RobotModel) -> None:
-        self._mr_ad = MrAd(model)
-        self._moving = model.joints_that_move_mass()  # an unknown elbow does not matter here
-
-    def added_to(
-        self, measured: ContactWrench, joints: JointKinematics, root: RootState
-    ) -> ContactWrench:
-        """Add to a measured wrench in the root frame what the mass takes."""
-        q, qd, qdd = joints.positions, joints.velocities, joints.accelerations
-        if not joints.valid.all():
-            q, qd, qdd = (np.where(self._moving, part, 0.0) for part in (q, qd, qdd))
-        phi, omega, alpha = (
+def mr_ad_states(joints: JointKinematics, root: RootState) -> Array:
+    """(K, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈, as the kernels of MR-AD take them."""
+    return np.concatenate(
+        [
             root.proper_acceleration,
             root.angular_velocity,
             root.angular_acceleration,
-        )
-        taken, _ = self._mr_ad.batch(phi, omega, alpha, q, qd, qdd)
-        return ContactWrench(measured.force + taken.force, measured.moment + taken.moment)
+            joints.positions,
+            joints.velocities,
+            joints.accelerations,
+        ],
+        axis=1,
+    )
 
 
 class FootImuStage(Stage):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.buffer import SampleBuffer
@@ -28,9 +28,9 @@ from izmp_dynamics.stability.ground_plane import (
     GroundPlane,
     Sole,
     level_plane,
-    loaded_feet,
     plane_of_soles,
-    supporting_foot,
+    plane_under,
+    standing,
 )
 from izmp_dynamics.stability.support_polygon import Outline, margins
 from izmp_dynamics.stability.zmp import zero_moment_point
@@ -191,13 +191,16 @@ class GroundStage(Stage):
             world: pose of the root, as far as it is known.
             feet: soles and measured wrench.
         """
-        known = np.asarray(np.isfinite(world.R).all(axis=(1, 2)))
-        up = np.where(known[:, None], world.R[:, 2, :], root.proper_acceleration)
+        up = world.R[:, 2, :]
+        if not all_finite(up):
+            known = np.asarray(np.isfinite(up).all(axis=1))
+            up = np.where(known[:, None], up, root.proper_acceleration)
         frame = self._frame(joints, world)
+        loaded, foot = standing(feet.soles, up, self.rig.contact_force)
         return Ground(
-            self._plane(feet.soles, up, world.R, joints, frame),
+            self._plane(feet.soles, foot, up, world.R, joints, frame),
             feet.soles,
-            loaded_feet(feet.soles, up, self.rig.contact_force),
+            loaded,
             feet.wrench,
             self.rig.minimum_force,
             frame,
@@ -206,6 +209,7 @@ class GroundStage(Stage):
     def _plane(
         self,
         soles: tuple[Sole, ...],
+        foot: npt.NDArray[np.intp],
         up: Array,
         world_R_root: Array,
         joints: JointKinematics,
@@ -224,15 +228,14 @@ class GroundStage(Stage):
                 for foot in self.rig.feet
             )
             plane = plane_of_foot_imus(soles, tilts, world_R_root[:, 2, :])
-            self._count_contradictions(plane, soles, up, world_R_root[:, 2, :])
+            self._count_contradictions(plane, foot, world_R_root[:, 2, :])
             return plane
-        return plane_of_soles(soles, up)
+        return plane_under(soles, foot) if soles else plane_of_soles(soles, up)
 
     def _count_contradictions(
-        self, plane: GroundPlane, soles: tuple[Sole, ...], up: Array, up_in_root: Array
+        self, plane: GroundPlane, foot: npt.NDArray[np.intp], up_in_root: Array
     ) -> None:
         """Count the instants at which the IMU of the foot that carries most leaves no plane."""
-        foot = supporting_foot(soles, up)
         placed = np.isfinite(plane.point).all(axis=1) & np.isfinite(up_in_root).all(axis=1)
         refused = placed & ~np.isfinite(plane.normal).all(axis=1)
         for k, sole in enumerate(self.rig.feet):

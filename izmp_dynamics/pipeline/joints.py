@@ -19,6 +19,7 @@ from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.bus_grid import BusGrid
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.stamps import nanoseconds
 
 LEARNED_MESSAGES = 25
 """Messages from which the groups of joints and their rates are learned, at least."""
@@ -170,6 +171,20 @@ class JointStage:
         selected = self._bus.select(stamps, self._last)
         self._last = int(stamps[-1])
         return selected
+
+    def due(self, stamp: int) -> int:
+        """Stamp [ns] before which no message completes an instant that reaches the bus.
+
+        It holds as long as the messages come at their usual rate.
+
+        Args:
+            stamp: of the latest message that was taken, or is there to be taken [ns].
+        """
+        if len(self.groups) != 1 or self._last is None or stamp < self._last:
+            return 0
+        behind = self._stages[0].latency - 0.25  # instants may be half a sample early
+        begin = self._bus.next_after(self._last)
+        return begin + nanoseconds(behind * self.groups[0].period)
 
     def _flush_group(self, group: int) -> None:
         """Differentiate the last messages of a group, at the end or before a pause."""

@@ -180,11 +180,11 @@ class RootStage(Stage):
 
     def _from_array(self, instants: Stamps) -> RootState:
         paired: Paired = self.imu.at(instants)
-        sensors = self.array.accelerometers
-        readings = {sensors[0].name: paired.values[:, 3:6]}
-        for sensor, stream in zip(sensors[1:], self.accelerometers, strict=True):
-            readings[sensor.name] = sensor.readings(stream.at(instants).values)
-        return self.array.batch(instants, paired.values[:, :3] @ self.rig.imu.R.T, readings)
+        forces = np.empty((len(instants), 1 + len(self.accelerometers), 3))
+        forces[:, 0] = paired.values[:, 3:6]
+        for k, stream in enumerate(self.accelerometers):
+            forces[:, k + 1] = stream.at(instants).values
+        return self.array.solve(instants, paired.values[:, :3] @ self.rig.imu.R.T, forces)
 
     def _flush_gyro(self, final: bool = True) -> None:
         """Difference the last samples of the IMU."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.pipeline.buffer import SampleBuffer
@@ -44,6 +45,16 @@ class WorldState:
     def rows(self, rows: np.ndarray | slice) -> 'WorldState':
         """Return the instants that a mask, indices or a slice selects."""
         return WorldState(self.R[rows], self.p[rows], self.v[rows])
+
+    def followed_by(self, later: 'WorldState') -> 'WorldState':
+        """Return these instants, then the later ones."""
+        if not len(self.R):
+            return later
+        return WorldState(
+            np.concatenate([self.R, later.R]),
+            np.concatenate([self.p, later.p]),
+            np.concatenate([self.v, later.v]),
+        )
 
 
 class OrientationStage(Stage):
@@ -149,6 +160,11 @@ class WorldStage(Stage):
         located = () if self.position is None else (self._located,)
         return (*self.orientation.sources, *located)
 
+    @property
+    def awaited(self) -> str:
+        """The signal whose next sample most likely decides an instant."""
+        return 'orientation' if self.position is None or len(self._fixes) else 'position'
+
     def noise(self, imu: float | None) -> OdometryNoise:
         """Scatter of pose and velocity, given the time between the samples of the IMU [s]."""
         robot, position = self.rig.robot, self.position
@@ -208,20 +224,26 @@ class WorldStage(Stage):
         self.orientation.flush(final)
         self._flush_position(final)
 
-    def evaluate(self, instants: Stamps) -> WorldState:
-        """Give pose and velocity of the root at decided instants (K,) [ns]; count the lacking."""
-        if self.position is not None:
-            self.position.count_paired(self._located.at(instants))
-        return self.at(instants)
+    def evaluate(
+        self, instants: Stamps, counted: npt.NDArray[np.bool_] | slice = slice(None)
+    ) -> WorldState:
+        """Give pose and velocity of the root at decided instants.
 
-    def at(self, instants: Stamps) -> WorldState:
-        """Give pose and velocity of the root at decided instants (K,) [ns]."""
+        Args:
+            instants: (K,) [ns].
+            counted: those of which the lacking are counted.
+        """
         R = self.orientation.at(instants)
         if self.position is None:
             nowhere = np.full((len(instants), 3), np.nan)
             return WorldState(R, nowhere, nowhere)
-        motion = self._located.at(instants).values
-        return WorldState(R, motion[:, :3], motion[:, 3:])
+        located = self._located.at(instants)
+        self.position.count_paired(located.rows(counted))
+        return WorldState(R, located.values[:, :3], located.values[:, 3:])
+
+    def at(self, instants: Stamps) -> WorldState:
+        """Do as `evaluate`, and count nothing."""
+        return self.evaluate(instants, slice(0))
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""

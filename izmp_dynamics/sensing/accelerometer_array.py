@@ -66,6 +66,8 @@ class AccelerometerArray:
         self._axes = np.concatenate([np.empty((0, 3)), *(s.axes_in_root for s in accelerometers)])
         self._densities = np.repeat([sensor.noise_density for sensor in accelerometers], counts)
         self._ends = np.cumsum(counts, dtype=np.int64)
+        self._sensitive = np.concatenate([np.empty((0, 3)), *(s.axes for s in accelerometers)])
+        self._owners = np.repeat(np.arange(len(counts)), counts)
         check_layout(self.names, self._points, self._axes)
         self.gain = frozen(_gain(self._points, self._axes, self._densities))
         self.redundancy = len(self._axes) - 6
@@ -96,7 +98,17 @@ class AccelerometerArray:
             readings: accelerometer → (T, k) along its sensitive axes [m/s²].
         """
         stamps, omega, stacked = self._stacked(stamps, angular_velocity, readings)
-        solution = _solve(omega, stacked, self.gain, self._axes, self._points)
+        solution = np.empty((len(stamps), 6))
+        _solve(omega, stacked, self.gain, self._axes, self._points, solution)
+        return root_state(stamps, omega, solution[:, 3:], solution[:, :3])
+
+    def solve(self, stamps: Stamps, angular_velocity: Array, forces: Array) -> RootState:
+        """Do as `batch`, given (T, S, 3) specific forces in the axes of their sensors [m/s²]."""
+        omega = np.ascontiguousarray(angular_velocity, dtype=np.float64)
+        stacked = np.empty((len(stamps), len(self._owners)))
+        _read(forces, self._sensitive, self._owners, stacked)
+        solution = np.empty((len(stamps), 6))
+        _solve(omega, stacked, self.gain, self._axes, self._points, solution)
         return root_state(stamps, omega, solution[:, 3:], solution[:, :3])
 
     def update(
@@ -157,21 +169,30 @@ def _gain(points: Array, axes: Array, densities: Array) -> Array:
 
 
 @kernel
+def _read(forces: Array, axes: Array, owners: npt.NDArray[np.int64], readings: Array) -> None:
+    """Write the readings (T, M) along axes (M, 3), each of the sensor that owns it."""
+    for t in range(len(forces)):
+        for m in range(len(axes)):
+            force, axis = forces[t, owners[m]], axes[m]
+            readings[t, m] = axis[0] * force[0] + axis[1] * force[1] + axis[2] * force[2]
+
+
+@kernel
 def _solve(
     omega: Array,
     readings: Array,
     gain: npt.NDArray[np.float64],
     axes: Array,
     points: Array,
-) -> Array:
+    solution: Array,
+) -> None:
     rows, channels = readings.shape
-    solution = np.zeros((rows, 6))
+    solution[:] = 0.0
     for t in range(rows):
         for m in range(channels):
             linear = readings[t, m] - _centripetal(omega[t], axes[m], points[m])
             for i in range(6):
                 solution[t, i] += gain[i, m] * linear
-    return solution
 
 
 @kernel

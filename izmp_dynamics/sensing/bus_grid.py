@@ -16,6 +16,10 @@ _MARGIN = 0.25
 """Part of a sample by which a tick may be longer than a whole number of samples."""
 
 
+_FEW = 8
+"""Instants up to which Python is faster than numpy."""
+
+
 class BusGrid:
     """Decimates a stream to the first instant at or after each tick of the bus.
 
@@ -65,15 +69,22 @@ class BusGrid:
         """
         if self._samples == 1:
             return np.ones(len(stamps), dtype=np.bool_)
-        if len(stamps) == 1:
-            return np.array([self._is_new(int(stamps[0]), before)])
+        if len(stamps) <= _FEW:
+            befores = [before, *stamps[:-1].tolist()]
+            return np.array([*map(self._is_new, stamps.tolist(), befores)], dtype=np.bool_)
         seconds, rest = np.divmod(np.asarray(stamps, np.int64) + self._early, NANOSECONDS)
         ticks = (seconds * self._ticks + rest * self._ticks // NANOSECONDS) // self._seconds
-        selected = np.zeros(len(stamps), dtype=np.bool_)
+        selected = np.empty(len(stamps), dtype=np.bool_)
         selected[1:] = np.diff(ticks) > 0
-        if len(stamps):
-            selected[0] = self._is_new(int(stamps[0]), before)
+        selected[0] = self._is_new(int(stamps[0]), before)
         return selected
+
+    def next_after(self, stamp: int) -> int:
+        """Earliest time [ns] of the first instant that is selected after this one."""
+        if self._samples == 1:
+            return stamp
+        begin = (self._tick(stamp) + 1) * self._seconds * NANOSECONDS
+        return -(-begin // self._ticks) - self._early
 
     def _is_new(self, stamp: int, before: int | None) -> bool:
         """Whether an instant [ns] is the first of its tick."""

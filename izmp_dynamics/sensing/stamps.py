@@ -162,6 +162,10 @@ class StampGate:
             stamps = np.concatenate([[self.pending], stamps])
             values = np.concatenate([self.sample, values])
         verdicts, row, self._previous = _screen(stamps, self._min_spacing, self._previous)
+        if row >= 0 and not verdicts.any():
+            self.pending, self.sample = int(stamps[-1]), values[-1:].copy()
+            self.overtaken = {}
+            return stamps[:-1], values[:-1]
         self.faults += count_verdicts(verdicts)
         ahead = np.flatnonzero(verdicts == _AHEAD)
         self.overtaken = {int(stamps[k]): values[k] for k in ahead} if len(ahead) else {}

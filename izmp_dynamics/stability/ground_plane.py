@@ -5,13 +5,15 @@ height of that sole ('gravity'), or from the x-y plane of a named link ('frame')
 enters the whole method only here, as the normal of the plane.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, Indices, frozen
 from izmp_dynamics.errors import SensingError
+from izmp_dynamics.kernel import kernel
 
 SAME_HEIGHT = 0.01
 """Feet without force sensors stand if their soles are this close above the lowest one [m]."""
@@ -67,15 +69,7 @@ def loaded_feet(soles: tuple[Sole, ...], up: Array, contact_force: float) -> npt
         (T, F). Where the force of every foot is known, by force; else by height above the lowest
         sole. None is loaded where that is not known either.
     """
-    forces, known = _forces(soles, len(up))
-    if known.all():
-        return forces >= contact_force
-    heights = _heights(soles, up)
-    with np.errstate(invalid='ignore'):
-        by_force = forces >= contact_force
-        by_height = heights <= heights.min(axis=1, initial=np.inf, keepdims=True) + SAME_HEIGHT
-    loaded: npt.NDArray[np.bool_] = np.where(known[:, None], by_force, by_height)
-    return loaded
+    return standing(soles, up, contact_force)[0]
 
 
 def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
@@ -90,19 +84,19 @@ def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
             'in the plane of the ground with ground.source: frame.',
             kind='no_feet',
         )
-    forces, known = _forces(soles, len(up))
-    if not known.all():
-        forces = np.where(known[:, None], forces, -_heights(soles, up))
-    foot: npt.NDArray[np.intp] = forces.argmax(axis=1)
-    return foot
+    return standing(soles, up, 0.0)[1]
 
 
 def plane_of_soles(soles: tuple[Sole, ...], up: Array) -> GroundPlane:
     """Take the plane of the sole that carries most."""
-    instants = np.arange(len(up))
-    foot = supporting_foot(soles, up)
-    normal = np.stack([sole.R[:, :, 2] for sole in soles])[foot, instants]
-    point = np.stack([sole.p for sole in soles])[foot, instants]
+    return plane_under(soles, supporting_foot(soles, up))
+
+
+def plane_under(soles: tuple[Sole, ...], foot: npt.NDArray[np.intp]) -> GroundPlane:
+    """Take the plane of the sole of a foot, (T,) index into `soles`."""
+    instants = np.arange(len(foot))
+    normal = np.array([sole.R[:, :, 2] for sole in soles])[foot, instants]
+    point = np.array([sole.p for sole in soles])[foot, instants]
     return GroundPlane(normal, point)
 
 
@@ -133,23 +127,80 @@ def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array | None) 
     return GroundPlane(normal, corners[foot, instants])
 
 
-def _forces(soles: tuple[Sole, ...], count: int) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Return (T, F) normal forces, NaN without a sensor, and (T,) where all are known."""
-    forces = np.full((count, len(soles)), np.nan)
+def standing(
+    soles: tuple[Sole, ...], up: Array, contact_force: float
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
+    """Determine `loaded_feet` (T, F) and, 0 without feet, the `supporting_foot` (T,)."""
+    forces = np.full((len(up), len(soles)), np.nan)
     for k, sole in enumerate(soles):
         if sole.normal_force is not None:
             forces[:, k] = sole.normal_force
-    return forces, np.asarray(np.isfinite(forces).all(axis=1))
+    corners, foot = joined_corners(tuple(sole.corners for sole in soles))
+    upwards = np.array(up, dtype=np.float64)
+    loaded = np.empty(forces.shape, dtype=np.bool_)
+    most = np.empty(len(up), dtype=np.intp)
+    _judge(forces, corners, foot, upwards, float(contact_force), loaded, most)
+    return loaded, most
 
 
-def _heights(soles: tuple[Sole, ...], up: Array) -> Array:
-    """Return (T, F) heights of the lowest corners above the root; NaN where `up` is not known."""
-    length = np.linalg.norm(up, axis=1)
-    direction = up / np.where(length > 0, length, np.nan)[:, None]
-    heights = np.empty((len(up), len(soles)))
-    for k, sole in enumerate(soles):
-        heights[:, k] = _along(sole.corners, direction).min(axis=1)
-    return heights
+def joined_corners(corners: tuple[Array, ...]) -> tuple[Array, Indices]:
+    """Join the corners (T, V, 3) of soles: (T, C, 3), and (C,) the foot that each belongs to."""
+    joined = np.concatenate(corners, axis=1) if corners else np.empty((0, 0, 3))
+    return joined, _owners(tuple(part.shape[1] for part in corners))
+
+
+@functools.cache
+def _owners(counts: tuple[int, ...]) -> Indices:
+    """Foot of each corner, given the number of corners of each foot."""
+    return frozen(np.repeat(np.arange(len(counts)), counts), np.int64)
+
+
+@kernel
+def _judge(
+    forces: Array,
+    corners: Array,
+    foot: Indices,
+    up: Array,
+    contact_force: float,
+    loaded: npt.NDArray[np.bool_],
+    most: npt.NDArray[np.intp],
+) -> None:
+    """Write what `standing` returns."""
+    rows, feet = forces.shape
+    most[:] = 0
+    heights = np.empty(feet)
+    for t in range(rows):
+        carried = forces[t]
+        if np.isfinite(carried).all():
+            for f in range(feet):
+                loaded[t, f] = carried[f] >= contact_force
+        else:
+            _lowest(corners[t], foot, up[t], heights)
+            carried, lowest = -heights, np.inf
+            for f in range(feet):
+                if heights[f] < lowest or np.isnan(heights[f]):
+                    lowest = heights[f]
+            for f in range(feet):
+                loaded[t, f] = heights[f] <= lowest + SAME_HEIGHT
+        for f in range(1, feet):
+            known = not np.isnan(carried[most[t]])  # else the ground is not known either
+            if known and not carried[f] <= carried[most[t]]:
+                most[t] = f
+
+
+@kernel
+def _lowest(corners: Array, foot: Indices, up: Array, heights: Array) -> None:
+    """Write the heights (F,) of the lowest corners above the root; NaN where `up` is unknown."""
+    length = np.sqrt(up[0] * up[0] + up[1] * up[1] + up[2] * up[2])
+    if not length > 0.0:
+        length = np.nan
+    heights[:] = np.inf
+    for c in range(len(corners)):
+        height = 0.0
+        for k in range(3):
+            height += corners[c, k] * (up[k] / length)
+        if height < heights[foot[c]] or np.isnan(height):
+            heights[foot[c]] = height
 
 
 def _along(points: Array, direction: Array) -> Array:

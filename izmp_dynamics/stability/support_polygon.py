@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.conventions import Array, Indices
+from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.stability.ground_plane import joined_corners
 
 
 def plane_axes(normal: Array) -> Array:
@@ -127,25 +128,46 @@ def margins(
     """
     if not soles or not points:
         return tuple(np.full(len(normal), np.nan) for _ in points)
-    axes = plane_axes(normal)
-    flat_points = np.stack([np.einsum('tij,tj->ti', axes, point) for point in points])
-    flat_soles = np.concatenate([np.einsum('tij,tvj->tvi', axes, sole) for sole in soles], axis=1)
-    foot = np.repeat(np.arange(len(soles)), [sole.shape[1] for sole in soles])
-    return tuple(_margins(flat_points, flat_soles, np.ascontiguousarray(loaded[:, foot])))
+    corners, foot = joined_corners(soles)
+    normals = np.array(normal, dtype=np.float64)
+    distances = np.empty((len(points), len(normals)))
+    _margins(np.array(points), corners, foot, np.array(loaded), normals, distances)
+    return tuple(distances)
 
 
 @kernel
-def _margins(points: Array, corners: Array, carries: npt.NDArray[np.bool_]) -> Array:
-    """(P, T) margins of points (P, T, 2) in hulls of the corners (T, C, 2) that carry load."""
-    margins = np.full(points.shape[:2], np.nan)
+def _margins(
+    points: Array,
+    corners: Array,
+    foot: Indices,
+    loaded: npt.NDArray[np.bool_],
+    normals: Array,
+    margins: Array,
+) -> None:
+    """Write margins (P, T) of points (P, T, 3) in hulls of the corners (T, C, 3) that carry."""
+    margins[:] = np.nan
+    axes = _plane_axes(normals)
+    carried, point = np.empty((corners.shape[1], 2)), np.empty(2)
     for t in range(points.shape[1]):
-        hull = _hull(corners[t][carries[t]])
+        count = 0
+        for c in range(len(foot)):
+            if loaded[t, foot[c]]:
+                _project(axes[t], corners[t, c], carried[count])
+                count += 1
+        hull = _hull(carried[:count])
         if not len(hull):
             continue
         for p in range(points.shape[0]):
-            if np.isfinite(points[p, t, 0] + points[p, t, 1]):
-                margins[p, t] = _signed_distance(hull, points[p, t])
-    return margins
+            _project(axes[t], points[p, t], point)
+            if np.isfinite(point[0] + point[1]):
+                margins[p, t] = _signed_distance(hull, point)
+
+
+@inlined
+def _project(axes: Array, point: Array, out: Array) -> None:
+    """Write the coordinates of a point (3,) along axes (2, 3)."""
+    for k in range(2):
+        out[k] = axes[k, 0] * point[0] + axes[k, 1] * point[1] + axes[k, 2] * point[2]
 
 
 @kernel

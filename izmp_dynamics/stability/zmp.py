@@ -8,9 +8,11 @@ of pressure (from the feet's forces).
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, cross
+from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.kernel import kernel
+from izmp_dynamics.vectors import add, cross, dot, scale, vector
 
 
 def zero_moment_point(
@@ -36,21 +38,39 @@ def zero_moment_point(
     Raises:
         ShapeError: if an argument does not hold vectors of three numbers, or their numbers differ.
     """
-    force, moment, n, p0 = vectors = (
-        np.asarray(wrench.force), np.asarray(wrench.moment),
-        np.asarray(normal), np.asarray(ground_point),
-    )  # fmt: skip
-    if not force.shape == moment.shape == n.shape == p0.shape or force.shape[-1:] != (3,):
-        _check_shapes(vectors)
-    normal_force = np.sum(n * force, axis=-1, keepdims=True)
-    height = np.sum(n * p0, axis=-1, keepdims=True)
-    carried = np.where(normal_force >= max(minimum_force, 1e-9), normal_force, np.nan)
-    point: Array = (cross(n, moment) + height * force) / carried
-    return point
+    vectors = [
+        np.asarray(part, dtype=np.float64)
+        for part in (wrench.force, wrench.moment, normal, ground_point)
+    ]
+    shape = vectors[0].shape
+    if shape[-1:] != (3,) or any(part.shape != shape for part in vectors):
+        shape = _common_shape(vectors)
+        vectors = [*np.broadcast_arrays(*vectors)]
+    points = np.empty(shape)
+    least = max(float(minimum_force), 1e-9)
+    _points(np.array(vectors).reshape(4, -1, 3), least, points.reshape(-1, 3))
+    return points
 
 
-def _check_shapes(vectors: tuple[Array, ...]) -> None:
-    """Refuse what is no vectors (…, 3) or cannot be broadcast: (3,) fits all, T rows only T."""
+@kernel
+def _points(vectors: Array, minimum_force: float, points: Array) -> None:
+    """Write the points (T, 3) for F, M, n, p0 (4, T, 3)."""
+    points[:] = np.nan
+    for t in range(vectors.shape[1]):
+        force, moment = vector(vectors[0, t], 0), vector(vectors[1, t], 0)
+        n, p0 = vector(vectors[2, t], 0), vector(vectors[3, t], 0)
+        normal_force = dot(n, force)
+        if normal_force >= minimum_force:
+            tilting = add(cross(n, moment), scale(dot(n, p0), force))
+            for k in range(3):
+                points[t, k] = tilting[k] / normal_force
+
+
+def _common_shape(vectors: list[Array]) -> tuple[int, ...]:
+    """Shape of the result; refuse what is no vectors (…, 3) or cannot be broadcast.
+
+    (3,) fits all, T rows only T.
+    """
     shape: tuple[int, ...] = (3,)
     names = ('force', 'moment', 'normal', 'ground_point')
     for name, array in zip(names, vectors, strict=True):
@@ -60,3 +80,4 @@ def _check_shapes(vectors: tuple[Array, ...]) -> None:
             shape = np.broadcast_shapes(shape, array.shape)
         except ValueError:
             raise ShapeError(name, f'(3,) or {shape}', array.shape) from None
+    return shape

@@ -1,0 +1,154 @@
+"""Soles and wrenches of all feet at once: the kernel, and the arrays that it takes a robot as."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import Array, Indices, frozen
+from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
+from izmp_dynamics.kernel import kernel
+from izmp_dynamics.model.body_layout import POSE, POSITION
+from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.vectors import add, cross, rotate, store, vector
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PackedFeet:
+    """The F feet of a robot, as arrays.
+
+    Attributes:
+        joints: (B, 3) of the robot, see `body_layout`.
+        bodies: (B, 24) of the robot.
+        carriers: (F, 2) the bodies that carry the sole and the sensor.
+        mounts: (F, 2, 12) poses of both on them.
+        senses: (F,) which feet have a sensor.
+        weighs: (F,) below which sensors there is mass.
+        below: (F, B, 24) bodies with the mass below each sensor only.
+        moving: (F, n) joints that move that mass.
+        corners: (C, 2) of all soles in their frames [m].
+        ends: (F,) where the corners of the next foot begin.
+    """
+
+    joints: Indices
+    bodies: Array
+    carriers: Indices
+    mounts: Array
+    senses: Flags
+    weighs: Flags
+    below: Array
+    moving: Flags
+    corners: Array
+    ends: Indices
+
+    def __deepcopy__(self, memo: object) -> 'PackedFeet':
+        """Nothing in it changes; copies of its arrays would be writable, of another type."""
+        return self
+
+    @classmethod
+    def of(cls, rig: Rig) -> 'PackedFeet':
+        """Pack the feet of a robot."""
+        model, feet = rig.model, rig.feet
+        mounts = [(model.mount(foot.sole), model.mount(foot.sensor or foot.sole)) for foot in feet]
+        parts = [foot.below or model for foot in feet]
+        F = len(feet)
+        return cls(
+            model.joints,
+            model.bodies,
+            frozen(np.reshape([[one.body for one in pair] for pair in mounts], (F, 2)), np.int64),
+            frozen(np.reshape([[one.pose for one in pair] for pair in mounts], (F, 2, POSE))),
+            frozen([foot.sensor is not None for foot in feet], np.bool_),
+            frozen([foot.below is not None for foot in feet], np.bool_),
+            frozen(np.reshape([part.bodies for part in parts], (F, *model.bodies.shape))),
+            frozen(
+                np.reshape([part.joints_that_move_mass() for part in parts], (F, model.dof)),
+                np.bool_,
+            ),
+            frozen(np.concatenate([np.empty((0, 2)), *(foot.polygon for foot in feet)])),
+            frozen(np.cumsum([len(foot.polygon) for foot in feet]), np.int64),
+        )
+
+    def evaluate(
+        self, states: Array, valid: Flags, readings: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Place the soles and bring the measured wrenches to the root.
+
+        Args:
+            states: (T, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈.
+            valid: (T,) whether all joints are known.
+            readings: (T, F, 6) force [N] and moment [N·m] of the sensors in their frames.
+
+        Returns:
+            (T, F, 12) poses of the soles in the root; (T, C, 3) their corners [m]; (T, F) normal
+            forces [N]; (T, F, 6) wrenches that act on the feet, about the root origin.
+        """
+        count, feet = len(states), len(self.senses)
+        soles, corners = np.empty((count, feet, POSE)), np.empty((count, len(self.corners), 3))
+        forces, wrenches = np.empty((count, feet)), np.empty((count, feet, 6))
+        _evaluate(
+            self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.weighs,
+            self.below, self.moving, self.corners, self.ends, states, valid, readings,
+            soles, corners, forces, wrenches,
+        )  # fmt: skip
+        return soles, corners, forces, wrenches
+
+
+@kernel
+def _evaluate(
+    joints: Indices,
+    bodies: Array,
+    carriers: Indices,
+    mounts: Array,
+    senses: Flags,
+    weighs: Flags,
+    below: Array,
+    moving: Flags,
+    polygons: Array,
+    ends: Indices,
+    states: Array,
+    valid: Flags,
+    readings: Array,
+    soles: Array,
+    corners: Array,
+    forces: Array,
+    wrenches: Array,
+) -> None:
+    """Write what `PackedFeet.evaluate` returns."""
+    n = (states.shape[1] - ROOT) // 3
+    poses, sensor = np.empty((len(bodies), POSE)), np.empty(POSE)
+    work, taken = np.empty((len(bodies), WORK)), np.empty(9)
+    state = np.empty(states.shape[1])
+    forces[:] = np.nan
+    wrenches[:] = np.nan
+    for t in range(len(states)):
+        body_poses(joints, bodies, states[t, ROOT : ROOT + n], poses)
+        corner = 0
+        for f in range(len(senses)):
+            sole, wrench, reading = soles[t, f], wrenches[t, f], readings[t, f]
+            compose(poses[carriers[f, 0]], mounts[f, 0], sole)
+            while corner < ends[f]:
+                x, y = polygons[corner]
+                at = rotate(sole, (x, y, 0.0))
+                store(corners[t, corner], 0, add(vector(sole, POSITION), at))
+                corner += 1
+            if not senses[f]:
+                continue
+            compose(poses[carriers[f, 1]], mounts[f, 1], sensor)
+            force = rotate(sensor, vector(reading, 0))
+            lever = cross(vector(sensor, POSITION), force)
+            store(wrench, 0, force)
+            store(wrench, 3, add(rotate(sensor, vector(reading, 3)), lever))
+            if weighs[f]:
+                for k in range(len(state)):
+                    known = k < ROOT or valid[t] or moving[f, (k - ROOT) % n]
+                    state[k] = states[t, k] if known else 0.0
+                mr_ad(joints, below[f], state, work, taken)
+                for k in range(6):
+                    wrench[k] += taken[k]
+            normal, load = z_axis(sole), 0.0
+            for k in range(3):  # where the mass below is in doubt, the measured force counts
+                load += normal[k] * (wrench[k] if np.isfinite(wrench[k]) else force[k])
+            forces[t, f] = load
