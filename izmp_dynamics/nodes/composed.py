@@ -25,7 +25,7 @@ from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import FootImu, FootWrench, RobotFile
 from izmp_dynamics.nodes.collected import Collected
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
-from izmp_dynamics.nodes.health import ERROR, Input
+from izmp_dynamics.nodes.health import ERROR, STARTUP, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
 from izmp_dynamics.nodes.joints_input import JointsInput
@@ -52,7 +52,6 @@ from izmp_dynamics.sensing.stamps import nanoseconds
 MOST_COLLECTED = 64
 """Samples that are collected before the evaluator takes them, whatever they are."""
 
-
 LIVE = nanoseconds(0.1)
 """Joints of a robot that works now are not older [ns]."""
 
@@ -67,7 +66,7 @@ class Composed(StageNode):
         """Advertise and subscribe."""
         self._source = 'imu'
         self._faults_before: dict[str, Faults] = {}
-        self._collected = Collected()
+        self._collected, self._wanted_at = Collected(), time.monotonic()
         self._evaluator: Evaluator | None = None
         self._former: Evaluator | None = None
         self._unsure: frozenset[str] = frozenset()
@@ -149,8 +148,9 @@ class Composed(StageNode):
         with self._lock:
             if self.is_active and self._evaluator is not None:
                 results = (self._odometry, self._rate, self._ir_md_wrench, self._ir_md_rate)
-                wanted = self._outputs.world_wanted or any(result.wanted for result in results)
-                self._evaluator.locates = wanted
+                if self._outputs.world_wanted or any(result.wanted for result in results):
+                    self._wanted_at = time.monotonic()
+                self._evaluator.locates = time.monotonic() - self._wanted_at < STARTUP
 
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals whose low-pass can be set, with the time between their samples if known [s]."""
