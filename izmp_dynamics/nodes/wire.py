@@ -155,7 +155,7 @@ class MessageReader:
 
 def _imu(strings: Any, numbers: list[Array]) -> ImuSample:
     orientation, covariance, omega, force = numbers
-    absent = covariance[0] == _ABSENT or not orientation.any()
+    absent = covariance[0] == _ABSENT or not any(orientation.tolist())
     values = np.concatenate([omega, force])
     return ImuSample(strings['header.frame_id'], values, None if absent else orientation)
 

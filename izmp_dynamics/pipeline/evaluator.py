@@ -288,12 +288,12 @@ class Evaluator:
     def idle_after(self, stamp: int) -> float:
         """Time after joints at `stamp` [ns] in which no samples complete an instant [s].
 
-        As far as that can be foreseen; a sample before the one that does is left out of it.
+        As far as that can be foreseen; it ends half a sample before the one that does.
         """
         if self._izmp_known < len(self._pending) or not self.joints.groups:
             return 0.0
         ahead = (self.joints.due(stamp) - stamp) / NANOSECONDS
-        return max(0.0, ahead - self.joints.groups[0].period)
+        return max(0.0, ahead - 0.25 * self.joints.groups[0].period)
 
     def flush(self) -> list[Evaluated]:
         """Return the instants that are left at the end of the signals."""
