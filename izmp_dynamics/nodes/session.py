@@ -64,6 +64,7 @@ class LiveSession:
         self._threads: list[threading.Thread] = []
         self._stop, self._over = threading.Event(), threading.Event()
         self._failure: IzmpError | None = None
+        self._recorder: Recorder | None = None
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
@@ -80,9 +81,9 @@ class LiveSession:
             self._figures = Figures(self._node, self.awaited)
             others = [self._node]
             if self.record is not None:
-                recorder = Recorder(overrides=self._recorder_parameters())
-                stack.callback(recorder.destroy_node)
-                others.append(recorder)
+                self._recorder = Recorder(overrides=self._recorder_parameters())
+                stack.callback(self._recorder.destroy_node)
+                others.append(self._recorder)
             self._spin(self.graph.spin)
             self._spin(_executor(others).spin)
             stack.callback(self._shut_down)
@@ -183,11 +184,18 @@ class LiveSession:
             with until_shutdown():
                 source(self._stop)
                 self._over.set()
-                time.sleep(AFTERWARDS)
+                self._finish()
         except IzmpError as error:
             self._failure = error
         finally:
             self._over.set()
+
+    def _finish(self) -> None:
+        """Wait for the last results, and until the recorder has written what waits for it."""
+        before = -1
+        while before != (count := 0 if self._recorder is None else self._recorder.count):
+            before = count
+            time.sleep(AFTERWARDS)
 
     def _spin(self, spin: Callable[[], None]) -> None:
         def quietly() -> None:
