@@ -30,6 +30,9 @@ WAITING = 3.0
 AFTERWARDS = 2.5
 """Time that the nodes are given to finish what is under way [s]."""
 
+FEW = 25
+"""Messages in that time, as of diagnostics, that are nothing under way."""
+
 _REFRESH = 5.0  # [Hz]
 Source = Callable[[threading.Event], None]
 """Works until it is over or the event is set."""
@@ -192,10 +195,11 @@ class LiveSession:
 
     def _finish(self) -> None:
         """Wait for the last results, and until the recorder has written what waits for it."""
-        before = -1
-        while before != (count := 0 if self._recorder is None else self._recorder.count):
-            before = count
+        recorded, before = 0, -FEW - 1
+        while recorded - before > FEW:
+            before = recorded
             time.sleep(AFTERWARDS)
+            recorded = 0 if self._recorder is None else self._recorder.count
 
     def _spin(self, spin: Callable[[], None]) -> None:
         def quietly() -> None:
