@@ -195,11 +195,11 @@ class LiveSession:
 
     def _finish(self) -> None:
         """Wait for the last results, and until the recorder has written what waits for it."""
-        recorded, before = 0, -FEW - 1
-        while recorded - before > FEW:
-            before = recorded
+        while True:
+            before = self._recorder.count if self._recorder is not None else 0
             time.sleep(AFTERWARDS)
-            recorded = 0 if self._recorder is None else self._recorder.count
+            if self._recorder is None or self._recorder.count - before <= FEW:
+                return
 
     def _spin(self, spin: Callable[[], None]) -> None:
         def quietly() -> None:
