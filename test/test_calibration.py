@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import yaml
 
 from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
 from izmp_dynamics.calibration.files import write_calibration
+from izmp_dynamics.calibration.force_sensors import judge_force_sensors
 from izmp_dynamics.calibration.parameters import LAG
 from izmp_dynamics.calibration.stretch import read_stretches
 from izmp_dynamics.calibration.wording import sentences
@@ -17,9 +19,12 @@ from izmp_dynamics.errors import ReplayError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.settings import stated
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.rotations import from_matrices, from_rpy
+from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.simulation.sensor_errors import SensorErrors, WrenchErrors
 
 from .planted import ERRORS, NOISE, PAYLOAD, SHIFT, nominal, recorded, true_robot
@@ -190,6 +195,82 @@ def test_a_turned_force_sensor_is_found_and_named(walks, robot, tmp_path, rotati
     wrench = calibration.robot.feet[0].wrench
     assert wrench.sign == scale
     np.testing.assert_allclose(from_rpy(wrench.rotation), from_rpy(rotation), atol=1e-6)
+
+
+@pytest.fixture(scope='module')
+def steps(walks, robot, tmp_path_factory):
+    """The rig and the middle of the walk, without errors, as a stretch to be corrupted."""
+    ideal = recorded(
+        walks['straight'], robot, tmp_path_factory.mktemp('steps') / 'ideal', SensorErrors()
+    )
+    rig, (whole,) = read_stretches(ideal, robot, load_model(robot.urdf_path))
+    begin = whole.begin + nanoseconds(1.0)
+    return rig, dataclasses.replace(whole, begin=begin, end=begin + nanoseconds(3.5))
+
+
+def with_left(steps, robot, turn=1.0, offset=0.0, **wrench):
+    """Findings where the left sensor is read with errors, under a robot file that states these."""
+    rig, part = steps
+    left = part.feet['l_foot']
+    feet = {**part.feet, 'l_foot': Samples(left.stamps, left.values @ np.transpose(turn) + offset)}
+    foot = robot.feet[0]
+    stated = dataclasses.replace(foot, wrench=dataclasses.replace(foot.wrench, **wrench))
+    file = dataclasses.replace(robot, feet=(stated, robot.feet[1]))
+    model = load_model(robot.urdf_path)
+    rig = make_rig(file, model)
+    found = judge_force_sensors(file, rig, [dataclasses.replace(part, feet=feet)])
+    assert all("'l_foot'" in finding.message for finding in found)
+    return {finding.kind: finding for finding in found}
+
+
+def turned(rpy, sign=1.0):
+    return sign * np.kron(np.eye(2), from_rpy(rpy).T)
+
+
+def numbers(finding, key):
+    """What a finding proposes for a key."""
+    return [float(part) for part in re.search(rf'{key}: \[(.*)\]', finding.remedy)[1].split(',')]
+
+
+def test_sound_force_sensors_are_not_doubted(steps, robot):
+    assert not with_left(steps, robot, np.eye(6))
+
+
+def test_check_names_how_a_force_sensor_is_turned(steps, robot):
+    """By half a turn about its z axis, which neither the weight nor the sum of forces shows."""
+    (finding,) = with_left(steps, robot, turned((0.0, 0.0, np.pi))).values()
+    assert finding.kind == 'force_sensor_turned'
+    assert 'yaw 180°' in finding.message.replace('-180', '180')
+    rotation = numbers(finding, 'rotation')
+    np.testing.assert_allclose(from_rpy(rotation), from_rpy((0.0, 0.0, np.pi)), atol=1e-3)
+
+
+@pytest.mark.parametrize('sign', [1, -1])
+def test_check_states_the_other_sign_than_the_file(steps, robot, sign):
+    """The stretch holds what comes out, so with sign: -1 stated, too, it is the wrong one."""
+    (finding,) = with_left(steps, robot, turned((0.0, 0.0, 0.0), -1.0), sign=sign).values()
+    assert finding.kind == 'force_sensor_turned'
+    assert f'wrench: {{sign: {-sign}}}' in finding.remedy
+
+
+def test_check_states_the_offset_of_a_force_sensor(steps, robot):
+    offset = np.array([4.0, -3.0, -35.0, 0.5, 0.2, -0.1])
+    (finding,) = with_left(steps, robot, np.eye(6), offset).values()
+    assert finding.kind == 'force_offset'
+    assert re.search(r'reads -3\d\.\d N upwards without load, 1\d% of the weight', finding.message)
+    found = numbers(finding, 'offset')
+    np.testing.assert_allclose(found, offset, atol=0.6)
+
+
+def test_check_names_the_link_below_a_force_sensor(steps, robot):
+    """Of a sensor at the ankle that hangs above a foot which is not stated."""
+    (finding,) = with_left(steps, robot, np.eye(6), below=None).values()
+    assert finding.kind == 'link_below_sensor'
+    assert finding.remedy == 'Set feet[l_foot].wrench.below: l_foot.'
+    weight = load_model(robot.urdf_path).part('l_foot').total_mass * robot.gravity
+    tared = np.array([0.0, 0.0, weight, 0.0, 0.0, 0.0])
+    (finding,) = with_left(steps, robot, np.eye(6), tared).values()
+    assert finding.remedy == 'Leave feet[l_foot].wrench.below out.'
 
 
 def test_swaying_says_what_it_cannot_tell(biped31, sway, robot, tmp_path):

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import yaml
 
 import izmp_dynamics
 from izmp_dynamics.bags.reader import BagReader
@@ -14,6 +15,7 @@ from izmp_dynamics.replay.check import check
 from . import test_bad_input as bad
 from .bag_surgery import GPS, LEFT, RIGHT, TOPICS
 from .command_line import assert_nothing_else, assert_refused, assert_whole, izmp
+from .small_robot import SMALL_ROBOT
 from .test_bad_input import BIPED31
 
 
@@ -63,12 +65,47 @@ def test_model_shows_tree_masses_joints_and_mounts():
         'mass 27.600 kg',
         'centre of mass at q = 0, in the frame of pelvis: x ',
         'l_shank 1.900 kg ← l_knee (revolute)',
-        'fixed to the root: imu_link, accelerometer_1, accelerometer_2, accelerometer_3, gps_link',
-        'on other links: l_foot_ft, l_sole, r_foot_ft, r_sole',
+        'Frames at q = 0, in the frame of pelvis',
         'Problems: none',
     ):
         assert fact in outcome.out
+    for frame in ('imu_link', 'accelerometer_1', 'gps_link', 'l_foot_ft', 'r_sole'):
+        assert re.search(rf'│ {frame} .*│ \+x +│ \+y +│ \+z', outcome.out), frame
     assert len(re.findall(r'rad, N·m', outcome.out)) == 31
+
+
+def test_model_shows_the_sensors_of_a_robot_file(desk, tmp_path):
+    robot = yaml.safe_load(desk.robot.read_text())
+    robot['imu']['rotation'] = [0.0, 0.0, 1.5708]
+    desk.robot.write_text(yaml.safe_dump(robot))
+    picture = tmp_path / 'robot.png'
+    outcome = izmp('model', desk.robot, '--plot', picture)
+    assert (outcome.status, outcome.err) == (0, '')
+    assert re.search(
+        r'│ IMU: imu_link +│ pelvis +│ -0.0300 │ -0.0400 │ 0.0200 │ \+y +│ −x ', outcome.out
+    )
+    assert re.search(r'│ sole of l_foot: l_sole +│ l_foot ', outcome.out)
+    assert picture.read_bytes().startswith(b'\x89PNG')
+    assert_refused(izmp('model', desk.robot, '--plot', tmp_path / 'x.doc'), 'cannot be written')
+
+
+def test_model_folds_fingers_away(tmp_path):
+    """A hand with dozens of joints takes one line, unless all is asked for."""
+    fingers = ''.join(
+        f'<link name="finger_{k}"><inertial><mass value="0.001"/><inertia ixx="1e-7" ixy="0" '
+        'ixz="0" iyy="1e-7" iyz="0" izz="1e-7"/></inertial></link>'
+        f'<joint name="bend_{k}" type="revolute"><parent link="{parent}"/>'
+        f'<child link="finger_{k}"/><axis xyz="0 1 0"/>'
+        '<limit lower="0" upper="1" effort="1" velocity="1"/></joint>'
+        for k, parent in enumerate(['sole', *(f'finger_{k // 3}' for k in range(19))])
+    )
+    path = tmp_path / 'hand.urdf'
+    path.write_text(SMALL_ROBOT.replace('</robot>', f'{fingers}</robot>'))
+    outcome = izmp('model', path)
+    assert '… 20 joints, 0.02 kg' in outcome.out
+    assert '… 20 more' in outcome.out
+    assert 'bend_7' not in outcome.out
+    assert 'bend_7' in izmp('model', path, '--all').out
 
 
 def test_model_hangs_the_tree_on_any_link():

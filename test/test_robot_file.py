@@ -79,12 +79,12 @@ BAD = {
     'feet of one name': (
         two_feet(('a', 'l'), ('a', 'r')),
         'repeated_name',
-        {'line': 1, 'name': 'a'},
+        {'line': 2, 'name': 'a', 'keys': ('feet[0].name', 'feet[1].name')},
     ),
     'feet of one sole': (
         two_feet(('a', 's'), ('b', 's')),
         'repeated_name',
-        {'line': 1, 'name': 's'},
+        {'line': 2, 'name': 's'},
     ),
     'a wrench without topic': (
         foot(wrench=', wrench: {sign: -1}'),
@@ -149,7 +149,17 @@ BAD = {
     'one topic for two signals': (
         'imu: {topic: imu}\naccelerometers: [{topic: /imu}]',
         'repeated_name',
-        {'line': 1, 'name': 'imu'},
+        {'line': 3, 'name': 'imu'},
+    ),
+    'one topic for two signals, one of them by default': (
+        'gravity: 9.81\naccelerometers: [{topic: /imu}]',
+        'repeated_name',
+        {'line': 3, 'name': 'imu', 'keys': ('imu.topic', 'accelerometers[0].topic')},
+    ),
+    'an imu from no position': (
+        'gravity: 9.81\nimu:\n  from_position: true',
+        'no_position',
+        {'line': 4, 'key': 'imu.from_position'},
     ),
     'unknown axes': (
         'accelerometers: [{topic: a, axes: zyx}]',

@@ -111,6 +111,15 @@ def bursts(log):
             )
 
 
+def hangs(log):
+    """Sensors that repeat one value for a while, and a position that is slower than its topic."""
+    for k, (signal, part) in enumerate(log.items()):
+        if signal in ('imu', 'feet[l_foot]', 'position'):
+            part.values[40 + 3 * k : 60 + 4 * k] = part.values[39 + 3 * k]
+    later = log['position'].values[75:]
+    later[1::2] = later[: 2 * (len(later) // 2) : 2]
+
+
 def stragglers(log):
     """Single messages overtaken by the next one, stamps of long ago, of far ahead, and of 0."""
     for k, part in enumerate(log.values()):
@@ -205,6 +214,9 @@ CASES = {
     ),
     'slow position': Case(corrupt=slow_position, rhythms={'position': (0.1, 0.03)}),
     'bursts': Case(corrupt=bursts),
+    'hangs': Case(corrupt=hangs),
+    'hangs, gyroscope': Case({'accelerometers': ()}, corrupt=hangs),
+    'hangs, 20 Hz': low_pass(20.0, corrupt=hangs),
     'fast position': Case(
         {'ir_md': IrMd(step='actuator')}, rhythms={'position': (0.004, 0.0017)}, corrupt=no_numbers
     ),

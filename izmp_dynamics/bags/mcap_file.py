@@ -39,7 +39,7 @@ class McapFile:
         self.channels = dict(_channels(index))
         self.damages = [f"'{path.name}' is damaged: {damage}." for damage in index.damages]
         if index.reached is not None:
-            self.damages.append(self._cut(index.reached))
+            self.damages.append(self._incomplete(index.reached, index.cut))
 
     def close(self) -> None:
         """Close the file."""
@@ -61,11 +61,13 @@ class McapFile:
             else:
                 yield Block(contents.arrays(), horizon)
 
-    def _cut(self, reached: int) -> str:
-        """The sentence for a file that ends too early."""
-        size = self.path.stat().st_size
+    def _incomplete(self, reached: int, cut: bool) -> str:
+        """The sentence for a file that ends too early, or makes no sense from a byte on."""
         read = read_up_to(self.start, self.end)
-        return f"'{self.path.name}' is cut off or damaged at byte {reached} of {size}; {read}"
+        if cut:
+            return f"'{self.path.name}' is cut off: it ends at byte {reached}; {read}"
+        size = self.path.stat().st_size
+        return f"'{self.path.name}' is damaged at byte {reached} of {size}; {read}"
 
     def _damaged(self, run: Run, error: Exception) -> None:
         sentence = (

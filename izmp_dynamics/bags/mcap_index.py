@@ -61,7 +61,9 @@ class Index:
         start: first stamp [ns]; None without messages.
         end: last stamp [ns].
         damages: what could not be read, as parts of sentences.
-        reached: offset at which a file without summary stops making sense; None when whole.
+        reached: offset at which a file without summary stops making sense, or its size if it
+            merely ends too early; None when whole.
+        cut: whether it ends too early.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -72,6 +74,7 @@ class Index:
     end: int | None = None
     damages: list[str] = field(default_factory=list)
     reached: int | None = None
+    cut: bool = False
 
 
 def read_run(
@@ -217,7 +220,18 @@ class _Scan:
         while (following := self._step(at)) > at:
             at = following
         if following < at:
-            self.index.reached = at
+            self.index.cut = self._ends_within(at)
+            self.index.reached = size if self.index.cut else at
+
+    def _ends_within(self, at: int) -> bool:
+        """Whether the file ends inside or before a record at the offset `at`."""
+        self._stream.seek(at)
+        head = self._stream.read(mcap.RECORD.size)
+        if len(head) < mcap.RECORD.size:
+            return not any(head[1:]) or 0 < head[0] <= mcap.DATA_END
+        opcode, length = mcap.RECORD.unpack(head)
+        possible = 0 < opcode <= mcap.DATA_END and length <= mcap.LARGEST
+        return bool(possible and at + mcap.RECORD.size + length > self._size)
 
     def _step(self, at: int) -> int:
         """Take what lies at the offset `at`.

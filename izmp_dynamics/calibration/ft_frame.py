@@ -2,8 +2,9 @@
 
 While one foot stands alone, or swings, the motion says what its sensor must feel. What it reads is
 compared with that in each of the 24 rotations of a cube and with both signs, less the means, so
-that offsets do not matter. The weight decides which axis is vertical, the horizontal forces of the
-steps decide on the other two.
+that offsets do not matter. The weight decides which axis is vertical. The path of the load under
+the foot decides on the other two, by the moments; the horizontal forces of the steps are often
+hardly larger than their errors.
 """
 
 import itertools
@@ -15,12 +16,15 @@ import numpy as np
 from izmp_dynamics.calibration.contact import CLEARANCE, above
 from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.residuals import foot_wrench, required, root_motion
+from izmp_dynamics.calibration.residuals import foot_wrench, in_sensor, required, root_motion
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.pipeline.rig import FootRig
 
 CLEAR = 1.5
 """The next best mounting must leave so many times the error of the best one."""
+
+ARM = 0.1
+"""A moment counts as its force at this distance [m]."""
 
 LEAST_TIME = 1.0
 """Time alone on the ground or in the air that is needed [s]."""
@@ -34,7 +38,7 @@ class Mounting:
         foot: its name.
         rotation: (3, 3) frame_R_sensor.
         sign: 1 or −1.
-        error: root mean square of the force that it leaves unexplained [N].
+        error: root mean square of what it leaves unexplained, forces and moments over `ARM` [N].
         next_best: that of the second best mounting [N].
     """
 
@@ -87,18 +91,17 @@ def find_mounting(
         swings = np.all([above(mine, other) > CLEARANCE for other in others], axis=0)
         motion = root_motion(instants, layout, x)
         needed = required(instants, layout, x, motion)
-        R, _ = instants.sensors[foot.name]
-        force = np.where(stands[:, None], needed.above[:, :3], 0.0)
+        wrench = np.where(stands[:, None], needed.above, 0.0)
         if foot.name in needed.below:
-            force = force - np.where(swings[:, None], needed.below[foot.name][:, :3], 0.0)
+            wrench = wrench - np.where(swings[:, None], needed.below[foot.name], 0.0)
         rows = (stands ^ swings) & np.ones(len(instants), dtype=np.bool_)
-        expected.append(np.einsum('tji,tj->ti', R, force)[rows])
-        read.append(foot_wrench(instants, layout, x, foot)[rows, :3])
+        expected.append(in_sensor(instants, foot.name, wrench)[rows])
+        read.append(foot_wrench(instants, layout, x, foot)[rows])
     wanted, found = np.concatenate(expected), np.concatenate(read)
     if len(wanted) < LEAST_TIME * RATE:
         return None
     scores = [
-        (_unexplained(sign * found @ R.T, wanted), sign, R)
+        (_unexplained(sign * found @ np.kron(np.eye(2), R.T), wanted), sign, R)
         for R in cube_rotations()
         for sign in (1, -1)
     ]
@@ -108,7 +111,7 @@ def find_mounting(
 
 
 def _unexplained(read: Array, wanted: Array) -> float:
-    """Root mean square of the difference of forces (T, 3), but for a constant offset [N]."""
+    """Root mean square of the difference of wrenches (T, 6), but for a constant offset [N]."""
     difference = read - wanted
-    squares = ((difference - difference.mean(axis=0)) ** 2).sum(axis=1)
-    return float(np.sqrt(squares.mean()))
+    difference = (difference - difference.mean(axis=0)) / np.repeat([1.0, ARM], 3)
+    return float(np.sqrt((difference**2).sum(axis=1).mean()))

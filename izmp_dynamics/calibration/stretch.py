@@ -12,10 +12,16 @@ from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.correction import Correction
-from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
+from izmp_dynamics.pipeline.limits import (
+    LARGEST_JOINT_POSITION,
+    LARGEST_LOAD,
+    LARGEST_MOTION,
+    too_large,
+)
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.topic_use import credible_stamps
 from izmp_dynamics.sensing.stamps import nanoseconds
 
 SHORTEST = 1.5
@@ -78,9 +84,10 @@ def read_stretches(
                 parts[name].append(samples)
     rig = recording.rig
     joints = _joined(parts['joints'], Correction())
-    imu = _joined(parts['imu'], rig.imu.correction)
+    imu = _joined(parts['imu'], rig.imu.correction, LARGEST_MOTION)
+    load = LARGEST_LOAD * model.total_mass * robot.gravity
     feet = {
-        foot.name: _joined(parts[f'feet[{foot.name}]'], foot.correction)
+        foot.name: _joined(parts[f'feet[{foot.name}]'], foot.correction, load)
         for foot in rig.feet
         if foot.sensor is not None
     }
@@ -88,11 +95,16 @@ def read_stretches(
     return rig, tuple(_cut(str(path), columns, joints, imu, feet))
 
 
-def _joined(parts: list[Samples], correction: Correction) -> Samples:
+def _joined(
+    parts: list[Samples], correction: Correction, largest: Array | float = np.inf
+) -> Samples:
     """All samples in the order of their stamps, each stamp once, without those that are none."""
+    if not parts:
+        return Samples.empty(6)
     stamps = np.concatenate([part.stamps for part in parts])
     values = np.concatenate([part.values for part in parts])
-    samples = correction.apply(Samples(stamps, values))
+    credible = credible_stamps(stamps) & ~too_large(values, largest)
+    samples = correction.apply(Samples(stamps[credible], values[credible]))
     good = (samples.stamps > 0) & ~np.isinf(samples.values).any(axis=1)
     if correction.matrix is not None or samples.values.shape[1] == 6:
         good &= np.isfinite(samples.values).all(axis=1)
@@ -117,6 +129,8 @@ def _cut(
     """Yield the times in which no signal has a gap."""
     gaps = [gap for samples in (*columns, imu, *feet.values()) for gap in _gaps(samples)]
     signals = (*columns, imu, *feet.values())
+    if not columns or not all(len(samples) for samples in signals):
+        return
     begin = max(int(samples.stamps[0]) for samples in signals)
     last = min(int(samples.stamps[-1]) for samples in signals)
     while begin < last:
@@ -138,18 +152,22 @@ def _cut(
 
 def _gaps(samples: Samples) -> list[tuple[int, int]]:
     """Stamps before and after every gap [ns]."""
-    steps = np.diff(samples.stamps)
-    if not len(steps):
-        return []
-    longest = max(nanoseconds(LONGEST_GAP), 4 * int(np.median(steps)))
-    rows = np.flatnonzero(steps > longest)
+    rows = np.flatnonzero(np.diff(samples.stamps) > _longest_step(samples))
     return [(int(samples.stamps[k]), int(samples.stamps[k + 1])) for k in rows]
+
+
+def _longest_step(samples: Samples) -> int:
+    """Time between samples that is no gap yet [ns]."""
+    steps = np.diff(samples.stamps)
+    return max(nanoseconds(LONGEST_GAP), 4 * int(np.median(steps)) if len(steps) else 0)
 
 
 def _between(samples: Samples, begin: int, end: int) -> Samples:
     """The samples of a time, and one neighbour on either side."""
     first = max(0, int(np.searchsorted(samples.stamps, begin)) - 1)
-    return samples.rows(slice(first, int(np.searchsorted(samples.stamps, end)) + 2))
+    part = samples.rows(slice(first, int(np.searchsorted(samples.stamps, end)) + 2))
+    reach = _longest_step(samples)  # a neighbour beyond a gap is none
+    return part.rows((part.stamps >= begin - reach) & (part.stamps <= end + reach))
 
 
 def _filled(joints: Samples, begin: int, end: int) -> Samples:

@@ -4,6 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+CONFUSING = frozenset({'feet_exchanged', 'imu_against_all', 'tilted_force'})
+"""Findings with which nothing can be said about the force sensors."""
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -23,6 +26,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the findings; 1 if a replay would fail."""
     from rich.console import Console
 
+    from izmp_dynamics.calibration.force_sensors import force_sensor_findings
     from izmp_dynamics.cli.check_view import show_result
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.model.robot_file import load_robot_file
@@ -31,5 +35,7 @@ def run(options: argparse.Namespace) -> int:
     robot = load_robot_file(options.robot, options.urdf)
     with progress_bar('Checking') as progress:
         result = check(options.bag, robot, progress)
+        if result.usable and not result.kinds & CONFUSING:
+            result = result.with_findings(force_sensor_findings(options.bag, robot))
     show_result(Console(highlight=False), result)
     return 0 if result.usable else 1

@@ -2,7 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from izmp_dynamics.model.robot_file import RobotFile
+    from izmp_dynamics.model.robot_model import RobotModel
 
 
 def add_parser(subparsers: Any) -> None:
@@ -10,18 +14,20 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         'model',
         help='show the tree, masses, joints and problems of a URDF',
-        description='Show the tree, masses, centre of mass, joints, sensor frames and problems '
-        'of a URDF.',
+        description='Show the tree, masses, centre of mass, joints and problems of a URDF, and '
+        'where the frames of its sensors are and point.',
     )
     parser.add_argument(
         'urdf',
         type=Path,
         metavar='URDF',
-        help='URDF or xacro file',
+        help='URDF or xacro file, or a robot file (*.yaml): then its sensors and soles are shown',
     )
     parser.add_argument(
         '--root', metavar='LINK', help="link to use as floating base (default: the URDF's root)"
     )
+    parser.add_argument('--plot', type=Path, metavar='FILE', help='draw it into a picture')
+    parser.add_argument('--all', action='store_true', help='fold nothing away')
     parser.set_defaults(run=run)
 
 
@@ -32,17 +38,47 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.cli.model_view import show_model, show_problems
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.audit import audit
+    from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
     from izmp_dynamics.model.urdf import read_urdf
 
     console = Console(highlight=False)
-    urdf = read_urdf(options.urdf)
+    robot = None
+    if options.urdf.suffix.lower() in ('.yaml', '.yml'):
+        robot = load_robot_file(options.urdf)
+    urdf = read_urdf(robot.urdf_path if robot is not None else options.urdf)
     problems = audit(urdf)
     if any(problem.severity == 'error' for problem in problems):
         sentence = printable(f"Robot '{urdf.robot.name}' cannot be used:")
         console.print(sentence, style='bold', markup=False)
         show_problems(console, problems)
         return 1
-    show_model(console, load_model(urdf, options.root))
+    root = options.root or (robot.root if robot is not None else None)
+    model = load_model(urdf, root)
+    if options.plot is not None:
+        draw(options.plot, model, robot, options.all)
+    show_model(console, model, robot, options.all)
     show_problems(console, problems)
+    if options.plot is not None:
+        console.print(f'Picture: {printable(str(options.plot))}', markup=False)
     return 0
+
+
+def draw(path: Path, model: 'RobotModel', robot: 'RobotFile | None', full: bool = False) -> None:
+    """Draw the model into a picture; what is folded away is not drawn unless `full`.
+
+    Raises:
+        IzmpError: if the picture cannot be written.
+    """
+    from izmp_dynamics.cli.model_fold import folds, hidden_links
+    from izmp_dynamics.cli.model_frames import sensor_frames
+    from izmp_dynamics.cli.model_picture import write_picture
+    from izmp_dynamics.errors import IzmpError
+
+    try:
+        hidden = frozenset() if full else hidden_links(folds(model))
+        write_picture(path, model, sensor_frames(model, robot, hidden), hidden)
+    except (OSError, ValueError) as error:  # ValueError: a format that matplotlib does not know
+        raise IzmpError(
+            f"The picture '{path}' cannot be written: {error}.", kind='picture'
+        ) from error

@@ -1,6 +1,6 @@
 """How `izmp model` shows a robot."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from rich.console import Console
@@ -8,18 +8,33 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from izmp_dynamics.cli.model_fold import Fold, folds, hidden_links
+from izmp_dynamics.cli.model_frames import sensor_frames, without_frame
 from izmp_dynamics.cli.terminal import printable
 from izmp_dynamics.model.audit import Problem
 from izmp_dynamics.model.kinematic_tree import TreeSegment
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 
 
-def show_model(console: Console, model: RobotModel) -> None:
-    """Print summary, tree, joints and sensor frames."""
+def show_model(
+    console: Console, model: RobotModel, robot: RobotFile | None = None, full: bool = False
+) -> None:
+    """Print summary, tree, joints and sensor frames.
+
+    Args:
+        console: prints.
+        model: of the robot.
+        robot: its file, if there is one: it says which frames are those of sensors.
+        full: whether nothing is folded away.
+    """
+    folded = {} if full else folds(model)
     _print_summary(console, model)
-    console.print(_tree(model))
-    console.print(_joint_table(model))
-    _print_mounts(console, model)
+    console.print(_tree(model, folded))
+    console.print(_joint_table(model, folded))
+    _print_frames(console, model, robot, folded)
+    if folded:
+        console.print(Text('… folded away; --all shows everything', style='dim'))
 
 
 def show_problems(console: Console, problems: Sequence[Problem]) -> None:
@@ -44,14 +59,19 @@ def _print_summary(console: Console, model: RobotModel) -> None:
     )
 
 
-def _tree(model: RobotModel) -> Tree:
+def _tree(model: RobotModel, folded: Mapping[str, Fold]) -> Tree:
     tree = Tree(_link_label(model.root, model.tree.root_inertia.getMass(), None))
     branches = {model.root: tree}
+    hidden = hidden_links(folded)
     for segment in model.tree.segments:
+        if segment.link in hidden:
+            continue
         mass = segment.segment.getInertia().getMass()
         branches[segment.link] = branches[segment.parent].add(
             _link_label(segment.link, mass, segment)
         )
+    for link, fold in folded.items():
+        branches[link].add(Text(fold.text, style='dim'))
     return tree
 
 
@@ -67,14 +87,17 @@ def _link_label(link: str, mass: float, segment: TreeSegment | None) -> Text:
     return label
 
 
-def _joint_table(model: RobotModel) -> Table:
+def _joint_table(model: RobotModel, folded: Mapping[str, Fold]) -> Table:
     table = Table(title=f'{model.dof} independent joints, in the order of q', title_justify='left')
     table.add_column('joint', overflow='fold')
     for heading in ('lower', 'upper', 'velocity', 'effort'):
         table.add_column(heading, justify='right')
     table.add_column('unit')
     kinds = {segment.joint: segment.kind for segment in model.tree.segments}
+    hidden = {joint for fold in folded.values() for joint in fold.joints}
     for k, name in enumerate(model.joint_names):
+        if name in hidden:
+            continue
         limits = (
             model.position_lower[k],
             model.position_upper[k],
@@ -83,6 +106,9 @@ def _joint_table(model: RobotModel) -> Table:
         )
         unit = 'rad, N·m' if kinds[name] == 'revolute' else 'm, N'
         table.add_row(Text(printable(name)), *(_limit(value) for value in limits), unit)
+    number = len(hidden & set(model.joint_names))
+    if number:
+        table.add_row(Text(f'… {number} more', style='dim'))
     return table
 
 
@@ -90,15 +116,37 @@ def _limit(value: float) -> str:
     return f'{value:.3f}' if np.isfinite(value) else '–'
 
 
-def _print_mounts(console: Console, model: RobotModel) -> None:
-    parents = {segment.parent for segment in model.tree.segments}
-    mounts = [
-        segment.link
-        for segment in model.tree.segments
-        if segment.link not in parents and not segment.segment.getInertia().getMass()
-    ]
-    on_root = [name for name in mounts if model.mounted_on_root(name)]
-    elsewhere = [name for name in mounts if name not in on_root]
-    console.print('\nSensor frames and soles (massless links at the ends of the tree)')
-    for where, found in (('fixed to the root', on_root), ('on other links', elsewhere)):
-        console.print(printable(f'  {where}: {", ".join(found) or "none"}'), markup=False)
+def _print_frames(
+    console: Console, model: RobotModel, robot: RobotFile | None, folded: Mapping[str, Fold]
+) -> None:
+    """Print where the frames of sensors and soles are, and where their axes point."""
+    title = f'Frames at q = 0, in the frame of {printable(model.root)}'
+    if robot is None:
+        title += ' (massless links at the ends of the tree; with a robot file: its sensors)'
+    table = Table(title=f'\n{title}', title_justify='left')
+    for heading in ('frame', 'fixed to'):
+        table.add_column(heading, overflow='fold')
+    for heading in ('x [m]', 'y [m]', 'z [m]'):
+        table.add_column(heading, justify='right')
+    for heading in ('its x', 'its y', 'its z'):
+        table.add_column(heading)
+    bodies = _bodies(model)
+    frames = sensor_frames(model, robot, hidden_links(folded))
+    for frame in frames:
+        name = f'{frame.role}: {frame.link}' if frame.role else frame.link
+        body = bodies[model.mount(frame.link).body]
+        place = (f'{value + 0.0:.4f}' for value in frame.p)
+        table.add_row(Text(printable(name)), Text(printable(body)), *place, *frame.axes)
+    console.print(table if frames else Text(f'\n{title}: none'))
+    unknown = [] if robot is None else without_frame(robot)
+    if unknown:
+        sentence = f'Frame as their messages name it: {", ".join(unknown)}'
+        console.print(Text(printable(sentence), style='dim'))
+
+
+def _bodies(model: RobotModel) -> dict[int, str]:
+    """Body → the link that its joint moves."""
+    bodies = {0: model.root}
+    for segment in model.tree.segments:
+        bodies.setdefault(model.mount(segment.link).body, segment.link)
+    return bodies

@@ -19,6 +19,7 @@ LIGHTEST_ROBOT = 1e-6
 LARGEST_GYRATION = 10.0
 """Radius of gyration above which an inertia tensor is taken to be in other units [m]."""
 
+_NAMES_LISTED = 10
 _TRIANGLE_TOLERANCE = 1e-6
 _SMALLEST_MOMENT = 1e-12  # [kg·m²]
 
@@ -31,14 +32,28 @@ def audit_inertias(urdf: Urdf) -> Iterator[Problem]:
 
 def _audit_links(urdf: Urdf) -> Iterator[Problem]:
     moved = {joint.child for joint in urdf.robot.joints if joint.type != 'fixed'}
+    massless = []
     for link in urdf.robot.links:
         where = urdf.where('link', link.name)
         if link.inertial is not None:
             yield from _audit_inertial(link.inertial, where)
         elif link.name in moved and not _carries_mass(urdf, link.name):
-            yield Problem(
-                'warning', 'moving_without_mass', where, 'it moves but has no <inertial>: no mass.'
-            )
+            massless.append(link.name)
+    yield from _massless(urdf, massless)
+
+
+def _massless(urdf: Urdf, links: list[str]) -> Iterator[Problem]:
+    """One problem for all links that move but have no mass."""
+    kind = 'moving_without_mass'
+    if len(links) == 1:
+        where = urdf.where('link', links[0])
+        yield Problem('warning', kind, where, 'it moves but has no <inertial>: no mass.')
+    elif links:
+        places = [urdf.where('link', link).removeprefix('link ') for link in links]
+        if len(places) > _NAMES_LISTED:
+            places[_NAMES_LISTED:] = [f'{len(links) - _NAMES_LISTED} more']
+        message = f'links that move but have no <inertial>, so no mass: {", ".join(places)}.'
+        yield Problem('warning', kind, '', message)
 
 
 def _audit_inertial(inertial: Any, where: str) -> Iterator[Problem]:

@@ -6,8 +6,7 @@
 import dataclasses
 import math
 import os
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +59,13 @@ class Joints:
     """Where the joint positions come from."""
 
     topic: str = setting('topic with sensor_msgs/JointState', default='joint_states')
+    stamps: str = setting(
+        'publisher_clock: stamps that came in a burst are put back onto the clock of their '
+        'publisher, if it is periodic (those of the sensors as well); as_is: they are not, and '
+        'samples that were stamped late are left out',
+        default='publisher_clock',
+        choices=('publisher_clock', 'as_is'),
+    )
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,11 @@ class Imu:
     frame: str | None = setting(
         'link whose frame the IMU measures in; the frame_id of the messages if not given',
         default=None,
+    )
+    from_position: bool = setting(
+        'whether there is no IMU, so that its signals are derived from the pose that position '
+        'gives (twice differentiated; topic and frame have no effect)',
+        default=False,
     )
     gravity_removed: bool = setting(
         'whether the driver subtracts gravity (then the orientation is needed to add it back)',
@@ -598,21 +609,38 @@ class RobotFile:
                 'another source.',
                 kind='no_foot_imu',
             )
-        _refuse_repeated('foot name', (foot.name for foot in self.feet))
-        _refuse_repeated('sole', (foot.sole for foot in self.feet))
-        _refuse_repeated('topic', (topic.strip('/') for topic in self.topics()))
+        feet = list(enumerate(self.feet))
+        _refuse_repeated('foot name', {f'feet[{k}].name': foot.name for k, foot in feet})
+        _refuse_repeated('sole', {f'feet[{k}].sole': foot.sole for k, foot in feet})
+        topics = {key: topic.strip('/') for key, topic in self._topics()}
+        _refuse_repeated('topic', topics)
+        if self.imu.from_position and self.position is None:
+            raise RobotFileError(
+                'imu.from_position is true, but the robot file states no position; state the '
+                'topic of the pose as position.topic.',
+                kind='no_position', key='imu.from_position',
+            )  # fmt: skip
 
     def topics(self) -> Iterable[str]:
         """Every topic that the robot publishes."""
-        yield self.joints.topic
-        yield self.imu.topic
-        yield from (sensor.topic for sensor in self.accelerometers)
+        return (topic for _, topic in self._topics())
+
+    def _topics(self) -> Iterable[tuple[str, str]]:
+        """Every key of a topic, and the topic."""
+        yield 'joints.topic', self.joints.topic
+        if not self.imu.from_position:
+            yield 'imu.topic', self.imu.topic
+        for k, sensor in enumerate(self.accelerometers):
+            yield f'accelerometers[{k}].topic', sensor.topic
         if self.position is not None:
-            yield self.position.topic
+            yield 'position.topic', self.position.topic
         if self.ground.topic is not None:
-            yield self.ground.topic
-        yield from (foot.wrench.topic for foot in self.feet if foot.wrench is not None)
-        yield from (foot.imu.topic for foot in self.feet if foot.imu is not None)
+            yield 'ground.topic', self.ground.topic
+        for k, foot in enumerate(self.feet):
+            if foot.wrench is not None:
+                yield f'feet[{k}].wrench.topic', foot.wrench.topic
+            if foot.imu is not None:
+                yield f'feet[{k}].imu.topic', foot.imu.topic
 
     @property
     def urdf_path(self) -> Path:
@@ -620,13 +648,16 @@ class RobotFile:
         return (self.path.parent if self.path else Path()) / os.path.expanduser(self.urdf)
 
 
-def _refuse_repeated(what: str, names: Iterable[str]) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise RobotFileError(
-            f"the {what} '{repeated[0]}' is used more than once.",
-            kind='repeated_name', denotes=what, name=repeated[0],
-        )  # fmt: skip
+def _refuse_repeated(what: str, names: Mapping[str, str]) -> None:
+    """Refuse a name that stands under two keys; the error points at the second one."""
+    seen: dict[str, str] = {}
+    for key, name in names.items():
+        if name in seen:
+            raise RobotFileError(
+                f"the {what} '{name}' is used more than once: as {seen[name]} and as {key}.",
+                kind='repeated_name', denotes=what, name=name, keys=(seen[name], key),
+            )  # fmt: skip
+        seen[name] = key
 
 
 def load_robot_file(path: str | Path, urdf: str | Path | None = None) -> RobotFile:

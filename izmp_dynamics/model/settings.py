@@ -139,6 +139,7 @@ class _Reader:
         self.path = path
         self.cls = cls
         self.count = 0
+        self.nodes: dict[str, yaml.Node] = {}
 
     def fail(self, node: yaml.Node, message: str, kind: str, **data: object) -> typing.NoReturn:
         fail(self.path, node, message, kind, **data)
@@ -167,7 +168,17 @@ class _Reader:
             return cls(**values)
         except RobotFileError as error:
             message = f'{name}: {error}' if name else str(error)
-            self.fail(node, message, error.kind, **error.data, record=name)
+            at = self._place(name, error.data, node)
+            self.fail(at, message, error.kind, **error.data, record=name)
+
+    def _place(self, name: str, data: Mapping[str, object], node: yaml.Node) -> yaml.Node:
+        """The node of the last key that an error is about and that stands in the file."""
+        keys = data.get('keys')
+        for key in (data.get('key'), *reversed(keys if isinstance(keys, tuple) else ())):
+            for dotted in (_dotted(name, str(key)), str(key)):
+                if dotted in self.nodes:
+                    return self.nodes[dotted]
+        return node
 
     def _given(self, cls: Any, node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
         """Return the values by key, without the keys that have none."""
@@ -210,6 +221,7 @@ class _Reader:
             message = f'with its aliases the file has more than {MOST_VALUES} values.'
             self.fail(node, message, 'too_many_values')
         check_tag(self.path, node, name)
+        self.nodes[name] = node
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (types.UnionType, typing.Union):
             return self.value(arguments[0], node, name, metadata)

@@ -24,6 +24,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import FootImu, FootWrench, RobotFile
 from izmp_dynamics.nodes.collected import Collected
+from izmp_dynamics.nodes.force_watch import ForceWatch
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.health import ERROR, STARTUP, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
@@ -99,6 +100,7 @@ class Composed(StageNode):
         topics += [foot.imu.topic for foot in robot.feet if foot.imu and by_imus]
         self._frames = SensorRig(robot, self.model, topics, self.frame_names)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
+        self._forces = ForceWatch(robot, self.health)
         self._faults_before = self._faults()
         self._former, self._evaluator = self._evaluator or self._former, None
         self._make_evaluator()
@@ -124,7 +126,8 @@ class Composed(StageNode):
                 self._put_world(piece)
 
     def inspect(self) -> None:
-        """State what has been learned about joints and accelerometers."""
+        """State what has been learned about joints, accelerometers and force sensors."""
+        self._forces.inspect()
         if self._evaluator is None:
             self._remark_on_unknown_frames()
         else:
@@ -276,6 +279,7 @@ class Composed(StageNode):
 
     def _take_foot(self, name: str, sensor: FootWrench, stamp: int, sample: WrenchSample) -> None:
         self.check_frame(sensor.topic, sensor.frame, sample.frame)
+        self._forces.see(name, sample.values)
         if self._ready(sensor.topic, sample.frame):
             self._collect(f'feet[{name}]', stamp, sample.values)
 

@@ -14,6 +14,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.force_watch import ForceWatch
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
@@ -81,6 +82,7 @@ class Izmp(StageNode):
         topics += [robot.ground.topic] if robot.ground.topic is not None else []
         self._frames = SensorRig(robot, self.model, topics, self.frame_names)
         self._watch = ImuWatch(robot)  # angular_acceleration, which is needed, states its findings
+        self._forces = ForceWatch(robot, self.health)
         self._feet: FeetStage | None = None
         self._instants: InstantQueue[JointKinematics] = InstantQueue(_RESULTS)
         self._make_stages()
@@ -101,6 +103,10 @@ class Izmp(StageNode):
         for stage in self.stages:
             stage.flush(final=False)
         self._advance()
+
+    def inspect(self) -> None:
+        """State what has been learned about the force sensors."""
+        self._forces.inspect()
 
     def _make_stages(self) -> None:
         rig = self._frames.make()
@@ -215,6 +221,7 @@ class Izmp(StageNode):
     def _take_foot(self, name: str, stamp: int, sample: WrenchSample) -> None:
         sensor = self._sensors[name]
         self.check_frame(sensor.topic, sensor.frame, sample.frame)
+        self._forces.see(name, sample.values)
         if self._is_ready(sensor.topic, sample.frame) and self._feet is not None:
             self._feet.sensors[name].push(Samples.one(stamp, sample.values))
             self._advance()

@@ -107,6 +107,13 @@ class StageNode(ManagedNode):
             (0.001, 1000.0),
         )
         file = load_robot_file(path, urdf or None)
+        if file.imu.from_position:
+            raise RobotFileError(
+                f"'{path}': imu.from_position is for recordings; a node needs the messages of an "
+                'IMU on imu.topic.',
+                kind='imu_from_position',
+                path=path,
+            )
         self.receiver.longest_wait = None if self._reliable else self.age_limit
         self._settings = NodeSettings(self, self._sections, file)
         description = given_description(self)

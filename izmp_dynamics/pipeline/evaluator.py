@@ -22,6 +22,7 @@ from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage, joined
 from izmp_dynamics.pipeline.momentum import IrMdStage
+from izmp_dynamics.pipeline.pose_imu import PoseImu
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples, Signals
@@ -31,6 +32,7 @@ from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.world import WorldStage, WorldState
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.publisher_clock import PublisherClock
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
@@ -134,6 +136,7 @@ class Evaluator:
         patience: an instant does not wait for a signal that is behind by more [s].
         prompt: is given each piece as soon as its IZMP is known, which is before the position of
             the root and IR-MD are: there they are NaN or absent.
+        only_ir_md: whether MR-AD is left out, as the IMU is no measured one.
 
     Attributes:
         signals: their names.
@@ -154,9 +157,11 @@ class Evaluator:
         live: bool = False,
         patience: float = PATIENCE,
         prompt: Callable[[Evaluated], None] | None = None,
+        only_ir_md: bool = False,
     ) -> None:
         self.rig = rig
         self._prompt = prompt
+        self._only_ir_md = only_ir_md
         robot, model = rig.robot, rig.model
         self._patience = patience
         filtering = Filtering.of(robot, causal=live)
@@ -187,6 +192,7 @@ class Evaluator:
             *(f'feet[{foot.name}]' for foot in rig.feet),
             *(f'foot_imus[{foot.name}]' for foot in rig.feet),
         )
+        self._pose_imu = PoseImu(rig, periods) if robot.imu.from_position else None
         self._stages_of = self._entrances()
         self._locates = True
         self._clocks: Clocks[Samples] = Clocks('joints')
@@ -242,6 +248,20 @@ class Evaluator:
         if wanted and not self._locates and self._ir_md is not None:
             self._ir_md.reset()
         self._locates = wanted
+
+    @property
+    def hung(self) -> dict[str, list[tuple[int, int]]]:
+        """Signal → first and last instant [ns] of the times in which it hung."""
+        return {s.signal: s.hung.spans for s in self._streams() if s.hung.spans}
+
+    @property
+    def clocks(self) -> dict[str, PublisherClock]:
+        """Signal → clock of a publisher whose stamps came in bursts."""
+        streams = reversed(list(self._streams()))
+        clocks = {s.signal: s.clock for s in streams if s.clock is not None}
+        for clock in self.joints.clocks:
+            clocks['joints'] = clock if clock.faults else clocks.get('joints', clock)
+        return {signal: clock for signal, clock in clocks.items() if clock.faults}
 
     def push(self, signals: Signals) -> list[Evaluated]:
         """Take samples; return the instants that they complete: usually one piece or none.
@@ -357,10 +377,22 @@ class Evaluator:
     def _entrances(self) -> dict[str, tuple[Stage, Callable[[Samples], object]]]:
         """Signal → the stage that needs it, and what takes its samples."""
         root, world, ground = self.root, self.world, self.ground
+        pose = self._pose_imu
+
+        def push_position(samples: Samples) -> None:
+            world.push_position(samples)
+            if pose is not None:
+                root.push_imu(pose.push_position(samples))
+
+        def push_orientation(samples: Samples) -> None:
+            world.push_orientation(samples)
+            if pose is not None:
+                root.push_imu(pose.push_orientation(samples))
+
         entrances: dict[str, tuple[Stage, Callable[[Samples], object]]] = {
             'imu': (root, root.push_imu),
-            'orientation': (world, world.push_orientation),
-            'position': (world, world.push_position),
+            'orientation': (world, push_orientation),
+            'position': (world, push_position),
             'ground': (ground, ground.push_pose),
         }
         for k, stream in enumerate(root.accelerometers):
@@ -399,6 +431,8 @@ class Evaluator:
             final: whether rates that are not known yet are learned from what there is.
         """
         self._add_instants(self.joints.flush(final))
+        if self._pose_imu is not None:
+            self.root.push_imu(self._pose_imu.flush(final))
         for stage in self._stages:
             stage.flush(final)
         self._evaluate_izmp()
@@ -427,7 +461,7 @@ class Evaluator:
         rows = begin + np.flatnonzero(self._reaches_bus[begin:end])
         self._begun = end
         joints = self._pending.select(rows)
-        root = self.root.evaluate(joints.stamps)
+        root = self.root.without_hanging(self.root.evaluate(joints.stamps), joints.moving)
         instants = [(joints, root)]
         if self._stance is not None:
             instants = self._stance.push(joints, root, self._bus_period())
@@ -458,7 +492,8 @@ class Evaluator:
         if not self.locates:
             self._worlds = WorldState.unknown(count)
         elif self._ir_md is None:
-            self._worlds = self.world.evaluate(self._pending.stamps[:count])
+            part = self._pending.select(slice(count))
+            self._worlds = self.world.evaluate(part.stamps, moving=part.moving)
         world = self._worlds.rows(slice(count))
         results = self._located(self._differenced[on_bus], world.rows(on_bus))
         self._worlds = self._worlds.rows(slice(count, None))
@@ -480,7 +515,8 @@ class Evaluator:
         new = self._pending.select(slice(self._pushed, decided))
         wrenches = [self._differenced]
         if len(new):
-            world = self.world.evaluate(new.stamps, self._reaches_bus[self._pushed : decided])
+            counted = self._reaches_bus[self._pushed : decided]
+            world = self.world.evaluate(new.stamps, counted, new.moving)
             self._worlds = self._worlds.followed_by(world)
             omega = self.root.angular_velocity(new.stamps)
             wrenches.append(self._ir_md.push(new, world, omega)[1])
@@ -494,7 +530,7 @@ class Evaluator:
     def _evaluated(self, joints: JointKinematics, root: RootState) -> Evaluated:
         """Evaluate MR-AD and the feet at instants of the bus."""
         if self._in_world:
-            world = self.world.at(joints.stamps)
+            world = self.world.at(joints.stamps, joints.moving)
         else:
             nowhere = np.full((len(joints), 3), np.nan)
             world = WorldState(self.world.orientation.at(joints.stamps), nowhere, nowhere)
@@ -509,6 +545,8 @@ class Evaluator:
             joints.accelerations,
         )
         wrenches = {'mr_ad': mr_ad.as_array()}
+        if self._only_ir_md:
+            wrenches['mr_ad'] = np.full_like(wrenches['mr_ad'], np.nan)
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
         points = {name: ground.zmp(wrench) for name, wrench in wrenches.items()}
@@ -562,6 +600,8 @@ class Evaluator:
         """Forget all samples of the time before; take those that came since."""
         self.resets += 1
         self.joints.reset()
+        if self._pose_imu is not None:
+            self._pose_imu.reset()
         for stage in self._stages:
             stage.reset()
         if self._ir_md is not None:

@@ -66,6 +66,8 @@ class FeetStage(Stage):
                 period=(periods or {}).get(f'feet[{foot.name}]'),
                 filtering=filtering,
                 correction=foot.correction,
+                may_hang=not foot.normal_only,
+                clocked=rig.clocked,
             )
             for foot in rig.feet
             if foot.sensor is not None
@@ -83,7 +85,10 @@ class FeetStage(Stage):
         readings = np.empty((len(joints), len(names), 6))
         for k, name in enumerate(names):
             if name in self.sensors:
-                readings[:, k] = self.sensors[name].at(joints.stamps).values
+                stream, stamps = self.sensors[name], joints.stamps
+                readings[:, k] = stream.at(stamps).values
+                hangs = stream.count_hanging(stamps, stream.hangs(stamps, joints.moving))
+                readings[hangs, k] = np.nan
         states = mr_ad_states(joints, root)
         poses, corners, forces, wrenches = self._feet.evaluate(states, joints.valid, readings)
         R, p = poses[:, :, :POSITION].reshape(*poses.shape[:2], 3, 3), poses[:, :, POSITION:]
@@ -148,6 +153,7 @@ class FootImuStage(Stage):
             period=(periods or {}).get(signal),
             filtering=filtering,
             correction=foot.imu_correction,
+            clocked=rig.clocked,
         )
         self._verticals = SampleBuffer(3)
         self._verticals.give_up = self._give_up

@@ -140,6 +140,7 @@ class GroundStage(Stage):
                 period=(periods or {}).get('ground'),
                 filtering=filtering,
                 quaternion=3,
+                clocked=rig.clocked,
             )
         self.imus = {
             foot.name: FootImuStage(rig, foot, filtering, periods, patience)

@@ -19,6 +19,7 @@ from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.bus_grid import BusGrid
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.publisher_clock import PublisherClock
 from izmp_dynamics.sensing.stamps import nanoseconds
 
 LEARNED_MESSAGES = 25
@@ -65,6 +66,7 @@ class JointStage:
 
     Attributes:
         groups: joints that are published together; empty while that is being learned.
+        clocks: of the publishers of the groups; empty if the stamps are used as they are.
 
     Raises:
         SensingError: if the joints are too slow for the filter.
@@ -89,6 +91,7 @@ class JointStage:
         self._relearn = relearn
         self._faults: Faults = Counter()
         self._stages: tuple[ActuatorDifferentiator, ...] = ()
+        self.clocks: tuple[PublisherClock, ...] = ()
         self._last: int | None = None
         self.reset()
 
@@ -101,12 +104,14 @@ class JointStage:
     @property
     def faults(self) -> Faults:
         """Samples and instants that could not be used, by reason."""
-        return sum((stage.faults for stage in self._stages), self._faults)
+        faults = sum((stage.faults for stage in self._stages), self._faults)
+        return sum((clock.faults for clock in self.clocks), faults)
 
     def reset(self) -> None:
         """Forget all samples and what was learned; the faults stay."""
         self._faults = self.faults
         self._stages = ()
+        self.clocks = ()
         self.groups = ()
         self._held_up: list[tuple[int, int]] = []
         self._learning = Samples.empty(self.model.dof)
@@ -188,6 +193,8 @@ class JointStage:
 
     def _flush_group(self, group: int) -> None:
         """Differentiate the last messages of a group, at the end or before a pause."""
+        if self.clocks:
+            self._take(group, self._stages[group].extend(*self.clocks[group].flush()))
         self._take(group, self._stages[group].flush())
         if group:
             self._others[group - 1].closed = True
@@ -239,6 +246,8 @@ class JointStage:
             other.give_up = partial(self._flush_group, len(self.groups))
             self._others.append(other)
         self.groups, self._stages = (*self.groups, group), (*self._stages, stage)
+        if self.robot.joints.stamps == 'publisher_clock':
+            self.clocks = (*self.clocks, PublisherClock(width))
         self._columns.append(np.array(group.columns))
         self._unknown[list(group.columns)] = False
         self._held_up.append((0, 0))
@@ -250,7 +259,7 @@ class JointStage:
             values = (
                 samples.values if len(columns) == self.model.dof else samples.values[:, columns]
             )
-            self._take(0, self._stages[0].extend(samples.stamps, values))
+            self._differentiate(0, samples.stamps, values)
             return self._completed()
         present = ~np.isnan(samples.values)
         if (self._unknown & present).any():
@@ -261,12 +270,17 @@ class JointStage:
         for k, columns in enumerate(self._columns):
             rows = enough_of(present[:, columns])
             if rows.any():
-                group = positions[rows][:, columns]
-                self._take(k, self._stages[k].extend(samples.stamps[rows], group))
+                self._differentiate(k, samples.stamps[rows], positions[rows][:, columns])
         for stage, other in zip(self._stages[1:], self._others, strict=True):
             other.expect(stage.received_until)
             other.settled = stage.settled
         return self._completed()
+
+    def _differentiate(self, group: int, stamps: Stamps, positions: Array) -> None:
+        """Differentiate messages (T,), (T, m) of a group."""
+        if self.clocks:
+            stamps, positions = self.clocks[group].push(stamps, positions)
+        self._take(group, self._stages[group].extend(stamps, positions))
 
     def _see_unknown(self, stamps: Stamps, present: Flags) -> None:
         """Count joints of which no group is known; of a running system they become one.

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.errors import ReplayError, UnknownNameError
-from izmp_dynamics.model.robot_file import Foot, Ground, Imu, RobotFile
+from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.pipeline.below import check_below
 from izmp_dynamics.pipeline.correction import NO_CORRECTION, Correction
 from izmp_dynamics.rotations import from_rpy
 
@@ -89,6 +90,11 @@ class Rig:
     contact_force: float
     ground_reference: str | None = None
 
+    @property
+    def clocked(self) -> bool:
+        """Whether stamps that came in bursts are put back onto the clock of their publisher."""
+        return self.robot.joints.stamps == 'publisher_clock'
+
 
 def make_rig(
     robot: RobotFile,
@@ -117,7 +123,7 @@ def make_rig(
     return Rig(
         robot=robot,
         model=model,
-        imu=_imu_mount(model, robot.imu, ids),
+        imu=_imu_mount(model, robot, ids),
         accelerometers=tuple(
             _mount(
                 model,
@@ -172,7 +178,10 @@ def _mount(
     return Mount(key, mount.body_R_frame, mount.p_frame_in_body, axes, correction)
 
 
-def _imu_mount(model: RobotModel, imu: Imu, frame_ids: dict[str, str | None]) -> Mount:
+def _imu_mount(model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | None]) -> Mount:
+    imu, position = robot.imu, _position_mount(model, robot, frame_ids)
+    if imu.from_position and position is not None:
+        return replace(position, name='imu', correction=NO_CORRECTION)
     mount = _mount(model, 'imu', imu.frame, imu.topic, frame_ids)
     R = mount.R @ from_rpy(imu.rotation) if any(imu.rotation) else mount.R
     return replace(mount, R=frozen(R), correction=Correction.of_imu(imu))
@@ -243,6 +252,7 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
         _known(model, sensor, f'{key}.wrench.frame' if stated else f"the frame_id of '{topic}'")
         if foot.wrench.below is not None:
             _known(model, foot.wrench.below, f'{key}.wrench.below')
+            check_below(model, foot.name, foot.sole, sensor, foot.wrench.below)
             below = model.part(foot.wrench.below)
     return FootRig(
         name=foot.name,

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.errors import ReplayError
@@ -70,6 +71,8 @@ class RootStage(Stage):
             filtering=filtering,
             correction=rig.imu.correction,
             differentiated=3,
+            may_hang=True,
+            clocked=rig.clocked,
         )
         self._matched = filtering.half_width is not None
         self.accelerometers = tuple(
@@ -81,6 +84,7 @@ class RootStage(Stage):
                 period=known.get(f'accelerometers[{k}]'),
                 filtering=filtering,
                 correction=mount.correction,
+                clocked=rig.clocked,
             )
             for k, mount in enumerate(rig.accelerometers)
         )
@@ -160,6 +164,16 @@ class RootStage(Stage):
             values = np.ascontiguousarray(paired.values)
             return root_state(instants, *np.split(values, 3, axis=1))
         return self._from_array(instants)
+
+    def without_hanging(self, state: RootState, moving: npt.NDArray[np.bool_]) -> RootState:
+        """Leave out the instants at which the IMU hangs while the robot moves (K,)."""
+        rows = self.imu.hangs(state.stamps, moving, around=self.method == 'gyro')
+        self.imu.count_hanging(state.stamps, rows)
+        if not rows.any():
+            return state
+        parts = (state.angular_velocity, state.angular_acceleration, state.proper_acceleration)
+        known = (np.where(rows[:, None], np.nan, part) for part in parts)
+        return root_state(state.stamps, *known)
 
     def angular_velocity(self, instants: Stamps) -> Array:
         """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known."""

@@ -11,10 +11,12 @@ from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer, reach_of
 from izmp_dynamics.pipeline.correction import NO_CORRECTION, Correction
+from izmp_dynamics.pipeline.repeats import Flags, HangLog, RepeatGate
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.imu import NORM_TOLERANCE
 from izmp_dynamics.sensing.matched_filter import MatchedStream, check_half_width
+from izmp_dynamics.sensing.publisher_clock import PublisherClock
 from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
@@ -121,8 +123,12 @@ class SampleStream:
         correction: of the samples, before anything else but the check against `largest`.
         differentiated: of the first so many numbers the buffer holds the derivative as well, after
             the others, if the filter is the matched one.
+        may_hang: whether samples that repeat the one before are no measurements, see `repeats`.
+        clocked: whether stamps that came in bursts are put back onto the publisher's clock.
 
     Attributes:
+        clock: of the publisher; None unless `clocked`.
+        hung: times in which the signal hung while the robot moved.
         buffer: usable samples, to pair instants with.
         faults: samples and instants that could not be used, by reason.
         period: as above; None while it is being learned.
@@ -144,8 +150,14 @@ class SampleStream:
         quaternion: int | None = None,
         correction: Correction = NO_CORRECTION,
         differentiated: int = 0,
+        may_hang: bool = False,
+        clocked: bool = False,
     ) -> None:
         self.signal = signal
+        self.clock = PublisherClock(width) if clocked else None
+        self.hung = HangLog()
+        self._may_hang = may_hang
+        self._repeats: RepeatGate | None = None
         self._correction = correction
         self._width = width
         self._differentiated = 0 if filtering.half_width is None else differentiated
@@ -164,12 +176,19 @@ class SampleStream:
     @property
     def faults(self) -> Faults:
         """Samples and instants that could not be used, by reason."""
-        return self._faults + self._gate.faults
+        faults = self._faults + self._gate.faults
+        faults += self.clock.faults if self.clock is not None else Faults()
+        return faults + self._repeats.faults if self._repeats is not None else faults
 
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
         self.buffer.reset()
         self._gate.reset()
+        if self.clock is not None:
+            self.clock.reset()
+        if self._repeats is not None:
+            self._faults += self._repeats.faults
+        self._repeats = None
         self._sign: Array | None = None
         self._learning = Samples.empty(self._width)
         self._smoothing = Samples.empty(self._width)
@@ -198,6 +217,12 @@ class SampleStream:
         if not len(samples):
             return samples
         self.received = True
+        if self.clock is not None:
+            samples = Samples(*self.clock.push(samples.stamps, samples.values))
+        return self._admit(samples)
+
+    def _admit(self, samples: Samples) -> Samples:
+        """Let samples through the gates."""
         samples = self._correction.apply(self._credible(samples))
         usable = Samples(*self._gate.push(samples.stamps, samples.values))
         if self._gate.overtaken and self._filtering.is_none:
@@ -211,9 +236,17 @@ class SampleStream:
         Args:
             final: whether a period that is not known yet is learned from what there is.
         """
-        usable = self._take(Samples(*self._gate.flush()), final)
+        parts = [Samples.empty(self.buffer.width)]
+        if self.clock is not None:
+            parts.append(self._admit(Samples(*self.clock.flush())))
+        parts.append(self._take(Samples(*self._gate.flush()), final))
+        if self._repeats is not None:
+            parts.append(self._pass_on(self._repeats.flush(Samples.empty(self._width))))
         if self._filter is not None:
-            usable = usable.followed_by(self._smoothed(self._filter.flush()))
+            parts.append(self._smoothed(self._filter.flush()))
+        usable = parts[0]
+        for part in parts:
+            usable = usable.followed_by(part) if len(part) else usable
         self.buffer.closed = True
         return usable
 
@@ -229,6 +262,26 @@ class SampleStream:
     def count_paired(self, paired: Paired) -> Paired:
         """Count the instants without a value and those that were interpolated."""
         return paired.count_missing(self._faults)
+
+    def hangs(self, instants: Stamps, moving: Flags, around: bool = False) -> Flags:
+        """Find the instants at which the signal hangs while the robot moves.
+
+        Args:
+            instants: (K,) decided [ns].
+            moving: (K,) whether the joints move; while nothing moves, values may well repeat.
+            around: whether the samples before and after are concerned as well, as they are
+                where the signal is differentiated.
+        """
+        if self._repeats is None:
+            return np.zeros(len(instants), dtype=np.bool_)
+        return self._repeats.hangs(instants, around) & moving
+
+    def count_hanging(self, instants: Stamps, rows: Flags) -> Flags:
+        """Count the instants (K,) [ns] at which the signal hangs, and note the times."""
+        if rows.any():
+            self.count(Reason.HANGS, int(np.count_nonzero(rows)))
+            self.hung.add(instants[rows])
+        return rows
 
     def kept(self) -> Samples:
         """The usable samples that are still in the buffer."""
@@ -269,15 +322,25 @@ class SampleStream:
             usable = self._learned(self._learning.followed_by(usable), final)
         if self.period is None:
             return usable
+        return self._pass_on(usable if self._repeats is None else self._repeats.push(usable))
+
+    def _pass_on(self, usable: Samples) -> Samples:
+        """Filter samples, if asked to, and put them into the buffer."""
         if self._quaternion is not None and len(usable):
             usable = self._continued(usable, self._quaternion)
         if self._filter is None:
             self.buffer.append(usable.stamps, usable.values)
-            self.buffer.unconfirmed = self._gate.pending
+            self.buffer.unconfirmed = 0 if self._next_repeats() else self._gate.pending
             self.buffer.sample = self._gate.sample
             return usable
         self._smoothing = self._smoothing.followed_by(usable)
         return self._smoothed(self._filter.extend(usable.stamps, usable.values))
+
+    def _next_repeats(self) -> bool:
+        """Whether the newest sample repeats the one before, so that it answers no instant yet."""
+        if self._repeats is None or not len(self._gate.sample):
+            return False
+        return self._repeats.waiting or self._repeats.repeats(self._gate.sample[0])
 
     def _smoothed(self, values: Array) -> Samples:
         """Take what the filter hands out, in the order of what it took."""
@@ -324,6 +387,9 @@ class SampleStream:
             self.signal, self._width, period, reach, self._differentiated
         )
         self.period, self.buffer.reach = period, reach
+        if self._may_hang:
+            causal = self._filtering.causal and self._filtering.cutoff is not None
+            self._repeats = RepeatGate(period, keep=causal)
 
 
 _DIFFERENTIATED = ('joints', 'imu')

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.limits import LARGEST_POSITION
+from izmp_dynamics.pipeline.repeats import Flags
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
@@ -91,6 +92,8 @@ class OrientationStage(Stage):
             filtering=filtering,
             quaternion=0,
             correction=mount.correction.timing(),
+            may_hang=source == 'position',
+            clocked=rig.clocked,
         )
         self.available = True
         super().__init__((self.stream,), patience)
@@ -147,6 +150,8 @@ class WorldStage(Stage):
                 period=(periods or {}).get('position'),
                 filtering=filtering,
                 correction=rig.position.correction,
+                may_hang=True,
+                clocked=rig.clocked,
             )
         positions = () if self.position is None else (self.position,)
         super().__init__((self.orientation.stream, *positions), patience)
@@ -225,13 +230,17 @@ class WorldStage(Stage):
         self._flush_position(final)
 
     def evaluate(
-        self, instants: Stamps, counted: npt.NDArray[np.bool_] | slice = slice(None)
+        self,
+        instants: Stamps,
+        counted: npt.NDArray[np.bool_] | slice = slice(None),
+        moving: Flags | None = None,
     ) -> WorldState:
         """Give pose and velocity of the root at decided instants.
 
         Args:
             instants: (K,) [ns].
             counted: those of which the lacking are counted.
+            moving: (K,) whether the joints move, so that a pose that repeats itself hangs.
         """
         R = self.orientation.at(instants)
         if self.position is None:
@@ -239,11 +248,23 @@ class WorldStage(Stage):
             return WorldState(R, nowhere, nowhere)
         located = self._located.at(instants)
         self.position.count_paired(located.rows(counted))
-        return WorldState(R, located.values[:, :3], located.values[:, 3:])
+        motion, rows = located.values, self._hangs(instants, moving)
+        if rows.any():
+            self.position.count_hanging(instants[counted], rows[counted])
+            motion[rows] = np.nan
+            if self.orientation.stream.signal == 'position':
+                R[rows] = np.nan
+        return WorldState(R, motion[:, :3], motion[:, 3:])
 
-    def at(self, instants: Stamps) -> WorldState:
+    def at(self, instants: Stamps, moving: Flags | None = None) -> WorldState:
         """Do as `evaluate`, and count nothing."""
-        return self.evaluate(instants, slice(0))
+        return self.evaluate(instants, slice(0), moving)
+
+    def _hangs(self, instants: Stamps, moving: Flags | None) -> Flags:
+        """At which instants (K,) the source of the pose hangs."""
+        if self.position is None or moving is None:
+            return np.zeros(len(instants), dtype=np.bool_)
+        return self.position.hangs(instants, moving, around=True)
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""

@@ -10,6 +10,7 @@ from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.topic_use import TopicUse
 from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.sensing.wrench_check import PROPOSAL
 from izmp_dynamics.stability.evaluation import Evaluation
 from izmp_dynamics.stability.foot_imu_plane import LARGEST_CORRECTION
 
@@ -39,12 +40,14 @@ def signal_findings(recording: Recording) -> Iterator[Finding]:
     """Find anomalies in a recording that has been read to its end."""
     yield from recording.findings
     yield from recording.joint_watch.findings()
+    yield from _normal_forces(recording)
     yield from _rate(recording)
     joints = recording.uses['joints']
     some_change = any(use.changes for use in recording.uses.values())
     topics: dict[tuple[str, str, str], list[str]] = {}
     for use in recording.uses.values():
-        for remark in _remarks(use, joints, recording.origin):
+        restored = recording.restored.get(use.signal, 0.0)
+        for remark in _remarks(use, joints, recording.origin, restored):
             topics.setdefault(remark, []).append(use.topic)
         if some_change and not use.changes:
             remark = 'constant', 'the values never change.', 'Is the sensor or its driver dead?'
@@ -53,8 +56,27 @@ def signal_findings(recording: Recording) -> Iterator[Finding]:
         yield Finding('warning', kind, f'{list_names(names)}: {message}', remedy)
 
 
-def _remarks(use: TopicUse, joints: TopicUse, start: int) -> Iterator[tuple[str, str, str]]:
-    """Anomalies of a topic: kind, message, remedy."""
+def _normal_forces(recording: Recording) -> Iterator[Finding]:
+    """Propose normal_only for force sensors that measure nothing else."""
+    stated = {f'feet[{foot.name}]' for foot in recording.rig.feet if foot.normal_only}
+    topics = [
+        use.topic
+        for signal, use in recording.uses.items()
+        if signal not in stated and use.forces.only_normal
+    ]
+    if topics:
+        yield Finding(
+            'warning',
+            'only_normal_force',
+            f'{list_names(topics)}: horizontal forces and torques are zero throughout.',
+            PROPOSAL,
+        )
+
+
+def _remarks(
+    use: TopicUse, joints: TopicUse, start: int, restored: float
+) -> Iterator[tuple[str, str, str]]:
+    """Anomalies of a topic: kind, message, remedy; gaps that bursts of stamps fill are none."""
     if len(use.frame_ids) > 1:
         yield (
             'several_frames',
@@ -69,7 +91,7 @@ def _remarks(use: TopicUse, joints: TopicUse, start: int) -> Iterator[tuple[str,
             f'the stamps go back by up to {use.farthest_back:.3g} s; those messages are not used.',
             'Was the clock set, or the simulation restarted?',
         )
-    elif use.rate and use.longest_gap > max(LONG_GAP, 10.0 / use.rate):
+    elif use.rate and use.longest_gap > max(LONG_GAP, 10.0 / use.rate, restored + 2.0 / use.rate):
         at = max((use.gap_at - start) / NANOSECONDS, 0.0)
         yield (
             'gap',
@@ -90,7 +112,8 @@ def _remarks(use: TopicUse, joints: TopicUse, start: int) -> Iterator[tuple[str,
 
 def nothing_came_out(recording: Recording, evaluation: Evaluation) -> ReplayError | None:
     """The error that states why MR-AD has no IZMP at any instant; None if it has one."""
-    track = evaluation.tracks.get('mr_ad')
+    method = 'ir_md' if recording.only_ir_md else 'mr_ad'
+    track = evaluation.tracks.get(method)
     if track is None:
         return _nothing_paired(recording, evaluation)
     if np.isfinite(track.point).any():

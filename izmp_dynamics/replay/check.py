@@ -4,7 +4,8 @@ The recording is evaluated as in a replay, without writing anything: many faults
 turned IMU, a force sensor of the other sign) show only in the numbers that come out.
 """
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +19,12 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.feet_check import judge_feet
 from izmp_dynamics.replay.filter_choice import FilterChoice, propose_filter, with_choice
 from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.replay.stretches import STATED, stretch_findings
+from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
 
 FORCE_TOLERANCE = 0.05
@@ -62,6 +65,18 @@ class CheckResult:
         """Whether a replay gives a result."""
         return all(finding.severity != 'error' for finding in self.findings)
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What was found, see `Finding.kind`."""
+        return frozenset(finding.kind for finding in self.findings)
+
+    def with_findings(self, further: Iterable[Finding]) -> 'CheckResult':
+        """Add findings; where they say how a sensor is turned, the guess at its sign goes."""
+        added = list(further)
+        turned = any(finding.kind == 'force_sensor_turned' for finding in added)
+        kept = [known for known in self.findings if not (turned and known.kind == 'foot_pulls')]
+        return dataclasses.replace(self, findings=_sorted(kept + added))
+
 
 def check(
     bag_path: Path, robot: RobotFile, progress: Progress = lambda fraction: None
@@ -85,9 +100,9 @@ def check(
             proposed = propose_filter(bag, robot, model)
             recording = Recording(bag, with_choice(robot, proposed), model)
             findings += recording.missing
-            evaluation, warnings = _evaluate(recording, progress)
+            evaluation, found = _evaluate(recording, progress)
             signals = evaluation.health
-            findings += [Finding('warning', 'ill_conditioned', text) for text in warnings]
+            findings += found
             findings += judge(evaluation, recording)
             findings += _judge_filter(proposed)
         except IzmpError as error:
@@ -95,17 +110,23 @@ def check(
         findings += [Finding('note', 'bag', note) for note in bag.notes]
         if bag.damage:
             findings.append(Finding('warning', 'damaged_bag', bag.damage))
+    return CheckResult(topics, signals, _sorted(findings))
+
+
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then warnings, then notes."""
     order = ('error', 'warning', 'note')
-    findings.sort(key=lambda finding: order.index(finding.severity))
-    return CheckResult(topics, signals, tuple(findings))
+    return tuple(sorted(findings, key=lambda finding: order.index(finding.severity)))
 
 
-def _evaluate(recording: Recording, progress: Progress) -> tuple[Evaluation, tuple[str, ...]]:
+def _evaluate(recording: Recording, progress: Progress) -> tuple[Evaluation, list[Finding]]:
     evaluator = make_evaluator(recording)
     collector = Collector(recording)
     for results in evaluate_recording(recording, evaluator, progress):
         collector.add(results)
-    return collector.evaluation({}, (), (), {}, evaluator.faults), evaluator.root.warnings
+    found = [Finding('warning', 'ill_conditioned', text) for text in evaluator.root.warnings]
+    found += stretch_findings(recording, evaluator)
+    return collector.evaluation({}, (), (), {}, evaluator.faults), found
 
 
 def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
@@ -119,7 +140,7 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     if mr_ad is None:
         return
     yield from _judge_force(mr_ad.wrench[:, :3], evaluation)
-    yield from _judge_feet(evaluation)
+    yield from judge_feet(evaluation, recording.robot)
     yield from _judge_agreement(evaluation, recording)
 
 
@@ -145,8 +166,11 @@ def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
         for fault, number in signal.gated.items():
             of = len(evaluation.stamps) if fault.reason.per_instant else signal.count
             share = number / max(of, 1)
+            if fault.reason in STATED:
+                continue
             if fault.reason is Reason.INTERPOLATED:
-                interpolated += [signal.topic] if share > INTERPOLATED_SHARE else []
+                known = Fault(Reason.REPEATED) in signal.gated  # that is why
+                interpolated += [signal.topic] if share > INTERPOLATED_SHARE and not known else []
             elif share > GATED_SHARE and fault.part and fault.reason is not Reason.UNREADABLE:
                 joints.setdefault(fault.reason, []).append(f'{fault.part} ({number})')
             elif share > GATED_SHARE:
@@ -167,21 +191,24 @@ def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
 
 
 def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]:
+    """Compare the mean contact force of MR-AD (K, 3) with the weight, along the ground normal.
+
+    The root may turn, so a mean in its axes would be too short.
+    """
+    if not np.isfinite(evaluation.normal).any():
+        return
     weight = evaluation.total_mass * evaluation.gravity
-    mean = np.nanmean(force, axis=0)
-    size = float(np.linalg.norm(mean))
-    if abs(size / weight - 1.0) > FORCE_TOLERANCE:
+    mean = np.nanmean(evaluation.in_nif(force), axis=0)
+    if abs(mean[2] / weight - 1.0) > FORCE_TOLERANCE:
         yield Finding(
             'warning',
             'mean_force',
-            f'The mean contact force of MR-AD is {size:.1f} N, the weight {weight:.1f} N.',
+            f'The mean contact force of MR-AD along the ground normal is {mean[2]:.1f} N, the '
+            f'weight {weight:.1f} N.',
             'The masses cancel in this: check the scale of the accelerometers and the frames '
             'that they measure in.',
         )
-    if not np.isfinite(evaluation.normal).any():
-        return
-    normal = np.nanmean(evaluation.normal, axis=0)
-    cosine = mean @ normal / (size * float(np.linalg.norm(normal)))
+    cosine = mean[2] / float(np.linalg.norm(mean))
     tilt = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
     if tilt > TILT_TOLERANCE:
         yield Finding(
@@ -189,41 +216,6 @@ def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]
             'tilted_force',
             f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
             "Is the IMU's frame (imu.frame) turned as the sensor is? Are the sole's z axes up?",
-        )
-
-
-def _judge_feet(evaluation: Evaluation) -> Iterator[Finding]:
-    weight = evaluation.total_mass * evaluation.gravity
-    measured = [foot for foot in evaluation.feet if np.isfinite(foot.normal_force).any()]
-    pulling = [foot for foot in measured if np.nanmedian(foot.normal_force) < -0.05 * weight]
-    for foot in pulling:
-        yield Finding(
-            'warning',
-            'foot_pulls',
-            f"Foot '{foot.name}' pulls at the ground: its median force is "
-            f'{np.nanmedian(foot.normal_force):.1f} N.',
-            'Set wrench.sign: -1 for this foot if its sensor gives the force of the robot on it; '
-            'the z axis of its sole must be up.',
-        )
-    if pulling:
-        return  # what follows would follow from this
-    if measured and len(measured) == len(evaluation.feet):
-        total = np.sum([foot.normal_force for foot in measured], axis=0)
-        mean = float(np.mean(total[np.isfinite(total)])) if np.isfinite(total).any() else weight
-        if abs(mean / weight - 1.0) > FORCE_TOLERANCE:
-            yield Finding(
-                'warning',
-                'mean_foot_force',
-                f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
-                "Check the URDF's masses, a load that it does not have, offsets of the sensors, "
-                'and the mass below them (wrench.below).',
-            )
-    if evaluation.feet and not any(foot.loaded.any() for foot in evaluation.feet):
-        yield Finding(
-            'warning',
-            'no_load',
-            'No foot ever carries load.',
-            'Is ground.contact_force too large, or a force sensor dead?',
         )
 
 
@@ -244,7 +236,9 @@ def _judge_agreement(evaluation: Evaluation, recording: Recording) -> Iterator[F
     reason = f'{1e3 * constant:.0f} mm of it are constant: mounting, offsets or masses'
     if constant < CONSTANT_SHARE * typical:
         groups = 'delays'
-        reason = 'most of it changes: delays, or noise (see filter)'
+        robot = recording.robot
+        filtered = robot.low_pass.cutoff is not None or robot.filter.half_width is not None
+        reason = f'most of it changes: delays{"" if filtered else ", or noise (see filter)"}'
     yield Finding(
         'note',
         'calibration_may_help',

@@ -42,6 +42,7 @@ def make_evaluator(recording: Recording, half_width: float | None = None) -> Eva
         recording.periods,
         orientation=recording.orientation,
         patience=LATE,
+        only_ir_md=recording.only_ir_md,
     )
 
 
@@ -65,6 +66,7 @@ def evaluate_recording(
             newest = int(piece.stamps[-1])
             yield piece
         progress(min(1.0, (received - begin) / max(end - begin, 1)))
+    recording.restored = {signal: clock.latest for signal, clock in evaluator.clocks.items()}
 
 
 def _pieces(recording: Recording, evaluator: Evaluator) -> Iterator[tuple[Evaluated, int]]:

@@ -12,6 +12,7 @@ from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evalu
 from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.replay.filter_choice import chosen_filter, stated
 from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.stretches import stretch_findings
 from izmp_dynamics.stability.evaluation import Evaluation
 
 
@@ -57,6 +58,7 @@ def evaluate_bag(
             *reader.notes,
             *([reader.damage] if reader.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),
+            *map(str, stretch_findings(recording, evaluator)),
             *evaluator.root.warnings,
         )
     missing = [str(found) for found in recording.missing]

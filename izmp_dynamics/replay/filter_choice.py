@@ -126,6 +126,8 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
         IzmpError: as `Recording`.
     """
     recording = Recording(bag, robot, model)
+    if 'imu' not in recording.periods:  # derived from the pose: its noise is not known
+        return None
     slowest = _slowest(recording)
     evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
     measured = _MeasuredNoise(recording.groups)

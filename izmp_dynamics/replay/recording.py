@@ -35,11 +35,14 @@ class Recording:
         orientation: source of the root's orientation: 'imu', 'position', or None.
         uses: signal → topic.
         missing: what is not there.
+        only_ir_md: whether there is no IMU, so that MR-AD cannot be evaluated.
         findings: anomalies of the beginning.
         joint_watch: what contradicts the URDF's fixed and mimic joints.
         groups: joints that are published together.
         periods: signal → median time between its messages [s].
         origin: first stamp of the joints [ns].
+        restored: signal → by how much stamps were late that were put back onto the clock of their
+            publisher [s]; filled by the evaluation.
 
     Raises:
         IzmpError: if joints or IMU are not there or cannot be used.
@@ -53,6 +56,7 @@ class Recording:
         self.robot = topics.robot
         self.uses = topics.uses
         self.missing = topics.missing
+        self.only_ir_md = topics.only_ir_md
         self.rig = survey.rig
         self.groups = survey.groups
         self.periods = survey.periods
@@ -60,6 +64,7 @@ class Recording:
         self.findings: list[Finding] = survey.findings
         published = [column for group in survey.groups for column in group.columns]
         self.joint_watch = JointWatch(model, published)
+        self.restored: dict[str, float] = {}
         self._topics = topics
         self.orientation = 'imu' if survey.oriented else None
         if survey.posed:
@@ -78,10 +83,11 @@ class Recording:
     def _signals(self, batch: Batch) -> Signals:
         """Turn the messages of a span into signals."""
         signals = {'joints': self._joints(batch)}
-        imu = self._read('imu', batch)
-        signals['imu'] = self._imu(imu)
-        if self.orientation == 'imu':
-            signals['orientation'] = _rows(imu, imu.orientations, imu.has_orientation)
+        if not self.robot.imu.from_position:
+            imu = self._read('imu', batch)
+            signals['imu'] = self._imu(imu)
+            if self.orientation == 'imu':
+                signals['orientation'] = _rows(imu, imu.orientations, imu.has_orientation)
         for k in range(len(self.robot.accelerometers)):
             signal = f'accelerometers[{k}]'
             read = self._read(signal, batch)

@@ -20,8 +20,12 @@ from izmp_dynamics.replay.filter_choice import chosen_filter, stated
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
+from izmp_dynamics.replay.stretches import stretch_findings
 from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.writer import write_report
+
+KNOWN = ('joints_absent',)
+"""Notes that are the same on every run: `izmp check` and the report state them."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class ReplayResult:
         html: the report.
         json: the same for programs.
         summary: what the report says.
-        notes: anomalies of the input, and what could not be evaluated, one sentence each.
+        notes: anomalies of the input, and what could not be evaluated, one sentence each, but
+            for what is the same on every run.
     """
 
     bag: Path
@@ -87,6 +92,7 @@ def replay(
             *bag.notes,
             *([bag.damage] if bag.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),
+            *map(str, stretch_findings(recording, evaluator)),
             *evaluator.root.warnings,
         )
         missing = [str(found) for found in recording.missing]
@@ -106,7 +112,7 @@ def replay(
         folder / 'report.html',
         folder / 'report.json',
         report.summary,
-        (*notes, *missing),
+        (*notes, *(str(found) for found in recording.missing if found.kind not in KNOWN)),
     )
 
 

@@ -65,9 +65,17 @@ class Survey:
         self.posed = any(_has_rotation(part) for part in read.get('position', []))
         ids = self._frame_ids() | self._positioned_frame(read.get('position', [])) | ground
         self.rig: Rig = make_rig(topics.robot, model, ids)
-        force = self._learn_imu(read['imu'])
-        if not topics.robot.imu.gravity_removed:
-            self._check_accelerometers(read, force)
+        self.oriented = False
+        if not topics.robot.imu.from_position:
+            force = self._learn_imu(read['imu'])
+            if not topics.robot.imu.gravity_removed:
+                self._check_accelerometers(read, force)
+        elif not self.posed:
+            raise ReplayError(
+                f"'{topics.uses['position'].topic}' holds no orientation that is a unit "
+                'quaternion, so no IMU can be derived from it (imu.from_position).',
+                kind='no_pose',
+            )
 
     def _read(self) -> dict[str, list[Any]]:
         """Read until every topic has had messages, but keep only those of the beginning."""
@@ -90,12 +98,18 @@ class Survey:
             raise self._no_joints()
         published = {column for group in groups for column in group.columns}
         absent = [name for k, name in enumerate(self.model.joint_names) if k not in published]
-        if absent:
+        moves_mass = self.model.joints_that_move_mass()
+        heavy = [
+            name
+            for k, name in enumerate(self.model.joint_names)
+            if k not in published and moves_mass[k]
+        ]
+        if heavy:
             self.topics.missing.append(
                 Finding(
                     'note',
                     'joints_absent',
-                    f'Joints without a publisher are taken to be at zero: {", ".join(absent)}.',
+                    f'Joints without a publisher are taken to be at zero: {list_names(heavy)}.',
                 )
             )
         self._check_legs(absent)
@@ -172,7 +186,9 @@ class Survey:
     def _frame_ids(self) -> dict[str, str | None]:
         """Topic as in the robot file → its frame_id, for the sensors whose frame is needed."""
         robot = self.topics.robot
-        sensors: list[tuple[str, str, Any]] = [('imu', 'imu', robot.imu)]
+        sensors: list[tuple[str, str, Any]] = []
+        if not robot.imu.from_position:
+            sensors.append(('imu', 'imu', robot.imu))
         for k, accelerometer in enumerate(robot.accelerometers):
             sensors.append((f'accelerometers[{k}]', f'accelerometers[{k}]', accelerometer))
         for foot in robot.feet:

@@ -13,6 +13,7 @@ from izmp_dynamics.bags.messages import imu_batch, joint_state_batch, pose_batch
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.pipeline.clock import AHEAD
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.wrench_check import NormalForceWatch
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 IMU = 'sensor_msgs/msg/Imu'
@@ -58,6 +59,7 @@ class TopicUse:
         faults: messages that cannot be read, or were left out before any evaluation.
         unset: messages whose stamp is zero or negative.
         frame_ids: frames seen in the headers.
+        forces: of a force sensor, which forces it ever measured.
     """
 
     signal: str
@@ -77,6 +79,7 @@ class TopicUse:
     faults: Faults = field(default_factory=Faults)
     unset: int = 0
     frame_ids: set[str] = field(default_factory=set)
+    forces: NormalForceWatch = field(default_factory=NormalForceWatch)
 
     @property
     def rate(self) -> float:
@@ -123,6 +126,8 @@ class TopicUse:
 
     def observe(self, stamps: Stamps, values: Array) -> None:
         """Judge the rhythm of messages that belong together, in the order of arrival."""
+        if self.msgtype == WRENCH:
+            self.forces.see(values)
         if len(stamps) >= _ENOUGH:
             alternating, spans = self.rhythms
             constant = bool(np.all(values[1:] == values[:-1]))

@@ -11,6 +11,7 @@ from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.topic_use import (
     IMU,
     JOINT_STATE,
+    POINT,
     POSES,
     POSITIONS,
     WRENCH,
@@ -33,6 +34,7 @@ class SignalTopics:
         robot: robot file without the sensors that were not recorded.
         uses: signal → topic.
         missing: what is not there.
+        only_ir_md: whether there is no IMU, so that MR-AD cannot be evaluated.
 
     Raises:
         ReplayError: if joints or IMU are not there, or a topic has another type.
@@ -43,6 +45,7 @@ class SignalTopics:
         self.robot = robot
         self.uses: dict[str, TopicUse] = {}
         self.missing: list[Finding] = []
+        self.only_ir_md = False
         if not any(topic.count for topic in bag.topics.values()):
             raise ReplayError(
                 f"The bag '{bag.path}' holds no messages.", kind='empty_bag', path=bag.path
@@ -53,10 +56,14 @@ class SignalTopics:
             if not self._find(signal, wanted, types)
         }
         for signal, wanted, types in _signals(robot):
-            if signal in absent and signal in _REQUIRED:
+            if signal == 'imu' and signal in absent and self._posed:
+                self._do_without_imu(absent.pop('imu')[1])
+            elif signal in absent and signal in _REQUIRED:
                 raise self._not_there(signal, wanted, types, *absent[signal])
         for signal, (kind, why) in absent.items():
             self.leave_out(signal, kind, why)
+        if robot.imu.from_position:
+            self._require_pose()
         without = [foot.name for foot in robot.feet if foot.wrench is None]
         if 0 < len(without) < len(robot.feet):
             self.missing.append(
@@ -67,6 +74,49 @@ class SignalTopics:
                 )
             )
         self.missing += [_normal_only(foot) for foot in self.robot.feet if _is_normal_only(foot)]
+
+    @property
+    def _posed(self) -> bool:
+        """Whether the messages of the position may hold an orientation."""
+        use = self.uses.get('position')
+        return use is not None and use.msgtype != POINT
+
+    def _do_without_imu(self, why: str) -> None:
+        """Evaluate IR-MD alone, with the angular velocity of the pose."""
+        imu = dataclasses.replace(self.robot.imu, from_position=True)
+        self.robot = dataclasses.replace(self.robot, imu=imu)
+        self.only_ir_md = True
+        self.missing.append(
+            Finding(
+                'note',
+                'no_imu',
+                f'imu: {why}; without it there is no MR-AD. IR-MD is evaluated, with the angular '
+                'velocity of the pose. Set imu.from_position: true to evaluate MR-AD with an IMU '
+                f"derived from '{self.uses['position'].topic}'.",
+            )
+        )
+
+    def _require_pose(self) -> None:
+        """Refuse to derive an IMU from what is no pose; state that it is derived.
+
+        Raises:
+            ReplayError: if the position is not recorded or has no orientation.
+        """
+        if not self._posed:
+            raise ReplayError(
+                'imu.from_position is true, but there is no recorded position with an '
+                f'orientation; valid types of position.topic: {", ".join(POSITIONS[1:])}.',
+                kind='no_pose',
+            )
+        self.missing.append(
+            Finding(
+                'note',
+                'imu_derived',
+                'There is no measured IMU: its signals are derived from '
+                f"'{self.uses['position'].topic}' (imu.from_position), whose noise is "
+                'differentiated twice. MR-AD is then not independent of IR-MD.',
+            )
+        )
 
     @property
     def names(self) -> list[str]:
@@ -192,7 +242,8 @@ class SignalTopics:
 def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Signal, topic as in the robot file, valid types."""
     yield 'joints', robot.joints.topic, (JOINT_STATE,)
-    yield 'imu', robot.imu.topic, (IMU,)
+    if not robot.imu.from_position:
+        yield 'imu', robot.imu.topic, (IMU,)
     if robot.position is not None:
         yield 'position', robot.position.topic, POSITIONS
     if robot.ground.topic is not None:

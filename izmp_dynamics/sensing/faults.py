@@ -22,6 +22,7 @@ class Reason(Enum):
     STAMP_AHEAD = 'stamp_ahead'
     STAMP_HELD_UP = 'stamp_held_up'
     STAMP_TOO_CLOSE = 'stamp_too_close'
+    STAMP_RESTORED = 'stamp_restored'
     CLOCK_SET_BACK = 'clock_set_back'
     TIME_REPEATED = 'time_repeated'
     NOT_FINITE = 'not_finite'
@@ -31,6 +32,8 @@ class Reason(Enum):
     JOINT_REPAIRED = 'joint_repaired'
     JOINT_FAULTY = 'joint_faulty'
     NO_JOINT = 'no_joint'
+    REPEATED = 'repeated'
+    HANGS = 'hangs'
     NO_SAMPLE = 'no_sample'
     INTERPOLATED = 'interpolated'
     NO_GROUND = 'no_ground'
@@ -54,6 +57,7 @@ class Reason(Enum):
 
 _PER_INSTANT = (
     Reason.TIME_REPEATED,
+    Reason.HANGS,
     Reason.NO_SAMPLE,
     Reason.INTERPOLATED,
     Reason.NO_GROUND,
@@ -71,6 +75,7 @@ _TEXTS = {
     Reason.STAMP_AHEAD: 'stamp is newer than the sample after',
     Reason.STAMP_HELD_UP: 'stamp is late: the next sample follows at once',
     Reason.STAMP_TOO_CLOSE: 'stamp is too close to its neighbour',
+    Reason.STAMP_RESTORED: 'stamp came in a burst, put back onto the clock of its publisher',
     Reason.CLOCK_SET_BACK: 'clock was set back',
     Reason.TIME_REPEATED: 'the instant is not later than those before, as the clock was set back',
     Reason.NOT_FINITE: 'value is not finite',
@@ -80,6 +85,8 @@ _TEXTS = {
     Reason.JOINT_REPAIRED: 'outlier, interpolated',
     Reason.JOINT_FAULTY: 'no trustworthy value at this instant',
     Reason.NO_JOINT: 'message has no joint of the robot',
+    Reason.REPEATED: 'repeats the value before, so it is no new measurement',
+    Reason.HANGS: 'the signal hangs: it repeats one value while the robot moves',
     Reason.NO_SAMPLE: 'no sample at this instant',
     Reason.INTERPOLATED: 'interpolated to this instant',
     Reason.NO_GROUND: 'ground not known at this instant',

@@ -32,6 +32,12 @@ class JointKinematics:
     def __len__(self) -> int:
         return len(self.stamps)
 
+    @property
+    def moving(self) -> Mask:
+        """(K,) whether any joint moves at all, or may do so."""
+        moving: Mask = (self.velocities != 0.0).any(axis=1)
+        return moving
+
     def select(
         self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice
     ) -> 'JointKinematics':

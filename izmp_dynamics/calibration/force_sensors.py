@@ -1,0 +1,250 @@
+"""Findings about the force sensors of the feet, from the steps of a recording.
+
+While a foot stands alone, or swings, the motion says what its sensor must read: that shows how the
+sensor is turned, what it reads without load, and which link is below it. `izmp check` adds these
+findings to those of `replay.check`.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from os import PathLike
+
+import numpy as np
+import numpy.typing as npt
+import scipy.ndimage
+
+from izmp_dynamics.calibration.contact import CLEARANCE, above
+from izmp_dynamics.calibration.ft_frame import ARM, Mounting, find_mounting
+from izmp_dynamics.calibration.instants import RATE, Instants, prepare
+from izmp_dynamics.calibration.parameters import Layout, make_layout
+from izmp_dynamics.calibration.regressor import link_inertias
+from izmp_dynamics.calibration.residuals import (
+    foot_wrench,
+    in_sensor,
+    required,
+    root_motion,
+)
+from izmp_dynamics.calibration.stretch import Stretch, read_stretches
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.model.robot_file import FootWrench, RobotFile
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.below import link_at, links_carried
+from izmp_dynamics.pipeline.rig import FootRig, Rig
+from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.rotations import from_rpy, to_rpy
+
+CUTOFFS = (10.0, 4.0)
+"""Of the filter that all signals pass; where the first one leaves open how a sensor is turned, the
+slower motions decide [Hz]."""
+
+LONGEST = 60.0
+"""Time of a recording that is examined [s]."""
+
+EDGE = 0.06
+"""Time about lift-off and touch-down in which the filter mixes load and none [s]."""
+
+LEAST_TIME = 0.3
+"""Time in the air from which on the offset of a foot is judged [s]."""
+
+LEAST_OFFSET = 0.03
+"""Reading without load, as part of the weight, from which on it is remarked on [-]."""
+
+LEAST_WEIGHT = 0.01
+"""Weight of a link below the sensor that is noticed, as part of the weight of the robot [-]."""
+
+MOST_OFFSET = 0.5
+"""A larger one is none: the foot carries the robot [-]."""
+
+OF_A_LINK = 0.2
+"""Reading without load that differs by so much from the weight of the foot is taken for it [-]."""
+
+
+def force_sensor_findings(bag: str | PathLike[str], robot: RobotFile) -> list[Finding]:
+    """Find out how the force sensors are turned, and what they read without load.
+
+    Args:
+        bag: rosbag2, folder or file; one that can be evaluated.
+        robot: the robot file.
+
+    Returns:
+        Findings; none where the recording has no steps, or cannot be used for this.
+    """
+    try:
+        model = load_model(robot.urdf_path, robot.root)
+        rig, parts = read_stretches(bag, robot, model)
+    except IzmpError:
+        return []
+    return judge_force_sensors(robot, rig, parts)
+
+
+def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Stretch]) -> list[Finding]:
+    """Do as `force_sensor_findings` with stretches of a recording."""
+    if len(rig.feet) < 2 or not any(foot.sensor for foot in rig.feet):
+        return []
+    links = link_inertias(rig.model)
+    first = list(_first(parts))
+    prepared = [[prepare(part, rig, links, cutoff) for part in first] for cutoff in CUTOFFS]
+    if not first:
+        return []
+    return list(_findings(robot, rig, prepared, make_layout(rig, links, links[0].link, ())))
+
+
+def _first(parts: Sequence[Stretch]) -> Iterator[Stretch]:
+    """The stretches up to the longest time that is examined."""
+    left = LONGEST
+    for part in parts:
+        if left > 0.0:
+            end = min(part.end, part.begin + round(left * 1e9))
+            yield dataclasses.replace(part, end=end)
+            left -= part.duration
+
+
+def _findings(
+    robot: RobotFile, rig: Rig, prepared: Sequence[Sequence[Instants]], layout: Layout
+) -> Iterator[Finding]:
+    x = np.zeros(len(layout.parameters))
+    for foot in rig.feet:
+        stated = next(known.wrench for known in robot.feet if known.name == foot.name)
+        if foot.sensor is None or stated is None:
+            continue
+        found = None if foot.normal_only else _mounting(prepared, layout, x, foot)
+        if found is not None and not found.as_stated:
+            yield _turned(foot, stated, found)
+        else:
+            yield from _unloaded(rig, foot, stated, prepared[0], layout, x)
+
+
+def _mounting(
+    prepared: Sequence[Sequence[Instants]], layout: Layout, x: Array, foot: FootRig
+) -> Mounting | None:
+    """How a sensor is turned, by the first filter with which that is clear."""
+    for stretches in prepared:
+        found = find_mounting(stretches, layout, x, foot)
+        if found is not None and found.clear:
+            return found
+    return None
+
+
+def _turned(foot: FootRig, stated: FootWrench, found: Mounting) -> Finding:
+    rotation = to_rpy(found.rotation @ from_rpy(stated.rotation))
+    keys = [f'rotation: [{", ".join(f"{angle + 0.0:.4g}" for angle in rotation)}]']
+    if found.sign < 0:
+        keys.append(f'sign: {-stated.sign}')
+    what = 'has the other sign'
+    if not np.allclose(found.rotation, np.eye(3)):
+        roll, pitch, yaw = np.degrees(to_rpy(found.rotation)).round() + 0.0
+        what = (
+            f'is turned by roll {roll:.0f}°, pitch {pitch:.0f}°, yaw {yaw:.0f}° against what the '
+            f'robot file states{", and has the other sign" if found.sign < 0 else ""}'
+        )
+    else:
+        keys = keys[1:]
+    return Finding(
+        'warning',
+        'force_sensor_turned',
+        f"The force sensor of foot '{foot.name}' {what}: that leaves {found.error:.0f} N of what "
+        f'the motion requires unexplained (moments over {ARM:g} m), the next best mounting '
+        f'{found.next_best:.0f} N.',
+        f'Set feet[{foot.name}].wrench: {{{", ".join(keys)}}}.',
+    )
+
+
+def _unloaded(
+    rig: Rig,
+    foot: FootRig,
+    stated: FootWrench,
+    stretches: Sequence[Instants],
+    layout: Layout,
+    x: Array,
+) -> Iterator[Finding]:
+    """Judge what a sensor reads while its foot is in the air."""
+    link = stated.below or link_at(rig.model, foot.sole)
+    carried = links_carried(rig.model, link)
+    excess, hanging, ups = [], [], []
+    for instants in stretches:
+        rows = _in_air(instants, foot)
+        R, _ = instants.sensors[foot.name]
+        read = foot_wrench(instants, layout, x, foot)
+        alone = dataclasses.replace(instants, below={foot.name: carried})
+        needed = required(alone, layout, x, root_motion(instants, layout, x))
+        below = in_sensor(instants, foot.name, needed.below[foot.name])
+        sole = instants.soles[instants.rig.feet.index(foot)]
+        excess.append((read if stated.below is None else read + below)[rows])
+        hanging.append(below[rows, :3])
+        ups.append(np.einsum('tji,tj->ti', R, sole.R[:, :, 2])[rows])
+    readings, hangs, up = (np.concatenate(parts) for parts in (excess, hanging, ups))
+    if len(readings) < LEAST_TIME * RATE:
+        return
+    weight = rig.model.total_mass * rig.robot.gravity
+    force, takes = (
+        float(np.median(np.einsum('ti,ti->t', forces, up))) for forces in (readings[:, :3], hangs)
+    )
+    if LEAST_WEIGHT * weight < abs(force) < MOST_OFFSET * weight:
+        yield from _excess(rig, foot, stated, link, np.median(readings, axis=0), force, takes)
+
+
+def _excess(
+    rig: Rig,
+    foot: FootRig,
+    stated: FootWrench,
+    link: str,
+    reading: Array,
+    force: float,
+    takes: float,
+) -> Iterator[Finding]:
+    """What a reading without load of `force` upwards [N] means.
+
+    Args:
+        rig: the robot.
+        foot: whose sensor it is.
+        stated: what the robot file states about it.
+        link: that is below the sensor, or may be.
+        reading: (6,) without load, as corrected.
+        force: upwards [N].
+        takes: what holding and moving the link takes upwards [N].
+    """
+    found = f"In the air the force sensor of foot '{foot.name}' reads {force:.1f} N upwards"
+    weight = rig.model.part(link).total_mass * rig.robot.gravity
+    if stated.below is None and abs(force + takes) < OF_A_LINK * weight:
+        message = f"{found}: what '{link}' ({weight:.1f} N) takes, which hangs from it."
+        remedy = f'Set feet[{foot.name}].wrench.below: {link}.'
+        yield Finding('warning', 'link_below_sensor', message, remedy)
+    elif stated.below is not None and abs(force - weight) < OF_A_LINK * weight:
+        message = (
+            f"{found} more than '{link}' below it does, which is the weight of that link "
+            f'({weight:.1f} N): the sensor was set to zero with the foot in the air, or is below '
+            'that link.'
+        )
+        remedy = f'Leave feet[{foot.name}].wrench.below out.'
+        yield Finding('warning', 'link_below_sensor', message, remedy)
+    elif abs(force) > LEAST_OFFSET * rig.model.total_mass * rig.robot.gravity:
+        share = abs(force) / (rig.model.total_mass * rig.robot.gravity)
+        offset = ', '.join(f'{part:.4g}' for part in _offset(stated, reading))
+        yield Finding(
+            'warning',
+            'force_offset',
+            f'{found} without load, {share:.0%} of the weight of the robot.',
+            f'Set feet[{foot.name}].wrench.offset: [{offset}]; izmp calibrate --only ft_offsets '
+            'finds it with its uncertainty.',
+        )
+
+
+def _offset(stated: FootWrench, reading: Array) -> Array:
+    """The offset (6,) that takes a corrected reading (6,) away, in the axes of the sensor."""
+    matrix = np.eye(6) if stated.matrix is None else np.array(stated.matrix)
+    matrix = np.kron(np.eye(2), stated.sign * from_rpy(stated.rotation)) @ matrix
+    if stated.normal_only:
+        reading = reading * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    offset: Array = np.array(stated.offset) + np.linalg.solve(matrix, reading)
+    return np.round(offset, 2) + 0.0
+
+
+def _in_air(instants: Instants, foot: FootRig) -> npt.NDArray[np.bool_]:
+    """(K,) whether the joints hold a foot above all others, and did so and will for `EDGE`."""
+    index = instants.rig.feet.index(foot)
+    mine = instants.soles[index]
+    others = [other for k, other in enumerate(instants.soles) if k != index]
+    high = np.all([above(mine, other) > CLEARANCE for other in others], axis=0)
+    width = 2 * round(EDGE * RATE) + 1
+    return np.asarray(scipy.ndimage.binary_erosion(high, np.ones(width)))

@@ -1,0 +1,123 @@
+"""The frames of a robot that matter for its sensors: where they are and where they point."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.rotations import from_rpy
+
+ALIGNED = 1.0
+"""An axis that deviates less from one of the root's is said to be that one [°]."""
+
+
+@dataclass(frozen=True)
+class SensorFrame:
+    """A frame at q = 0.
+
+    Attributes:
+        role: what it is, e.g. 'IMU' or 'sole of left'; empty if not known.
+        link: its name.
+        R: (3, 3) root_R_frame.
+        p: (3,) its origin in the root frame [m].
+        polygon: (V, 2) corners of a sole in its frame [m]; None for others.
+    """
+
+    role: str
+    link: str
+    R: Array
+    p: Array
+    polygon: Array | None = None
+
+    @property
+    def axes(self) -> tuple[str, str, str]:
+        """Where x, y and z point, in the axes of the root: e.g. '+x', '−z 7.5° off'."""
+        x, y, z = (direction(self.R[:, k]) for k in range(3))
+        return x, y, z
+
+
+def direction(axis: Array) -> str:
+    """The axis of the root next to a unit vector (3,), and how far off it is."""
+    k = int(np.argmax(np.abs(axis)))
+    name = f'{"+" if axis[k] > 0 else "−"}{"xyz"[k]}'
+    angle = float(np.degrees(np.arccos(np.clip(abs(axis[k]), -1.0, 1.0))))
+    return name if angle < ALIGNED else f'{name} {angle:.1f}° off'
+
+
+def sensor_frames(
+    model: RobotModel, robot: RobotFile | None = None, hidden: Collection[str] = ()
+) -> list[SensorFrame]:
+    """Frames of IMU, soles and force sensors by the robot file; without it all that may be some.
+
+    Without a robot file these are the massless links at the ends of the tree. The frame of a
+    sensor that the robot file does not state is named by its messages; then the massless links
+    on the root and on the feet are added, one of which it may be.
+
+    Args:
+        model: of the robot.
+        robot: its file.
+        hidden: links that are left out unless the robot file names them.
+
+    Raises:
+        UnknownNameError: if the robot file names a link that the robot does not have.
+    """
+    zero = np.zeros(model.dof)
+    frames = []
+    if robot is not None:
+        for role, link, turn, polygon in _stated(model, robot):
+            R, p = model.frame_pose(link, zero)
+            frames.append(SensorFrame(role, link, R @ turn, p, polygon))
+    bodies = {model.mount(frame.link).body for frame in frames} | {0}
+    if robot is None or without_frame(robot):
+        known = {frame.link for frame in frames}
+        frames += [
+            SensorFrame('', link, *model.frame_pose(link, zero))
+            for link in _ends(model)
+            if link not in {*known, *hidden}
+            and (robot is None or model.mount(link).body in bodies)
+        ]
+    return frames
+
+
+def _ends(model: RobotModel) -> list[str]:
+    """Massless links at the ends of the tree."""
+    parents = {segment.parent for segment in model.tree.segments}
+    return [
+        segment.link
+        for segment in model.tree.segments
+        if segment.link not in parents and not segment.segment.getInertia().getMass()
+    ]
+
+
+def without_frame(robot: RobotFile) -> list[str]:
+    """Sensors whose frame only their messages name."""
+    names = [] if robot.imu.frame or robot.imu.from_position else ['IMU']
+    names += [
+        f'accelerometer {k}' for k, part in enumerate(robot.accelerometers) if not part.frame
+    ]
+    names += [
+        f'force sensor of {foot.name}'
+        for foot in robot.feet
+        if foot.wrench and not foot.wrench.frame
+    ]
+    return names
+
+
+def _stated(model: RobotModel, robot: RobotFile) -> Iterator[tuple[str, str, Array, Array | None]]:
+    """Role, link, how the sensor is turned against it, polygon."""
+    straight = np.eye(3)
+    if robot.imu.frame and not robot.imu.from_position:
+        yield 'IMU', robot.imu.frame, from_rpy(robot.imu.rotation), None
+    for k, sensor in enumerate(robot.accelerometers):
+        if sensor.frame:
+            yield f'accelerometer {k}', sensor.frame, straight, None
+    if robot.position is not None:
+        yield 'position', robot.position.frame or model.root, straight, None
+    for foot in robot.feet:
+        yield f'sole of {foot.name}', foot.sole, straight, np.array(foot.polygon)
+        if foot.wrench and foot.wrench.frame:
+            turn = from_rpy(foot.wrench.rotation)
+            yield f'force sensor of {foot.name}', foot.wrench.frame, turn, None

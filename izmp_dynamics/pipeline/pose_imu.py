@@ -1,0 +1,124 @@
+"""An IMU derived from the pose of the root, for robots that have none.
+
+Orientation and position are differenced over three samples: ω from the rotation between the
+neighbours, the acceleration from the second difference of the position, and the specific force
+from that and gravity. Motion capture noise grows with the square of its rate on the way, and
+MR-AD is then no longer independent of the pose that IR-MD uses.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.pipeline.limits import LARGEST_POSE
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stream import SampleStream
+from izmp_dynamics.rotations import from_matrices, matrices_from_quaternions
+from izmp_dynamics.sensing.faults import Faults
+
+_MOST_WAITING = 1000
+
+
+class PoseImu:
+    """Derives the samples of an IMU at the frame whose pose is measured, in its axes.
+
+    Args:
+        rig: the robot.
+        periods: signal → time between its samples [s]; learned where it is not known.
+    """
+
+    def __init__(self, rig: Rig, periods: Mapping[str, float] | None = None) -> None:
+        self._gravity = rig.robot.gravity
+        assert rig.position is not None
+        self._stream = SampleStream(
+            'position',
+            7,
+            max_gap=rig.robot.pairing.max_gap,
+            largest=LARGEST_POSE,
+            period=(periods or {}).get('position'),
+            quaternion=3,
+            correction=rig.position.correction.timing(),
+            may_hang=True,
+            clocked=rig.clocked,
+        )
+        self.reset()
+
+    @property
+    def faults(self) -> Faults:
+        """Poses that could not be used, by reason."""
+        return self._stream.faults
+
+    def reset(self) -> None:
+        """Forget all samples; the faults stay."""
+        self._stream.reset()
+        self._halves: tuple[dict[int, Array], dict[int, Array]] = ({}, {})
+        self._poses = Samples.empty(7)
+
+    def push_position(self, samples: Samples) -> Samples:
+        """Take positions (T, 3) [m]; return the samples (K, 6) of the IMU that follow."""
+        return self._push(0, samples)
+
+    def push_orientation(self, samples: Samples) -> Samples:
+        """Take quaternions (T, 4), x y z w; return the samples (K, 6) of the IMU that follow."""
+        return self._push(1, samples)
+
+    def flush(self, final: bool = True) -> Samples:
+        """Return the samples that are left at the end of the stream."""
+        return self._derive(self._stream.flush(final))
+
+    def _push(self, part: int, samples: Samples) -> Samples:
+        """Join positions and orientations of equal stamps, in the order of arrival."""
+        mine, other = self._halves[part], self._halves[1 - part]
+        stamps, poses = [], []
+        for stamp, values in zip(samples.stamps.tolist(), samples.values, strict=True):
+            if stamp in other:
+                halves = (values, other.pop(stamp))
+                poses.append(np.concatenate(halves if part == 0 else halves[::-1]))
+                stamps.append(stamp)
+            else:
+                mine[stamp] = values
+                if len(mine) > _MOST_WAITING:
+                    del mine[next(iter(mine))]
+        if not stamps:
+            return Samples.empty(6)
+        return self._derive(self._stream.push(Samples(np.array(stamps), np.array(poses))))
+
+    def _derive(self, usable: Samples) -> Samples:
+        """Difference the poses; each needs the next one, so it comes one sample later."""
+        self._poses = self._poses.followed_by(usable)
+        if len(self._poses) < 3:
+            return Samples.empty(6)
+        poses = self._poses
+        self._poses = poses.rows(slice(-2, None))
+        if len(usable):
+            self._stream.buffer.forget(int(usable.stamps[-1]))
+        derived = imu_of_poses(poses, self._gravity)
+        steps = np.diff(poses.stamps) / NANOSECONDS
+        near = np.maximum(steps[1:], steps[:-1]) <= self._stream.buffer.reach
+        return derived.rows(near)
+
+
+def imu_of_poses(poses: Samples, gravity: float) -> Samples:
+    """Derive angular velocity and specific force by central differences.
+
+    Args:
+        poses: (T, 7) position in the world [m] and world_q_sensor x y z w; T ≥ 3.
+        gravity: magnitude [m/s²]; the z axis of the world points up.
+
+    Returns:
+        (T − 2, 6) angular velocity [rad/s] and specific force [m/s²] in sensor axes, at the
+        stamps between the first and the last.
+    """
+    steps = np.diff(poses.stamps)[:, None] / NANOSECONDS
+    p, R = (
+        poses.values[:, :3],
+        matrices_from_quaternions(np.ascontiguousarray(poses.values[:, 3:])),
+    )
+    slopes = np.diff(p, axis=0) / steps
+    span = steps[1:] + steps[:-1]
+    force = 2.0 * (slopes[1:] - slopes[:-1]) / span + np.array([0.0, 0.0, gravity])
+    turned = from_matrices(np.swapaxes(R[:-2], 1, 2) @ R[2:]).as_rotvec()
+    in_sensor = np.einsum('tji,tj->ti', R[1:-1], force)
+    return Samples(poses.stamps[1:-1], np.hstack([turned / span, in_sensor]))

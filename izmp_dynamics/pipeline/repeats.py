@@ -1,0 +1,210 @@
+"""Samples that repeat the one before bit by bit: a sensor that hangs, or is slower than its topic.
+
+A measurement of several numbers does not repeat itself to the last bit. Where it does, the driver
+has sent its last value again: a force sensor that hangs, or motion capture at 45 Hz on a topic of
+100 Hz. A few repeats are left out, so that what lies between two measurements is interpolated;
+from `HANGS` on the signal is said to hang, and has no value until it changes again.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.stamps import nanoseconds
+
+HANGS = 0.1
+"""A signal that repeats itself for longer hangs [s]; at least five periods."""
+
+ALIVE = 10
+"""Changes that must have been seen before: a signal that never changes may be meant so."""
+
+MOST_SPANS = 1000
+"""Times in which a signal hung that are remembered; instants are asked for soon."""
+
+FOREVER = 1 << 62
+"""[ns]"""
+
+LONGEST_STEP = nanoseconds(10.0)
+"""No sample is so much later than the one before that a quotient reaches across [ns]."""
+
+_REPEATED = Fault(Reason.REPEATED)
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass
+class _Span:
+    """A time in which a signal hangs [ns]: stamps of four samples about its two ends.
+
+    The sample before the last measurement, that measurement, the first one after, the next one.
+    """
+
+    before: int
+    begin: int
+    end: int = FOREVER
+    after: int = FOREVER
+
+    def covers(self, instants: Stamps, around: bool) -> Flags:
+        """(K,) which instants lie inside."""
+        first, last = (self.before, self.after) if around else (self.begin, self.end)
+        inside: Flags = (instants > first) & (instants < last)
+        return inside
+
+
+class RepeatGate:
+    """Judges samples whose stamps increase, one by one in effect, so pieces do not matter.
+
+    Samples that repeat the one before wait until the next change, at most `HANGS`; others pass at
+    once. All-zero samples (an unloaded foot) are no repeats.
+
+    Args:
+        period: time between the samples [s].
+        keep: whether a few repeats are kept all the same, for a filter that counts samples.
+
+    Attributes:
+        faults: samples that were left out.
+        waiting: whether the newest sample waits.
+    """
+
+    def __init__(self, period: float, keep: bool = False) -> None:
+        self._keep = keep
+        self.faults: Faults = Counter()
+        self._hangs = nanoseconds(max(HANGS, 5.0 * period))
+        self._last: Array | None = None
+        self._before = self._since = 0
+        self._changes = 0
+        self._held: list[Samples] = []
+        self._hanging = False
+        self._spans: list[_Span] = []
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the newest sample waits for a change."""
+        return bool(self._held)
+
+    def repeats(self, values: Array) -> bool:
+        """Whether a next sample (m,) would repeat the newest one."""
+        last = self._last
+        if self._changes < ALIVE or last is None or values[0] != last[0]:
+            return False
+        return bool((values == last).all()) and bool(values.any())
+
+    def push(self, samples: Samples) -> Samples:
+        """Take samples; return those that can be used by now."""
+        if not len(samples):
+            return samples
+        last = self._last
+        if len(samples) == 1 and not self._held and last is not None:
+            if samples.values[0, 0] != last[0]:
+                self._see(int(samples.stamps[0]))
+                self._changes, self._last = self._changes + 1, samples.values[0].copy()
+                return samples
+        elif len(samples) > 1 and not self._held and self._passes(samples):
+            return samples
+        passed = [part for k in range(len(samples)) for part in self._judge(samples, k)]
+        return _joined(passed, samples)
+
+    def flush(self, like: Samples) -> Samples:
+        """Return the samples that wait, at the end of the stream or before a pause."""
+        held, self._held = self._held, []
+        return _joined(held, like)
+
+    def hangs(self, instants: Stamps, around: bool = False) -> Flags:
+        """(K,) at which instants [ns] the signal hangs; `around`: or is derived from such values.
+
+        A difference quotient at the sample before or after takes in a value that hangs.
+        """
+        mask: Flags = np.zeros(len(instants), dtype=np.bool_)
+        for span in reversed(self._spans):
+            if len(instants) and span.end + LONGEST_STEP <= instants[0]:
+                break
+            mask |= span.covers(instants, around)
+        return mask
+
+    def _passes(self, samples: Samples) -> bool:
+        """Whether no sample repeats the one before, the usual case; follows them if so."""
+        values, last = samples.values, self._last
+        before = values[:-1] if last is None else np.concatenate([last[None], values[:-1]])
+        same = (values[len(values) - len(before) :] == before).all(axis=1)
+        changes = self._changes + int(np.count_nonzero(~same))
+        recognised = changes >= ALIVE and (same & values[len(values) - len(same) :].any(axis=1))
+        if np.any(recognised):
+            return False
+        for stamp in samples.stamps[:2].tolist() + samples.stamps[2:][-2:].tolist():
+            self._see(stamp)
+        self._changes, self._last = changes, values[-1].copy()
+        return True
+
+    def _judge(self, samples: Samples, row: int) -> list[Samples]:
+        """Judge one sample; return those that pass now."""
+        stamp, values = int(samples.stamps[row]), samples.values[row]
+        one = samples.rows(slice(row, row + 1))
+        if self.repeats(values):
+            if self._hanging:
+                return [one]
+            self._held.append(one)
+            if stamp - self._since < self._hangs:
+                return []
+            self._hanging = True
+            self._spans = [*self._spans[-MOST_SPANS:], _Span(self._before, self._since)]
+            held, self._held = self._held, []
+            return held
+        held, self._held = self._held, []
+        if held and not self._keep:
+            self.faults[_REPEATED] += len(held)
+            held = []
+        self._see(stamp)
+        if self._last is not None and (values != self._last).any():
+            self._changes += 1
+        self._last = values.copy()
+        return [*held, one]
+
+    def _see(self, stamp: int) -> None:
+        """Take note of the stamp of a sample [ns] that does not repeat the one before."""
+        if self._spans and self._spans[-1].after == FOREVER:
+            span = self._spans[-1]
+            if self._hanging:
+                span.end, self._hanging = stamp, False
+            else:
+                span.after = stamp
+        self._before, self._since = self._since, stamp
+
+
+def _joined(parts: list[Samples], like: Samples) -> Samples:
+    """Samples one after the other; none of the width of `like` if there are none."""
+    if not parts:
+        return like.rows(slice(0, 0))
+    if len(parts) == 1:
+        return parts[0]
+    return Samples(
+        np.concatenate([part.stamps for part in parts]),
+        np.concatenate([part.values for part in parts]),
+    )
+
+
+class HangLog:
+    """Times in which a signal hung while the robot moved, joined from the instants.
+
+    Attributes:
+        spans: first and last instant [ns] of each time.
+    """
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[int, int]] = []
+
+    def add(self, instants: Stamps) -> None:
+        """Take instants (K,) [ns], increasing."""
+        for instant in instants.tolist():
+            if self.spans and instant - self.spans[-1][1] <= NANOSECONDS * HANGS:
+                self.spans[-1] = self.spans[-1][0], instant
+            else:
+                self.spans.append((instant, instant))
+
+    @property
+    def longest(self) -> float:
+        """The longest time [s]."""
+        return max((end - begin for begin, end in self.spans), default=0) / NANOSECONDS

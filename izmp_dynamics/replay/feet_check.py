@@ -1,0 +1,190 @@
+"""What is wrong with the force sensors of the feet, as far as the evaluated numbers show it."""
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.model.robot_file import FootWrench, RobotFile
+from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.stability.evaluation import Evaluation, Foot
+
+FORCE_TOLERANCE = 0.05
+"""Measured normal force against the weight from which on it is remarked on [-]."""
+
+UNITS = {
+    'kgf': 9.80665,
+    'lbf': 4.4482216,
+    'kN': 1000.0,
+    'mN': 0.001,
+}
+"""Unit → how many N it is."""
+
+UNIT_TOLERANCE = 0.08
+"""Ratio of force and weight that is still taken for that of a unit [-]."""
+
+CLEARANCE = 0.01
+"""A foot whose lowest corner is higher above the plane of all other soles is in the air [m]."""
+
+LEAST_TIME = 0.3
+"""Time in the air that is needed to judge a foot [s]."""
+
+LARGE_SHARE = 0.7
+"""A foot in the air cannot measure this share of the load [-]."""
+
+AGAINST = -0.7
+"""Correlation of the feet's shares and the place of the IZMP that means exchanged feet [-]."""
+
+LEAST_SHIFT = 0.03
+"""Standard deviation of the shares from which on that correlation means something [-]."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+def judge_feet(evaluation: Evaluation, robot: RobotFile) -> Iterator[Finding]:
+    """Find wrong signs, units and topics; what follows from another finding is left out."""
+    weight = evaluation.total_mass * evaluation.gravity
+    measured = [foot for foot in evaluation.feet if np.isfinite(foot.normal_force).any()]
+    pulling = [foot for foot in measured if np.nanmedian(foot.normal_force) < -0.05 * weight]
+    if pulling:
+        yield from (_pulls(foot, _wrench_of(robot, foot.name)) for foot in pulling)
+        return
+    if measured and len(measured) == len(evaluation.feet):
+        total = np.sum([foot.normal_force for foot in measured], axis=0)
+        yield from _judge_total(total, weight)
+    swapped = _exchanged(evaluation, measured)
+    if swapped is not None:
+        yield swapped
+    if evaluation.feet and not any(foot.loaded.any() for foot in evaluation.feet):
+        yield Finding(
+            'warning',
+            'no_load',
+            'No foot ever carries load.',
+            'Is ground.contact_force too large, or a force sensor dead?',
+        )
+
+
+def _wrench_of(robot: RobotFile, foot: str) -> FootWrench | None:
+    return next((stated.wrench for stated in robot.feet if stated.name == foot), None)
+
+
+def _pulls(foot: Foot, stated: FootWrench | None) -> Finding:
+    sign = stated.sign if stated is not None else 1
+    return Finding(
+        'warning',
+        'foot_pulls',
+        f"Foot '{foot.name}' pulls at the ground: its median force is "
+        f'{np.nanmedian(foot.normal_force):.1f} N.',
+        f'wrench.sign is {sign}; set wrench.sign: {-sign}, or wrench.rotation if the sensor is '
+        'mounted upside down. The z axis of its sole must be up.',
+    )
+
+
+def _judge_total(total: Array, weight: float) -> Iterator[Finding]:
+    """Compare the sum of the normal forces (K,) with the weight [N]."""
+    total = total[np.isfinite(total)]
+    if not len(total):
+        return
+    mean, median = float(np.mean(total)), float(np.median(total))
+    if abs(mean / weight - 1.0) <= FORCE_TOLERANCE:
+        return
+    for unit, size in UNITS.items():
+        if abs(median * size / weight - 1.0) <= UNIT_TOLERANCE:
+            yield Finding(
+                'warning',
+                'foot_unit',
+                f'The feet measure {mean:.4g} on average, the weight is {weight:.1f} N: that is '
+                f'the weight in {unit}.',
+                f'Let the drivers publish N and N·m, or state wrench.matrix with {size:.6g} on '
+                'its diagonal.',
+            )
+            return
+    yield Finding(
+        'warning',
+        'mean_foot_force',
+        f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
+        "Check the URDF's masses, a load that it does not have, offsets of the sensors, "
+        'and the mass below them (wrench.below).',
+    )
+
+
+def _exchanged(evaluation: Evaluation, feet: Sequence[Foot]) -> Finding | None:
+    """Find two feet whose sensors are each other's: by steps, or by the shift of weight."""
+    if len(feet) != len(evaluation.feet):
+        return None
+    shares = {}
+    for one, other in permutations(feet, 2):
+        up = in_air(evaluation, one)
+        if np.count_nonzero(up) * _step(evaluation) >= LEAST_TIME:
+            part = one.normal_force[up] / (one.normal_force + other.normal_force)[up]
+            if np.isfinite(part).any():
+                shares[one.name, other.name] = float(np.nanmedian(part))
+    if shares:
+        (name, of), most = max(shares.items(), key=lambda entry: entry[1])
+        if most < LARGE_SHARE or min(shares.values()) < 1.0 - LARGE_SHARE:
+            return None
+        why = f"while foot '{name}' is in the air, its sensor measures {most:.0%} of the load"
+        return _exchange(name, of, why)
+    if len(feet) == 2 and _shifts_against(evaluation, *feet):
+        why = 'their load shifts against the IZMP'
+        return _exchange(feet[0].name, feet[1].name, why)
+    return None
+
+
+def _step(evaluation: Evaluation) -> float:
+    """Time between instants [s]; 0 if there are too few."""
+    steps = np.diff(evaluation.stamps)
+    return float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+
+
+def _exchange(one: str, other: str, why: str) -> Finding:
+    return Finding(
+        'warning',
+        'feet_exchanged',
+        f'The force sensors of the feet {one} and {other} seem to be exchanged: {why}.',
+        f'Exchange feet[{one}].wrench.topic and feet[{other}].wrench.topic (and frame), if their '
+        'legs are not exchanged in the URDF.',
+    )
+
+
+def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
+    """(K,) whether the joints hold a foot above the soles of all others."""
+    others = [other for other in evaluation.feet if other is not foot]
+    if not others:
+        return np.zeros(len(evaluation.stamps), dtype=np.bool_)
+    up = evaluation.tracks['mr_ad'].wrench[:, :3] if 'mr_ad' in evaluation.tracks else None
+    heights = [_above(foot.sole, other.sole, evaluation.normal if up is None else up)
+               for other in others]  # fmt: skip
+    with np.errstate(invalid='ignore'):
+        lowest: Array = np.min(heights, axis=0)
+        return np.asarray(lowest > CLEARANCE)
+
+
+def _above(sole: Array, ground: Array, up: Array) -> Array:
+    """(K,) height of the lowest corner of a sole (K, V, 3) above the plane of another [m]."""
+    middle = ground.mean(axis=1)
+    spread = ground - middle[:, None]
+    scatter = np.einsum('kvi,kvj->kij', spread, spread)
+    known = np.isfinite(scatter).all(axis=(1, 2))
+    normal = np.full((len(sole), 3), np.nan)
+    normal[known] = np.linalg.eigh(scatter[known])[1][:, :, 0]  # of the smallest spread
+    normal *= np.where(np.einsum('ki,ki->k', normal, up) < 0.0, -1.0, 1.0)[:, None]
+    heights: Array = np.einsum('kvi,ki->kv', sole - middle[:, None], normal).min(axis=1)
+    return heights
+
+
+def _shifts_against(evaluation: Evaluation, one: Foot, other: Foot) -> bool:
+    """Whether the IZMP moves towards the foot whose force decreases."""
+    track = evaluation.tracks.get('mr_ad')
+    if track is None:
+        return False
+    across = one.sole.mean(axis=1) - other.sole.mean(axis=1)
+    length = np.einsum('ki,ki->k', across, across)
+    place = np.einsum('ki,ki->k', track.point - other.sole.mean(axis=1), across) / length
+    share = one.normal_force / (one.normal_force + other.normal_force)
+    known = np.isfinite(place + share) & (np.abs(share) < 10.0)
+    if np.count_nonzero(known) < 10 or np.std(share[known]) < LEAST_SHIFT:
+        return False
+    return bool(np.corrcoef(place[known], share[known])[0, 1] < AGAINST)

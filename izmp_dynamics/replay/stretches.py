@@ -1,0 +1,77 @@
+"""What happened to signals for a part of a recording: they hung, repeated, or came in bursts."""
+
+from collections.abc import Iterator, Mapping
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.replay.finding import Finding, list_names
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.publisher_clock import PublisherClock
+
+STATED = (Reason.HANGS, Reason.REPEATED, Reason.STAMP_RESTORED)
+"""Reasons that have their own sentences here."""
+
+MANY = 0.01
+"""Share of messages that may be repeats without a remark [-]."""
+
+
+def stretch_findings(recording: Recording, evaluator: Evaluator) -> Iterator[Finding]:
+    """Find out in which times signals could not be used, after the evaluation."""
+    for signal, spans in evaluator.hung.items():
+        if signal in recording.uses:
+            yield _hung(recording, signal, spans)
+    yield from _repeated(recording, evaluator.faults)
+    restored: dict[str, list[str]] = {}
+    for signal, clock in evaluator.clocks.items():
+        if signal in recording.uses:
+            use = recording.uses[signal]
+            restored.setdefault(_restored(use.count, clock), []).append(use.topic)
+    for sentence, topics in restored.items():
+        message = f'{list_names(sorted(topics))}: {sentence}'
+        kind = Reason.STAMP_RESTORED.value
+        yield Finding('note', kind, message, 'joints.stamps: as_is turns this off.')
+
+
+def _hung(recording: Recording, signal: str, spans: list[tuple[int, int]]) -> Finding:
+    use = recording.uses[signal]
+    step = 1.0 / recording.robot.rates.bus
+    total = sum(end - begin for begin, end in spans) / NANOSECONDS + step * len(spans)
+    times = list_names(
+        f'{max(begin - recording.origin, 0) / NANOSECONDS:.2f} to '
+        f'{max(end - recording.origin, 0) / NANOSECONDS:.2f} s'
+        for begin, end in spans
+    )
+    return Finding(
+        'warning',
+        Reason.HANGS.value,
+        f'{use.topic} hangs for {total:.2f} s in all ({times}): it repeats one value while the '
+        'robot moves. It is not used there, so neither a push nor a fall is concluded from it.',
+        'Is its driver, its bus or its computer held up?',
+    )
+
+
+def _repeated(recording: Recording, faults: Mapping[str, Faults]) -> Iterator[Finding]:
+    """Topics of which many messages repeat the one before."""
+    found = []
+    for signal, use in recording.uses.items():
+        number = faults.get(signal, Faults())[Fault(Reason.REPEATED)]
+        if number > MANY * use.count:
+            rate = use.rate * (1.0 - number / use.count)
+            found.append(f'{use.topic} ({number} of {use.count}, leaving {rate:.0f} Hz)')
+    if found:
+        yield Finding(
+            'note',
+            Reason.REPEATED.value,
+            f'Messages that repeat the one before are left out: {list_names(found)}.',
+        )
+
+
+def _restored(count: int, clock: PublisherClock) -> str:
+    """What was done about the stamps of `count` messages."""
+    number = clock.faults[Fault(Reason.STAMP_RESTORED)]
+    return (
+        f'{number} of {count} stamps came in bursts, up to {1e3 * clock.latest:.1f} ms late. They '
+        'were put back onto the clock of their publisher; stamps that were on time lie '
+        f'{1e3 * clock.scatter:.2g} ms from it in the median, {1e3 * clock.bound:.2g} ms at most.'
+    )

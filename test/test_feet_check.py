@@ -1,0 +1,86 @@
+"""What is wrong with the force sensors of the feet, from the evaluated numbers of a walk."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.replay.check import _judge_force
+from izmp_dynamics.replay.feet_check import UNITS, judge_feet
+
+from .report_scenarios import GRAVITY, MASS, standing, walking
+
+ROBOT = RobotFile(urdf='robot.urdf')
+
+
+@pytest.fixture(scope='module')
+def walk():
+    return walking(duration=5.0)
+
+
+def stated(biped31, sign):
+    """The robot file with feet as in the scenarios, their sensors with this sign."""
+    feet = [
+        dataclasses.replace(foot, name=name, wrench=dataclasses.replace(foot.wrench, sign=sign))
+        for foot, name in zip(biped31.feet, ('left_foot', 'right_foot'), strict=True)
+    ]
+    return dataclasses.replace(biped31, feet=tuple(feet))
+
+
+def with_forces(evaluation, change):
+    """The evaluation with other normal forces of the feet."""
+    forces = change([foot.normal_force for foot in evaluation.feet])
+    feet = [
+        dataclasses.replace(foot, normal_force=force)
+        for foot, force in zip(evaluation.feet, forces, strict=True)
+    ]
+    return dataclasses.replace(evaluation, feet=tuple(feet))
+
+
+def test_sound_feet_cause_no_remark(walk):
+    assert not list(judge_feet(walk, ROBOT))
+    assert not list(judge_feet(standing(duration=4.0), ROBOT))
+
+
+@pytest.mark.parametrize('sign', [1, -1])
+def test_the_sign_that_is_not_stated_is_advised(walk, biped31, sign):
+    """Whichever is wrong: with sign: -1 wrongly set, 1 is advised."""
+    pulling = with_forces(walk, lambda forces: [-force for force in forces])
+    found = list(judge_feet(pulling, stated(biped31, sign)))
+    assert {finding.kind for finding in found} == {'foot_pulls'}
+    for finding in found:
+        assert f'set wrench.sign: {-sign}' in finding.remedy
+        assert f'wrench.sign is {sign}' in finding.remedy
+
+
+@pytest.mark.parametrize('unit', UNITS)
+def test_a_unit_is_named(walk, unit):
+    other = with_forces(walk, lambda forces: [force / UNITS[unit] for force in forces])
+    found = {finding.kind: finding for finding in judge_feet(other, ROBOT)}
+    assert f'the weight in {unit}' in found['foot_unit'].message
+    assert f'{UNITS[unit]:.6g}' in found['foot_unit'].remedy
+
+
+@pytest.mark.parametrize('motion', [walking, standing])
+def test_exchanged_feet_are_named(motion):
+    """By the foot that is in the air, or by the shift of weight while both stand."""
+    exchanged = with_forces(motion(duration=5.0), lambda forces: forces[::-1])
+    (finding,) = judge_feet(exchanged, ROBOT)
+    assert finding.kind == 'feet_exchanged'
+    assert 'feet[left_foot].wrench.topic' in finding.remedy
+    assert 'feet[right_foot].wrench.topic' in finding.remedy
+
+
+def test_the_mean_force_is_along_the_ground_normal(walk):
+    """A root that bows by 60° turns the force in its axes; the accelerometer is right."""
+    angle = np.radians(30.0 - 30.0 * np.cos(2.0 * walk.time))
+    normal = np.stack([np.sin(angle), np.zeros_like(angle), np.cos(angle)], axis=1)
+    bowing = dataclasses.replace(walk, normal=normal)
+    force = MASS * GRAVITY * normal
+    assert np.linalg.norm(force.mean(axis=0)) < 0.95 * MASS * GRAVITY
+    assert not list(_judge_force(force, bowing))
+    found = [finding.kind for finding in _judge_force(0.9 * force, bowing)]
+    assert found == ['mean_force']
+    tilted = np.roll(force, 1, axis=1)
+    assert 'tilted_force' in [finding.kind for finding in _judge_force(tilted, bowing)]

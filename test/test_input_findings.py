@@ -1,0 +1,214 @@
+"""What `check` says about inputs that are wrong for a part of a recording, or by their meaning.
+
+Each function corrupts two seconds of a simulated sway; `found` is evaluated once for each.
+"""
+
+import numpy as np
+import pytest
+import yaml
+
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.replay.check import check
+from izmp_dynamics.replay.evaluate import evaluate_bag
+from izmp_dynamics.sensing.faults import Fault, Reason
+
+from .bag_surgery import IMU, JOINTS, LEFT, RIGHT, Draft
+from .command_line import Desk
+from .raising import raising
+
+WRENCH = ('wrench.force', 'wrench.torque')
+TRUE_POSE = '/ground_truth/odom'
+
+
+def evaluated(desk):
+    """Findings by kind, and the evaluation."""
+    robot = load_robot_file(desk.robot)
+    return {f.kind: f for f in check(desk.bag, robot).findings}, evaluate_bag(desk.bag, robot)
+
+
+def gated(evaluation, topic, reason):
+    (health,) = (health for health in evaluation.health if health.topic == topic)
+    return health.gated.get(Fault(reason), 0)
+
+
+def hold(part, begin, end):
+    """Let a force sensor repeat one value from `begin` to `end` [s]."""
+    rows = np.flatnonzero(part.between(begin, end))
+    for path in WRENCH:
+        part[path][rows] = part[path][rows[0]]
+
+
+# ---- Signals that hang --------------------------------------------------------------------------
+
+
+def test_a_force_sensor_that_hangs_is_listed_and_no_push_is_concluded(corrupted):
+    def damage(draft, robot):
+        hold(draft[LEFT], 0.5, 0.9)
+
+    findings, evaluation = evaluated(corrupted(damage))
+    finding = findings['hangs']
+    assert finding.severity == 'warning'
+    assert LEFT in finding.message
+    assert '0.50 to 0.90 s' in finding.message
+    assert '0.40 s in all' in finding.message
+    time = evaluation.time
+    inside, outside = (time > 0.51) & (time < 0.88), (time < 0.49) | (time > 0.92)
+    assert not np.isfinite(evaluation.external_force[inside]).any()
+    assert np.isfinite(evaluation.external_force[outside]).all()
+    assert np.abs(evaluation.external_force[outside]).max() < 2.0
+    assert np.isfinite(evaluation.tracks['mr_ad'].point).all()  # the IZMP needs no force sensor
+    assert gated(evaluation, LEFT, Reason.HANGS) == np.count_nonzero(
+        ~np.isfinite(evaluation.feet[0].normal_force)
+    )
+
+
+def test_a_sensor_that_stands_still_with_the_robot_does_not_hang(corrupted):
+    """As in a simulator that puts bodies at rest to sleep."""
+
+    def damage(draft, robot):
+        for topic, paths in (
+            (LEFT, WRENCH),
+            (RIGHT, WRENCH),
+            (IMU, ('angular_velocity', 'linear_acceleration')),
+            (JOINTS, ('position',)),
+        ):
+            part = draft[topic]
+            rows = np.flatnonzero(part.between(0.8, 2.0))
+            for path in paths:
+                part[path][rows] = part[path][rows[0]]
+
+    findings, evaluation = evaluated(corrupted(damage))
+    assert 'hangs' not in findings
+    assert np.isfinite(evaluation.tracks['cop'].point[evaluation.time > 1.0]).all()
+
+
+# ---- Stamps in bursts ---------------------------------------------------------------------------
+
+
+def burst(draft):
+    """Let every tenth message of the joints wait for the two after it."""
+    joints = draft[JOINTS]
+    for k in range(100, len(joints) - 5, 10):
+        joints.stamps[k : k + 2] = joints.stamps[k + 2] - np.array([200_000, 100_000])
+
+
+@pytest.mark.parametrize('setting', ['publisher_clock', 'as_is'])
+def test_joints_that_come_in_bursts(corrupted, sound_points, setting):
+    def damage(draft, robot):
+        burst(draft)
+        robot['joints'] = robot.get('joints', {}) | {'stamps': setting}
+
+    findings, evaluation = evaluated(corrupted(damage))
+    points = evaluation.tracks['mr_ad'].point
+    if setting == 'as_is':
+        assert 'stamp_restored' not in findings
+        assert gated(evaluation, JOINTS, Reason.STAMP_HELD_UP) > 100
+        return
+    finding = findings['stamp_restored']
+    assert f'{JOINTS}: 180 of 1000 stamps came in bursts, up to 3.8 ms late' in finding.message
+    assert gated(evaluation, JOINTS, Reason.STAMP_HELD_UP) == 0
+    expected = sound_points['/mr_ad/izmp']
+    stamps = evaluation.stamps.tolist()
+    assert len(stamps) == len(expected)
+    rows = [k for k, stamp in enumerate(stamps) if stamp in expected]
+    assert len(rows) == len(stamps)
+    wanted = np.array([expected[stamps[k]] for k in rows])
+    np.testing.assert_allclose(points[rows], wanted, atol=1e-9)
+
+
+# ---- Sensors of the normal force alone ----------------------------------------------------------
+
+
+@pytest.mark.parametrize('stated', [False, True])
+def test_normal_only_is_proposed_unless_it_is_stated(corrupted, stated):
+    def damage(draft, robot):
+        for topic in (LEFT, RIGHT):
+            draft[topic]['wrench.force'][:, :2] = 0.0
+            draft[topic]['wrench.torque'][:] = 0.0
+        for foot in robot['feet']:
+            foot['wrench']['normal_only'] = stated
+
+    desk = corrupted(damage)
+    findings = {f.kind: f for f in check(desk.bag, load_robot_file(desk.robot)).findings}
+    assert ('only_normal_force' in findings) is not stated
+    if not stated:
+        finding = findings['only_normal_force']
+        assert LEFT in finding.message
+        assert RIGHT in finding.message
+        assert 'normal_only: true' in finding.remedy
+
+
+# ---- Without an IMU -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def posed(sway):
+    """The recording with the pose that motion capture would give, in place of the GPS."""
+    topics = (JOINTS, IMU, LEFT, RIGHT, TRUE_POSE)
+    return Draft.of_bag(sway[1], topics, start=1.0, stop=3.0)
+
+
+def without_imu(posed, robot_yaml, tmp_path, **imu):
+    draft, robot = posed.copy(), robot_yaml
+    draft.drop(IMU)
+    robot.pop('accelerometers')
+    robot['imu'] = imu
+    robot['position'] = {'topic': TRUE_POSE}
+    return Desk(tmp_path, draft, robot)
+
+
+def test_ir_md_needs_no_imu_where_there_is_a_pose(posed, robot_yaml, sound_points, tmp_path):
+    desk = without_imu(posed, robot_yaml, tmp_path)
+    findings, evaluation = evaluated(desk)
+    assert 'imu.from_position: true' in findings['no_imu'].message
+    assert list(evaluation.tracks) == ['ir_md', 'cop']
+    error = evaluation.tracks['ir_md'].point - evaluation.tracks['cop'].point
+    assert np.nanmax(np.abs(error)) < 0.01
+    assert desk.replay().status == 0
+
+
+def test_an_imu_is_derived_from_the_pose_and_marked(posed, robot_yaml, tmp_path):
+    desk = without_imu(posed, robot_yaml, tmp_path, from_position=True)
+    findings, evaluation = evaluated(desk)
+    assert 'derived from' in findings['imu_derived'].message
+    assert any('derived from' in sentence for sentence in evaluation.missing)
+    error = evaluation.tracks['mr_ad'].point - evaluation.tracks['cop'].point
+    assert np.isfinite(error).all(axis=1).mean() > 0.95
+    assert np.nanmax(np.abs(error)) < 0.01
+
+
+def test_an_imu_is_not_derived_from_a_point(corrupted):
+    def damage(draft, robot):
+        robot['imu'] = {'from_position': True}
+        robot.pop('accelerometers')
+
+    desk = corrupted(damage)
+    with raising(ReplayError, 'no_pose'):
+        evaluate_bag(desk.bag, load_robot_file(desk.robot))
+
+
+# ---- The link below a force sensor --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('below', 'why'),
+    [
+        ('pelvis', 'is the root link'),
+        ('l_shank', "is above the sensor 'l_foot_ft'"),
+        ('r_foot', "does not carry the sole 'l_sole'"),
+    ],
+)
+def test_a_link_on_the_wrong_side_of_the_sensor_is_refused(robot_yaml, tmp_path, below, why):
+    robot_yaml['feet'][0]['wrench']['below'] = below
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(robot_yaml))
+    robot = load_robot_file(path)
+    with raising(ReplayError, 'not_below', foot='l_foot', link=below) as caught:
+        make_rig(robot, load_model(robot.urdf_path, robot.root))
+    sentence = str(caught.value)
+    assert why in sentence
+    assert 'press on the ground without being felt' in sentence
+    assert "Is 'l_foot' meant?" in sentence
