@@ -7,7 +7,8 @@ judged after an average over that time: a triangle of this width at half its hei
 that is fixed to the ground. Noise of the sensors falls meanwhile to a tenth and less, so that the
 verdict hardly depends on a filter before.
 
-The support polygon of an instant is here that of all soles that carry load within the average.
+The support polygon of an instant is here that of all soles that carry load within the average,
+each where it stands: a foot in the air counts where it lifts off or lands, whichever is nearer.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.leg_odometry import GroundFixed
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
-from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.stability.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.support_polygon import margins
 
 LEAST_FILLED = 0.7
@@ -63,13 +64,12 @@ def averaged(
     for _ in range(2):  # a rectangle twice is a triangle
         placed = _mean(placed, there, first, stop)
     mean = np.where((there & full)[:, None], ground.into_root(placed), np.nan)
-    soles = tuple(foot.sole for foot in evaluation.feet)
-    if not soles:
+    if not evaluation.feet:
         return Averaged(mean, np.full(len(mean), np.nan))
-    wide_first, wide_stop = _windows(timeline, ground.stretch, 2.0 * width)
-    loaded = np.stack(
-        [_any(np.asarray(foot.loaded), wide_first, wide_stop) for foot in evaluation.feet], axis=1
-    )
+    wide = _windows(timeline, ground.stretch, 2.0 * width)
+    stands = [_standing(foot, ground, timeline, *wide) for foot in evaluation.feet]
+    soles = tuple(sole for sole, _ in stands)
+    loaded = np.stack([on for _, on in stands], axis=1)
     (margin,) = margins((mean,), soles, loaded, evaluation.normal)
     return Averaged(mean, margin)
 
@@ -107,7 +107,32 @@ def _mean(values: Array, there: Mask, first: Indices, stop: Indices) -> Array:
     return mean
 
 
-def _any(mask: Mask, first: Indices, stop: Indices) -> Mask:
-    counts = np.concatenate([[0], np.cumsum(mask)])
-    found: Mask = counts[stop] > counts[first]
-    return found
+def _standing(
+    foot: Foot, ground: GroundFixed, timeline: Timeline, first: Indices, stop: Indices
+) -> tuple[Array, Mask]:
+    """Where a foot stands (K, V, 3) in the root frame, and whether it does within each window.
+
+    While it is in the air its sole is that of the nearest instant at which it carries load, kept
+    in place on the ground.
+    """
+    indices, time = np.arange(len(timeline.time)), timeline.time
+    carrying = np.flatnonzero(foot.loaded)
+    if not len(carrying):
+        return foot.sole, np.zeros(len(indices), dtype=np.bool_)
+    next_one = np.searchsorted(carrying, indices)
+    before = carrying[np.maximum(next_one - 1, 0)]
+    after = carrying[np.minimum(next_one, len(carrying) - 1)]
+    reached = [(at >= first) & (at < stop) for at in (before, after)]
+    away = [
+        np.where(on, np.abs(time[at] - time), np.inf)
+        for on, at in zip(reached, (before, after), strict=True)
+    ]
+    nearest = np.where(away[1] <= away[0], after, before)
+    loaded: Mask = reached[0] | reached[1]
+    there = GroundFixed(ground.R[nearest], ground.p[nearest], ground.stretch[nearest])
+    sole = np.array(foot.sole)
+    moved = loaded & (nearest != indices)
+    for corner in range(sole.shape[1]):
+        placed = ground.into_root(there.place(sole[nearest, corner]))
+        sole[moved, corner] = placed[moved]
+    return sole, loaded
