@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip('diagnostic_msgs', reason="the messages of ROS are missing: '.[ros]'")
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from izmp_dynamics.nodes import recent_findings
 from izmp_dynamics.nodes.health import OK, WARN, Health

@@ -96,7 +96,7 @@ class FeetStage(Stage):
         soles = tuple(
             Sole(R[:, k], p[:, k], corners[:, begin:end], forces[:, k] if sensed else None)
             for k, (begin, end, sensed) in enumerate(
-                zip([0, *ends[:-1]], ends, self._feet.senses.tolist(), strict=True)
+                zip([0, *ends][: len(ends)], ends, self._feet.senses.tolist(), strict=True)
             )
         )
         complete = len(names) > 0 and len(self.sensors) == len(names)

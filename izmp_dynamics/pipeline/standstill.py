@@ -116,12 +116,13 @@ def _slow(robot: RobotFile) -> RobotFile:
 
 
 def _pieces(samples: Samples) -> Iterator[Samples]:
-    """Most of the samples at once and read-only, as from a bag; the others one by one."""
-    many = samples.rows(slice(80))
-    many.values.setflags(write=False)
-    yield many
-    for k in range(80, len(samples)):
-        yield samples.rows(slice(k, k + 1))
+    """Many samples at once and read-only, as from a bag, some one by one, and many again."""
+    last = len(samples) - 10
+    for some in (slice(80), *(slice(k, k + 1) for k in range(80, last)), slice(last, None)):
+        piece = samples.rows(some)
+        if len(piece) > 1:
+            piece.values.setflags(write=False)
+        yield piece
 
 
 def _ask(stage: Stage, evaluate: Callable[[Stamps], object]) -> None:
