@@ -121,3 +121,16 @@ def test_a_half_width_below_the_period_is_refused(corrupted):
     outcome = corrupted(short).replay()
     assert outcome.status == 1
     assert "shorter than the time between the messages of 'joints', 2 ms" in outcome.err
+
+
+def test_noise_that_cannot_be_measured_is_no_silence(rough, monkeypatch):
+    desk, _ = rough
+    monkeypatch.setattr(
+        'izmp_dynamics.replay.filter_choice.noise_floor', lambda _, v: np.full(v.shape[1], np.nan)
+    )
+    robot = load_robot_file(desk.robot)
+    evaluation = evaluate_bag(desk.bag, robot)
+    said = evaluation.parameters['filter.chosen']
+    assert 'No filter was chosen' in said
+    assert 'joints[0] and imu' in said
+    assert said in evaluation.notes

@@ -174,3 +174,28 @@ def test_the_noise_floor_is_that_of_the_noise_and_not_of_the_motion():
     assert np.all(noise_floor(stamps, np.hstack([np.sin(9.0 * t)])) < 1e-5)
     noisy = motion + random.normal(size=motion.shape) * [0.01, 0.002]
     np.testing.assert_allclose(noise_floor(stamps, noisy), [0.01, 0.002], rtol=0.1)
+
+
+@pytest.mark.parametrize('jitter', ['exponential', 'alternating', 'lognormal', 'slow'])
+def test_the_noise_floor_is_measured_on_jittering_stamps(jitter):
+    random = np.random.default_rng(8)
+    steps = {
+        'exponential': random.exponential(10.0, 3000),
+        'alternating': np.tile([3.0, 17.0], 1500),
+        'lognormal': 10.0 * random.lognormal(0.0, 0.6, 3000),
+        'slow': 50.0 * random.uniform(0.6, 1.4, 3000),
+    }[jitter]
+    stamps = (np.cumsum(steps) * MS).astype(np.int64)
+    noisy = np.sin(3.0 * seconds(stamps, 0)) + random.normal(0.0, 1e-3, (3000, 1))
+    np.testing.assert_allclose(noise_floor(stamps, noisy), 1e-3, rtol=0.15)
+
+
+def test_a_missing_number_costs_its_column_alone_and_no_more_than_its_window():
+    stamps, random = even(2000), np.random.default_rng(9)
+    noisy = random.normal(0.0, 1e-3, (2000, 3))
+    whole = noise_floor(stamps, noisy)
+    noisy[700, 0], noisy[:, 2] = np.nan, np.inf
+    found = noise_floor(stamps, noisy)
+    assert found[0] == pytest.approx(whole[0], rel=0.01)
+    assert found[1] == pytest.approx(whole[1], rel=1e-12)
+    assert np.isnan(found[2])

@@ -54,7 +54,7 @@ def evaluate_bag(
         for results in evaluate_recording(recording, evaluator, progress):
             collector.add(results)
         notes = (
-            *([choice.text] if choice and choice.half_width else []),
+            *([choice.text] if choice and choice.notable else []),
             *reader.notes,
             *([reader.damage] if reader.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),

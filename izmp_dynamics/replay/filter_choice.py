@@ -50,16 +50,28 @@ class FilterChoice:
         scatter: predicted standard deviation of the IZMP with it, in the worst direction [m].
         unfiltered: the same without a filter [m].
         wanted: below which it was to be [m].
+        unknown: why no scatter can be predicted, which is NaN then; '' if it can.
     """
 
     half_width: float | None
     scatter: float
     unfiltered: float
     wanted: float
+    unknown: str = ''
+
+    @property
+    def notable(self) -> bool:
+        """Whether it changes the results, or may be wrong to leave them unfiltered."""
+        return self.half_width is not None or bool(self.unknown)
 
     @property
     def text(self) -> str:
         """What was chosen and why, as a sentence."""
+        if self.unknown:
+            return (
+                f'No filter was chosen: {self.unknown}, so that the scatter of the IZMP cannot '
+                'be predicted. If it is too noisy, state filter.half_width in the robot file.'
+            )
         if self.half_width is None:
             return (
                 f'No filter is needed: the noise of the signals lets the IZMP scatter by '
@@ -120,7 +132,8 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
         model: the robot's model.
 
     Returns:
-        The choice; None if nothing can be predicted.
+        The choice, without a half-width if the noise is not known; None if there is no IMU or no
+        IZMP to predict anything for.
 
     Raises:
         IzmpError: as `Recording`.
@@ -142,9 +155,21 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
     some = _some(parts)
     if not some:
         return None
+    unmeasured = measured.unmeasured
+    if unmeasured:
+        signals_of = ' and '.join(unmeasured)
+        return _unknown(
+            f'in the first {SEEN:.0f} s the noise of {signals_of} could not be measured '
+            '(too few samples without a gap)',
+            robot,
+        )
     noise = measured.noise(model.dof)
     widths = slowest * np.arange(1, max(1, int(LONGEST / slowest)) + 1)
     return _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter)
+
+
+def _unknown(reason: str, robot: RobotFile) -> FilterChoice:
+    return FilterChoice(None, np.nan, np.nan, robot.filter.scatter, reason)
 
 
 def _smallest(
@@ -227,11 +252,18 @@ class _MeasuredNoise:
             self._measure(f'joints[{k}]', Samples(joints.stamps, joints.values[:, columns]), rows)
         for name, samples in signals.items():
             if name == 'imu' or name.startswith('accelerometers'):
-                rows = np.asarray(np.isfinite(samples.values).all(axis=1))
-                self._measure(name, samples, rows)
+                self._measure(name, samples, np.ones(len(samples), dtype=np.bool_))
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """Signals of which the noise of some number is not known."""
+        wanted = {f'joints[{k}]': len(group.columns) for k, group in enumerate(self._groups)}
+        wanted |= {'imu': 6} | {name: 3 for name in self._variances if name.startswith('acc')}
+        found = {name: self._variance(name, width) for name, width in wanted.items()}
+        return [name for name, variance in found.items() if np.isnan(variance).any()]
 
     def noise(self, dof: int) -> SampleNoise:
-        """What was measured so far; for n = `dof` joints."""
+        """What was measured so far, NaN where that is nothing; for n = `dof` joints."""
         joints = np.zeros(dof)
         for k, group in enumerate(self._groups):
             joints[list(group.columns)] = self._variance(f'joints[{k}]', len(group.columns))
@@ -249,9 +281,11 @@ class _MeasuredNoise:
             self._variances[name].append(noise_floor(used.stamps, used.values) ** 2)
 
     def _variance(self, name: str, width: int) -> Array:
-        """Mean over the spans; zero where nothing could be measured."""
-        spans = np.array([v for v in self._variances[name] if np.isfinite(v).all()])
-        return spans.mean(axis=0) if len(spans) else np.zeros(width)
+        """(width,) mean over the spans in which it could be measured; NaN if in none."""
+        spans = np.reshape(self._variances.get(name, []), (-1, width))
+        count = np.isfinite(spans).sum(axis=0)
+        mean: Array = np.nansum(spans, axis=0) / np.where(count, count, np.nan)
+        return mean
 
 
 def _mm(metres: float) -> str:

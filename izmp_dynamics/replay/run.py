@@ -88,7 +88,7 @@ def replay(
         if robot.path is not None:
             hashes[robot.path.name] = _sha256(robot.path)
         notes = (
-            *([choice.text] if choice and choice.half_width else []),
+            *([choice.text] if choice and choice.notable else []),
             *bag.notes,
             *([bag.damage] if bag.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),

@@ -22,8 +22,11 @@ NEIGHBOURS = 3
 BLOCK = 32
 """Residuals of which the median is taken."""
 
-UNEVEN = 2.0
-"""Ratio of the longest to the shortest interval of a polynomial up to which it counts."""
+UNEVEN = 3.0
+"""Ratio of the longest to the mean interval of a polynomial up to which it counts.
+
+Beyond, it spans a gap, across which motion is not smooth. A short interval does no harm.
+"""
 
 _MEDIAN = 0.6744897501960817
 """Median of |x| for a normal x of standard deviation 1."""
@@ -34,11 +37,15 @@ def noise_floor(stamps: Stamps, values: Array) -> Array:
 
     Args:
         stamps: (T,) in the order of arrival [ns].
-        values: (T, m) the signal.
+        values: (T, m) the signal; what is not finite counts as missing in its column alone.
 
     Returns:
         (m,) in the unit of the signal; NaN where there are too few samples.
     """
+    there = np.isfinite(values)
+    if not there.all():
+        parts = zip(there.T, values.T, strict=True)
+        return np.concatenate([noise_floor(stamps[t], column[t, None]) for t, column in parts])
     off = residuals(stamps, values)
     blocks = len(off) // BLOCK
     if not blocks:
@@ -56,7 +63,7 @@ def residuals(stamps: Stamps, values: Array) -> Array:
         values: (T, m) the signal.
 
     Returns:
-        (K, m) for the K samples with enough neighbours at even intervals.
+        (K, m) for the K samples with enough neighbours and no gap between them.
     """
     scaled, used = _residuals(
         np.ascontiguousarray(stamps, np.int64), np.ascontiguousarray(values, np.float64)
@@ -76,7 +83,7 @@ def _residuals(stamps: Stamps, x: Array) -> tuple[Array, Mask]:
         for i in range(count):
             times[i] = (stamps[k + i - NEIGHBOURS] - stamps[k]) / NANOSECONDS
         steps = np.diff(times)
-        if steps.max() > UNEVEN * steps.min():
+        if steps.min() <= 0.0 or steps.max() > UNEVEN * steps.mean():
             continue
         used[k] = True
         squares = 1.0
