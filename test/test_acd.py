@@ -305,3 +305,27 @@ def test_wrong_shapes_are_refused() -> None:
         acd().batch(clock(5), np.zeros((5, 2)))
     with raising(ShapeError, 'shape', expected='(1, 3)'):
         acd().update(1, np.zeros(4))
+
+
+def jump(size: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
+    """Stamps and positions of joints that jump in row 50."""
+    stamps = clock(100, 5)
+    return stamps, np.where(np.arange(100) >= 50, size, 0.0)[:, None] * np.ones(3)
+
+
+@pytest.mark.parametrize('half_width', [0.005, 0.012, 0.02, 0.033])
+def test_no_valid_acceleration_whose_matched_window_holds_a_jump(half_width) -> None:
+    kinematics, _ = acd(0.005, half_width=half_width).batch(*jump())
+    assert np.all(kinematics.accelerations[kinematics.valid] == 0.0)
+    assert kinematics.valid.sum() > 50
+
+
+@settings(max_examples=100, deadline=None)
+@given(messy_logs(), st.sampled_from([0.002, 0.005, 0.012]), st.sampled_from([0, 5]))
+def test_one_by_one_equals_batch_with_the_matched_filter(log, half_width, recovery) -> None:
+    stamps, positions = log
+    options = {'half_width': half_width, 'recovery': recovery}
+    live = acd(**options)
+    kinematics, faults = acd(**options).batch(stamps, positions)
+    assert_same_bits(stream(live, stamps, positions), kinematics)
+    assert live.faults == faults.counts()

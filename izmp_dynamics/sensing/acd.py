@@ -36,7 +36,7 @@ from izmp_dynamics.sensing.differences import (
 )
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
-from izmp_dynamics.sensing.matched_filter import matched_means, settled
+from izmp_dynamics.sensing.matched_filter import MARGIN, matched_means, settled
 from izmp_dynamics.sensing.outlier_gate import (
     ACCELERATION_LIMIT,
     REACH,
@@ -123,6 +123,9 @@ class ActuatorDifferentiator:
         self._low_pass = low_pass
         self.half_width = half_width
         self._half = self.window // 2 if half_width is None else round(half_width / period)
+        self._stencil = (0, self._half)
+        if half_width is not None:
+            self._stencil = (nanoseconds(half_width), MARGIN)
         behind = self._half if half_width is None else 2 * self._half + 4
         self._behind = behind + self.recovery + REPAIR_REACH + 2
         self.reset()
@@ -237,7 +240,7 @@ class ActuatorDifferentiator:
             gated.outliers,
             gated.kinks,
             nanoseconds(self.max_gap),
-            self._half,
+            *self._stencil,
             self.recovery,
         )
         kinematics = JointKinematics(stamps, values, first, second, valid)

@@ -50,6 +50,9 @@ from izmp_dynamics.sensing.stamps import nanoseconds
 UNEVEN = 4.0
 """Ratio of the longest to the shortest interval up to which a cubic is laid."""
 
+MARGIN = 2
+"""Samples beyond the window on either side that an instant needs."""
+
 _HALF_POWER = 0.3189167
 """f w at which sinc²(f w) = 1/√2."""
 
@@ -240,9 +243,9 @@ def _window(stamps: Stamps, row: int, half_width: int, gap: int) -> tuple[int, i
     last = row
     while last < len(stamps) and stamps[last] < stamps[row] + half_width:
         last += 1
-    if not contiguous(stamps, first - 2, last + 2, gap):
+    if not contiguous(stamps, first - MARGIN, last + MARGIN, gap):
         return -1, -1
-    return first - 2, last + 2
+    return first - MARGIN, last + MARGIN
 
 
 @kernel

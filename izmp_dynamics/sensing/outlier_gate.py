@@ -189,6 +189,7 @@ def judge_instants(
     outliers: Mask,
     kinks: Mask,
     gap: int,
+    width: int,
     half: int,
     recovery: int,
 ) -> tuple[Mask, Mask, Mask]:
@@ -203,7 +204,8 @@ def judge_instants(
         outliers: (T, n) of `gate_positions`.
         kinks: (T, n) of `gate_positions`.
         gap: kinks before a longer time than this do not count [ns].
-        half: samples of the stencil on either side.
+        width: the stencil reaches to the first samples at least so far away on either side [ns].
+        half: samples of the stencil beyond those.
         recovery: instants that a joint stays at fault after a kink.
 
     Returns:
@@ -216,13 +218,19 @@ def judge_instants(
     for k in range(rows):
         if not exists[k]:
             continue
-        last = k
-        while last < min(k + half, rows) - 1 and stamps[last + 1] - stamps[last] <= gap:
+        last, beyond = k, 0
+        while last < rows - 1 and stamps[last + 1] - stamps[last] <= gap:
+            if stamps[last] - stamps[k] >= width:
+                beyond += 1
+                if beyond >= half:
+                    break
             last += 1
-        start = last
-        for _ in range(last - k + half - 1 + recovery):
-            if start == 0 or stamps[start] - stamps[start - 1] > gap:
-                break
+        start, beyond = k, 0
+        while start > 0 and stamps[start] - stamps[start - 1] <= gap:
+            if stamps[k] - stamps[start] >= width:
+                beyond += 1
+                if beyond >= half + recovery:
+                    break
             start -= 1
         for j in range(joints):
             wrong = not (np.isfinite(first[k, j]) and np.isfinite(second[k, j]))
