@@ -9,7 +9,13 @@ import pytest
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.cli.replay import _filter as option
 from izmp_dynamics.errors import RobotFileError
-from izmp_dynamics.model.robot_file import Filter, LowPass, RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import (
+    Filter,
+    LowPass,
+    RobotFile,
+    RootAcceleration,
+    load_robot_file,
+)
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
@@ -134,3 +140,13 @@ def test_noise_that_cannot_be_measured_is_no_silence(rough, monkeypatch):
     assert 'No filter was chosen' in said
     assert 'joints[0] and imu' in said
     assert said in evaluation.notes
+
+
+def test_no_filter_is_chosen_where_the_legs_give_the_acceleration(rough):
+    desk, _ = rough
+    source = RootAcceleration('kinematic')
+    robot = dataclasses.replace(load_robot_file(desk.robot), root_acceleration=source)
+    with BagReader(desk.bag) as bag:
+        choice = propose_filter(bag, robot, load_model(robot.urdf_path, robot.root))
+    assert choice.half_width is None
+    assert 'root_acceleration.source is kinematic' in choice.text

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 
 
+from izmp_dynamics.model.robot_file import Filter, RootAcceleration
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
@@ -64,3 +65,24 @@ def test_predicted_and_observed_sigma_of_a_recording(recorded, method):
     for axis in (0, 1):
         ratio = predicted[:, axis, axis].mean() / observed[:, axis].mean()
         assert np.sqrt(ratio) == pytest.approx(1.0, abs=0.1)
+
+
+def test_no_covariance_while_the_period_of_the_imu_is_unknown(recorded):
+    recording, span = recorded
+    robot = dataclasses.replace(recording.rig.robot, filter=Filter(half_width=0.02))
+    rig = dataclasses.replace(recording.rig, robot=robot)
+    evaluator = Evaluator(rig, recording.groups, recording.periods)
+    result = evaluate(evaluator, [span])
+    evaluator = Evaluator(rig, recording.groups)  # has seen no sample
+    assert np.isnan(izmp_covariance(evaluator, result)).all()
+
+
+@pytest.mark.parametrize('source', ['kinematic', 'blended'])
+def test_no_covariance_where_the_legs_give_the_acceleration(recorded, source):
+    recording, span = recorded
+    robot = dataclasses.replace(recording.rig.robot, root_acceleration=RootAcceleration(source))
+    rig = dataclasses.replace(recording.rig, robot=robot)
+    evaluator = Evaluator(rig, recording.groups, recording.periods)
+    result = evaluate(evaluator, [span])
+    assert len(result.stamps)
+    assert np.isnan(izmp_covariance(evaluator, result)).all()

@@ -138,6 +138,7 @@ def test_noise_larger_than_the_polygon_is_called_noise(with_cop):
         )
     )
     assert filtered.advice.startswith('The low-pass at 4 Hz is on already')
+    assert 'or a longer half-width or lower cut-off, which costs bandwidth' in filtered.advice
 
 
 @pytest.mark.parametrize('sigma', [0.005, 0.015, 0.03])

@@ -101,6 +101,11 @@ class SampleNoise:
         return cls(np.full(3, force), np.full(3, gyro), np.zeros(dof), noise.encoder or 0.0)
 
 
+def from_imu(robot: RobotFile) -> bool:
+    """Whether φ is that of the IMU; the noise of the one from the legs is not predicted."""
+    return robot.root_acceleration.source == 'imu'
+
+
 def wrench_covariance(
     evaluator: Evaluator,
     result: Evaluated,
@@ -116,18 +121,20 @@ def wrench_covariance(
         speeds: of the joints at the instants before; None: not known.
 
     Returns:
-        (K, 6, 6) about the root origin, in the root frame [N], [N·m].
+        (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN where
+        `filtered_covariance` is.
     """
     robot = evaluator.rig.robot
-    if noise is None:
-        noise = SampleNoise.of(robot, _imu_period(evaluator), evaluator.rig.model.dof)
+    period = evaluator.root.imu.period
+    if noise is None and period is not None:
+        noise = SampleNoise.of(robot, period, evaluator.rig.model.dof)
     return filtered_covariance(evaluator, result, noise, robot.filter.half_width, speeds)
 
 
 def filtered_covariance(
     evaluator: Evaluator,
     result: Evaluated,
-    noise: SampleNoise,
+    noise: SampleNoise | None,
     half_width: float | None,
     speeds: JointSpeeds | None = None,
 ) -> Array:
@@ -136,18 +143,20 @@ def filtered_covariance(
     Args:
         evaluator: which evaluated the signals.
         result: what it computed at K instants, with whatever filter.
-        noise: of the samples.
+        noise: of the samples; None: not known.
         half_width: of the matched filter in question [s]; None: unfiltered.
         speeds: of the joints at the instants before; None: not known.
 
     Returns:
-        (K, 6, 6) about the root origin, in the root frame [N], [N·m].
+        (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN while the noise or the
+        period of the IMU is not known, and if φ does not come from the IMU alone.
     """
     rig, stage, root, joints = evaluator.rig, evaluator.root, result.root, result.joints
+    period = stage.imu.period
+    if noise is None or period is None or not from_imu(rig.robot):
+        return np.full((len(result.stamps), 6, 6), np.nan)
     array = stage.array if stage.method == 'accelerometers' else None
-    spread = _root_covariance(
-        rig, _imu_period(evaluator), array, root.angular_velocity, noise, half_width
-    )
+    spread = _root_covariance(rig, period, array, root.angular_velocity, noise, half_width)
     covariance = _of_wrench(evaluator.mr_ad, root, joints, spread)
     if noise.joints.any() or noise.step:
         speeds = speeds or joint_speeds(evaluator, half_width)
@@ -174,7 +183,7 @@ def izmp_covariance(
         speeds: of the joints at the instants before; None: not known.
 
     Returns:
-        (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
+        (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP, and as `filtered_covariance`.
     """
     return point_covariance(result, wrench_covariance(evaluator, result, noise, speeds))
 
@@ -289,11 +298,6 @@ def _of_point(
 def joint_speeds(evaluator: Evaluator, half_width: float | None) -> JointSpeeds:
     """Make the mean speeds that fit a filter: they fade within the half-width, or one period."""
     return JointSpeeds(half_width or max((g.period for g in evaluator.joints.groups), default=1.0))
-
-
-def _imu_period(evaluator: Evaluator) -> float:
-    """Time between the samples of the IMU [s]; NaN while it is being learned."""
-    return evaluator.root.imu.period or np.nan
 
 
 def _of_accelerations(

@@ -20,6 +20,7 @@ from izmp_dynamics.pipeline.samples import Samples, Signals
 from izmp_dynamics.pipeline.uncertainty import (
     SampleNoise,
     filtered_covariance,
+    from_imu,
     point_covariance,
 )
 from izmp_dynamics.replay.chunks import CHUNK, make_evaluator
@@ -141,6 +142,11 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
     recording = Recording(bag, robot, model)
     if 'imu' not in recording.periods:  # derived from the pose: its noise is not known
         return None
+    if not from_imu(robot):
+        source = robot.root_acceleration.source
+        return _unknown(
+            f'root_acceleration.source is {source}, whose noise is not predicted', robot
+        )
     slowest = _slowest(recording)
     evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
     measured = _MeasuredNoise(recording.groups)

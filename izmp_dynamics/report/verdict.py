@@ -339,7 +339,8 @@ def noise_advice(scene: Scene) -> str:
         return (
             f'{scene.evaluation.filtering[0].upper()}{scene.evaluation.filtering[1:]} is on '
             'already: it would be settled by less noisy joint angles or IMU, stamps of the '
-            'instant of measurement, or a lower cut-off, which costs bandwidth.'
+            'instant of measurement, or a longer half-width or lower cut-off, which costs '
+            'bandwidth.'
         )
     return (
         'It would be settled by a filter in the robot file that all signals pass, or by less '
