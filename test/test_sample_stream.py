@@ -92,3 +92,44 @@ def test_the_period_is_learned_from_the_first_samples_and_nothing_is_lost():
 def test_a_cut_off_above_half_the_rate_is_refused():
     with raising(SensingError, 'cutoff_above_nyquist', signal='imu', cutoff=60.0):
         SampleStream('imu', 1, max_gap=0.05, period=0.01, filtering=Filtering(60.0))
+
+
+@pytest.mark.parametrize(
+    'filtering',
+    [Filtering(half_width=0.05), Filtering(cutoff=8.0), Filtering(cutoff=8.0, causal=True)],
+)
+@pytest.mark.parametrize('pieces', [1, 1000])
+def test_a_filter_does_not_spread_values_that_hang(filtering, pieces):
+    """Outside of the times in which it hangs, the values are those of a signal that does not."""
+    time = 0.01 * np.arange(1, 601)
+    good = np.stack([np.sin(3.0 * time), np.cos(2.0 * time)], axis=1)
+    bad, stamps = good.copy(), (1e9 * time).round().astype(np.int64)
+    bad[200:300] = bad[199]
+    moving = np.ones(600, dtype=bool)
+
+    def streamed(values):
+        stream = SampleStream(
+            'imu', 2, max_gap=0.05, period=0.01, filtering=filtering, may_hang=True
+        )
+        hangs = np.zeros(600, dtype=bool)
+        asked = 0
+        for begin in range(0, 600, pieces):
+            part = slice(begin, begin + pieces)
+            stream.push(Samples(stamps[part], values[part]))
+            at = np.searchsorted(stamps, stream.buffer.stamps[asked:])
+            hangs[at] = stream.hangs(stamps[at], moving[at])  # as soon as there is a value
+            asked = len(stream.buffer.stamps)
+        reached = int(np.count_nonzero(stamps <= stream.buffer.newest))
+        stream.flush()
+        return stream, stream.hangs(stamps, moving), hangs, reached
+
+    right, *_ = streamed(good)
+    stream, hangs, at_once, reached = streamed(bad)
+    assert hangs[200:300].all()
+    assert hangs.sum() < 180
+    there = stream.known(stamps, moving)
+    assert np.isnan(there[hangs]).all()
+    difference = (there - right.buffer.at(stamps).values)[~hangs]
+    np.testing.assert_allclose(np.nan_to_num(difference), 0.0, atol=3e-3)
+    if pieces == 1:  # a running system decides alike
+        np.testing.assert_array_equal(at_once[:reached], hangs[:reached])

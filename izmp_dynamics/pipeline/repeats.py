@@ -48,10 +48,10 @@ class _Span:
     end: int = FOREVER
     after: int = FOREVER
 
-    def covers(self, instants: Stamps, around: bool) -> Flags:
-        """(K,) which instants lie inside."""
+    def covers(self, instants: Stamps, around: bool, reach: tuple[int, int]) -> Flags:
+        """(K,) which instants lie inside, or by less than `reach` before or after [ns]."""
         first, last = (self.before, self.after) if around else (self.begin, self.end)
-        inside: Flags = (instants > first) & (instants < last)
+        inside: Flags = (instants > first - reach[0]) & (instants < last + reach[1])
         return inside
 
 
@@ -64,14 +64,18 @@ class RepeatGate:
     Args:
         period: time between the samples [s].
         keep: whether a few repeats are kept all the same, for a filter that counts samples.
+        reach: how far a filter spreads a value towards earlier and later instants [s].
 
     Attributes:
         faults: samples that were left out.
         waiting: whether the newest sample waits.
     """
 
-    def __init__(self, period: float, keep: bool = False) -> None:
+    def __init__(
+        self, period: float, keep: bool = False, reach: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
         self._keep = keep
+        self._reach = nanoseconds(reach[0]), nanoseconds(reach[1])
         self.faults: Faults = Counter()
         self._hangs = nanoseconds(max(HANGS, 5.0 * period))
         self._last: Array | None = None
@@ -120,9 +124,9 @@ class RepeatGate:
         """
         mask: Flags = np.zeros(len(instants), dtype=np.bool_)
         for span in reversed(self._spans):
-            if len(instants) and span.end + LONGEST_STEP <= instants[0]:
+            if len(instants) and span.end + self._reach[1] + LONGEST_STEP <= instants[0]:
                 break
-            mask |= span.covers(instants, around)
+            mask |= span.covers(instants, around, self._reach)
         return mask
 
     def _passes(self, samples: Samples) -> bool:

@@ -28,6 +28,9 @@ LEARNED_STEPS = 10
 LEARNED_TIME = 2.0
 """Two steps are enough if the samples span this time [s]."""
 
+FORGOTTEN = 1e-3
+"""Share of a value that hung which a low-pass may still hold where the signal counts again."""
+
 
 class Filtering(NamedTuple):
     """Which filter all signals go through: a low-pass, or the matched filter.
@@ -55,6 +58,21 @@ class Filtering(NamedTuple):
     def is_none(self) -> bool:
         """Whether the signals stay as they are."""
         return self.cutoff is None and self.half_width is None
+
+    def spread(self, period: float) -> tuple[float, float]:
+        """How far a value reaches towards earlier and later instants [s].
+
+        Args:
+            period: time between samples [s].
+        """
+        if self.half_width is not None:  # windows take in up to two samples beyond
+            return (self.half_width + 2.0 * period,) * 2
+        if self.cutoff is None:
+            return 0.0, 0.0
+        from izmp_dynamics.sensing.low_pass import settle_time
+
+        settles = settle_time(self.cutoff, period, self.order, FORGOTTEN)
+        return (0.0 if self.causal else settles), settles
 
     def check(self, signal: str, period: float) -> None:
         """Refuse a filter that a signal is too slow for.
@@ -276,6 +294,17 @@ class SampleStream:
             return np.zeros(len(instants), dtype=np.bool_)
         return self._repeats.hangs(instants, around) & moving
 
+    def known(self, instants: Stamps, moving: Flags | None, around: bool = False) -> Array:
+        """Give the values (K, width) at decided instants; NaN where unknown or while it hangs.
+
+        Counts nothing; see `hangs` for the arguments. `moving` None: values may repeat.
+        """
+        values = self.buffer.at(instants).values
+        if moving is None:
+            return values
+        rows = self.hangs(instants, moving, around)
+        return np.where(rows[:, None], np.nan, values) if rows.any() else values
+
     def count_hanging(self, instants: Stamps, rows: Flags) -> Flags:
         """Count the instants (K,) [ns] at which the signal hangs, and note the times."""
         if rows.any():
@@ -389,7 +418,7 @@ class SampleStream:
         self.period, self.buffer.reach = period, reach
         if self._may_hang:
             causal = self._filtering.causal and self._filtering.cutoff is not None
-            self._repeats = RepeatGate(period, keep=causal)
+            self._repeats = RepeatGate(period, causal, self._filtering.spread(period))
 
 
 _DIFFERENTIATED = ('joints', 'imu')
