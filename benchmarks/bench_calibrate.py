@@ -107,7 +107,7 @@ class Bench:
 
 
 def drawn(random: np.random.Generator) -> tuple[SensorErrors, float, Array]:
-    """Errors of the issue's sizes in random directions: sensors, payload [kg], shift [m]."""
+    """Errors of random directions and fixed sizes: sensors, payload [kg], shift [m]."""
 
     def direction(size: float, count: int = 3) -> tuple[float, ...]:
         vector = random.normal(size=count)

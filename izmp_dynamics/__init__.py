@@ -1,4 +1,4 @@
-"""Dynamics and imaginary zero-moment point of legged robots from noisy, unfiltered sensors.
+"""Dynamics and imaginary zero-moment point of legged robots from noisy sensors.
 
 The public names are those that `__init__.pyi` imports; the stub is their only list, for type
 checkers and at run time alike (as in Scientific Python's SPEC 1). Each module is imported when one

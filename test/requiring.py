@@ -13,6 +13,7 @@ import pytest
 
 _IMPORTED_AS = {
     'pin': 'pinocchio',
+    'pycollada': 'collada',
     'ros-rclpy': 'rclpy',
     'uplot-python': 'uplot',
     'ros-jazzy-visualization-msgs': 'visualization_msgs',

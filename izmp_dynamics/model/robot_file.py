@@ -511,7 +511,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class LowPass:
-    """Optional low-pass on all signals; off by default, as unfiltered signals are the point."""
+    """Optional low-pass on all signals, off by default; the alternative to the matched filter."""
 
     cutoff: float | None = setting(
         'cut-off frequency; off if not given',

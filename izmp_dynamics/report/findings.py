@@ -144,26 +144,26 @@ def _errors(
     scene: Scene, track: TrackStatistics, judged: TrackStatistics | None
 ) -> Iterator[ReportFinding]:
     """Noise and bias of a point: two different things, with different remedies."""
-    error, told = track.error, f'The {track.described}'
+    error, subject = track.error, f'The {track.described}'
     unusable = error.usual > USABLE_SHARE * scene.room
     if unusable and error.biased:
-        sentence = f'{told} is biased: {bias_in_words(error)}.'
+        sentence = f'{subject} is biased: {bias_in_words(error)}.'
         yield ReportFinding(f'biased[{track.name}]', sentence)
     elif unusable:
-        sentence = f'{told} is too noisy to judge by: {noise_in_words(scene, error)}.'
+        sentence = f'{subject} is too noisy to judge by: {noise_in_words(scene, error)}.'
         yield ReportFinding(f'noisy[{track.name}]', sentence)
     elif track is judged and _crosses_by_noise(scene, track):
         outside = f'{percent(1 - track.inside_share)} of the time'
         sentence = (
-            f'{told} is noisy from instant to instant: it scatters by {mm(error.scatter)} (σ per '
-            f'axis), crosses the edge {times(track.crossings)} and is outside for {outside}, for '
-            f'{seconds(track.longest_outside)} at most, which cannot tip a robot. What is judged '
-            f'is its average over {seconds(scene.averaging_time)}.'
+            f'{subject} is noisy from instant to instant: it scatters by {mm(error.scatter)} (σ '
+            f'per axis), crosses the edge {times(track.crossings)} and is outside for {outside}, '
+            f'for {seconds(track.longest_outside)} at most, which cannot tip a robot. What is '
+            f'judged is its average over {seconds(scene.averaging_time)}.'
         )
         yield ReportFinding(f'noisy[{track.name}]', sentence)
     elif track is judged and track.smallest_margin < -TOLERANCE:
         sentence = (
-            f'From instant to instant {told[0].lower()}{told[1:]} crosses the edge '
+            f'From instant to instant {subject[0].lower()}{subject[1:]} crosses the edge '
             f'{times(track.crossings)}, for at most {seconds(track.longest_outside)} and by at '
             f'most {mm(-track.smallest_margin)}.'
         )

@@ -62,7 +62,7 @@ class Recent:
         self._instants: deque[Instant] = deque()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset."""
         self._instants.clear()
 
     def see(self, stamp: int, ground: Ground, mr_ad: Array) -> None:

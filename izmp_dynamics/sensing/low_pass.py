@@ -1,14 +1,14 @@
-"""Optional Butterworth low-pass, off by default: unfiltered signals are the paper's point.
+"""Optional low-pass on all signals, off by default; the alternative to the matched filter.
 
-`ZeroPhaseLowPass` is for logs: forwards and backwards, so it delays nothing. Real stamps jitter,
-and a digital filter knows sample numbers only. Filtering by sample number smears the jitter into
-the result (on a walking iCub's log with a 4 Hz cut-off, the second difference of the filtered
-joint positions had an error of 9.9 rad/s² rms, where resampling leaves 0.4), so each contiguous
-stretch is resampled to an even grid, filtered there and read off at the stamps. Straight lines do
-for that: cubics take the noise of real signals for slopes. The ticks of the grid are multiples of
-the period since the epoch, the same for every window of a log. For the same reason joint
-positions should be filtered before they are differentiated; `acd` does that when it is given a
-filter.
+It is a Butterworth filter. `ZeroPhaseLowPass` is for logs: forwards and backwards, so it delays
+nothing. Real stamps jitter, and a digital filter knows sample numbers only. Filtering by sample
+number smears the jitter into the result (on a walking iCub's log with a 4 Hz cut-off, the second
+difference of the filtered joint positions had an error of 9.9 rad/s² rms, where resampling leaves
+0.4), so each contiguous stretch is resampled to an even grid, filtered there and read off at the
+stamps. Straight lines do for that: cubics take the noise of real signals for slopes. The ticks of
+the grid are multiples of the period since the epoch, the same for every window of a log. For the
+same reason joint positions should be filtered before they are differentiated; `acd` does that when
+it is given a filter.
 
 `CausalLowPass` is for running systems: by sample number, started in steady state.
 Both take a stream in pieces with `extend` and `flush`, and give the numbers of their `batch`.

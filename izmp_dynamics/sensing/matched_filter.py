@@ -1,6 +1,6 @@
 """One kernel for all signals: the mean over a triangle, and of the derivatives over the same one.
 
-Filters that differ between the signals of an equation create wrenches that never were. A long
+Filters that differ between the signals of an equation create spurious wrenches. A long
 difference quotient is itself a mean of the second derivative, over a triangle of half-width w:
 
     (x(t + w) - 2 x(t) + x(t - w)) / w² = ∫ Λ(s) ẍ(t + s) ds,    Λ(s) = (1 - |s| / w) / w

@@ -142,7 +142,7 @@ class PublisherClock:
         if self._period and 2 * step > 3 * self._period and step < LONGEST_BURST * self._period:
             self._hold(stamp, row)
             return []
-        if step < 0 or step >= LONGEST_BURST * self._period:  # another time: begin anew
+        if step < 0 or step >= LONGEST_BURST * self._period:  # another time: reset
             self.reset()
             self._history.append(stamp)
         self._last = stamp

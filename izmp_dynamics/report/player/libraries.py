@@ -10,7 +10,7 @@ from pathlib import Path
 
 from izmp_dynamics.errors import MissingDependencyError
 
-INSTALL = "pip install 'izmp_dynamics[page]'"
+INSTALL = 'pip install k3d uplot-python trimesh pycollada'
 
 _NEEDED_FOR = 'A report that plays'
 

@@ -91,7 +91,9 @@ def _collada_axes(data: bytes) -> Array:
     return axes * (float(unit[1]) if unit else 1.0)
 
 
-def thinned(meshes: list[tuple[Array, Indices]], most_faces: int) -> list[tuple[Array, Indices]]:
+def simplified(
+    meshes: list[tuple[Array, Indices]], most_faces: int
+) -> list[tuple[Array, Indices]]:
     """Join vertices that share a cell, in ever larger cells, until few enough faces remain.
 
     Args:

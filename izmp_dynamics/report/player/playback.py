@@ -122,13 +122,13 @@ def _frames(scene: Scene) -> tuple[Indices, Indices]:
     evaluation = scene.evaluation
     motion = evaluation.motion
     if motion is not None and len(motion.stamps):
-        moved = _thinned(seconds(motion.stamps))
+        moved = _decimated(seconds(motion.stamps))
         rows = np.searchsorted(evaluation.stamps, motion.stamps[moved])
         return np.minimum(rows, len(evaluation.stamps) - 1), moved
-    return _thinned(scene.timeline.time), np.empty(0, dtype=np.int64)
+    return _decimated(scene.timeline.time), np.empty(0, dtype=np.int64)
 
 
-def _thinned(time: Array) -> Indices:
+def _decimated(time: Array) -> Indices:
     """Pick instants at about `FRAME_RATE`, `MOST_FRAMES` at the most, and the last one."""
     if len(time) < 2:
         return np.arange(len(time))

@@ -11,7 +11,7 @@ from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
 from izmp_dynamics.report.player.libraries import INSTALL
-from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, thinned
+from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, simplified
 from izmp_dynamics.report.player.visuals import Rgb, Visual, visuals_of
 
 MOST_FACES = 60_000
@@ -64,7 +64,7 @@ def robot_shapes(motion: Motion) -> tuple[list[Shape], str]:
                 meshes.append((visual, mesh))
         else:
             shapes.append(_placed(model, visual, *_primitive(creation, visual)))
-    small = thinned([mesh for _, mesh in meshes], MOST_FACES)
+    small = simplified([mesh for _, mesh in meshes], MOST_FACES)
     shapes += [
         _placed(model, visual, *mesh) for (visual, _), mesh in zip(meshes, small, strict=True)
     ]
