@@ -65,6 +65,25 @@ def test_a_force_sensor_that_hangs_is_listed_and_no_push_is_concluded(corrupted)
     )
 
 
+def test_while_the_imu_hangs_nothing_is_derived_from_it(corrupted):
+    """Neither ω for IR-MD nor its orientation, although that goes on."""
+
+    def damage(draft, robot):
+        imu = draft[IMU]
+        rows = np.flatnonzero(imu.between(0.5, 0.9))
+        for path in ('angular_velocity', 'linear_acceleration'):
+            imu[path][rows] = imu[path][rows[0]]
+
+    _, evaluation = evaluated(corrupted(damage))
+    time = evaluation.time
+    inside, outside = (time > 0.51) & (time < 0.88), (time > 0.1) & (time < 0.4)
+    known = [evaluation.world_R_root[:, 0], evaluation.world_p_root]
+    known += [evaluation.tracks[name].point for name in ('mr_ad', 'ir_md')]
+    for part in known:
+        assert not np.isfinite(part[inside]).any()
+        assert np.isfinite(part[outside]).all()
+
+
 def test_a_sensor_that_stands_still_with_the_robot_does_not_hang(corrupted):
     """As in a simulator that puts bodies at rest to sleep."""
 

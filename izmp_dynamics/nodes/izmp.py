@@ -329,7 +329,7 @@ class Izmp(StageNode):
         if self._feet is None:
             return None
         joints, odometry, root = instant.payload, instant.results[3:], _root_of(instant)
-        R = self._orientation.at(joints.stamps)
+        R = self._orientation.at(joints.stamps, joints.moving)
         nowhere = np.full((1, 3), np.nan)
         world = WorldState(R, nowhere, nowhere)
         if odometry:

@@ -171,7 +171,9 @@ class Evaluator:
             model, robot, filtering, groups=groups, patience=patience, relearn=live
         )
         self.root = RootStage(rig, filtering, periods, patience=patience, fall_back=live)
-        self.world = WorldStage(rig, filtering, orientation or 'imu', periods, patience)
+        self.world = WorldStage(
+            rig, filtering, orientation or 'imu', periods, patience, imu=self.root.imu
+        )
         self.world.orientation.available = orientation is not None
         self.feet = FeetStage(rig, filtering, periods, patience)
         self.ground = GroundStage(rig, filtering, periods, patience)
@@ -518,7 +520,7 @@ class Evaluator:
             counted = self._reaches_bus[self._pushed : decided]
             world = self.world.evaluate(new.stamps, counted, new.moving)
             self._worlds = self._worlds.followed_by(world)
-            omega = self.root.angular_velocity(new.stamps)
+            omega = self.root.angular_velocity(new.stamps, new.moving)
             wrenches.append(self._ir_md.push(new, world, omega)[1])
         if final:
             wrenches.append(self._ir_md.flush()[1])
@@ -533,7 +535,8 @@ class Evaluator:
             world = self.world.at(joints.stamps, joints.moving)
         else:
             nowhere = np.full((len(joints), 3), np.nan)
-            world = WorldState(self.world.orientation.at(joints.stamps), nowhere, nowhere)
+            R = self.world.orientation.at(joints.stamps, joints.moving)
+            world = WorldState(R, nowhere, nowhere)
         feet = self.feet.evaluate(joints, root)
         ground = self.ground.evaluate(joints, root, world, feet)
         mr_ad, com = self.mr_ad.batch(

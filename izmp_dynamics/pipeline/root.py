@@ -176,9 +176,14 @@ class RootStage(Stage):
         known = (np.where(rows[:, None], np.nan, part) for part in parts)
         return root_state(state.stamps, *known)
 
-    def angular_velocity(self, instants: Stamps) -> Array:
-        """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known."""
-        omega: Array = self.imu.buffer.at(instants).values[:, :3] @ self.rig.imu.R.T
+    def angular_velocity(self, instants: Stamps, moving: npt.NDArray[np.bool_]) -> Array:
+        """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known or the IMU hangs.
+
+        Args:
+            instants: (K,) decided [ns].
+            moving: (K,) whether the joints move, so that an IMU that repeats itself hangs.
+        """
+        omega: Array = self.imu.known(instants, moving)[:, :3] @ self.rig.imu.R.T
         return omega
 
     def forget(self, before: int) -> None:

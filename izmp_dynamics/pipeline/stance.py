@@ -122,7 +122,7 @@ class StanceAcceleration:
         for foot, motion in zip(self.rig.feet, motions, strict=True):
             force = None
             if foot.sensor is not None:
-                read = self._feet.sensors[foot.name].buffer.at(joints.stamps).values[:, :3]
+                read = self._feet.sensors[foot.name].known(joints.stamps, joints.moving)[:, :3]
                 turn, _ = self.rig.model.frame_pose(foot.sensor, joints.positions)
                 force = np.einsum('ti,tij,tj->t', motion.R[:, :, 2], turn, read)
             soles.append(Sole(motion.R, motion.p, motion.corners, force))

@@ -294,15 +294,13 @@ class SampleStream:
             return np.zeros(len(instants), dtype=np.bool_)
         return self._repeats.hangs(instants, around) & moving
 
-    def known(self, instants: Stamps, moving: Flags | None, around: bool = False) -> Array:
+    def known(self, instants: Stamps, moving: Flags) -> Array:
         """Give the values (K, width) at decided instants; NaN where unknown or while it hangs.
 
-        Counts nothing; see `hangs` for the arguments. `moving` None: values may repeat.
+        Counts nothing; see `hangs` for the arguments.
         """
         values = self.buffer.at(instants).values
-        if moving is None:
-            return values
-        rows = self.hangs(instants, moving, around)
+        rows = self.hangs(instants, moving)
         return np.where(rows[:, None], np.nan, values) if rows.any() else values
 
     def count_hanging(self, instants: Stamps, rows: Flags) -> Flags:

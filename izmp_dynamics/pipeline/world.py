@@ -67,6 +67,7 @@ class OrientationStage(Stage):
         source: 'imu', or 'position' where its messages hold an orientation.
         periods: signal → time between its samples [s]; learned where it is not known.
         patience: see `Stage` [s].
+        imu: whose times of hanging are those of its orientation as well; None: not known.
 
     Attributes:
         stream: (4,) world_q_sensor, x y z w.
@@ -80,6 +81,7 @@ class OrientationStage(Stage):
         source: str = 'imu',
         periods: Mapping[str, float] | None = None,
         patience: float = PATIENCE,
+        imu: SampleStream | None = None,
     ) -> None:
         mount = rig.position if source == 'position' else rig.imu
         assert mount is not None
@@ -95,6 +97,7 @@ class OrientationStage(Stage):
             may_hang=source == 'position',
             clocked=rig.clocked,
         )
+        self._imu = imu if source == 'imu' else None
         self.available = True
         super().__init__((self.stream,), patience)
 
@@ -108,10 +111,25 @@ class OrientationStage(Stage):
         """Messages without a usable orientation; what is wrong otherwise the sensor's own say."""
         return Faults({key: n for key, n in self.stream.faults.items() if key == _NO_ROTATION})
 
-    def at(self, instants: Stamps) -> Array:
-        """Give world_R_root (K, 3, 3) at decided instants [ns]; NaN where it is not known."""
+    def hangs(self, instants: Stamps, moving: Flags | None, around: bool = False) -> Flags:
+        """(K,) at which decided instants [ns] its sensor hangs; see `SampleStream.hangs`."""
+        if moving is None:
+            return np.zeros(len(instants), dtype=np.bool_)
+        hangs = self.stream.hangs(instants, moving, around)
+        return hangs if self._imu is None else hangs | self._imu.hangs(instants, moving, around)
+
+    def at(self, instants: Stamps, moving: Flags | None = None) -> Array:
+        """Give world_R_root (K, 3, 3) at decided instants [ns]; NaN where it is not known.
+
+        Args:
+            instants: (K,) [ns].
+            moving: (K,) whether the joints move, so that a sensor that repeats itself hangs.
+        """
         quaternions = self.stream.buffer.at(instants).values
         R: Array = matrices_from_quaternions(quaternions) @ self._sensor_R_root
+        rows = self.hangs(instants, moving)
+        if rows.any():
+            R[rows] = np.nan
         return R
 
 
@@ -124,6 +142,7 @@ class WorldStage(Stage):
         source: of the orientation, 'imu' or 'position'.
         periods: signal → time between its samples [s]; learned where it is not known.
         patience: see `Stage` [s].
+        imu: see `OrientationStage`.
 
     Attributes:
         orientation: of the root.
@@ -137,9 +156,10 @@ class WorldStage(Stage):
         source: str = 'imu',
         periods: Mapping[str, float] | None = None,
         patience: float = PATIENCE,
+        imu: SampleStream | None = None,
     ) -> None:
         self.rig = rig
-        self.orientation = OrientationStage(rig, filtering, source, periods, patience)
+        self.orientation = OrientationStage(rig, filtering, source, periods, patience, imu)
         self.position: SampleStream | None = None
         if rig.position is not None:
             self.position = SampleStream(
@@ -242,7 +262,7 @@ class WorldStage(Stage):
             counted: those of which the lacking are counted.
             moving: (K,) whether the joints move, so that a pose that repeats itself hangs.
         """
-        R = self.orientation.at(instants)
+        R = self.orientation.at(instants, moving)
         if self.position is None:
             nowhere = np.full((len(instants), 3), np.nan)
             return WorldState(R, nowhere, nowhere)
@@ -254,6 +274,7 @@ class WorldStage(Stage):
             motion[rows] = np.nan
             if self.orientation.stream.signal == 'position':
                 R[rows] = np.nan
+        motion[self.orientation.hangs(instants, moving, around=True)] = np.nan
         return WorldState(R, motion[:, :3], motion[:, 3:])
 
     def at(self, instants: Stamps, moving: Flags | None = None) -> WorldState:
