@@ -1,6 +1,7 @@
 """The stance leg as an accelerometer: the motion of the root while a sole rests."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,9 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, RootAcceleration
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.stance import StanceAcceleration
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import root_state
 from izmp_dynamics.stability.sole_motion import sole_motion
 
 from .raising import raising
@@ -71,3 +75,20 @@ def test_with_right_sensors_both_agree(swaying):
 def test_without_feet_there_is_no_stance():
     with raising(RobotFileError, 'no_feet'):
         RobotFile('robot.urdf', root_acceleration=RootAcceleration('blended'))
+
+
+@pytest.mark.parametrize(('source', 'held'), [('kinematic', 0), ('blended', 50)])
+def test_the_difference_of_the_legs_is_not_held_for_ever(monkeypatch, source, held):
+    """Nobody stands from 1 s on: 'kinematic' knows nothing then, 'blended' the IMU after 0.5 s."""
+    stamps = 10_000_000 * np.arange(200)
+    robot = SimpleNamespace(root_acceleration=RootAcceleration(source))
+    stage = StanceAcceleration(SimpleNamespace(robot=robot), None, causal=True)
+    legs = np.where(stamps[:, None] < 1_000_000_000, 3.0, np.full((200, 3), np.nan))
+    monkeypatch.setattr(stage, '_by_legs', lambda joints: legs[: len(joints)])
+    zero = np.zeros((200, 3))
+    joints = JointKinematics(stamps, zero, zero, zero, np.ones(200, dtype=bool))
+    instants = stage.push(joints, root_state(stamps, zero, zero, zero), 0.01) + stage.flush()
+    phi = np.concatenate([root.proper_acceleration for _, root in instants])
+    assert (phi[50 : 100 + held] > 1.0).all()
+    after = phi[101 + held :]
+    assert np.isnan(after).all() if source == 'kinematic' else (after == 0.0).all()

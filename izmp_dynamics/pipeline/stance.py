@@ -14,13 +14,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.low_pass import StreamFilter
 from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.stability.ground_plane import Sole, loaded_feet
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 
@@ -28,7 +29,7 @@ ORDER = 1
 """Of the filter; the difference is slow, and a causal filter should not lag much."""
 
 LONGEST_GAP = 0.5
-"""Instants that are further apart are filtered separately [s]."""
+"""Instants that are further apart are filtered separately; a difference is held no longer [s]."""
 
 Instants = tuple[JointKinematics, RootState]
 
@@ -48,11 +49,12 @@ class StanceAcceleration:
         settings = rig.robot.root_acceleration
         blended = settings.source == 'blended'
         self._filtering = Filtering(settings.crossover if blended else None, ORDER, causal)
+        self._longest_hold = LONGEST_GAP if blended else 0.0
         self.reset()
 
     def reset(self) -> None:
         """Forget what is behind."""
-        self._latest: Array = np.full((1, 3), np.nan)
+        self._last_known = np.zeros(1, np.int64), np.full((1, 3), np.nan)
         self._filter: StreamFilter | None = None
         self._held: deque[Instants] = deque()
 
@@ -70,8 +72,7 @@ class StanceAcceleration:
             period: usual time between two of them [s].
         """
         difference = self._by_legs(joints) - root.proper_acceleration
-        difference = _held_on(np.concatenate([self._latest, difference]))
-        self._latest, difference = difference[-1:], difference[1:]
+        difference = self._held_on(joints.stamps, difference)
         if self._filter is None:
             self._filter = self._filtering.make('root_acceleration', 3, period, LONGEST_GAP)
         if self._filter is not None:
@@ -83,8 +84,21 @@ class StanceAcceleration:
         """Return the instants that are left, as nothing follows."""
         return [] if self._filter is None else self._corrected(self._filter.flush())
 
+    def _held_on(self, stamps: Stamps, differences: Array) -> Array:
+        """Differences (K, 3) with the last known one where there is none, for a limited time."""
+        stamps = np.concatenate([self._last_known[0], stamps])
+        values = np.concatenate([self._last_known[1], differences])
+        known = np.isfinite(values).all(axis=1)
+        last = np.maximum.accumulate(np.where(known, np.arange(len(values)), 0))
+        self._last_known = stamps[last[-1:]], values[last[-1:]]
+        recent = stamps - stamps[last] <= nanoseconds(self._longest_hold)
+        return np.where(recent[1:, None], values[last[1:]], np.nan)
+
     def _corrected(self, differences: Array) -> list[Instants]:
-        """Add differences (K, 3) to the next instants; none where no foot stood so far."""
+        """Add differences (K, 3) to the next instants.
+
+        Where there is none, 'blended' leaves the accelerometer alone; 'kinematic' knows nothing.
+        """
         found = []
         while len(differences):
             joints, root = self._held.popleft()
@@ -93,7 +107,10 @@ class StanceAcceleration:
                 rest = slice(count, None)
                 self._held.appendleft((joints.select(rest), root.select(rest)))
                 joints, root = joints.select(slice(count)), root.select(slice(count))
-            phi = root.proper_acceleration + np.nan_to_num(differences[:count])
+            added = differences[:count]
+            if self._longest_hold > 0.0:
+                added = np.nan_to_num(added)
+            phi = root.proper_acceleration + added
             motion = (root.angular_velocity, root.angular_acceleration, phi)
             found.append((joints, root_state(root.stamps, *motion)))
             differences = differences[count:]
@@ -117,7 +134,7 @@ class StanceAcceleration:
         return np.where(known, total / np.where(known, weight, 1.0), np.nan)
 
     def _loads(self, joints: JointKinematics, motions: Sequence[SoleMotion]) -> Array:
-        """(K, F) load of the feet that stand; one each where loads are not known."""
+        """(K, F) load of the feet that stand; one each where not all loads are known."""
         soles = []
         for foot, motion in zip(self.rig.feet, motions, strict=True):
             force = None
@@ -131,12 +148,6 @@ class StanceAcceleration:
         forces = [sole.normal_force for sole in soles if sole.normal_force is not None]
         if len(forces) < len(soles):
             return loaded.astype(np.float64)
-        known = np.nan_to_num(np.stack(forces, axis=1), nan=1.0)
-        return np.where(loaded, np.maximum(known, 0.0), 0.0)
-
-
-def _held_on(values: Array) -> Array:
-    """(K, 3) with the last known row wherever a row is not known."""
-    known = np.isfinite(values).all(axis=1)
-    last: Array = values[np.maximum.accumulate(np.where(known, np.arange(len(values)), 0))]
-    return last
+        force = np.stack(forces, axis=1)
+        known = np.isfinite(force).all(axis=1, keepdims=True)
+        return np.where(loaded, np.where(known, np.maximum(force, 0.0), 1.0), 0.0)
