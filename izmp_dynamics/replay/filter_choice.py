@@ -28,6 +28,7 @@ from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.sensing.differences import Mask
 from izmp_dynamics.sensing.matched_filter import bandwidth
 from izmp_dynamics.sensing.noise_floor import noise_floor
+from izmp_dynamics.sensing.publisher_clock import PublisherClock
 
 SEEN = 30.0
 """Time at the beginning of a recording in which the noise is measured [s]."""
@@ -149,7 +150,7 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
         )
     slowest = _slowest(recording)
     evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
-    measured = _MeasuredNoise(recording.groups)
+    measured = _MeasuredNoise(recording.groups, evaluator.rig.clocked)
     parts: list[Evaluated] = []
     begin = bag.start or 0
     for signals, received in recording.spans(CHUNK):
@@ -243,10 +244,13 @@ class _MeasuredNoise:
 
     Args:
         groups: joints that are published together.
+        clocked: whether stamps that came in bursts are put back onto the publisher's clock first.
     """
 
-    def __init__(self, groups: tuple[JointGroup, ...]) -> None:
+    def __init__(self, groups: tuple[JointGroup, ...], clocked: bool) -> None:
         self._groups = groups
+        self._clocked = clocked
+        self._clocks: dict[str, PublisherClock] = {}
         self._variances: defaultdict[str, list[Array]] = defaultdict(list)
 
     def add(self, signals: Signals) -> None:
@@ -283,8 +287,12 @@ class _MeasuredNoise:
 
     def _measure(self, name: str, samples: Samples, rows: Mask) -> None:
         used = samples.rows(rows)
-        if len(used):
-            self._variances[name].append(noise_floor(used.stamps, used.values) ** 2)
+        stamps, values = used.stamps, used.values
+        if self._clocked:
+            clock = self._clocks.setdefault(name, PublisherClock(used.values.shape[1]))
+            stamps, values = clock.push(stamps, values)
+        if len(stamps):
+            self._variances[name].append(noise_floor(stamps, values) ** 2)
 
     def _variance(self, name: str, width: int) -> Array:
         """(width,) mean over the spans in which it could be measured; NaN if in none."""
