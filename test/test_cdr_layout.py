@@ -1,12 +1,14 @@
 """The vectorised layout against rosbags, message by message."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from izmp_dynamics.bags import cdr_decoder
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
@@ -172,6 +174,23 @@ def test_a_type_of_countless_fields_ends_in_a_sentence():
 
     with raising(BagError, 'too_many_values', msgtype='a/msg/A0'):
         CdrLayout(Nested(), 'a/msg/A0', bytes([0, 1, 0, 0]) + bytes(1000))
+
+
+def test_a_topic_of_ever_new_large_layouts_is_left_out_in_time(monkeypatch):
+    """Walks over 16 MB of such messages took 43 s and 3.8 GB."""
+    monkeypatch.setattr(cdr_decoder, '_WALKED', 3000)
+    trees = {
+        'a/msg/Tree': ([], [('a', (4, ((2, 'a/msg/Leaf'), None)))]),
+        'a/msg/Leaf': ([], [('x', (1, ('uint8', 0)))]),
+    }
+    raws = [b'\0\1\0\0' + n.to_bytes(4, 'little') + b'\1' * n for n in range(1000, 1040, 4)]
+    decoder = CdrDecoder(SimpleNamespace(fielddefs=trees), 'a/msg/Tree')
+    decoded = decoder.decode(raws)
+    read = len(raws) - decoded.broken
+    assert 3 <= read <= 4
+    assert 'differ from message to message' in decoded.fault
+    again = decoder.decode(raws[:read])  # of known layouts nothing is lost
+    assert (again.broken, again.fault) == (0, None)
 
 
 def test_paths_name_leaves_times_and_uniform_messages():

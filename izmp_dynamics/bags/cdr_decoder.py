@@ -28,6 +28,10 @@ _REMEMBERED = 32
 _TRIED = 16
 """New layouts that are compared with all messages of a batch; further ones serve one message."""
 
+_WALKED, _WALKED_EACH = 2**20, 32
+"""Values of new layouts that a topic may have, and further ones for every message: a robot's
+messages have about ten, and their layout hardly ever changes."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -113,20 +117,28 @@ class CdrDecoder:
         self.typestore = typestore
         self.msgtype = msgtype
         self._layouts: list[CdrLayout] = []
+        self._allowance = _WALKED
 
     def decode(self, raws: Sequence[Raw]) -> Decoded:
         """Sort messages by layout."""
         sorting = _Sorting(raws)
+        self._allowance += _WALKED_EACH * len(raws)
         for layout in self._layouts:
             sorting.take(layout)
         broken, fault, tried = 0, None, 0
         while sorting.remaining.size:
+            if self._allowance <= 0:
+                broken, fault = broken + sorting.remaining.size, fault or self._too_different
+                break
             try:
                 layout = CdrLayout(self.typestore, self.msgtype, raws[sorting.remaining[0]])
             except BagError as error:
                 broken, fault = broken + 1, fault or str(error)
                 sorting.remaining = sorting.remaining[1:]
+                visited = error.data.get('visited')
+                self._allowance -= visited if isinstance(visited, int) else 0
             else:
+                self._allowance -= layout.visited
                 if tried < _TRIED:
                     sorting.take(layout)
                 else:
@@ -134,6 +146,13 @@ class CdrDecoder:
                 tried += 1
         self._remember([group.layout for group in sorting.groups])
         return Decoded.of(sorting.groups, broken, fault)
+
+    @property
+    def _too_different(self) -> str:
+        return (
+            f'Messages of type {self.msgtype} are left out: the lengths in them differ from '
+            'message to message, and together they have too many values.'
+        )
 
     def _remember(self, met: list[CdrLayout]) -> None:
         others = [layout for layout in self._layouts if layout not in met]

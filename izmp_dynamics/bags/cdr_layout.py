@@ -60,6 +60,7 @@ class CdrLayout:
         strings: path → the constant text, or texts for a sequence of strings.
         paths: paths of the leaves, in the order of the message.
         times: paths of the times and durations.
+        visited: how many values the example has, with the messages and sequences in it.
         constants: where the bytes begin that all these messages have in common, and those bytes.
         segments: the same with the padding between them, which is hardly ever different.
     """
@@ -81,6 +82,7 @@ class CdrLayout:
         self.strings = walk.strings
         self.paths = tuple(walk.leaves)
         self.times = tuple(walk.times)
+        self.visited = walk.visited
         self._leaves = walk.leaves
         self._columns: dict[str, _Columns] = {}
         self._template = np.frombuffer(walk.raw, np.uint8)

@@ -61,6 +61,7 @@ class CdrWalk:
         strings: path → text, or texts for a sequence or array of strings.
         times: paths of times and durations.
         constants: ranges of bytes that fix the layout: encapsulation, lengths and texts.
+        visited: how many values were walked over; every error carries it, too.
     """
 
     def __init__(self, typestore: Any, msgtype: str, raw: bytes) -> None:
@@ -69,6 +70,7 @@ class CdrWalk:
         self.strings: dict[str, str | tuple[str, ...]] = {}
         self.times: list[str] = []
         self.constants = [(0, 2)]
+        self.visited = 0
         self._definitions = typestore.fielddefs
         self._msgtype = msgtype
         if raw[:2] not in (b'\0\0', b'\0\1') or len(raw) < HEADER:
@@ -76,7 +78,6 @@ class CdrWalk:
         self._order = '<' if raw[1] else '>'
         self._at = HEADER
         self._empty = 0  # sequences without elements
-        self._visits = 0
         self._message('', msgtype)
         if len(raw) - self._at > _END_PADDING + _SEQUENCE_PADDING * self._empty:
             raise self._error(
@@ -85,7 +86,7 @@ class CdrWalk:
 
     def _error(self, kind: str, what: str) -> BagError:
         sentence = f'A message is not of type {self._msgtype}: {what}.'
-        return BagError(sentence, kind=kind, msgtype=self._msgtype)
+        return BagError(sentence, kind=kind, msgtype=self._msgtype, visited=self.visited)
 
     def _message(self, path: str, name: str) -> None:
         if name not in self._definitions:
@@ -130,9 +131,9 @@ class CdrWalk:
             self._numbers(path, detail[0], count)
 
     def _visit(self, count: int) -> None:
-        self._visits += count
+        self.visited += count
         limit = min(_MOST_VALUES, 100 + len(self.raw))
-        if self._visits > limit:
+        if self.visited > limit:
             raise self._error('too_many_values', f'it has more than {limit} values')
 
     def _numbers(self, path: str, name: str, count: int | None) -> None:
