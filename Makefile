@@ -23,7 +23,8 @@ WORKERS := -n auto --maxprocesses 4 --dist loadfile
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
 	k3d uplot-python trimesh pycollada websockets \
-	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs
+	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \
+	ros-jazzy-std-srvs
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc

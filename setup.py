@@ -22,7 +22,8 @@ ROS_PACKAGES = (
     'ros-rclpy[fastrtps]==7.1.6', 'ros-jazzy-diagnostic-msgs==5.3.6',
     'ros-jazzy-geometry-msgs==5.3.6', 'ros-jazzy-nav-msgs==5.3.6',
     'ros-jazzy-sensor-msgs==5.3.6', 'ros-jazzy-std-msgs==5.3.6',
-    'ros-jazzy-trajectory-msgs==5.3.6', 'ros-jazzy-visualization-msgs==5.3.6',
+    'ros-jazzy-std-srvs==5.3.6', 'ros-jazzy-trajectory-msgs==5.3.6',
+    'ros-jazzy-visualization-msgs==5.3.6',
 )  # fmt: skip
 ROS_WHEELS = 'sys_platform == "linux" and python_version >= "3.11" and python_version < "3.13"'
 

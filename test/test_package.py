@@ -201,7 +201,7 @@ def test_every_ros_package_that_the_code_imports_is_declared():
                 imported |= {alias.name.partition('.')[0] for alias in node.names}
     packages = {
         name for name in imported
-        if name.endswith(('_msgs', '_interfaces')) or name in IN_ROS
+        if name.endswith(('_msgs', '_srvs', '_interfaces')) or name in IN_ROS
     }  # fmt: skip
     declared = declared_dependencies(('IZMP_WEBOTS',))
     assert {IN_ROS.get(name, name) for name in packages} <= declared

@@ -8,10 +8,8 @@ import numpy.typing as npt
 import scipy.ndimage
 
 from izmp_dynamics.conventions import Array, cross
+from izmp_dynamics.stability.clearance import CLEARANCE, clearances
 from izmp_dynamics.stability.sole_motion import SoleMotion
-
-CLEARANCE = 0.005
-"""A foot is in the air if its lowest corner is higher above the other sole's plane [m]."""
 
 MARGIN = 0.04
 """Time about lift-off and touch-down that counts as neither [s]."""
@@ -26,13 +24,6 @@ STILL = (0.05, 0.01)
 """Two soles that rest do not turn [rad/s] or move [m/s] faster against each other."""
 
 Flags = npt.NDArray[np.bool_]
-
-
-def above(foot: SoleMotion, ground: SoleMotion) -> Array:
-    """(K,) height of the lowest corner of a sole above the plane of another [m]."""
-    relative = foot.corners - ground.p[:, None]
-    heights: Array = np.einsum('tvi,ti->tv', relative, ground.R[:, :, 2]).min(axis=1)
-    return heights
 
 
 def contacts(
@@ -55,11 +46,7 @@ def contacts(
         load = loads[0]
         rest[:, 0] = True if load is None else load > LOADED * weight
         return rest, air
-    heights = np.full((count, feet), np.inf)
-    for k in range(feet):
-        for other in range(feet):
-            if other != k:
-                heights[:, k] = np.minimum(heights[:, k], above(soles[k], soles[other]))
+    heights = clearances(soles)
     for k in range(feet):
         air[:, k] = heights[:, k] > CLEARANCE
         load = loads[k]

@@ -10,7 +10,7 @@ from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.residuals import inertia_changes
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import Foot, FootWrench, Imu, RobotFile
-from izmp_dynamics.pipeline.correction import Correction
+from izmp_dynamics.pipeline.correction import offset_without
 from izmp_dynamics.rotations import from_rpy, to_rpy
 
 DIGITS = 9
@@ -55,8 +55,6 @@ def _foot(foot: Foot, layout: Layout, x: Array) -> Foot:
     change = layout.value(x, f'{name}.offset', 6)
     if len(change) == 1:
         change = np.array([0.0, 0.0, change[0], 0.0, 0.0, 0.0])
-    stated = Correction.of_wrench(wrench).matrix
-    reading = change if stated is None else np.linalg.pinv(stated) @ change
     turn = Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
     rotation = turn @ from_rpy(wrench.rotation)
     return dataclasses.replace(
@@ -64,7 +62,7 @@ def _foot(foot: Foot, layout: Layout, x: Array) -> Foot:
         wrench=dataclasses.replace(
             wrench,
             delay=_number(wrench.delay + layout.value(x, f'{name}.delay', 1)[0]),
-            offset=_numbers(np.add(wrench.offset, reading)),
+            offset=_numbers(offset_without(wrench, change)),
             rotation=_numbers(to_rpy(rotation)),
             matrix=_matrix(wrench, rotation, layout, x, name),
         ),

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.ndimage
 
-from izmp_dynamics.calibration.contact import CLEARANCE, above
 from izmp_dynamics.calibration.ft_frame import ARM, Mounting, find_mounting
 from izmp_dynamics.calibration.instants import RATE, Instants, prepare
 from izmp_dynamics.calibration.parameters import Layout, make_layout
@@ -30,9 +29,12 @@ from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.below import link_at, links_carried
+from izmp_dynamics.pipeline.correction import offset_without
 from izmp_dynamics.pipeline.rig import FootRig, Rig
+from izmp_dynamics.pipeline.unloaded import EDGE
 from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.rotations import from_rpy, to_rpy
+from izmp_dynamics.stability.clearance import CLEARANCE, clearances
 
 CUTOFFS = (10.0, 4.0)
 """Of the filter that all signals pass; where the first one leaves open how a sensor is turned, the
@@ -40,9 +42,6 @@ slower motions decide [Hz]."""
 
 LONGEST = 60.0
 """Time of a recording that is examined [s]."""
-
-EDGE = 0.06
-"""Time about lift-off and touch-down in which the filter mixes load and none [s]."""
 
 LEAST_TIME = 0.3
 """Time in the air from which on the offset of a foot is judged [s]."""
@@ -220,7 +219,7 @@ def _excess(
         yield Finding('warning', 'link_below_sensor', message, remedy)
     elif abs(force) > LEAST_OFFSET * rig.model.total_mass * rig.robot.gravity:
         share = abs(force) / (rig.model.total_mass * rig.robot.gravity)
-        offset = ', '.join(f'{part:.4g}' for part in _offset(stated, reading))
+        offset = ', '.join(f'{n:.4g}' for n in offset_without(stated, reading).round(2) + 0.0)
         yield Finding(
             'warning',
             'force_offset',
@@ -230,21 +229,8 @@ def _excess(
         )
 
 
-def _offset(stated: FootWrench, reading: Array) -> Array:
-    """The offset (6,) that takes a corrected reading (6,) away, in the axes of the sensor."""
-    matrix = np.eye(6) if stated.matrix is None else np.array(stated.matrix)
-    matrix = np.kron(np.eye(2), stated.sign * from_rpy(stated.rotation)) @ matrix
-    if stated.normal_only:
-        reading = reading * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-    offset: Array = np.array(stated.offset) + np.linalg.solve(matrix, reading)
-    return np.round(offset, 2) + 0.0
-
-
 def _in_air(instants: Instants, foot: FootRig) -> npt.NDArray[np.bool_]:
     """(K,) whether the joints hold a foot above all others, and did so and will for `EDGE`."""
-    index = instants.rig.feet.index(foot)
-    mine = instants.soles[index]
-    others = [other for k, other in enumerate(instants.soles) if k != index]
-    high = np.all([above(mine, other) > CLEARANCE for other in others], axis=0)
+    high = clearances(instants.soles)[:, instants.rig.feet.index(foot)] > CLEARANCE
     width = 2 * round(EDGE * RATE) + 1
     return np.asarray(scipy.ndimage.binary_erosion(high, np.ones(width)))

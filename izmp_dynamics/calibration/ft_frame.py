@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.calibration.contact import CLEARANCE, above
 from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.residuals import foot_wrench, in_sensor, required, root_motion
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.pipeline.rig import FootRig
+from izmp_dynamics.stability.clearance import CLEARANCE, above
 
 CLEAR = 1.5
 """The next best mounting must leave so many times the error of the best one."""

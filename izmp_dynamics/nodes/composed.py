@@ -43,6 +43,7 @@ from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import OF_COMPOSED
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.tare import Tare
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
@@ -66,6 +67,7 @@ class Composed(StageNode):
     def set_up(self) -> None:
         """Advertise and subscribe."""
         self._source = 'imu'
+        self._tare = Tare(self)
         self._faults_before: dict[str, Faults] = {}
         self._collected, self._wanted_at = Collected(), time.monotonic()
         self._evaluator: Evaluator | None = None
@@ -128,6 +130,7 @@ class Composed(StageNode):
     def inspect(self) -> None:
         """State what has been learned about joints, accelerometers and force sensors."""
         self._forces.inspect()
+        self._tare.inspect()
         if self._evaluator is None:
             self._remark_on_unknown_frames()
         else:
@@ -174,6 +177,7 @@ class Composed(StageNode):
             patience=self.patience,
             prompt=self._put_izmp,
         )
+        self._evaluator.feet.unloaded = self._tare.watch(rig)
         if self._former is not None:
             self._evaluator.assume(self._former, self._unsure)
             self._former = None

@@ -30,6 +30,7 @@ from izmp_dynamics.nodes.root_noise import RootNoise
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.tare import Tare
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import GroundStage
@@ -55,6 +56,7 @@ class Izmp(StageNode):
     def set_up(self) -> None:
         """Advertise and subscribe."""
         self._source = 'imu'
+        self._tare = Tare(self)
         self._subscribed: set[str] = set()
         self._ir_md: InstantQueue[Placed] = InstantQueue(
             {'ir_md/contact_wrench': 6, 'odom': ODOMETRY}
@@ -105,8 +107,9 @@ class Izmp(StageNode):
         self._advance()
 
     def inspect(self) -> None:
-        """State what has been learned about the force sensors."""
+        """State what has been learned about the force sensors, and how they drift."""
         self._forces.inspect()
+        self._tare.inspect()
 
     def _make_stages(self) -> None:
         rig = self._frames.make()
@@ -118,6 +121,7 @@ class Izmp(StageNode):
         self._ground = GroundStage(rig, filtering, patience=self.patience)
         self._orientation = OrientationStage(rig, filtering, self._source, patience=self.patience)
         self._feet = FeetStage(rig, filtering, patience=self.patience)
+        self._feet.unloaded = self._tare.watch(rig)
         self._mr_ad, self._rig = MrAd(self.model), rig
         self._needs_world = rig.robot.ground.moves and rig.ground_reference is None
         odometry = {'odom': ODOMETRY} if self._needs_world else {}

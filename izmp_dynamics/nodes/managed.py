@@ -12,7 +12,8 @@ import gc
 import threading
 import traceback
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -28,8 +29,8 @@ _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.
 class ManagedNode(LifecycleNode):
     """A node with the states unconfigured, inactive and active.
 
-    A subclass makes everything in `set_up`; whatever attributes, publishers and subscriptions are
-    new then, `cleanup` removes.
+    A subclass makes everything in `set_up`; whatever attributes, publishers, subscriptions and
+    services are new then, `cleanup` removes.
 
     Args:
         name: of the node.
@@ -62,6 +63,36 @@ class ManagedNode(LifecycleNode):
     def tear_down(self) -> None:
         """Undo what is neither an attribute nor a publisher nor a subscription."""
 
+    def serve(self, name: str, answer: Callable[[], tuple[bool, str]]) -> None:
+        """Offer a service without arguments, std_srvs/Trigger.
+
+        Args:
+            name: relative name, remappable.
+            answer: called while no message is worked on; returns whether it succeeded, and a
+                sentence.
+        """
+        try:
+            from std_srvs.srv import Trigger
+        except ImportError:
+            self.get_logger().warning(
+                f"There is no service '{name}': std_srvs is not installed. It comes with ROS 2, "
+                "or with pip install '.[ros]' in the folder of izmp_dynamics."
+            )
+            return
+
+        def respond(request: Any, response: Any) -> Any:
+            with self._lock:
+                try:
+                    response.success, response.message = (
+                        answer() if self.is_active else (False, 'The node is not active.')
+                    )
+                except Exception as error:
+                    response.message = f'unexpected error: {error!r}'
+                    self.get_logger().error(f'{name}:\n{traceback.format_exc()}')
+            return response
+
+        self.create_service(Trigger, name, respond)
+
     def begin(self) -> None:
         """Configure and activate, unless a manager is to do it.
 
@@ -79,7 +110,7 @@ class ManagedNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make everything; where that fails, the node stays unconfigured and the log says why."""
         with self._lock:
-            self._entities = {*self.publishers, *self.subscriptions}
+            self._entities = {*self.publishers, *self.subscriptions, *self.services}
             self._before = {*vars(self), '_before'}
             try:
                 self.set_up()
@@ -133,5 +164,7 @@ class ManagedNode(LifecycleNode):
             self.destroy_publisher(publisher)
         for subscription in [each for each in self.subscriptions if each not in self._entities]:
             self.destroy_subscription(subscription)
+        for service in [each for each in self.services if each not in self._entities]:
+            self.destroy_service(service)
         for name in set(vars(self)) - self._before:
             delattr(self, name)

@@ -431,6 +431,15 @@ class StageNode(ManagedNode):
             self.get_logger().error(f'Parameters are refused.\n{traceback.format_exc()}')
             return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
 
+    def adopt(self, robot: RobotFile) -> None:
+        """Go on with another robot file, until `cleanup`; as new settings do, it resets the stage.
+
+        Raises:
+            IzmpError: if the stage cannot be made with it.
+        """
+        self.configure(robot)
+        self._settings.robot = robot
+
     def _check(self, robot: RobotFile) -> None:
         """Refuse settings that do not go with the signals, whose rates may be known by now."""
         for signal, period in self.periods():

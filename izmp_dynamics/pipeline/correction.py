@@ -66,5 +66,17 @@ class Correction:
         return Samples(stamps, values)
 
 
+def offset_without(wrench: FootWrench, excess: Array) -> Array:
+    """The offset (6,) in the axes of the sensor that takes away what it reads in excess.
+
+    Args:
+        wrench: what the robot file states about the sensor.
+        excess: (6,) reading without load, corrected by that, in the axes of its frame [N, N·m].
+    """
+    matrix = Correction.of_wrench(wrench).matrix
+    reading = excess if matrix is None else np.linalg.pinv(matrix) @ excess
+    return np.array(wrench.offset) + reading
+
+
 NO_CORRECTION = Correction()
 """Of a sensor without known errors."""

@@ -15,6 +15,7 @@ from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
 from izmp_dynamics.pipeline.stream import Filtering, SampleStream
+from izmp_dynamics.pipeline.unloaded import FeetSeen, UnloadedFeet
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
@@ -46,6 +47,7 @@ class FeetStage(Stage):
 
     Attributes:
         sensors: foot → (6,) force [N] and moment [N·m] of its sensor in its frame.
+        unloaded: is shown all instants, if every foot has a sensor; None: nothing looks at them.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class FeetStage(Stage):
     ) -> None:
         self.rig = rig
         self._feet = PackedFeet.of(rig)
+        self.unloaded: UnloadedFeet | None = None
         self.sensors = {
             foot.name: SampleStream(
                 f'feet[{foot.name}]',
@@ -101,6 +104,9 @@ class FeetStage(Stage):
         )
         complete = len(names) > 0 and len(self.sensors) == len(names)
         total = ContactWrench.from_array(wrenches.sum(axis=1)) if complete else None
+        if self.unloaded is not None and complete:
+            seen = FeetSeen(joints.stamps, joints.positions, soles, readings, wrenches)
+            self.unloaded.see(seen)
         return FeetState(soles, total)
 
 

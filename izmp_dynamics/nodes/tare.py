@@ -1,0 +1,156 @@
+"""The service `tare`, and the drift of the force sensors' offsets in the diagnostics."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.robot_file import Foot, FootWrench, RobotFile
+from izmp_dynamics.nodes.health import WARN
+from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.pipeline.correction import offset_without
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.unloaded import LOADED, Stance, Swing, UnloadedFeet
+from izmp_dynamics.stability.clearance import CLEARANCE
+
+HELD = 0.5
+"""Time in the air from which on a foot can be tared [s]."""
+
+DRIFTED = 0.03
+"""Force without load, as part of the weight, from which on it is remarked on [-]."""
+
+DIGITS = 3
+"""Decimals of offsets [N], [N·m]."""
+
+
+class Tare:
+    """Tares the feet in the air, on request.
+
+    Args:
+        node: evaluates the feet; its `configure` is called with the new offsets.
+    """
+
+    def __init__(self, node: StageNode) -> None:
+        self._node = node
+        self._feet: UnloadedFeet | None = None
+        node.serve('tare', self.tare)
+
+    def watch(self, rig: Rig) -> UnloadedFeet | None:
+        """What is to be shown the feet of a stage; None if they cannot be tared."""
+        for foot in rig.feet:
+            finding, value = _keys(foot.name)
+            self._node.health.clear(finding)
+            self._node.health.values.pop(value, None)
+        able = len(rig.feet) > 1 and all(foot.sensor for foot in rig.feet)
+        self._feet = UnloadedFeet(rig) if able else None
+        return self._feet
+
+    def inspect(self) -> None:
+        """State what the sensors read in the last swings."""
+        if self._feet is None:
+            return
+        self._feet.update()
+        health, weight = self._node.health, self._feet.weight
+        for foot, swing in self._feet.swings.items():
+            finding, value = _keys(foot)
+            health.values[value] = f'{_listed(swing.excess)} in {swing.duration:.2f} s of swing'
+            force = float(np.linalg.norm(swing.excess[:3]))
+            if force < DRIFTED * weight:
+                health.clear(finding)
+                continue
+            sentence = (
+                f"In the air the force sensor of foot '{foot}' reads {force:.1f} N without load, "
+                f'{force / weight:.0%} of the weight: lift it and call the service '
+                f'{self._node.resolve_service_name("tare")}, or set feet[{foot}].wrench.'
+                f'{_key(self._offset(foot, swing))} in the robot file.'
+            )
+            health.remark(finding, WARN, sentence)
+
+    def tare(self) -> tuple[bool, str]:
+        """Set the offsets of the feet in the air; return whether there is one, and a sentence."""
+        if self._feet is None:
+            return False, (
+                'Nothing is tared: that takes two or more feet that all have force sensors, and '
+                'a message of each sensor.'
+            )
+        self._feet.update()
+        if not self._feet.stances:
+            return False, (
+                'Nothing is tared: no instant was evaluated in the last second. /diagnostics says '
+                'which input is missing.'
+            )
+        offsets = {
+            foot: self._offset(foot, swing)
+            for foot, swing in self._feet.swings.items()
+            if swing.lasts and swing.duration >= HELD
+        }
+        if not offsets:
+            return False, self._refusal(self._feet)
+        said = '. '.join(self._said(foot, offset) for foot, offset in offsets.items())
+        keys = '; '.join(f'feet[{foot}].wrench.{_key(o)}' for foot, o in offsets.items())
+        self._node.adopt(_with_offsets(self._node.robot, offsets))
+        return True, (
+            f'{said}. This holds until the node ends; to keep it, state in the robot file {keys}'
+        )
+
+    def _refusal(self, feet: UnloadedFeet) -> str:
+        where = '; '.join(
+            f"'{foot}' {_stands(at, feet.weight)}" for foot, at in feet.stances.items()
+        )
+        return (
+            f'Nothing is tared, as no foot has been in the air for {HELD:g} s: {where}. Lift a '
+            f'foot by more than {1e3 * CLEARANCE:g} mm, hold it for {HELD:g} s and call again.'
+        )
+
+    def _wrench(self, foot: str) -> FootWrench:
+        """What is stated about the sensor of a foot."""
+        return next(f.wrench for f in self._node.robot.feet if f.name == foot and f.wrench)
+
+    def _offset(self, foot: str, swing: Swing) -> Array:
+        """(6,) the offset of a foot's sensor by a swing."""
+        offset: Array = offset_without(self._wrench(foot), swing.excess).round(DIGITS) + 0.0
+        return offset
+
+    def _said(self, foot: str, offset: Array) -> str:
+        before = self._wrench(foot).offset
+        return f"The offset of foot '{foot}' was {_listed(before)} and is {_listed(offset)}"
+
+
+def _keys(foot: str) -> tuple[str, str]:
+    """Keys of the finding and of the value in the diagnostics."""
+    return f'force_offset[feet[{foot}]]', f'drift of feet[{foot}]'
+
+
+def _with_offsets(robot: RobotFile, offsets: Mapping[str, Array]) -> RobotFile:
+    """The robot file with other offsets of some feet."""
+
+    def changed(foot: Foot) -> Foot:
+        if foot.wrench is None or foot.name not in offsets:
+            return foot
+        Fx, Fy, Fz, Mx, My, Mz = offsets[foot.name].tolist()
+        wrench = dataclasses.replace(foot.wrench, offset=(Fx, Fy, Fz, Mx, My, Mz))
+        return dataclasses.replace(foot, wrench=wrench)
+
+    return dataclasses.replace(robot, feet=tuple(changed(foot) for foot in robot.feet))
+
+
+def _stands(at: Stance, weight: float) -> str:
+    """Where a foot is and what it carries, in words."""
+    load = f'reads {at.load:.1f} N upwards ({at.load / weight:.0%} of the weight)'
+    if at.height <= CLEARANCE:
+        return f'is on the ground and {load}'
+    height = f'is {1e3 * at.height:.0f} mm above the other sole'
+    loaded = at.load >= LOADED * weight
+    return f'{height} but {load}: it stands' if loaded else f'{height} since a moment ago'
+
+
+def _listed(wrench: Sequence[float] | Array) -> str:
+    """A wrench (6,) with names and units."""
+    Fx, Fy, Fz, Mx, My, Mz = (float(value) + 0.0 for value in wrench)
+    return f'Fx {Fx:.2f}, Fy {Fy:.2f}, Fz {Fz:.2f} N, Mx {Mx:.3f}, My {My:.3f}, Mz {Mz:.3f} N·m'
+
+
+def _key(offset: Array) -> str:
+    """How the robot file states it."""
+    return f'offset: [{", ".join(f"{value:.{DIGITS}f}" for value in offset)}]'
