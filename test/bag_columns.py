@@ -7,11 +7,16 @@ from rosbags.typesys import Stores, get_typestore
 
 def messages(bag, topic):
     """All messages of a topic in their order."""
+    return [message for _, message in received(bag, topic)]
+
+
+def received(bag, topic):
+    """Stamp of reception [ns] and message of each message of a topic."""
     with AnyReader([bag], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
         connections = [c for c in reader.connections if c.topic == topic]
         return [
-            reader.deserialize(raw, connection.msgtype)
-            for connection, _, raw in reader.messages(connections)
+            (stamp, reader.deserialize(raw, connection.msgtype))
+            for connection, stamp, raw in reader.messages(connections)
         ]
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from hypothesis import HealthCheck, settings
@@ -54,6 +55,19 @@ def sway(biped31, tmp_path_factory):
 
     bag = tmp_path_factory.mktemp('sway') / 'sway'
     return simulate_sway(biped31, bag), bag
+
+
+@pytest.fixture(scope='session')
+def fall(biped31, tmp_path_factory):
+    """Pushed forward with 120 N, biped31 tips over its toes; the recording ends in mid-fall."""
+    pytest.importorskip('mujoco', reason='the fall is simulated with MuJoCo')
+    from izmp_dynamics.simulation.physics import Push
+    from izmp_dynamics.simulation.scenarios import simulate_sway
+
+    bag = tmp_path_factory.mktemp('fall') / 'bag'
+    push = Push('trunk', np.array([120.0, 0.0, 0.0]), start=1.0, duration=0.25)
+    assert simulate_sway(biped31, bag, pushes=[push]).fall
+    return bag
 
 
 @pytest.fixture(scope='session')

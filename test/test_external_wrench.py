@@ -1,9 +1,11 @@
 """The external force: what neither the ground nor the weight explains, and when it pushed."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,13 +19,14 @@ from izmp_dynamics.dynamics.external_wrench import (
 )
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.run import replay
+from izmp_dynamics.report.events.event import STEPS
 from izmp_dynamics.report.pushes import PushStatistics, push_remarks
 from izmp_dynamics.simulation.noisy_signals import sensor_noise
 from izmp_dynamics.simulation.scenarios import simulate_walk
 from izmp_dynamics.simulation.shove import Shove
 from izmp_dynamics.walking.walk_parameters import WalkParameters
 
-from .bag_columns import points, wrenches
+from .bag_columns import points, received, wrenches
 from .walking import ROBOT_FILE
 
 FILE = load_robot_file(ROBOT_FILE)
@@ -37,6 +40,12 @@ PUSHES = {
     'forward': (Shove(40.0, 'forward', 2.35),),
     'two': (Shove(40.0, 'back', 1.503), Shove(25.0, 'right', 3.1, 0.2)),
 }
+
+
+FROM = {
+    'left': 'from the right', 'right': 'from the left',
+    'forward': 'from behind', 'back': 'from the front',
+}  # fmt: skip
 
 
 @pytest.fixture(scope='module', params=PUSHES)
@@ -106,11 +115,78 @@ def test_the_report_names_what_pushed(walked):
     page = ' '.join(results['ideal'].html.read_text().split())  # its spaces do not break
     assert page.count('An external force pushed') == len(pushes)
     for shove in pushes:
-        words = {'left': 'to the left', 'right': 'to the right'}
-        assert f'pushed the robot {words.get(shove.direction, shove.direction)} with' in page
+        assert f'pushed the robot {FROM[shove.direction]} with' in page
     for push in results['ideal'].summary.pushes:
         assert f'for {push.duration:.2f} s at {push.start:.2f} s, ' in page
         assert push.significance > 10.0
+
+
+def contact_changes(bag, foot, first):
+    """Time [s] and whether it lands, of each true change of contact but bounces of 10 ms."""
+    found = received(bag, f'/ground_truth/{foot}/loaded')
+    truth = [(stamp / SECOND - first, m.data) for stamp, m in found]
+    changes = [
+        now for now, before in zip(truth[1:], truth, strict=False)
+        if now[1] != before[1] and now[0] > 0.05
+    ]  # fmt: skip
+    kept = []
+    for change in changes:
+        if kept and change[0] - kept[-1][0] < 0.01:
+            kept.pop()
+        else:
+            kept.append(change)
+    return kept
+
+
+@pytest.mark.parametrize('sensors', ['ideal', 'noisy'])
+def test_events_of_a_walk_are_its_pushes_and_steps(walked, sensors):
+    """Touchdowns and lift-offs within two instants of the truth; no foot slips, nothing falls."""
+    pushes, bag, results = walked
+    summary = results[sensors].summary
+    kinds = {event.kind for event in summary.events}
+    assert not kinds & {'slip', 'flight', 'fall', 'sensor fault'}
+    found = [event for event in summary.events if event.kind == 'push']
+    assert len(found) == len(pushes)
+    first = summary.start_stamp / SECOND
+    for event, shove in zip(found, pushes, strict=True):
+        assert first - 1.0 + event.begin == pytest.approx(shove.start, abs=0.010)
+        assert event.end - event.begin == pytest.approx(shove.duration, abs=0.010)
+        assert (event.size, event.unit) == (pytest.approx(shove.force, rel=0.10), 'N')
+        assert event.significance > 5.0
+        assert event.sentence.startswith(f'Pushed {FROM[shove.direction]} with ')
+    for foot in ('l_foot', 'r_foot'):
+        expected = contact_changes(bag, foot, first)
+        steps = [e for e in summary.events if e.subject == foot and e.kind in STEPS]
+        assert [e.kind == 'touchdown' for e in steps] == [lands for _, lands in expected]
+        np.testing.assert_allclose(
+            [e.begin for e in steps], [at for at, _ in expected], atol=0.016
+        )
+
+
+def test_the_topic_events_and_the_report_hold_the_same(walked):
+    """One latched message for each: stamped with its begin, received at its end."""
+    _, _, results = walked
+    result = results['ideal']
+    events = result.summary.events
+    listed = json.loads(result.json.read_text())['events']
+    assert [event['sentence'] for event in listed] == [event.sentence for event in events]
+    start = result.summary.start_stamp
+    found = received(result.bag, '/events')
+    assert len(found) == len(events)
+    by_end = sorted(events, key=lambda event: event.end)
+    for event, (stamp, message) in zip(by_end, found, strict=True):
+        assert stamp == pytest.approx(start + event.end * SECOND, abs=2)
+        assert message.status[0].name == event.kind
+        assert message.status[0].message == event.sentence
+        values = {entry.key: entry.value for entry in message.status[0].values}
+        begin = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
+        assert begin == pytest.approx(start + event.begin * SECOND, abs=2)
+        assert float(values['end']) >= float(values['begin'])
+        assert (values.get('unit', '') == event.unit) or not np.isfinite(event.size)
+    qos = yaml.safe_load((result.bag / 'metadata.yaml').read_text())
+    topics = qos['rosbag2_bagfile_information']['topics_with_message_count']
+    profile = next(t['topic_metadata'] for t in topics if t['topic_metadata']['name'] == '/events')
+    assert 'durability: 1' in profile['offered_qos_profiles']  # transient local
 
 
 def test_without_whole_wrenches_there_is_no_external_wrench(walked, tmp_path):
@@ -193,6 +269,6 @@ def test_many_pushes_are_counted_and_the_largest_listed():
     pushes = tuple(PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k, 9.0) for k in range(1, 6))
     remarks = push_remarks(pushes)
     assert len(remarks) == 4
-    assert all('pushed the robot down' in text for text in remarks[:3])
+    assert all('pushed the robot from above' in text for text in remarks[:3])
     assert 'with 30.0 N for 0.10 s at 3.00 s, 9 σ of what is' in remarks[0]
     assert '5 times' in remarks[3]

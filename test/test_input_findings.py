@@ -52,6 +52,7 @@ def test_a_force_sensor_that_hangs_is_listed_and_no_push_is_concluded(corrupted)
     finding = findings['hangs']
     assert finding.severity == 'warning'
     assert LEFT in finding.message
+    assert [(o.topic, o.reason) for o in evaluation.outages] == [(LEFT, 'hangs')]
     assert '0.50 to 0.90 s' in finding.message
     assert '0.40 s in all' in finding.message
     time = evaluation.time

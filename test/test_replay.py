@@ -227,7 +227,7 @@ def test_an_interrupted_replay_leaves_nothing_behind(
     def fail(*arguments, **keywords):
         raise failure
 
-    monkeypatch.setattr(replay_run, 'write_report', fail)
+    monkeypatch.setattr(replay_run, 'write_summary', fail)
     with pytest.raises(type(failure) if isinstance(failure, Exception) else failure):
         replay(bag, biped31, tmp_path / 'out')
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,6 @@ from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf, read_urdf
 from izmp_dynamics.report.player import libraries
-from izmp_dynamics.report.player.events import events_of
 from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, simplified
 from izmp_dynamics.report.player.packing import Block, json_for_script
 from izmp_dynamics.report.player.playback import play_back
@@ -25,7 +24,7 @@ from izmp_dynamics.report.summary import summarise
 from izmp_dynamics.report.writer import write_report
 from izmp_dynamics.rotations import matrices_from_quaternions
 
-from .report_scenarios import blank, bump, part, standing, walking
+from .report_scenarios import blank, part, standing, walking
 from .requiring import skip_without
 
 EVIL = '</script><script>alert(1)</script>"&\''
@@ -159,29 +158,19 @@ def test_time_never_goes_back_or_is_unknown_at_a_gap(tmp_path):
     assert len(time) == 192
 
 
-def test_events_are_in_the_order_of_time():
-    summary = summarise(Scene(standing(offset=bump(4.0, 0.35, 0.25))))
-    events = events_of(summary)
-    assert [event.begin for event in events] == sorted(event.begin for event in events)
-    assert all(event.begin <= event.end <= 10.0 for event in events)
-    excursion = next(event for event in events if event.kind == 'excursion')
-    assert excursion.begin == pytest.approx(4.0, abs=0.15)
-    assert 'outside the support polygon' in excursion.sentence
-
-
 def test_a_push_has_an_arrow_while_it_lasts():
     evaluation = standing(duration=4.0)
     force = np.zeros((len(evaluation.stamps), 3))
     force[200:260, 1] = 60.0
     scene = Scene(replace(evaluation, external_force=force))
-    events = events_of(summarise(scene))
+    events = summarise(scene).events
     push = next(event for event in events if event.kind == 'push')
     playback = play_back(scene, events)
     shown = np.isfinite(playback.push).all(axis=1)
     within = (playback.time >= push.begin) & (playback.time <= push.end)
     np.testing.assert_array_equal(shown, within)
     assert np.linalg.norm(playback.push[shown], axis=1).max() == pytest.approx(60.0, rel=0.01)
-    assert 'N for' in push.sentence
+    assert push.sentence.startswith('Pushed from the right with')
 
 
 @pytest.mark.parametrize('name', ['no world', 'no feet', 'blank'])

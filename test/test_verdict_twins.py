@@ -28,18 +28,6 @@ def made(sway, biped31):
     return make
 
 
-@pytest.fixture(scope='module')
-def fall(biped31, tmp_path_factory):
-    """Pushed forward with 120 N, biped31 tips over its toes; the recording ends in mid-fall."""
-    from izmp_dynamics.simulation.physics import Push
-    from izmp_dynamics.simulation.scenarios import simulate_sway
-
-    bag = tmp_path_factory.mktemp('fall') / 'bag'
-    push = Push('trunk', np.array([120.0, 0.0, 0.0]), start=1.0, duration=0.25)
-    assert simulate_sway(biped31, bag, pushes=[push]).fall
-    return bag
-
-
 @pytest.mark.parametrize('end', [1.6, 1.7])
 def test_a_recording_that_ends_in_mid_fall_shows_a_fall(fall, biped31, end):
     verdict = summary_of(twin(fall, biped31, until(end))).verdict

@@ -68,7 +68,7 @@ class Recorder(Node):
         profiles = [publisher.qos_profile for publisher in publishers]
         reliable = all(p.reliability == ReliabilityPolicy.RELIABLE for p in profiles)
         latched = all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
-        kind: Qos = 'latched' if latched else 'default' if reliable else 'sensor_data'
+        kind: Qos = 'history' if latched else 'default' if reliable else 'sensor_data'
         qos = QoSProfile(
             depth=5 * DEPTH,
             reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,

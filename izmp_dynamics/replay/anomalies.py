@@ -14,9 +14,6 @@ from izmp_dynamics.sensing.wrench_check import PROPOSAL
 from izmp_dynamics.stability.evaluation import Evaluation
 from izmp_dynamics.stability.foot_imu_plane import LARGEST_CORRECTION
 
-LONG_GAP = 0.1
-"""A gap that is remarked on, if it is also as long as ten messages [s]."""
-
 CLOCK_TOLERANCE = 0.1
 """Difference between the delays of two topics that is remarked on [s]."""
 
@@ -91,7 +88,7 @@ def _remarks(
             f'the stamps go back by up to {use.farthest_back:.3g} s; those messages are not used.',
             'Was the clock set, or the simulation restarted?',
         )
-    elif use.rate and use.longest_gap > max(LONG_GAP, 10.0 / use.rate, restored + 2.0 / use.rate):
+    elif use.is_gap(use.longest_gap, restored):
         at = max((use.gap_at - start) / NANOSECONDS, 0.0)
         yield (
             'gap',

@@ -15,7 +15,7 @@ from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.settling import filter_in_words, filter_settle_time
 from izmp_dynamics.sensing.faults import Faults
-from izmp_dynamics.stability.evaluation import Evaluation, Foot, SignalHealth, Track
+from izmp_dynamics.stability.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
 
 MOTION_RATE = 50.0
 """Largest rate at which the joints are kept for pictures of the robot [Hz]."""
@@ -88,6 +88,7 @@ class Collector:
         notes: Sequence[str],
         stages: Mapping[str, str],
         faults: Mapping[str, Faults],
+        outages: Sequence[Outage] = (),
     ) -> Evaluation:
         """Join everything; the collector is empty afterwards.
 
@@ -97,6 +98,7 @@ class Collector:
             notes: anomalies of the inputs, one sentence each.
             stages: further parameters that the evaluation chose, by name.
             faults: signal → what could not be used, by reason.
+            outages: times in which signals could not be used.
         """
         model, robot = self.recording.model, self.recording.robot
         tracks = {
@@ -133,6 +135,7 @@ class Collector:
             missing=tuple(missing),
             notes=tuple(notes),
             health=self._health(faults),
+            outages=tuple(outages),
             parameters=flatten(robot) | dict(stages),
             hashes=dict(hashes),
         )

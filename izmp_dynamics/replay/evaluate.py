@@ -12,7 +12,7 @@ from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evalu
 from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.replay.filter_choice import chosen_filter, stated
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.stretches import stretch_findings
+from izmp_dynamics.replay.stretches import outages, stretch_findings
 from izmp_dynamics.stability.evaluation import Evaluation
 
 
@@ -63,7 +63,9 @@ def evaluate_bag(
         )
     missing = [str(found) for found in recording.missing]
     used = {'angular_acceleration.used': evaluator.root.method, **stated(choice)}
-    evaluation = collector.evaluation({}, missing, notes, used, evaluator.faults)
+    evaluation = collector.evaluation(
+        {}, missing, notes, used, evaluator.faults, outages(recording, evaluator)
+    )
     nothing = nothing_came_out(recording, evaluation)
     if nothing is not None:
         raise nothing

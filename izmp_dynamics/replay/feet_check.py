@@ -10,6 +10,7 @@ from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
 from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
+from izmp_dynamics.stability.in_air import in_air
 
 FORCE_TOLERANCE = 0.05
 """Measured normal force against the weight from which on it is remarked on [-]."""
@@ -24,9 +25,6 @@ UNITS = {
 
 UNIT_TOLERANCE = 0.08
 """Ratio of force and weight that is still taken for that of a unit [-]."""
-
-CLEARANCE = 0.01
-"""A foot whose lowest corner is higher above the plane of all other soles is in the air [m]."""
 
 LEAST_TIME = 0.3
 """Time in the air that is needed to judge a foot [s]."""
@@ -147,32 +145,6 @@ def _exchange(one: str, other: str, why: str) -> Finding:
         f'Exchange feet[{one}].wrench.topic and feet[{other}].wrench.topic (and frame), if their '
         'legs are not exchanged in the URDF.',
     )
-
-
-def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
-    """(K,) whether the joints hold a foot above the soles of all others."""
-    others = [other for other in evaluation.feet if other is not foot]
-    if not others:
-        return np.zeros(len(evaluation.stamps), dtype=np.bool_)
-    up = evaluation.tracks['mr_ad'].wrench[:, :3] if 'mr_ad' in evaluation.tracks else None
-    heights = [_above(foot.sole, other.sole, evaluation.normal if up is None else up)
-               for other in others]  # fmt: skip
-    with np.errstate(invalid='ignore'):
-        lowest: Array = np.min(heights, axis=0)
-        return np.asarray(lowest > CLEARANCE)
-
-
-def _above(sole: Array, ground: Array, up: Array) -> Array:
-    """(K,) height of the lowest corner of a sole (K, V, 3) above the plane of another [m]."""
-    middle = ground.mean(axis=1)
-    spread = ground - middle[:, None]
-    scatter = np.einsum('kvi,kvj->kij', spread, spread)
-    known = np.isfinite(scatter).all(axis=(1, 2))
-    normal = np.full((len(sole), 3), np.nan)
-    normal[known] = np.linalg.eigh(scatter[known])[1][:, :, 0]  # of the smallest spread
-    normal *= np.where(np.einsum('ki,ki->k', normal, up) < 0.0, -1.0, 1.0)[:, None]
-    heights: Array = np.einsum('kvi,ki->kv', sole - middle[:, None], normal).min(axis=1)
-    return heights
 
 
 def _shifts_against(evaluation: Evaluation, one: Foot, other: Foot) -> bool:

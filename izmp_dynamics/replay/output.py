@@ -1,17 +1,21 @@
 """Results → rosbag2: the topics and types of the live graph, so both look the same to a viewer."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.replay.external_wrench import external_of
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.events.message import MSGTYPE, EventMessage, event_message
 from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.stability.support_polygon import plane_axes
 
@@ -55,6 +59,19 @@ class ResultWriter:
         self._write_tf(results)
         self.bag.flush()
         self._written += len(results.stamps)
+
+    def write_events(self, events: Iterable[Event], start: int) -> None:
+        """Write the events of the whole recording; each is received when it is over.
+
+        Args:
+            events: in the order of time.
+            start: stamp of the instant from which their times count [ns].
+        """
+        self.bag.add_topic('/events', MSGTYPE, {}, qos='history')
+        for event in events:
+            found = event_message(event, start)
+            self.bag.write('/events', found.end, _diagnostic_array(found))
+        self.bag.flush()
 
     def _put(
         self,
@@ -230,6 +247,24 @@ class ResultWriter:
         }
         if poses:
             self._write_transforms('/tf_static', np.array([start]), poses)
+
+
+def _diagnostic_array(found: EventMessage) -> Any:
+    seconds, nanoseconds = divmod(found.begin, NANOSECONDS)
+    status = 'status[0]'
+    values: dict[str, object] = {
+        'header.stamp.sec': seconds,
+        'header.stamp.nanosec': nanoseconds,
+        'status': 1,
+        f'{status}.level': found.level,
+        f'{status}.name': found.name,
+        f'{status}.message': found.message,
+        f'{status}.hardware_id': found.hardware_id,
+        f'{status}.values': len(found.values),
+    }
+    for k, (key, value) in enumerate(found.values):
+        values |= {f'{status}.values[{k}].key': key, f'{status}.values[{k}].value': value}
+    return example(MSGTYPE, values)
 
 
 def _unused(name: str, links: Collection[str]) -> str:

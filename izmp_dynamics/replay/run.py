@@ -20,9 +20,10 @@ from izmp_dynamics.replay.filter_choice import chosen_filter, stated
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
-from izmp_dynamics.replay.stretches import stretch_findings
-from izmp_dynamics.report.summary import Summary
-from izmp_dynamics.report.writer import write_report
+from izmp_dynamics.replay.stretches import outages, stretch_findings
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.summary import Summary, summarise
+from izmp_dynamics.report.writer import write_summary
 
 KNOWN = ('joints_absent',)
 """Notes that are the same on every run: `izmp check` and the report state them."""
@@ -84,34 +85,42 @@ def replay(
             for results in evaluate_recording(recording, evaluator, progress):
                 writer.write(results)
                 collector.add(results)
-        hashes = {robot.urdf: urdf.sha256, **_hashes(bag_path)}
-        if robot.path is not None:
-            hashes[robot.path.name] = _sha256(robot.path)
-        notes = (
-            *([choice.text] if choice and choice.notable else []),
-            *bag.notes,
-            *([bag.damage] if bag.damage else []),
-            *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),
-            *map(str, stretch_findings(recording, evaluator)),
-            *evaluator.root.warnings,
-        )
-        missing = [str(found) for found in recording.missing]
-        evaluation = collector.evaluation(
-            hashes,
-            missing,
-            notes,
-            {'angular_acceleration.used': evaluator.root.method, **stated(choice)},
-            evaluator.faults,
-        )
-        nothing = nothing_came_out(recording, evaluation)
-        if nothing is not None:
-            raise nothing
-        report = write_report(evaluation, partial, static=static)
+            hashes = {robot.urdf: urdf.sha256, **_hashes(bag_path)}
+            if robot.path is not None:
+                hashes[robot.path.name] = _sha256(robot.path)
+            notes = (
+                *([choice.text] if choice and choice.notable else []),
+                *bag.notes,
+                *([bag.damage] if bag.damage else []),
+                *(
+                    str(found)
+                    for found in signal_findings(recording)
+                    if found.severity == 'warning'
+                ),
+                *map(str, stretch_findings(recording, evaluator)),
+                *evaluator.root.warnings,
+            )
+            missing = [str(found) for found in recording.missing]
+            evaluation = collector.evaluation(
+                hashes,
+                missing,
+                notes,
+                {'angular_acceleration.used': evaluator.root.method, **stated(choice)},
+                evaluator.faults,
+                outages(recording, evaluator),
+            )
+            nothing = nothing_came_out(recording, evaluation)
+            if nothing is not None:
+                raise nothing
+            scene = Scene(evaluation)
+            summary = summarise(scene)
+            writer.write_events(summary.events, int(evaluation.stamps[0]))
+        write_summary(scene, summary, partial, static=static)
     return ReplayResult(
         folder / 'bag',
         folder / 'report.html',
         folder / 'report.json',
-        report.summary,
+        summary,
         (*notes, *(str(found) for found in recording.missing if found.kind not in KNOWN)),
     )
 

@@ -8,6 +8,7 @@ from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.publisher_clock import PublisherClock
+from izmp_dynamics.stability.evaluation import Outage
 
 STATED = (Reason.HANGS, Reason.REPEATED, Reason.STAMP_RESTORED)
 """Reasons that have their own sentences here."""
@@ -31,6 +32,19 @@ def stretch_findings(recording: Recording, evaluator: Evaluator) -> Iterator[Fin
         message = f'{list_names(sorted(topics))}: {sentence}'
         kind = Reason.STAMP_RESTORED.value
         yield Finding('note', kind, message, 'joints.stamps: as_is turns this off.')
+
+
+def outages(recording: Recording, evaluator: Evaluator) -> tuple[Outage, ...]:
+    """List the times in which signals hung or stopped, after the evaluation."""
+    found = []
+    for signal, use in recording.uses.items():
+        hung = evaluator.hung.get(signal, [])
+        found += [Outage(use.topic, begin, end, 'hangs') for begin, end in hung]
+        restored = recording.restored.get(signal, 0.0)
+        for begin, end in use.gaps:
+            if use.is_gap((end - begin) / NANOSECONDS, restored):
+                found.append(Outage(use.topic, begin, end, 'stops'))
+    return tuple(sorted(found, key=lambda outage: (outage.begin, outage.topic)))
 
 
 def _hung(recording: Recording, signal: str, spans: list[tuple[int, int]]) -> Finding:

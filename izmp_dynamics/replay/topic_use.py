@@ -27,6 +27,12 @@ POSITIONS = (
 )
 POSES = (*POSITIONS[1:], 'geometry_msgs/msg/TransformStamped')
 
+LONG_GAP = 0.1
+"""A gap that is remarked on, if it is also as long as ten messages [s]."""
+
+MOST_GAPS = 1000
+"""Gaps that are remembered one by one."""
+
 BACK = 0.5
 """A message that is older than an earlier one by so much was not merely delayed [s]."""
 
@@ -48,6 +54,7 @@ class TopicUse:
         count: messages read.
         longest_gap: longest time between two stamps [s].
         gap_at: the stamp at which it begins [ns].
+        gaps: stamps at which gaps longer than `LONG_GAP` begin and end [ns].
         first: oldest credible stamp [ns]; None before any.
         newest: newest credible stamp [ns]; None before any.
         steps: median time between stamps of each span [s].
@@ -68,6 +75,7 @@ class TopicUse:
     count: int = 0
     longest_gap: float = 0.0
     gap_at: int = 0
+    gaps: list[tuple[int, int]] = field(default_factory=list)
     first: int | None = None
     newest: int | None = None
     steps: list[float] = field(default_factory=list)
@@ -96,6 +104,16 @@ class TopicUse:
         """Whether the messages seem to come from two publishers in turn."""
         alternating, spans = self.rhythms
         return 2 * alternating > spans
+
+    def is_gap(self, length: float, restored: float) -> bool:
+        """Whether a time without messages is more than the jitter of the stamps.
+
+        Args:
+            length: of the time [s].
+            restored: by how much stamps were late that were put back onto their clock [s].
+        """
+        rate = self.rate
+        return rate > 0 and length > max(LONG_GAP, 10.0 / rate, restored + 2.0 / rate)
 
     def read(self, batch: Batch, joint_names: Sequence[str]) -> Any:
         """Read the topic's messages of a span and take note of them.
@@ -146,6 +164,8 @@ class TopicUse:
         steps = np.diff(top) / NANOSECONDS
         if (steps > 0).any():
             self.steps.append(float(np.median(steps[steps > 0])))
+            for row in np.flatnonzero(steps > LONG_GAP)[: MOST_GAPS - len(self.gaps)].tolist():
+                self.gaps.append((int(top[row]), int(top[row + 1])))
             longest = int(np.argmax(steps))
             if steps[longest] > self.longest_gap:
                 self.longest_gap, self.gap_at = float(steps[longest]), int(top[longest])

@@ -49,7 +49,7 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline) -> GroundFixed:
     count = len(timeline.time)
     R, p = np.full((count, 3, 3), np.nan), np.full((count, 3), np.nan)
     stretch = np.full(count, -1)
-    poses = [_sole_frame(foot.sole) for foot in feet if foot.sole.ndim == 3]
+    poses = [sole_frame(foot.sole) for foot in feet if foot.sole.ndim == 3]
     if not count or not poses:
         return GroundFixed(R, p, stretch)
     known = [np.asarray(np.isfinite(position).all(axis=1)) for _, position in poses]
@@ -85,7 +85,7 @@ def _segments(carries: Mask, timeline: Timeline) -> Iterator[tuple[int, int, boo
         yield begin, end, begin > 0 and not timeline.gap_after[begin - 1]
 
 
-def _sole_frame(corners: Array) -> tuple[Array, Array]:
+def sole_frame(corners: Array) -> tuple[Array, Array]:
     """Axes (K, 3, 3) and middle (K, 3) of a sole, of any orientation fixed to it; NaN if none."""
     middle = corners.mean(axis=1) if corners.shape[1] else np.full((len(corners), 3), np.nan)
     R = np.full((len(corners), 3, 3), np.nan)

@@ -9,6 +9,7 @@ from typing import Any
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.report import excursions, formatting, significance, statistics, verdict
+from izmp_dynamics.report.events.event import STEPS
 from izmp_dynamics.report.figure import Figure
 from izmp_dynamics.sensing.faults import Fault
 
@@ -77,6 +78,7 @@ def render(
         rules=_RULES,
         causes=_CAUSES,
         frames=_FRAMES,
+        steps=STEPS,
     )
     return html
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.dynamics.external_wrench import LEAST_PART, find_forces
+from izmp_dynamics.report.events.directions import from_where
 from izmp_dynamics.report.formatting import instant, newtons, plain, seconds, times
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.significance import LEAST_SIGMA, significance
@@ -36,9 +37,14 @@ class PushStatistics:
     significance: float
 
     @property
+    def force(self) -> Array:
+        """(3,) mean force in nif [N]."""
+        return np.array([self.forward, self.left, self.up])
+
+    @property
     def size(self) -> float:
         """Magnitude of the mean force [N]."""
-        return float(np.linalg.norm([self.forward, self.left, self.up]))
+        return float(np.linalg.norm(self.force))
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     """Say in sentences what pushed."""
     largest = sorted(pushes, key=lambda push: -push.size)[:_LISTED]
     remarks = tuple(
-        f'An external force pushed the robot {direction_of(push)} with '
+        f'An external force pushed the robot {from_where(push.force)} with '
         f'{newtons(push.size)} for {seconds(push.duration)} at {instant(push.start)}, '
         f'{plain(push.significance, 0)} σ of what is otherwise unexplained.'
         for push in sorted(largest, key=lambda push: push.start)
@@ -110,11 +116,3 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
             f'{_LISTED} are listed. So many may also be errors of model or force sensors.',
         )
     return remarks
-
-
-def direction_of(push: PushStatistics) -> str:
-    """The main direction as text."""
-    names = (('forward', 'back'), ('to the left', 'to the right'), ('up', 'down'))
-    components = (push.forward, push.left, push.up)
-    axis = int(np.argmax(np.abs(components)))
-    return names[axis][0 if components[axis] > 0 else 1]

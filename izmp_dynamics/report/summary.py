@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.events.find import find_events
 from izmp_dynamics.report.findings import ReportFinding, find
 from izmp_dynamics.report.formatting import mm, newtons, ratio, seconds
 from izmp_dynamics.report.pushes import ExternalForces, PushStatistics, external_forces
@@ -62,6 +64,7 @@ class Summary:
         pairs: the sources compared with each other.
         feet: the feet in the order of the robot file.
         external_forces: those besides gravity and ground contact: pushes, and what is an error.
+        events: what happened when, in the order of time.
         findings: what a reader should know before trusting the numbers, with keys.
         missing: what could not be evaluated, and why.
         notes: anomalies of the inputs.
@@ -88,6 +91,7 @@ class Summary:
     pairs: tuple[PairStatistics, ...]
     feet: tuple[FootStatistics, ...]
     external_forces: ExternalForces
+    events: tuple[Event, ...]
     findings: tuple[ReportFinding, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
@@ -159,6 +163,7 @@ def summarise(scene: Scene) -> Summary:
         pairs=pairs,
         feet=tuple(_feet(scene)),
         external_forces=forces,
+        events=find_events(scene, judged, forces, verdict),
         findings=find(scene, tracks, judged, forces),
         missing=tuple(evaluation.missing),
         notes=tuple(evaluation.notes),

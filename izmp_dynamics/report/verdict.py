@@ -128,22 +128,33 @@ def _judged(scene: Scene, tracks: dict[str, TrackStatistics]) -> TrackStatistics
     return max(able, key=lambda track: track.evaluated_time, default=None)
 
 
-def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
+def sank_at(scene: Scene) -> int | None:
+    """First row of the time in which the COM has sunk so low that the robot fell; None if not."""
+    stays = _stays_low(scene)
+    return stays[0].start if stays else None
+
+
+def _stays_low(scene: Scene) -> list[slice]:
+    """Rows of the times in which the COM is low for longer than a robot takes to fall."""
     initial = scene.initial_height
     if not initial > 0:
-        return None
+        return []
     low = scene.timeline.sustained(scene.height < FALLEN_HEIGHT * initial)
     high = scene.timeline.sustained(scene.height >= FALLEN_HEIGHT * initial)
-    stays = [
+    return [
         slice(start, stop)
         for start, stop in zip(*scene.timeline.runs(low), strict=True)
         if scene.timeline.time[stop - 1] - scene.timeline.time[start]
         > FALL_TIMES * scene.time_constant
         or not high[stop:].any()
     ]
+
+
+def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
+    stays = _stays_low(scene)
     if not stays:
         return None
-    lowest = np.fmin.reduce(scene.height[stays[0]]) / initial
+    lowest = np.fmin.reduce(scene.height[stays[0]]) / scene.initial_height
     sentence = (
         f'the centre of mass sank to {percent(max(lowest, 0.0))} of its initial height over the '
         f'ground; below one half from {instant(scene.timeline.time[stays[0].start])} on'

@@ -53,12 +53,18 @@ def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) 
         MissingDependencyError: matplotlib or jinja2 is not installed.
         ReportError: the files cannot be written.
     """
+    scene = Scene(evaluation)
+    return write_summary(scene, summarise(scene), folder, static=static)
+
+
+def write_summary(
+    scene: Scene, summary: Summary, folder: Path, *, static: bool = False
+) -> ReportPaths:
+    """Do so with the numbers that are known already; see `write_report`."""
     # Here, because matplotlib takes long to import and a report is optional.
     from izmp_dynamics.report.figures import draw_figures
     from izmp_dynamics.report.page import render
 
-    scene = Scene(evaluation)
-    summary = summarise(scene)
     figures = draw_figures(scene, summary)
     report = {'format': FORMAT, **summary.as_dict()}
     report['out_of_view'] = {name: dict(f.out_of_view) for name, f in figures.items()}

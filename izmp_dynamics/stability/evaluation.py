@@ -94,6 +94,23 @@ class SignalHealth:
 
 
 @dataclass(frozen=True)
+class Outage:
+    """A time in which a signal could not be used.
+
+    Attributes:
+        topic: topic name as recorded.
+        begin: [ns].
+        end: [ns].
+        reason: 'hangs': it repeats one value while the robot moves; 'stops': no message comes.
+    """
+
+    topic: str
+    begin: int
+    end: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """A recording evaluated with every method that its signals allow.
 
@@ -121,6 +138,7 @@ class Evaluation:
         missing: what could not be evaluated, and why: one sentence each.
         notes: anomalies of the inputs: one sentence each.
         health: one entry per input topic.
+        outages: times in which a signal could not be used, as far as they are known one by one.
         parameters: parameters that were used, by dotted name (for the report).
         hashes: SHA-256 of the inputs by file name.
     """
@@ -145,6 +163,7 @@ class Evaluation:
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     health: tuple[SignalHealth, ...] = ()
+    outages: tuple[Outage, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,6 +1,5 @@
 """The player as HTML: numbers, texts and code in one piece that needs nothing else."""
 
-from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.report import drawing
-from izmp_dynamics.report.player.events import events_of
+from izmp_dynamics.report.events.event import STEPS, Event
 from izmp_dynamics.report.player.libraries import THREE, UPLOT, UPLOT_STYLE
 from izmp_dynamics.report.player.packing import Block, compressed, json_for_script
 from izmp_dynamics.report.player.playback import Playback, play_back
@@ -75,8 +74,7 @@ def player_html(scene: Scene, summary: Summary) -> str:
 
 def player_document(scene: Scene, summary: Summary, block: Block) -> dict[str, Any]:
     """Describe the recording for the page; the numbers go into `block`."""
-    events = events_of(summary)
-    playback = play_back(scene, events)
+    playback = play_back(scene, summary.events)
     shapes: list[Shape] = []
     remark = 'The joints are not known, so the robot itself is not shown.'
     if scene.evaluation.motion is not None and playback.bodies.shape[1]:
@@ -89,9 +87,19 @@ def player_document(scene: Scene, summary: Summary, block: Block) -> dict[str, A
         'weight': scene.weight,
         'judged': summary.verdict.judged_by,
         'remark': remark,
-        'events': [asdict(event) for event in events],
+        'events': [_listed(event) for event in summary.events],
         'panels': describe_series(scene, summary, block),
         'scene': _scene(scene, playback, shapes, block),
+    }
+
+
+def _listed(event: Event) -> dict[str, Any]:
+    return {
+        'begin': event.begin,
+        'end': event.end,
+        'kind': event.kind,
+        'sentence': event.sentence,
+        'step': event.kind in STEPS,
     }
 
 

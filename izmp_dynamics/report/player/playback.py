@@ -1,11 +1,12 @@
 """The scene over time: where the robot, its soles, points and forces are in each frame."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from izmp_dynamics.conventions import Array, Indices, seconds
-from izmp_dynamics.report.player.events import Event
+from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.rotations import from_matrices
 from izmp_dynamics.stability.evaluation import Evaluation
@@ -55,7 +56,7 @@ class Playback:
     push: Array
 
 
-def play_back(scene: Scene, events: list[Event]) -> Playback:
+def play_back(scene: Scene, events: Sequence[Event]) -> Playback:
     """Make the frames of an evaluation.
 
     Args:
@@ -225,7 +226,7 @@ def _polygons(evaluation: Evaluation, rows: Indices) -> Array:
     return padded
 
 
-def _during(time: Array, events: list[Event], kind: str) -> Array:
+def _during(time: Array, events: Sequence[Event], kind: str) -> Array:
     """Which instants (F,) lie within an event of that kind."""
     within = np.zeros(len(time), dtype=bool)
     for event in events:

@@ -39,27 +39,36 @@ async function play() {
   return parts;
 }
 
+// Lists all events but touchdowns and lift-offs, which are listed where the reader wants them.
 function listEvents(page, clock) {
-  const list = byId('events');
-  for (const event of page.events) {
-    const entry = document.createElement('li'), button = document.createElement('button');
-    const time = document.createElement('time'), text = document.createElement('span');
-    time.textContent = `${event.begin.toFixed(2)} s`;
-    text.textContent = event.sentence;
-    button.type = 'button';
-    button.className = event.kind.replaceAll(' ', '-');
-    button.append(time, text);
-    button.addEventListener('click', () => jump(event, clock));
-    entry.append(button);
-    list.append(entry);
-  }
-  if (!page.events.length) list.replaceWith('No excursion, no push.');
-  clock.onChange(() => {
-    page.events.forEach((event, k) => {
-      const now = clock.time >= event.begin - 1e-6 && clock.time <= Math.max(event.end, event.begin + 0.02);
-      list.children[k].firstChild.setAttribute('aria-current', String(now));
-    });
+  const list = byId('events'), steps = byId('steps');
+  const write = () => {
+    page.listed = page.events.filter((event) => steps.checked || !event.step);
+    list.replaceChildren(...page.listed.map((event) => entry(event, clock)));
+    if (!page.listed.length) list.textContent = 'No excursion, no push.';
+    mark();
+  };
+  const mark = () => page.listed.forEach((event, k) => {
+    const now = clock.time >= event.begin - 1e-6 && clock.time <= Math.max(event.end, event.begin + 0.02);
+    list.children[k].firstChild.setAttribute('aria-current', String(now));
   });
+  steps.parentElement.hidden = !page.events.some((event) => event.step);
+  steps.addEventListener('change', write);
+  write();
+  clock.onChange(mark);
+}
+
+function entry(event, clock) {
+  const item = document.createElement('li'), button = document.createElement('button');
+  const time = document.createElement('time'), text = document.createElement('span');
+  time.textContent = `${event.begin.toFixed(2)} s`;
+  text.textContent = event.sentence;
+  button.type = 'button';
+  button.className = event.kind.replaceAll(' ', '-');
+  button.append(time, text);
+  button.addEventListener('click', () => jump(event, clock));
+  item.append(button);
+  return item;
 }
 
 // To the event's begin, within what is shown.
@@ -81,7 +90,7 @@ function key(event, page, clock, times) {
     clock.seek(event.shiftKey ? clock.time + way : times[Math.min(Math.max(row + way, 0), times.length - 1)]);
   };
   const next = (way) => {
-    const found = page.events.filter((other) => way * (other.begin - clock.time) > 1e-3);
+    const found = page.listed.filter((other) => way * (other.begin - clock.time) > 1e-3);
     if (found.length) jump(found.at(way > 0 ? 0 : -1), clock);
   };
   const speed = (way) => {
@@ -97,7 +106,8 @@ function key(event, page, clock, times) {
     0: () => clock.show(0, page.duration),
   };
   if (!Object.hasOwn(actions, event.key)) return;
-  if (event.key === ' ' && event.target.tagName === 'BUTTON' && event.target.id !== 'play') return;
+  const presses = event.target.tagName === 'BUTTON' && event.target.id !== 'play';
+  if (event.key === ' ' && (presses || event.target.type === 'checkbox')) return;
   event.preventDefault();
   actions[event.key]();
 }

@@ -1,6 +1,8 @@
 'use strict';
 // Time series with uPlot: one time axis for all, a marker at the clock's time, bands for events.
 
+const BANDS = { excursion: 'outside', push: 'other', fall: 'bad', slip: 'warn', flight: 'measured', 'sensor fault': 'unsure' };
+
 function makeSeries(uPlot, page, array, clock, place) {
   const plots = [];
   const nulls = (values) => Array.from(values, (value) => (Number.isNaN(value) ? null : value));
@@ -20,9 +22,9 @@ function makeSeries(uPlot, page, array, clock, place) {
     context.rect(left, top, width, height);
     context.clip();
     for (const event of page.events) {
-      if (event.end <= event.begin) continue;
+      if (event.end <= event.begin || event.end - event.begin > page.duration / 2) continue;
       const from = u.valToPos(event.begin, 'x', true), to = u.valToPos(event.end, 'x', true);
-      context.fillStyle = css(event.kind === 'push' ? 'other' : 'outside') + '33';
+      context.fillStyle = css(BANDS[event.kind] || 'line') + '33';
       context.fillRect(from, top, Math.max(to - from, 1.5), height);
     }
     context.restore();

@@ -1,0 +1,1 @@
+"""Events: what happened when, one file for each kind."""

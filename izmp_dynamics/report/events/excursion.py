@@ -1,0 +1,89 @@
+"""Excursions of the averaged point outside the support polygon that are no errors."""
+
+import numpy as np
+
+from izmp_dynamics.report.events.directions import edge_towards
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.events.push import described
+from izmp_dynamics.report.excursions import Excursion, excursions_of
+from izmp_dynamics.report.formatting import mm, seconds
+from izmp_dynamics.report.pushes import PushStatistics
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.statistics import TrackStatistics
+from izmp_dynamics.stability.support_polygon import Outline
+
+BEFORE = 0.3
+"""A push that ended so long before an excursion may be its reason [s]."""
+
+_SIGMAS = 1.96  # of a 95 % bound
+
+
+def excursions(
+    scene: Scene, judged: TrackStatistics, pushes: tuple[PushStatistics, ...]
+) -> list[Event]:
+    """Make an event of each excursion of the judged track that its error does not explain.
+
+    The significance is its depth over the standard deviation of the averaged point.
+    """
+    name = 'CoP' if judged.name == 'cop' else 'IZMP'
+    events = []
+    for found in excursions_of(scene, judged.name, judged.error):
+        if found.cause == 'error':
+            continue
+        edge = _edge(scene, judged.name, found)
+        outside = (
+            f'{name} outside {edge} for {seconds(found.duration)}, by up to {mm(found.depth)}'
+        )
+        reason = _pushed(found, pushes)
+        sigma = judged.error.uncertainty / _SIGMAS
+        events.append(
+            Event(
+                found.start,
+                found.start + found.duration,
+                'excursion',
+                f'{outside}{reason}',
+                judged.name,
+                found.depth,
+                'm',
+                found.depth / sigma if sigma > 0 else np.nan,
+            )
+        )
+    return events
+
+
+def _pushed(found: Excursion, pushes: tuple[PushStatistics, ...]) -> str:
+    """The push that acted meanwhile or just before, if there was one."""
+    end = found.start + found.duration
+    near = [
+        push
+        for push in pushes
+        if push.start <= end and found.start <= push.start + push.duration + BEFORE
+    ]
+    return f'; {described(max(near, key=lambda push: push.size))}' if near else ''
+
+
+def _edge(scene: Scene, name: str, found: Excursion) -> str:
+    """Which edge it is, seen from the robot, where the point is farthest outside."""
+    averaged, time = scene.averaged(name), scene.timeline.time
+    within = (time >= found.start - 1e-6) & (time <= found.start + found.duration + 1e-6)
+    row = int(np.nanargmin(np.where(within, averaged.margin, np.nan)))
+    evaluation = scene.evaluation
+    soles = [foot.sole[row] for foot in evaluation.feet if foot.loaded[row]]
+    outline = Outline.of(soles, evaluation.normal[row], evaluation.ground_point[row])
+    if outline is None:
+        return 'the support polygon'
+    point = scene.nif_R_root[row, :2] @ averaged.point[row]
+    corners = outline.corners @ scene.nif_R_root[row, :2].T
+    nearest = min(
+        (_nearest(corners[k - 1], corners[k], point) for k in range(len(corners))),
+        key=lambda place: float(np.linalg.norm(point - place)),
+    )
+    return f'the {edge_towards(point - nearest)} edge'
+
+
+def _nearest(start: np.ndarray, end: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """The point of the line from `start` to `end` that is nearest to a point, each (2,)."""
+    along = end - start
+    share = np.clip((point - start) @ along / max(float(along @ along), 1e-12), 0.0, 1.0)
+    nearest: np.ndarray = start + share * along
+    return nearest

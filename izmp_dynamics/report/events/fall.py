@@ -1,0 +1,150 @@
+"""A fall: its onset, the point of no return, and the impact.
+
+* Onset: the capture point ξ = c + ċ √(h/g) (Pratt et al., 2006) leaves the support polygon and
+  does not come back: from here on only a step saves the robot.
+* Point of no return: the projection of the centre of mass does so too: from here on gravity tips
+  the robot even if it stands still, so that no torque of the ankles brings it back.
+* Impact: the centre of mass, which has sunk faster and faster, is slowed down.
+
+All along gravity, where the orientation of the root is known, else along the ground's normal: a
+sole that tips takes the plane of the ground with it.
+"""
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.formatting import mm, seconds
+from izmp_dynamics.report.leg_odometry import sole_frame
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.timeline import Indices, Mask
+from izmp_dynamics.report.verdict import FALLING_HEIGHT, Verdict, sank_at
+from izmp_dynamics.stability.support_polygon import margins, plane_axes
+
+SMOOTHING = 0.04
+"""Time over which velocities are averaged [s]."""
+
+BRAKED = 0.5
+"""An impact takes this share of the speed of sinking away [-]."""
+
+UNBRAKED = 0.9
+"""Share of the largest speed that the body has until it hits the ground [-]."""
+
+SEARCHED = 2.0
+"""The onset is looked for so long before the robot has sunk, the impact so long after [s]."""
+
+
+def falls(scene: Scene, verdict: Verdict) -> list[Event]:
+    """Find the fall of an evaluation, if there is one; the robot does not stand up again."""
+    low = sank_at(scene)
+    if low is None and verdict.reason == 'falling_at_end':
+        low = int(np.flatnonzero(np.isfinite(scene.height))[-1])
+    if low is None:
+        return []
+    time = scene.timeline.time
+    searched = np.flatnonzero((time >= time[low] - SEARCHED) & (time <= time[low]))
+    com, capture = _margins(scene)
+    lost = _for_good(com, searched)
+    onset = _for_good(capture, searched[searched <= (low if lost is None else lost)])
+    speed = -_slope(time, scene.height)
+    hit = _impact(time, speed, low if lost is None else lost, low)
+    sinks = _sinks(scene, low)
+    begin = min(row for row in (onset, lost, sinks) if row is not None)
+    end = len(time) - 1 if hit is None else hit
+    sinking = float(np.nanmax(speed[begin : end + 1], initial=0.0))
+    stages = [Event(
+        float(time[begin]), float(time[end]), 'fall',
+        _sentence(time, begin, lost, hit), size=sinking, unit='m/s',
+    )]  # fmt: skip
+    if lost is not None:
+        beyond = -float(capture[lost]) if np.isfinite(capture[lost]) else np.nan
+        stages.append(Event(
+            float(time[lost]), float(time[lost]), 'point of no return',
+            'The centre of mass is beyond the edge of the support polygon for good'
+            + (f', the capture point {mm(beyond)} beyond' if np.isfinite(beyond) else ''),
+            size=beyond, unit='m',
+        ))  # fmt: skip
+    if hit is not None:
+        stages.append(Event(
+            float(time[hit]), float(time[hit]), 'impact',
+            f'The body hits the ground; its centre of mass sank at {speed[hit]:.1f} m/s',
+            size=float(speed[hit]), unit='m/s',
+        ))  # fmt: skip
+    return stages
+
+
+def _sentence(time: Array, begin: int, lost: int | None, hit: int | None) -> str:
+    if lost is None:
+        sentence = 'The robot sinks over its feet'
+    else:
+        sentence = f'The robot falls: no return after {seconds(float(time[lost] - time[begin]))}'
+    if hit is None:
+        return f'{sentence}; the impact is not recorded'
+    return f'{sentence}, impact after {seconds(float(time[hit] - time[begin]))}'
+
+
+def _margins(scene: Scene) -> tuple[Array, Array]:
+    """(K,) distance of the projections of COM and capture point from the edge [m]."""
+    evaluation = scene.evaluation
+    if not evaluation.feet:
+        return np.full(len(scene.height), np.nan), np.full(len(scene.height), np.nan)
+    up = evaluation.normal
+    if evaluation.up is not None:
+        known = np.isfinite(evaluation.up).all(axis=1, keepdims=True)
+        up = np.where(known, evaluation.up, up)
+    axes = plane_axes(up)
+    velocity = np.full((len(up), 2), np.nan)
+    for k, foot in enumerate(evaluation.feet):
+        away = np.einsum('kij,kj->ki', axes, evaluation.com - sole_frame(foot.sole)[1])
+        rows: Mask = scene.supporting == k
+        velocity[rows] = _slope(scene.timeline.time, away)[rows]
+    thrown = np.einsum('kij,ki->kj', axes, velocity) * scene.time_constant
+    points = evaluation.com, evaluation.com + thrown
+    loaded = np.stack([foot.loaded for foot in evaluation.feet], axis=1)
+    soles = tuple(foot.sole for foot in evaluation.feet)
+    com, capture = margins(points, soles, loaded, up)
+    return com, capture
+
+
+def _for_good(margin: Array, rows: Indices) -> int | None:
+    """First of the rows from which on a margin (K,) stays below zero or is not known.
+
+    None if it is positive at the last one.
+    """
+    inside = np.flatnonzero(margin[rows] > 0)
+    if not len(rows) or (len(inside) and inside[-1] == len(rows) - 1):
+        return None
+    return int(rows[inside[-1] + 1 if len(inside) else 0])
+
+
+def _impact(time: Array, speed: Array, begin: int, low: int) -> int | None:
+    """Row until which the COM sinks about as fast as ever, if most of that is lost then."""
+    stop = int(np.searchsorted(time, time[low] + SEARCHED))
+    within = speed[begin:stop]
+    if not np.isfinite(within).any():
+        return None
+    fastest = int(np.nanargmax(within))
+    largest = within[fastest]
+    slow = np.flatnonzero(within[fastest:] < (1.0 - BRAKED) * largest)
+    if not len(slow):
+        return None
+    until = within[fastest : fastest + slow[0]]
+    return begin + fastest + int(np.flatnonzero(until >= UNBRAKED * largest)[-1])
+
+
+def _sinks(scene: Scene, low: int) -> int:
+    """Row at which the COM begins to be lower than when it stands, before it is low."""
+    high = np.flatnonzero(scene.height[:low] >= FALLING_HEIGHT * scene.initial_height)
+    return int(high[-1]) + 1 if len(high) else low
+
+
+def _slope(time: Array, values: Array) -> Array:
+    """Derivative of values (K,) or (K, d), averaged over `SMOOTHING`; of the time in between."""
+    if len(time) < 2:
+        return np.full(values.shape, np.nan)
+    m = max(1, round(SMOOTHING / 2 / float(np.median(np.diff(time)))))
+    after = np.minimum(np.arange(len(time)) + m, len(time) - 1)
+    before = np.maximum(np.arange(len(time)) - m, 0)
+    span = (time[after] - time[before]).reshape(-1, *[1] * (values.ndim - 1))
+    slope: Array = (values[after] - values[before]) / span
+    return slope

@@ -1,0 +1,38 @@
+"""Flight: every foot is measured, and none carries load."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from izmp_dynamics.report.events.contact import Contact
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.formatting import seconds
+from izmp_dynamics.report.scene import Scene
+
+LEAST = 0.02
+"""Of a flight; in less time no robot leaves the ground by a millimetre [s]."""
+
+LONGEST = 1.0
+"""Who flies for longer has jumped 1.2 m high; so the robot is held, or lies [s]."""
+
+
+def flights(scene: Scene, contacts: Sequence[Contact]) -> list[Event]:
+    """Find the times without load; each is as large as it is long [s]."""
+    if not contacts:
+        return []
+    loaded = np.any([contact.carries for contact in contacts], axis=0)
+    first, stop = scene.timeline.runs(scene.in_flight & ~loaded)
+    time = np.append(scene.timeline.time, scene.timeline.duration)
+    return [
+        _flight(begin, end)
+        for begin, end in zip(time[first].tolist(), time[stop].tolist(), strict=True)
+        if end - begin >= LEAST
+    ]
+
+
+def _flight(begin: float, end: float) -> Event:
+    lasts = end - begin
+    sentence = f'No foot carries load for {seconds(lasts)}'
+    if lasts > LONGEST:
+        sentence += ': too long for a flight, so the robot is held or lies'
+    return Event(begin, end, 'flight', sentence, size=lasts, unit='s')

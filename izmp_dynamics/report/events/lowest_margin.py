@@ -1,0 +1,18 @@
+"""The instant at which the averaged point is nearest to the edge."""
+
+from math import isfinite
+
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.formatting import mm, seconds
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.statistics import TrackStatistics
+
+
+def lowest_margin(scene: Scene, judged: TrackStatistics) -> list[Event]:
+    """Make an event of it."""
+    margin, at = judged.averaged_margin, judged.averaged_margin_time
+    if not isfinite(margin):
+        return []
+    over = seconds(scene.averaging_time)
+    sentence = f'Smallest margin of {judged.described}, averaged over {over}: {mm(margin)}'
+    return [Event(at, at, 'lowest margin', sentence, judged.name, margin, 'm')]

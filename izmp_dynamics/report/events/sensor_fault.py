@@ -1,0 +1,55 @@
+"""Sensor faults: signals that hang or stop, and force sensors that measure a foot in the air."""
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.formatting import newtons, seconds
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.stability.evaluation import Foot, Outage
+from izmp_dynamics.stability.in_air import in_air
+
+LEAST_OFFSET = 0.02
+"""Share of the weight from which on the force on a foot in the air is a fault [-]."""
+
+LEAST_TIME = 0.3
+"""Time in the air that is needed to judge a force sensor [s]."""
+
+_SENTENCES = {
+    'hangs': 'repeats one value for {} while the robot moves',
+    'stops': 'brings no message for {}',
+}
+
+
+def sensor_faults(scene: Scene) -> list[Event]:
+    """Find the faults of an evaluation."""
+    outages = [_outage(scene, outage) for outage in scene.evaluation.outages]
+    offsets = [_offset(scene, foot) for foot in scene.evaluation.feet]
+    return [*outages, *(event for event in offsets if event is not None)]
+
+
+def _outage(scene: Scene, outage: Outage) -> Event:
+    origin = int(scene.evaluation.stamps[0]) if len(scene.evaluation.stamps) else 0
+    begin = max((outage.begin - origin) / NANOSECONDS, 0.0)
+    end = max((outage.end - origin) / NANOSECONDS, begin)
+    lasts = end - begin
+    sentence = f'{outage.topic} {_SENTENCES[outage.reason].format(seconds(lasts))}'
+    return Event(begin, end, 'sensor fault', sentence, outage.topic, lasts, 's')
+
+
+def _offset(scene: Scene, foot: Foot) -> Event | None:
+    """The force that a foot measures in the air, where the joints say that it is there."""
+    aloft = in_air(scene.evaluation, foot) & np.isfinite(foot.normal_force)
+    if scene.timeline.total(aloft) < LEAST_TIME:
+        return None
+    force = foot.normal_force[aloft]
+    offset = float(np.median(force))
+    spread = 1.4826 * float(np.median(np.abs(force - offset)))
+    sigma = max(spread, 1e-3 * scene.weight)
+    if not abs(offset) > max(LEAST_OFFSET * scene.weight, 3.0 * sigma):
+        return None
+    rows = np.flatnonzero(aloft)
+    begin, end = scene.timeline.time[rows[[0, -1]]].tolist()
+    sentence = f'The force sensor of {foot.name} measures {newtons(offset)} while it is in the air'
+    significance = abs(offset) / sigma
+    return Event(begin, end, 'sensor fault', sentence, foot.name, abs(offset), 'N', significance)

@@ -1,0 +1,182 @@
+"""Slip: a sole that carries load slides over the ground.
+
+How a sole moves is known against the world, where the pose of the root in it is measured, and
+against another sole that carries load, from the joints alone. A sole that carries load cannot move
+along its normal: what it seems to do so is the error of encoders, elastic legs and localizer, and
+says how large the error along the ground is. On the real robots at hand that was up to 4.5 times
+as large; so a slip is `RATIO` times as large as nearly all motion along the normal. Turning about
+the normal counts with half the sole's length as its lever.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.report.events.contact import Contact
+from izmp_dynamics.report.events.directions import where_to
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.formatting import mm, seconds
+from izmp_dynamics.report.leg_odometry import sole_frame
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.timeline import Mask, Timeline
+
+WITHIN = 0.3
+"""Time within which a sole must slide that far [s]."""
+
+LEAST_DISTANCE = 0.005
+"""Of a slip [m]."""
+
+RATIO, NEARLY_ALL = 6.0, 99.0
+"""How many times as far as this percentile of the motion along the normal."""
+
+LEAST_LOAD = 0.2
+"""Share of the weight below which a foot only lands or lifts off [-]."""
+
+_SIGMAS = 2.576  # of a percentile of 99 of the size of normally distributed values
+
+
+class _Slide(NamedTuple):
+    """A slip.
+
+    Attributes:
+        first: first row.
+        last: last row.
+        step: (3,) way in the frame in which the sole is seen [m].
+        distance: along the ground [m].
+        turned: its turn about the normal times the lever [m].
+        significance: in standard deviations of the motion along the normal.
+    """
+
+    first: int
+    last: int
+    step: Array
+    distance: float
+    turned: float
+    significance: float
+
+
+def slips(scene: Scene, contacts: Sequence[Contact], until: float = np.inf) -> list[Event]:
+    """Find the slips of an evaluation; one that is seen against the world counts once.
+
+    Args:
+        scene: the evaluation.
+        contacts: its feet.
+        until: the feet of a robot that falls slide in any case: when it begins to [s].
+    """
+    stands = scene.timeline.time < until
+    firm = [_firm(scene, contact) & stands for contact in contacts]
+    found = [
+        event
+        for contact, on in zip(contacts, firm, strict=True)
+        for event in _against_world(scene, contact, on)
+    ]
+    for one, other in permutations(range(len(contacts)), 2):
+        both = firm[one] & firm[other]
+        for event in _against_other(scene, contacts[one], contacts[other], both):
+            if not any(event.begin <= e.end and e.begin <= event.end for e in found):
+                found.append(event)
+    return found
+
+
+def _firm(scene: Scene, contact: Contact) -> Mask:
+    """(K,) where a foot carries so much load that it is neither landing nor lifting off."""
+    force = contact.foot.normal_force
+    light = np.isfinite(force) & ~(force > LEAST_LOAD * scene.weight)
+    firm: Mask = contact.carries & contact.known & contact.foot.loaded & ~light
+    return firm
+
+
+def _against_world(scene: Scene, contact: Contact, on: Mask) -> Iterator[Event]:
+    evaluation = scene.evaluation
+    if evaluation.world_R_root is None or evaluation.world_p_root is None:
+        return
+    R, p = sole_frame(contact.foot.sole)
+    world_R = evaluation.world_R_root @ R
+    world_p = np.einsum('kij,kj->ki', evaluation.world_R_root, p) + evaluation.world_p_root
+    for slide in _slides(scene.timeline, world_R, world_p, on, _lever(contact.foot.sole)):
+        in_root = evaluation.world_R_root[slide.first].T @ slide.step
+        yield _event(scene, contact, slide, in_root, '')
+
+
+def _against_other(scene: Scene, one: Contact, other: Contact, on: Mask) -> Iterator[Event]:
+    """Slips of the foot that carries less, as far as that is known, against the other one."""
+    R, p = sole_frame(one.foot.sole)
+    other_R, other_p = sole_frame(other.foot.sole)
+    seen_R = np.swapaxes(other_R, 1, 2) @ R
+    seen_p = np.einsum('kji,kj->ki', other_R, p - other_p)
+    for slide in _slides(scene.timeline, seen_R, seen_p, on, _lever(one.foot.sole)):
+        rows = slice(slide.first, slide.last + 1)
+        load, other_load = (float(np.mean(c.foot.normal_force[rows])) for c in (one, other))
+        if not load > other_load:
+            in_root = other_R[slide.first] @ slide.step
+            yield _event(scene, one, slide, in_root, f' against {other.foot.name}')
+
+
+def _lever(sole: Array) -> float:
+    """Half the length of a sole (K, V, 3) [m]."""
+    known = sole[np.isfinite(sole).all(axis=(1, 2))][:1]
+    if not known.size:
+        return 0.0
+    return float(np.linalg.norm(known[0, :, None] - known[0, None], axis=2).max()) / 2
+
+
+def _slides(timeline: Timeline, R: Array, p: Array, on: Mask, lever: float) -> Iterator[_Slide]:
+    """Find slips of a sole by its pose (K, 3, 3), (K, 3) in a frame, where `on` (K,) holds."""
+    usable = on & np.isfinite(p).all(axis=1) & np.isfinite(R).all(axis=(1, 2))
+    first, stop = timeline.runs(np.asarray(usable))
+    moved = np.full((len(p), 4), np.nan)
+    for begin, end in zip(first.tolist(), stop.tolist(), strict=True):
+        time = timeline.time[begin:end]
+        before = begin + np.searchsorted(time, time - WITHIN / 2)
+        after = begin + np.searchsorted(time, time + WITHIN / 2, side='right') - 1
+        moved[begin:end] = _ways(R, p, before, after, lever)
+    known = np.isfinite(moved[:, 3])
+    if not known.any():
+        return
+    error = float(np.percentile(np.abs(moved[known, 2]), NEARLY_ALL))
+    along = np.nan_to_num(np.linalg.norm(moved[:, [0, 1, 3]], axis=1))
+    far = along >= max(LEAST_DISTANCE, RATIO * error)
+    for begin, end in zip(first.tolist(), stop.tolist(), strict=True):
+        rows = np.flatnonzero(far[begin:end]) + begin
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
+            from_, to = _bounds(timeline, p, (begin, end), (int(run[0]), int(run[-1])))
+            (way,) = _ways(R, p, np.array([from_]), np.array([to]), lever)
+            sigma = max(error, LEAST_DISTANCE / RATIO) / _SIGMAS
+            distance, turned = float(np.hypot(way[0], way[1])), abs(float(way[3]))
+            significance = float(along[run].max()) / sigma
+            yield _Slide(from_, to, p[to] - p[from_], distance, turned, significance)
+
+
+def _ways(R: Array, p: Array, before: Array, after: Array, lever: float) -> Array:
+    """(N, 4) ways in the sole's axes from rows to later rows, then its turn times the lever."""
+    way = np.einsum('kji,kj->ki', R[before], p[after] - p[before])
+    turn = np.einsum('kji,kjl->kil', R[before], R[after])
+    angle = np.arctan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1])
+    return np.column_stack([way, lever * angle])
+
+
+def _bounds(
+    timeline: Timeline, p: Array, stance: tuple[int, int], run: tuple[int, int]
+) -> tuple[int, int]:
+    """Rows between which the sole covers the way from its place before to that after."""
+    time, half = timeline.time, WITHIN / 2
+    first = max(stance[0], int(np.searchsorted(time, time[run[0]] - half)))
+    last = min(stance[1] - 1, int(np.searchsorted(time, time[run[1]] + half)))
+    way = p[last] - p[first]
+    share = (p[first : last + 1] - p[first]) @ way / max(float(way @ way), 1e-12)
+    begin = int(np.flatnonzero(share <= 0.1)[-1]) if (share <= 0.1).any() else 0
+    done = np.flatnonzero(share[begin:] >= 0.9)
+    return first + begin, first + begin + (int(done[0]) if len(done) else last - first - begin)
+
+
+def _event(scene: Scene, contact: Contact, slide: _Slide, in_root: Array, against: str) -> Event:
+    """Describe a slip by its way (3,) in root axes [m]."""
+    begin, end = scene.timeline.time[[slide.first, slide.last]].tolist()
+    level = scene.nif_R_root[slide.first, :2] @ in_root
+    how = f'slides {where_to(level)}' if slide.distance > slide.turned else 'turns'
+    name, size = contact.foot.name, max(slide.distance, slide.turned)
+    sentence = f'{name} {how}{against} by {mm(size)} in {seconds(end - begin)}'
+    return Event(begin, end, 'slip', sentence, name, size, 'm', slide.significance)

@@ -1,0 +1,172 @@
+"""Events of simulated twins and of made-up evaluations: which, when, how large."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.report.events.directions import edge_towards, from_where, where_to
+from izmp_dynamics.report.events.event import KINDS, STEPS, Event
+from izmp_dynamics.report.events.message import event_message
+from izmp_dynamics.report.summary import summary_of
+from izmp_dynamics.stability.evaluation import Outage
+from izmp_dynamics.walking.walk_parameters import WalkParameters
+
+from .report_scenarios import bump, falling, standing, walking
+from .report_twins import twin
+
+
+def events(evaluation, *kinds):
+    found = summary_of(evaluation).events
+    return [event for event in found if not kinds or event.kind in kinds]
+
+
+def test_they_are_in_the_order_of_time_and_of_a_known_kind():
+    found = events(walking(duration=6.0))
+    assert [event.begin for event in found] == sorted(event.begin for event in found)
+    assert all(0.0 <= event.begin <= event.end <= 6.0 for event in found)
+    assert {event.kind for event in found} <= set(KINDS)
+    assert {event.kind for event in found} >= set(STEPS)
+
+
+@pytest.mark.parametrize(
+    ('axis', 'depth', 'edge'), [(1, 0.25, 'left'), (1, -0.25, 'right'), (0, 0.25, 'front')]
+)
+def test_an_excursion_names_the_edge(axis, depth, edge):
+    (found,) = events(standing(offset=bump(4.0, 0.35, depth, axis)), 'excursion')
+    assert found.begin == pytest.approx(4.0, abs=0.15)
+    assert found.sentence.startswith(f'IZMP outside the {edge} edge for 0.')
+    assert found.significance > 5.0
+    assert found.unit == 'm'
+
+
+def test_an_excursion_that_a_push_made_says_so():
+    evaluation = standing(duration=6.0, offset=bump(4.0, 0.18, 0.25))
+    force = np.zeros((len(evaluation.stamps), 3))
+    within = (evaluation.time >= 4.0) & (evaluation.time < 4.18)
+    force[within] = evaluation.nif_R_root()[within, 0] * 42.0
+    found = events(replace(evaluation, external_force=force), 'excursion', 'push')
+    sentences = {event.kind: event.sentence for event in found}
+    assert sentences['push'] == 'Pushed from behind with 42.0 N for 0.18 s'
+    assert sentences['excursion'].endswith('; from behind with 42.0 N')
+
+
+def test_without_load_the_robot_flies_or_is_held():
+    evaluation = standing(duration=6.0)
+    aloft = (evaluation.time >= 2.0) & (evaluation.time < 2.2) | (evaluation.time >= 4.0)
+    feet = tuple(
+        replace(foot, loaded=~aloft, normal_force=np.where(aloft, 0.0, foot.normal_force))
+        for foot in evaluation.feet
+    )
+    flight, held = events(replace(evaluation, feet=feet), 'flight')
+    assert (flight.begin, flight.end) == pytest.approx((2.0, 2.2), abs=0.01)
+    assert flight.sentence == 'No foot carries load for 0.20 s'
+    assert held.sentence.endswith('so the robot is held or lies')
+    steps = events(replace(evaluation, feet=feet), *STEPS)
+    lands = [event.kind == 'touchdown' for event in steps]
+    assert lands == [False, False, True, True, False, False]
+    assert steps[-1].size == pytest.approx(1.8, abs=0.02)
+
+
+def test_chatter_at_the_threshold_and_gaps_are_no_steps():
+    evaluation = standing(duration=4.0)
+    left, right = evaluation.feet
+    chatter = (np.arange(len(evaluation.stamps)) % 40) > 2
+    unknown = np.where(evaluation.time < 2.0, left.normal_force, np.nan)
+    feet = (replace(left, loaded=chatter & (evaluation.time < 2.0), normal_force=unknown), right)
+    assert events(replace(evaluation, feet=feet), *STEPS) == []
+
+
+def test_a_fall_to_the_ground_has_an_impact():
+    """The centre of mass sinks at 1.44 m/s until 6.5 s."""
+    fall, impact = events(falling(), 'fall', 'point of no return', 'impact')
+    assert (fall.kind, impact.kind) == ('fall', 'impact')  # it sinks over its feet
+    assert fall.begin == pytest.approx(6.06, abs=0.03)
+    assert impact.begin == fall.end == pytest.approx(6.5, abs=0.03)
+    assert impact.size == pytest.approx(1.44, abs=0.01)
+
+
+def test_a_fall_has_its_onset_before_the_point_of_no_return(fall, biped31):
+    """Pushed at 1 s for 0.25 s; the capture point leaves the feet before the centre of mass."""
+    found = events(twin(fall, biped31), 'push', 'fall', 'point of no return', 'impact', 'slip')
+    assert [event.kind for event in found] == ['push', 'fall', 'point of no return']
+    push, onset, lost_ = found
+    assert push.begin < onset.begin < push.end + 0.1
+    assert onset.begin < lost_.begin < onset.end
+    assert 'the impact is not recorded' in onset.sentence
+    assert onset.size > 0.5
+
+
+def test_an_ordinary_sway_has_no_event_but_its_steps_and_lowest_margin(sway, biped31):
+    kinds = {event.kind for event in events(twin(sway[1], biped31))}
+    assert kinds == {'lowest margin', *STEPS}
+
+
+def test_lost_messages_and_offsets_are_sensor_faults():
+    evaluation = walking(duration=4.0)
+    start = int(evaluation.stamps[0])
+    outage = Outage('/imu', start + 10**9, start + 15 * 10**8, 'hangs')
+    left, right = evaluation.feet
+    offset = replace(left, normal_force=left.normal_force + 30.0)
+    hung, wrong = events(
+        replace(evaluation, outages=(outage,), feet=(offset, right)), 'sensor fault'
+    )
+    assert (hung.begin, hung.end, hung.subject) == (1.0, 1.5, '/imu')
+    assert hung.sentence == '/imu repeats one value for 0.50 s while the robot moves'
+    assert wrong.size == pytest.approx(30.0, abs=0.1)
+    assert 'measures 30.0 N while it is in the air' in wrong.sentence
+
+
+@pytest.fixture(scope='module')
+def slippery(biped31, tmp_path_factory):
+    """Four steps where the friction is 0.1: the run with its truth, and its evaluation."""
+    pytest.importorskip('mujoco', reason='the ice is simulated with MuJoCo')
+    from izmp_dynamics.simulation.physics import Physics
+    from izmp_dynamics.simulation.scenarios import simulate_walk
+
+    bag = tmp_path_factory.mktemp('ice') / 'bag'
+    walk = simulate_walk(
+        biped31, bag, parameters=WalkParameters(steps=4, stand=1.0), physics=Physics(friction=0.1)
+    )
+    return walk.run, twin(bag, biped31)
+
+
+def test_on_ice_feet_slip_as_far_as_they_do(slippery):
+    """Within 3 mm of the truth, meanwhile."""
+    run, evaluation = slippery
+    found = events(evaluation, 'slip')
+    assert len(found) >= 3
+    time = (run.stamps - evaluation.stamps[0]) / 1e9
+    for event in found:
+        rows = [int(np.searchsorted(time, at)) for at in (event.begin, event.end)]
+        corners = run.truth.feet[event.subject].corners
+        before, after = (corners[row].mean(axis=0) for row in rows)
+        assert np.linalg.norm(after - before) == pytest.approx(event.size, abs=0.003)
+        side = 'left' if (after - before)[1] > 0 else 'right'
+        assert f'slides to the {side}' in event.sentence or f'and to the {side}' in event.sentence
+        assert event.significance > 10.0
+
+
+@pytest.mark.parametrize(
+    ('force', 'words'),
+    [([1, 0, 0], 'behind'), ([-1, 0.2, 0], 'the front'), ([0, 1, 0], 'the right'),
+     ([0, -1, 0.5], 'the left'), ([1, 1, 0], 'behind and the right'), ([0, 0, -1], 'above')],
+)  # fmt: skip
+def test_directions_are_seen_from_the_robot(force, words):
+    assert from_where(np.array(force, float)) == f'from {words}'
+
+
+def test_ways_and_edges_in_words():
+    assert where_to(np.array([-1.0, -0.6])) == 'back and to the right'
+    assert edge_towards(np.array([-1.0, 0.9])) == 'rear'
+
+
+def test_a_message_has_exact_stamps_and_leaves_out_what_is_not_known():
+    origin = 1_720_000_000_123_456_789
+    found = event_message(Event(0.5, 0.75, 'fall', 'It falls', size=1.5, unit='m/s'), origin)
+    assert found.begin == origin + 500_000_000
+    assert found.level == 2
+    assert dict(found.values) == {
+        'begin': '1720000000.623456789', 'end': '1720000000.873456789',
+        'size': '1.5', 'unit': 'm/s',
+    }  # fmt: skip
