@@ -1,5 +1,6 @@
 """`calibrate`: recordings of a walking robot in, a robot file that agrees with Newton out."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.calibration.candidate import Candidate, make_candidate
+from izmp_dynamics.calibration.choice import ALL
 from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
 from izmp_dynamics.calibration.instants import Instants, prepare
@@ -152,9 +154,20 @@ def best_candidate(
             progress((k + fraction) / len(choices))
 
         candidates.append(make_candidate(stretches, layout, report, original))
+    best = _best(candidates, ALL)
+    if not best.before:
+        return best
+    predicted = (_best(candidates, [p for p in ALL if p != part]).predicted[part] for part in ALL)
+    return dataclasses.replace(best, predicted=tuple(predicted))
+
+
+def _best(candidates: Sequence[Candidate], parts: Sequence[int]) -> Candidate:
+    """The candidate that predicts these parts of the motion best; the first one unless clear."""
     best = candidates[0]
     for other in candidates[1:]:
-        if other.accepted and (not best.accepted or other.score < MATRIX_GAIN * best.score):
+        improves = other.improves(parts), best.improves(parts)
+        clear = other.score(parts) < MATRIX_GAIN * best.score(parts)
+        if improves == (True, False) or (clear and improves != (False, True)):
             best = other
     return best
 

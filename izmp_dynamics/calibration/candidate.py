@@ -1,44 +1,35 @@
 """A set of groups, estimated, with what the recording does not tell left alone, and judged."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.calibration.blocks import deviations, split_in_blocks
+from izmp_dynamics.calibration.choice import (
+    ALL,
+    LEAST_INFO,
+    WEIGHTS,
+    Estimated,
+    choose_items,
+    choose_priors,
+    predict,
+)
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import Instants
-from izmp_dynamics.calibration.parameters import (
-    LAG,
-    LEVEL,
-    MATRIX_WIDTHS,
-    Layout,
-    with_matrix_width,
-)
-from izmp_dynamics.calibration.selection import needed
-from izmp_dynamics.calibration.solver import BLOCK, Solution, estimate
+from izmp_dynamics.calibration.parameters import LEVEL, Layout
+from izmp_dynamics.calibration.solver import Solution, estimate
 from izmp_dynamics.calibration.validation import (
-    FOLDS,
     LEAST_MOTION,
-    Blocks,
     HeldOut,
-    deviations,
+    Squares,
+    errors,
+    folds,
     improves,
     motion_time,
-    split_in_blocks,
-    validate,
 )
 from izmp_dynamics.conventions import Array
-
-LEAST_INFO = 0.5
-"""A parameter with less information in the recording is left as it is [-]."""
-
-WEIGHTS = (30.0, 300.0, 3000.0)
-"""λ of the inertias' divergence that are tried; held-out motion chooses."""
-
-MOTION_FOR_WIDTH = 2.0 * FOLDS * BLOCK
-"""With less motion the parts that are held out have less than two blocks, and the widest prior of
-calibration matrices, which says least, is used [s]."""
 
 Flags = npt.NDArray[np.bool_]
 Progress = Callable[[float], None]
@@ -54,11 +45,9 @@ class Candidate:
         free: (N,) which were estimated.
         sigma: (N,) standard deviations.
         info: (N,) information of the recording about each [-]; NaN of inertias.
-        before: errors on held-out motion; None if there is too little motion.
-        after: with the corrections.
         unobservable: names of what was left alone since the recording does not show it.
-        gyroscope_lag: how much later than the accelerometer the gyroscope is, and its standard
-            deviation [s], with everything else free; None if no delays were estimated.
+        before: errors on each part of the motion; none if there is too little motion.
+        predicted: with the corrections that the other parts chose and gave.
     """
 
     layout: Layout
@@ -66,17 +55,36 @@ class Candidate:
     free: Flags
     sigma: Array
     info: Array
-    before: HeldOut | None
-    after: HeldOut | None
     unobservable: tuple[str, ...]
-    gyroscope_lag: tuple[float, float] | None = None
+    before: tuple[Squares, ...] = ()
+    predicted: tuple[Squares, ...] = ()
 
     @property
     def accepted(self) -> bool:
         """Whether there is something to correct that does not worsen what was held out."""
-        if self.before is None or self.after is None:
+        return self.improves()
+
+    def improves(self, parts: Sequence[int] = ALL) -> bool:
+        """Whether there is something to correct that does not worsen these parts of the motion."""
+        if not self.before:
             return False
-        return improves(self.before, self.after, better=self.nothing_needed)
+        before, after = self.errors(parts)
+        return improves(before, after, better=self.nothing_needed)
+
+    def score(self, parts: Sequence[int] = ALL) -> float:
+        """Held-out errors on these parts of the motion against those before; small is good."""
+        if not self.before:
+            return np.inf
+        before, after = self.errors(parts)
+        return after.score(before)
+
+    def errors(self, parts: Sequence[int] = ALL) -> tuple[HeldOut, HeldOut]:
+        """Errors on these parts of the motion, which there must be, before and after."""
+        before, after = (
+            HeldOut.of([squares[part] for part in parts])
+            for squares in (self.before, self.predicted)
+        )
+        return before, after
 
     @property
     def corrected(self) -> Flags:
@@ -88,13 +96,6 @@ class Candidate:
     def nothing_needed(self) -> bool:
         """Whether every number is left alone."""
         return not self.corrected.any()
-
-    @property
-    def score(self) -> float:
-        """Held-out errors against those before; the smaller the better."""
-        if self.before is None or self.after is None:
-            return np.inf
-        return float(np.mean(self.after.against(self.before)))
 
 
 def make_candidate(
@@ -111,74 +112,52 @@ def make_candidate(
         progress: called with the fraction that is done.
         original: the recording before the mountings of sensors were changed, if they were.
     """
-    count = len(layout.parameters)
-    fixed = np.zeros(count, dtype=np.bool_)
-    inertial = np.array([p.group == 'inertias' for p in layout.parameters], dtype=np.bool_)
     divergence = Divergence.of(layout, WEIGHTS[1]) if layout.inertias else None
     solution = estimate(
         stretches, layout, divergence=divergence, progress=lambda f: progress(0.6 * f)
     )
-    blocks = split_in_blocks(solution)
-    enough = motion_time(stretches) >= LEAST_MOTION
-    if divergence is not None and enough:
-        divergence = _best_weight(stretches, layout, solution, blocks)
-    matrix = any(p.group == 'ft_matrix' for p in layout.parameters)
-    if matrix and motion_time(stretches) >= MOTION_FOR_WIDTH:
-        layout = _best_width(stretches, layout, solution, blocks)
-        solution = estimate(stretches, layout, start=solution.x, divergence=divergence)
-        blocks = split_in_blocks(solution)
-    sigma = deviations(blocks, layout, solution, ~fixed, divergence)
-    info = np.where(inertial, np.nan, 1.0 - (sigma / layout.priors) ** 2)
-    level = np.array([p.group == LEVEL for p in layout.parameters], dtype=np.bool_)
-    fixed = np.where(np.isnan(info) | level, False, info < LEAST_INFO)
-    unobservable = tuple(
-        p.name for p, left_alone in zip(layout.parameters, fixed, strict=True) if left_alone
-    )
-    lag = [k for k, p in enumerate(layout.parameters) if p.name == LAG]
-    gyroscope_lag = (float(solution.x[lag[0]]), float(sigma[lag[0]])) if lag else None
-    fixed[lag] = True  # the robot file has no such key: what is estimated must hold without it
-    if enough:
-        fixed = ~needed(stretches, layout, solution, blocks, ~fixed, sigma, divergence)
+    parts = ALL if motion_time(stretches) >= LEAST_MOTION else ()
+    data = Estimated(stretches, layout, solution, _before(stretches, layout, original))
+    priors = choose_priors(data) if parts else (layout, divergence)
+    if priors[0] is not layout:
+        solution = estimate(stretches, priors[0], start=solution.x)
+        data = replace(data, solution=solution)
+    choice = choose_items(data, *priors, parts)
+    progress(0.7)
+    predicted = tuple(predict(data, part) for part in parts)
+    fixed, sigma, everything = ~choice.free, choice.sigma, solution.x
     if fixed.any() or divergence is not None:
-        everything = solution.x
-        solution = estimate(
-            stretches, layout, fixed, np.where(fixed, 0.0, solution.x), divergence=divergence
-        )
-        blocks = split_in_blocks(solution)
-        left = deviations(blocks, layout, solution, ~fixed, divergence)
+        layout, divergence = priors
+        start = np.where(fixed, 0.0, solution.x)
+        solution = estimate(stretches, layout, fixed, start, divergence=divergence)
+        left = deviations(split_in_blocks(solution), layout, solution, ~fixed, divergence)
         if divergence is None:  # what is left alone may be wrong after all
             left = np.hypot(np.maximum(left, sigma), solution.x - everything)
         sigma = np.where(fixed, sigma, left)
-    progress(0.9)
-    before = after = None
-    if enough:
-        before, after = validate(stretches, layout, solution, blocks, ~fixed, divergence, original)
+    progress(0.95)
     return Candidate(
-        layout, solution, ~fixed, sigma, info, before, after, unobservable, gyroscope_lag
+        layout=priors[0],
+        solution=solution,
+        free=choice.free,
+        sigma=sigma,
+        info=choice.info,
+        unobservable=tuple(
+            p.name
+            for p, info in zip(layout.parameters, choice.info, strict=True)
+            if p.group != LEVEL and info < LEAST_INFO
+        ),
+        before=data.before if parts else (),
+        predicted=predicted,
     )
 
 
-def _best_weight(
-    stretches: Sequence[Instants], layout: Layout, solution: Solution, blocks: Blocks
-) -> Divergence:
-    """The weight of the divergence that predicts held-out motion best."""
-    free = np.ones(len(layout.parameters), dtype=np.bool_)
-    tried = []
-    for weight in WEIGHTS:
-        divergence = Divergence.of(layout, weight)
-        before, after = validate(stretches, layout, solution, blocks, free, divergence)
-        tried.append((float(np.mean(after.against(before))), divergence))
-    return min(tried, key=lambda pair: pair[0])[1]
-
-
-def _best_width(
-    stretches: Sequence[Instants], layout: Layout, solution: Solution, blocks: Blocks
-) -> Layout:
-    """The layout with the width of calibration matrices that predicts held-out motion best."""
-    free = np.ones(len(layout.parameters), dtype=np.bool_)
-    tried = []
-    for width in MATRIX_WIDTHS:
-        other = with_matrix_width(layout, width)
-        before, after = validate(stretches, other, solution, blocks, free)
-        tried.append((float(np.mean(after.against(before))), other))
-    return min(tried, key=lambda pair: pair[0])[1]
+def _before(
+    stretches: Sequence[Instants], layout: Layout, original: Sequence[Instants] | None
+) -> tuple[Squares, ...]:
+    """Errors on each part of the motion without corrections."""
+    if original is not None:
+        for old, new in zip(original, stretches, strict=True):
+            old.rest, old.air = new.rest, new.air
+    nothing = np.zeros(len(layout.parameters))
+    used = original or stretches
+    return tuple(errors(used, layout, nothing, part) for part in folds(stretches))

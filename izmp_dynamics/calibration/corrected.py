@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.calibration.parameters import Layout
+from izmp_dynamics.calibration.parameters import LAG, Layout
 from izmp_dynamics.calibration.residuals import inertia_changes
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import Foot, FootWrench, Imu, RobotFile
@@ -38,6 +38,7 @@ def _imu(imu: Imu, layout: Layout, x: Array) -> Imu:
     return dataclasses.replace(
         imu,
         delay=_number(imu.delay + layout.value(x, 'imu.delay', 1)[0]),
+        gyroscope_delay=_number(imu.gyroscope_delay + layout.value(x, LAG, 1)[0]),
         rotation=_numbers(to_rpy(from_rpy(imu.rotation) @ turn)),
         gyroscope_bias=_numbers(
             np.add(imu.gyroscope_bias, layout.value(x, 'imu.gyroscope_bias', 3))

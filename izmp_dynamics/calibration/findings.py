@@ -8,7 +8,7 @@ import numpy as np
 from izmp_dynamics.calibration.candidate import Candidate
 from izmp_dynamics.calibration.excitation import remarks
 from izmp_dynamics.calibration.instants import Instants
-from izmp_dynamics.calibration.parameters import LAG, LEVEL
+from izmp_dynamics.calibration.parameters import LEVEL
 from izmp_dynamics.calibration.residuals import points
 from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate, TradeOff
 from izmp_dynamics.calibration.selection import LEAST_ARM, LEAST_FORCE
@@ -18,9 +18,6 @@ from izmp_dynamics.pipeline.rig import Rig
 
 TRADED = 0.9
 """Errors of two numbers that correlate more are reported together."""
-
-LEAST_LAG = 2e-3
-"""From here on it is said that gyroscope and accelerometer differ [s]."""
 
 
 def result_of(
@@ -41,6 +38,7 @@ def result_of(
         best: the groups that were chosen.
         notes: sentences to begin with.
     """
+    before, after = best.errors() if best.before else (None, None)
     groups = tuple(dict.fromkeys(p.group for p in best.layout.parameters if p.group != LEVEL))
     estimates = tuple(
         Estimate(
@@ -48,7 +46,8 @@ def result_of(
             p.group,
             p.item,
             p.unit,
-            *_value(best, k),
+            float(best.solution.x[k]),
+            float(best.sigma[k]),
             float(best.info[k]),
             bool(best.corrected[k]) and best.accepted,
         )
@@ -61,8 +60,8 @@ def result_of(
         groups=groups,
         accepted=best.accepted,
         reason=_reason(best, stretches),
-        before=best.before,
-        after=best.after,
+        before=before,
+        after=after,
         estimates=estimates,
         trade_offs=tuple(_trade_offs(best)),
         effects=_effects(stretches, best) if best.accepted else (),
@@ -71,17 +70,10 @@ def result_of(
     )
 
 
-def _value(best: Candidate, k: int) -> tuple[float, float]:
-    """A number and its standard deviation."""
-    if best.layout.parameters[k].name == LAG and best.gyroscope_lag is not None:
-        return best.gyroscope_lag
-    return float(best.solution.x[k]), float(best.sigma[k])
-
-
 def _reason(best: Candidate, stretches: Sequence[Instants]) -> str:
     if best.accepted:
         return ''
-    if best.before is None:
+    if not best.before:
         return (
             f'The robot moves for {motion_time(stretches):.1f} s only; to judge a calibration on '
             f'motion that it has not seen takes {LEAST_MOTION:g} s. Record some steps.'
@@ -176,13 +168,6 @@ def _limits(best: Candidate, rig: Rig) -> list[str]:
             'The feet measure the vertical force alone: neither mass, centre of mass nor gains '
             'can be distinguished from that.'
         )
-    if best.gyroscope_lag is not None:
-        lag, sigma = best.gyroscope_lag
-        if abs(lag) > max(3.0 * sigma, LEAST_LAG):
-            said.append(
-                f'The gyroscope is {1e3 * lag:+.1f} ± {1e3 * sigma:.1f} ms later than the '
-                'accelerometer; the robot file has one delay for both.'
-            )
     if 'ft_matrix' in {p.group for p in best.layout.parameters}:
         said.append(
             'The gains of the force sensors are relative to the masses of the URDF: a wrong mass '

@@ -1,8 +1,9 @@
 """A stretch after the filter, at uniform instants: what all residuals are made from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +89,22 @@ class Instants:
             rows = labels == label
             shares[rows] = min(1.0, POSTURE * RATE / np.count_nonzero(rows))
         return shares
+
+    def select(self, rows: Flags) -> 'Instants':
+        """The instants of a mask (K,), for residuals at them; it does not know what moves."""
+
+        def cut(value: Any) -> Any:
+            return value[rows] if isinstance(value, np.ndarray) and len(value) else value
+
+        soles = tuple(
+            SoleMotion(**{name: cut(value) for name, value in vars(sole).items()})
+            for sole in self.soles
+        )
+        sensors = {name: (cut(R), cut(p)) for name, (R, p) in self.sensors.items()}
+        arrays = {
+            name: cut(getattr(self, name)) for name in ('times', 'q', 'qd', 'qdd', 'rest', 'air')
+        }
+        return replace(self, soles=soles, sensors=sensors, **arrays)
 
     @property
     def measured(self) -> tuple[FootRig, ...]:

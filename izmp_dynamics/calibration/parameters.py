@@ -33,8 +33,8 @@ DEFAULT_GROUPS = tuple(
 LEVEL = 'level'
 """Group of what is not corrected: how far from level each sole is while it rests."""
 
-LAG = 'gyroscope.delay'
-"""Name of how much later than the accelerometer the gyroscope is; not corrected either."""
+LAG = 'imu.gyroscope_delay'
+"""Name of how much later than the accelerometer the gyroscope is."""
 
 DEGREE = float(np.pi / 180.0)
 LEVEL_PRIOR = 0.5 * DEGREE

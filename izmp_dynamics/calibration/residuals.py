@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.calibration.contact import contacts
 from izmp_dynamics.calibration.instants import RATE, Instants
-from izmp_dynamics.calibration.parameters import Layout
+from izmp_dynamics.calibration.parameters import LAG, Layout
 from izmp_dynamics.calibration.regressor import (
     SIZE,
     LinkInertia,
@@ -79,7 +79,7 @@ def root_motion(instants: Instants, layout: Layout, x: Array) -> Motion:
     """φ, ω and ω̇ of the root from the IMU, less its errors."""
     rig = instants.rig
     force = instants.times + layout.value(x, 'imu.delay', 1)
-    gyro = force + layout.value(x, 'gyroscope.delay', 1)
+    gyro = force + layout.value(x, LAG, 1)
     R = rig.imu.R @ Rotation.from_rotvec(layout.value(x, 'imu.rotation', 3)).as_matrix()
     omega = (instants.imu.at(gyro)[:, :3] - layout.value(x, 'imu.gyroscope_bias', 3)) @ R.T
     alpha = instants.imu.at(gyro, 1)[:, :3] @ R.T

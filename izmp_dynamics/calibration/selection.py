@@ -9,18 +9,18 @@ Items are removed one after the other, the least needed first (backward eliminat
 two that trade off one stays.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
-from izmp_dynamics.calibration.divergence import Divergence
+from izmp_dynamics.calibration.blocks import Quadratic
 from izmp_dynamics.calibration.instants import Instants
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
-from izmp_dynamics.calibration.solver import Solution, prior_terms, vectors
-from izmp_dynamics.calibration.validation import FOLDS, Blocks, folds, held_blocks, solve
+from izmp_dynamics.calibration.solver import Solution, vectors
+from izmp_dynamics.calibration.validation import FOLDS, folds
 from izmp_dynamics.conventions import Array
 
 LEAST_FORCE = 1e-3
@@ -48,92 +48,82 @@ def items(layout: Layout) -> dict[str, npt.NDArray[np.intp]]:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class Judged:
     """Residuals of a kind on P parts of the motion, as a quadratic form in changes of x.
 
     Attributes:
         A: (P, N, N) Σ JᵀJ of each part.
         b: (P, N) Σ Jᵀv.
         c: (P,) Σ v².
-        count: rows of all parts.
+        count: (P,) rows.
         least: what matters.
     """
 
     A: Array
     b: Array
     c: Array
-    count: int
+    count: Array
     least: float
 
     @classmethod
     def of(
         cls, held: npt.NDArray[np.intp], values: Array, jacobian: Array, least: float
-    ) -> '_Judged':
+    ) -> 'Judged':
         """Sum up residuals (M, c) that belong to parts `held` (M,), −1 to none."""
         size = jacobian.shape[2]
         A, b, c = np.zeros((FOLDS, size, size)), np.zeros((FOLDS, size)), np.zeros(FOLDS)
         for part in range(FOLDS):
             J, v = jacobian[held == part].reshape(-1, size), values[held == part].reshape(-1)
             A[part], b[part], c[part] = J.T @ J, J.T @ v, v @ v
-        return cls(A, b, c, int(np.count_nonzero(held >= 0)), least)
+        count = np.array([np.count_nonzero(held == part) for part in range(FOLDS)])
+        return cls(A, b, c, count, least)
 
-    def mean_square(self, changes: Array) -> float:
-        """Of residuals, with x changed by a row (P, N) in each part of the motion."""
-        curved = np.einsum('pi,pij,pj->', changes, self.A, changes)
-        linear = 2.0 * np.einsum('pi,pi->', self.b, changes)
-        return float(curved + linear + self.c.sum()) / max(1, self.count)
+    def mean_square(self, changes: Mapping[int, Array]) -> float:
+        """Of residuals on some parts of the motion, with x changed by (N,) in each."""
+        total = sum(
+            y @ self.A[part] @ y + 2.0 * self.b[part] @ y + self.c[part]
+            for part, y in changes.items()
+        )
+        return float(total) / max(1, int(self.count[list(changes)].sum()))
 
 
 def needed(
-    stretches: Sequence[Instants],
+    judged: Sequence[Judged],
     layout: Layout,
-    solution: Solution,
-    blocks: Blocks,
+    near: Quadratic,
+    without: Mapping[int, Quadratic],
     free: Flags,
     sigma: Array,
-    divergence: Divergence | None = None,
 ) -> Flags:
     """(N,) the parameters of the items that are needed, of those that are free.
 
     Args:
-        stretches: the recording.
+        judged: residuals on the parts of the motion.
         layout: the parameters.
-        solution: of all data.
-        blocks: its normal equations.
+        near: cost of all data that may be used.
+        without: part of the motion → cost of these data without it.
         free: (N,) parameters that were estimated.
         sigma: (N,) their standard deviations.
-        divergence: as it was used.
     """
-    judged = _judged(stretches, solution)
-    counts = [
-        (~np.isin(blocks.labels, held_blocks(out))).astype(np.float64) for out in folds(stretches)
-    ]
-    curvature = np.sqrt(np.maximum(np.diag(solution.covariance), 1e-300))
+    curvature = np.sqrt(np.maximum(np.diag(near.covariance(free)), 1e-300))
     widened = np.maximum(sigma / curvature, 1.0)
     free = free.copy()
 
     def errors(mask: Flags) -> Array:
-        start = np.where(mask, solution.x, 0.0)
-        changes = np.stack(
-            [
-                solve(blocks, count, layout, solution, mask, divergence, start) - solution.x
-                for count in counts
-            ]
-        )
+        changes = {part: cost.least(mask) - near.x for part, cost in without.items()}
         return np.array([part.mean_square(changes) / part.least**2 for part in judged])
 
     left = {name: columns[free[columns]] for name, columns in items(layout).items()}
     left = {name: columns for name, columns in left.items() if len(columns)}
     while left:
-        with_all = errors(free)
+        with_all, x, covariance = errors(free), near.least(free), near.covariance(free)
+        covariance *= np.outer(widened, widened)
         effects = {}
         for name, columns in left.items():
-            without = free.copy()
-            without[columns] = False
-            effect = float((errors(without) - with_all).max())
-            if effect < 1.0 or not _significant(
-                blocks, layout, solution, free, columns, widened, divergence
-            ):
+            mask = free.copy()
+            mask[columns] = False
+            effect = float((errors(mask) - with_all).max())
+            if effect < 1.0 or not _significant(layout, x, covariance, columns):
                 effects[name] = effect
         if not effects:
             break
@@ -142,30 +132,17 @@ def needed(
 
 
 def _significant(
-    blocks: Blocks,
-    layout: Layout,
-    solution: Solution,
-    free: Flags,
-    columns: npt.NDArray[np.intp],
-    widened: Array,
-    divergence: Divergence | None,
+    layout: Layout, x: Array, covariance: Array, columns: npt.NDArray[np.intp]
 ) -> bool:
     """Whether numbers together are not zero (Wald); inertias have no zero of their own."""
     if layout.parameters[columns[0]].group == 'inertias':
         return True
-    start = np.where(free, solution.x, 0.0)
-    everything = np.ones(len(blocks.labels))
-    x = solve(blocks, everything, layout, solution, free, divergence, start)
-    hessian = blocks.H.sum(axis=0) + prior_terms(layout, x, divergence)[1]
-    covariance = np.zeros_like(hessian)
-    covariance[np.ix_(free, free)] = np.linalg.pinv(hessian[np.ix_(free, free)], hermitian=True)
-    covariance *= np.outer(widened, widened)
-    mine = covariance[np.ix_(columns, columns)]
-    distance = float(x[columns] @ np.linalg.pinv(mine, hermitian=True) @ x[columns])
+    mine, values = covariance[np.ix_(columns, columns)], x[columns]
+    distance = float(values @ np.linalg.pinv(mine, hermitian=True) @ values)
     return distance > float(scipy.stats.chi2.ppf(SIGNIFICANT, len(columns)))
 
 
-def _judged(stretches: Sequence[Instants], solution: Solution) -> list[_Judged]:
+def judge(stretches: Sequence[Instants], solution: Solution) -> list[Judged]:
     """Residuals on the motion, by kind, forces apart from moments."""
     numbers = [np.full(len(part), -1) for part in stretches]
     for number, out in enumerate(folds(stretches)):
@@ -187,5 +164,5 @@ def _judged(stretches: Sequence[Instants], solution: Solution) -> list[_Judged]:
             least = (LEAST_FORCE * gravity,)
         for columns, matters in zip(vectors(part), least, strict=False):
             values, jacobian = part.values[:, columns], part.jacobian[:, columns]
-            found.append(_Judged.of(held, values, jacobian, matters))
+            found.append(Judged.of(held, values, jacobian, matters))
     return found

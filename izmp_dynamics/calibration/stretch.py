@@ -12,6 +12,7 @@ from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.correction import Correction
+from izmp_dynamics.pipeline.gyroscope_delay import realigned
 from izmp_dynamics.pipeline.limits import (
     LARGEST_JOINT_POSITION,
     LARGEST_LOAD,
@@ -85,6 +86,7 @@ def read_stretches(
     rig = recording.rig
     joints = _joined(parts['joints'], Correction())
     imu = _joined(parts['imu'], rig.imu.correction, LARGEST_MOTION)
+    imu = realigned(imu, rig.imu.correction.gyroscope_delay)
     load = LARGEST_LOAD * model.total_mass * robot.gravity
     feet = {
         foot.name: _joined(parts[f'feet[{foot.name}]'], foot.correction, load)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from izmp_dynamics.calibration.parameters import LAG
 from izmp_dynamics.calibration.result import CalibrationResult, Estimate
 
 UNITS = {
@@ -38,7 +39,8 @@ def _sentence(group: str, item: str, used: Sequence[Estimate], result: Calibrati
     values = [estimate.value for estimate in used]
     if group == 'delays':
         late = 'later' if values[0] > 0.0 else 'earlier'
-        return f'The stamps of {sensor} are {_size(used[0])} {late} than those of the joints'
+        than = 'accelerometer' if item == LAG else 'joints'
+        return f'The stamps of {sensor} are {_size(used[0])} {late} than those of the {than}'
     if group in ('imu_rotation', 'ft_rotation'):
         angle = math.degrees(math.hypot(*values))
         return f'{_capital(sensor)} is turned by {angle:.2g}° against its frame: {_axes(used)}'
@@ -64,7 +66,7 @@ def _sentence(group: str, item: str, used: Sequence[Estimate], result: Calibrati
 def _sensor(item: str) -> str:
     if item.startswith('feet['):
         return f"the force sensor of foot '{item[len('feet[') : item.rindex(']')]}'"
-    return 'the gyroscope' if item.startswith('gyroscope') else 'the IMU'
+    return 'the gyroscope' if item == LAG else 'the IMU'
 
 
 def _capital(text: str) -> str:

@@ -24,6 +24,9 @@ LOADED_PART = 0.05
 LONGEST_DELAY = 0.25
 """Delay of a sensor that can be corrected, in either direction [s]."""
 
+LONGEST_GYROSCOPE_DELAY = 0.1
+"""Delay of a gyroscope against its accelerometer that can be corrected [s]."""
+
 LEAST_GAIN = 1e-6
 """Smallest singular value of a calibration matrix, as part of its largest."""
 
@@ -105,6 +108,15 @@ class Imu:
         hint='metres per second squared, not g; gravity is no bias',
     )
     delay: float = _delay()
+    gyroscope_delay: float = setting(
+        'how much later than the accelerometer in the same messages the gyroscope is, beyond '
+        'delay',
+        default=0.0,
+        unit='s',
+        lower=-LONGEST_GYROSCOPE_DELAY,
+        upper=LONGEST_GYROSCOPE_DELAY,
+        hint='seconds, not milliseconds',
+    )
 
 
 @dataclass(frozen=True)

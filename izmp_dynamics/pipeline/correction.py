@@ -19,11 +19,14 @@ class Correction:
         delay: the stamps are so much later than the instants that were measured [ns].
         offset: (m,) reading where there is nothing to measure; None: zero.
         matrix: (m, m); None: identity.
+        gyroscope_delay: of an IMU's gyroscope, beyond `delay` [ns]; taken out by
+            `GyroscopeDelay`, as it needs the samples before or after.
     """
 
     delay: int = 0
     offset: Array | None = None
     matrix: Array | None = None
+    gyroscope_delay: int = 0
 
     @classmethod
     def of_delay(cls, delay: float) -> 'Correction':
@@ -34,7 +37,11 @@ class Correction:
     def of_imu(cls, imu: Imu) -> 'Correction':
         """Correct samples (6,) of an IMU, in its axes."""
         offset = np.array([*imu.gyroscope_bias, *imu.accelerometer_bias])
-        return cls(nanoseconds(imu.delay), frozen(offset) if offset.any() else None)
+        return cls(
+            nanoseconds(imu.delay),
+            frozen(offset) if offset.any() else None,
+            gyroscope_delay=nanoseconds(imu.gyroscope_delay),
+        )
 
     @classmethod
     def of_wrench(cls, wrench: FootWrench) -> 'Correction':

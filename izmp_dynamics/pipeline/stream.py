@@ -11,6 +11,7 @@ from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer, reach_of
 from izmp_dynamics.pipeline.correction import NO_CORRECTION, Correction
+from izmp_dynamics.pipeline.gyroscope_delay import GyroscopeDelay
 from izmp_dynamics.pipeline.repeats import Flags, HangLog, RepeatGate
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
@@ -243,10 +244,15 @@ class SampleStream:
         """Let samples through the gates."""
         samples = self._correction.apply(self._credible(samples))
         usable = Samples(*self._gate.push(samples.stamps, samples.values))
-        if self._gate.overtaken and self._filtering.is_none:
+        if self._gate.overtaken and self._is_direct:
             self.buffer.keep_overtaken(self._gate.overtaken)
         self.buffer.expect(self._gate.pending)
         return self._take(usable)
+
+    @property
+    def _is_direct(self) -> bool:
+        """Whether samples pass as they are: neither filtered nor made of several."""
+        return self._filtering.is_none and not self._correction.gyroscope_delay
 
     def flush(self, final: bool = True) -> Samples:
         """Take in the last sample, as nothing follows; return what became usable.
@@ -413,6 +419,8 @@ class SampleStream:
         self._filter = self._filtering.make(
             self.signal, self._width, period, reach, self._differentiated
         )
+        if self._correction.gyroscope_delay:
+            self._filter = GyroscopeDelay(self._correction.gyroscope_delay, reach, self._filter)
         self.period, self.buffer.reach = period, reach
         if self._may_hang:
             causal = self._filtering.causal and self._filtering.cutoff is not None

@@ -41,6 +41,7 @@ class SensorErrors:
 
     Attributes:
         imu_delay: of its stamps [s].
+        gyroscope_delay: of the gyroscope, beyond that [s].
         imu_rotation: roll, pitch, yaw frame_R_sensor [rad].
         gyroscope_bias: in its axes [rad/s].
         accelerometer_bias: in its axes [m/s²].
@@ -50,6 +51,7 @@ class SensorErrors:
     """
 
     imu_delay: float = 0.0
+    gyroscope_delay: float = 0.0
     imu_rotation: Vector = (0.0, 0.0, 0.0)
     gyroscope_bias: Vector = (0.0, 0.0, 0.0)
     accelerometer_bias: Vector = (0.0, 0.0, 0.0)
@@ -73,8 +75,11 @@ def with_errors(
     rate = NANOSECONDS / float(run.stamps[1] - run.stamps[0])
     turn = from_rpy(errors.imu_rotation)
     omega, force = (
-        _delayed(run, values, errors.imu_delay) @ turn
-        for values in (run.imu.angular_velocity, run.imu.specific_force)
+        _delayed(run, values, delay) @ turn
+        for values, delay in (
+            (run.imu.angular_velocity, errors.imu_delay + errors.gyroscope_delay),
+            (run.imu.specific_force, errors.imu_delay),
+        )
     )
     omega, force = omega + errors.gyroscope_bias, force + errors.accelerometer_bias
     if errors.imu_noise is not None:

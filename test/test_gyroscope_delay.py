@@ -1,0 +1,77 @@
+"""A gyroscope that is later than the accelerometer in the same messages, and stated to be so."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.gyroscope_delay import GyroscopeDelay, realigned
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.samples import Samples
+
+from .pipeline_signals import MS, Message, chunks, columns, evaluate, singles, walk, whole
+
+LATE = 20 * MS
+"""Two samples [ns]."""
+
+
+def with_late_gyroscope(log, delay):
+    """What an IMU publishes whose angular velocity is so much later [ns]."""
+    imu = log['imu']
+    values = imu.values.copy()
+    values[:, :3] = np.roll(values[:, :3], delay // (10 * MS), axis=0)
+    return log | {'imu': Message(imu.received, imu.stamps, values)}
+
+
+def stated(robot, delay, **changes):
+    imu = dataclasses.replace(robot.imu, gyroscope_delay=1e-9 * delay)
+    return dataclasses.replace(robot, imu=imu, **changes)
+
+
+@pytest.mark.parametrize('feeding', [whole, chunks, singles])
+@pytest.mark.parametrize('delay', [LATE, -LATE])
+@pytest.mark.parametrize('half_width', [None, 0.03])
+def test_a_stated_delay_is_taken_out_of_every_result(biped31, feeding, delay, half_width):
+    """But at both ends, where the angular velocity of an instant is in no message."""
+    smooth = dataclasses.replace(biped31.filter, half_width=half_width)
+    gyroscope = {'accelerometers': (), 'filter': smooth}
+    plain, late = dataclasses.replace(biped31, **gyroscope), stated(biped31, delay, **gyroscope)
+    log = walk(make_rig(plain))
+    sound = columns(evaluate(Evaluator(make_rig(plain)), whole(log)))
+    wrong = with_late_gyroscope(log, delay)
+    found = columns(evaluate(Evaluator(make_rig(late)), feeding(wrong)))
+    np.testing.assert_array_equal(found['joints.stamps'], sound['joints.stamps'])
+    rows = slice(12, -12)
+    for name, values in sound.items():
+        if len(values) == len(sound['joints.stamps']):
+            np.testing.assert_allclose(found[name][rows], values[rows], atol=1e-9, err_msg=name)
+    unstated = columns(evaluate(Evaluator(make_rig(plain)), whole(wrong)))
+    assert np.isfinite(found['points.mr_ad'][rows]).all()
+    assert np.nanmax(np.abs(unstated['points.mr_ad'] - sound['points.mr_ad'])[rows]) > 1e-4
+
+
+@pytest.mark.parametrize('delay', [13 * MS, -13 * MS])
+def test_in_pieces_or_at_once_it_is_the_same(delay):
+    """Between the samples it is interpolated; what no later instant needs is forgotten."""
+    stamps = np.cumsum(np.random.default_rng(1).integers(8 * MS, 12 * MS, 300))
+    values = np.random.default_rng(2).normal(size=(300, 6))
+    stream, parts = GyroscopeDelay(delay, reach=0.05), []
+    for begin, end in ((0, 1), (1, 2), (2, 50), (50, 51), (51, 300)):
+        parts.append(stream.extend(stamps[begin:end], values[begin:end]))
+        assert len(stream._stamps) <= end - begin + 5
+    parts.append(stream.flush())
+    found = np.concatenate(parts)
+    expected = realigned(Samples(stamps, values), delay).values
+    assert found.shape == values.shape
+    known = np.isfinite(found).all(axis=1)
+    assert known.sum() >= 298
+    np.testing.assert_allclose(found[known], expected[known], atol=1e-12)
+    np.testing.assert_array_equal(found[:, 3:], values[:, 3:])
+
+
+def test_across_a_gap_the_angular_velocity_is_not_known():
+    stamps = np.array([0, 10, 20, 500, 510, 520]) * MS
+    stream = GyroscopeDelay(15 * MS, reach=0.05)
+    found = np.concatenate([stream.extend(stamps, np.ones((6, 6))), stream.flush()])
+    assert np.isfinite(found[:, 0]).tolist() == [True, False, False, True, False, False]
