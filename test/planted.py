@@ -19,6 +19,7 @@ NOISE = {'imu_noise': SENSOR_NOISE['xsens_mti20'], 'encoder_bits': 16}
 
 ERRORS = SensorErrors(
     imu_delay=0.008,
+    gyroscope_delay=0.006,
     imu_rotation=(0.03, -0.035, 0.025),
     gyroscope_bias=(0.005, -0.005, 0.005),
     accelerometer_bias=(0.03, -0.03, 0.025),

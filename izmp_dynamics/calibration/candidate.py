@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.calibration.blocks import deviations, split_in_blocks
 from izmp_dynamics.calibration.choice import (
     ALL,
     LEAST_INFO,
@@ -20,6 +19,7 @@ from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import Instants
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
 from izmp_dynamics.calibration.solver import Solution, estimate
+from izmp_dynamics.calibration.time_blocks import deviations, split_in_blocks
 from izmp_dynamics.calibration.validation import (
     LEAST_MOTION,
     HeldOut,

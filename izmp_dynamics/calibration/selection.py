@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
-from izmp_dynamics.calibration.blocks import Quadratic
 from izmp_dynamics.calibration.instants import Instants
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
 from izmp_dynamics.calibration.solver import Solution, vectors
+from izmp_dynamics.calibration.time_blocks import Quadratic
 from izmp_dynamics.calibration.validation import FOLDS, folds
 from izmp_dynamics.conventions import Array
 

@@ -1,0 +1,187 @@
+"""The recording as normal equations, block by block of time: what other data would have given.
+
+The residuals are nearly linear in the parameters, so what a part of the recording gives follows
+from one Gauss–Newton step at the result, with the blocks that count: no second estimation is
+needed. From such steps come standard deviations (block bootstrap) and predictions of motion that
+is held out.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.stats
+
+from izmp_dynamics.calibration.divergence import Divergence
+from izmp_dynamics.calibration.instants import RATE
+from izmp_dynamics.calibration.parameters import Layout
+from izmp_dynamics.calibration.solver import BLOCK, Linear, Solution, prior_terms
+from izmp_dynamics.conventions import Array
+
+DRAWS = 200
+"""Of the bootstrap."""
+
+SEED = 1
+"""Of the bootstrap: the same recording gives the same report."""
+
+STRETCH = 1_000_000
+"""A block's label is that of its stretch, times this, plus its number there."""
+
+Flags = npt.NDArray[np.bool_]
+Labels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Normal equations of B blocks of time, about a solution.
+
+    Attributes:
+        labels: (B,) stretch · 10⁶ + number of the block in it.
+        H: (B, N, N).
+        g: (B, N).
+    """
+
+    labels: Labels
+    H: Array
+    g: Array
+
+    def without(self, labels: Labels) -> 'Blocks':
+        """The other blocks."""
+        rows = ~np.isin(self.labels, labels)
+        return Blocks(self.labels[rows], self.H[rows], self.g[rows])
+
+    def total(self, counts: Array | None = None) -> 'Total':
+        """Sum, each block as often as `counts` (B,) says; once if None."""
+        if counts is None:
+            return Total(self.H.sum(axis=0), self.g.sum(axis=0))
+        return Total(np.tensordot(counts, self.H, axes=1), counts @ self.g)
+
+
+class Total(NamedTuple):
+    """Normal equations of several blocks together: (N, N) and (N,)."""
+
+    H: Array
+    g: Array
+
+
+def split_in_blocks(solution: Solution) -> Blocks:
+    """Sum the normal equations of a solution block by block."""
+    count = solution.linear[0].jacobian.shape[2]
+    of_rows = [_labels(part) for part in solution.linear]
+    labels = np.unique(np.concatenate(of_rows))
+    H, g = np.zeros((len(labels), count, count)), np.zeros((len(labels), count))
+    for part, rows in zip(solution.linear, of_rows, strict=True):
+        weights = solution.weights[part.name]
+        for k in np.unique(np.searchsorted(labels, rows)).tolist():
+            mine = rows == labels[k]
+            J = part.jacobian[mine].reshape(-1, count)
+            w = weights[mine].reshape(-1)
+            H[k] += (J * w[:, None]).T @ J
+            g[k] += (J * w[:, None]).T @ part.values[mine].reshape(-1)
+    return Blocks(labels, H, g)
+
+
+def _labels(part: Linear) -> Labels:
+    number = (part.row / (RATE * BLOCK)).astype(np.int64)
+    labels: Labels = part.stretch * STRETCH + number
+    return labels
+
+
+def labels_of(rows: tuple[Flags, ...]) -> Labels:
+    """Labels of the blocks that instants (K,) of every stretch belong to."""
+    return np.concatenate(
+        [
+            k * STRETCH + np.unique((np.flatnonzero(mine) / (RATE * BLOCK)).astype(np.int64))
+            for k, mine in enumerate(rows)
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """Cost of data and prior near a solution x: ½ (y − x)ᵀ H (y − x) + gᵀ (y − x).
+
+    Attributes:
+        x: (N,).
+        H: (N, N).
+        g: (N,).
+    """
+
+    x: Array
+    H: Array
+    g: Array
+
+    @classmethod
+    def of(
+        cls,
+        data: Total,
+        layout: Layout,
+        solution: Solution,
+        divergence: Divergence | None = None,
+    ) -> 'Quadratic':
+        """Add data, as blocks of the solution have it, and prior."""
+        gradient, hessian = prior_terms(layout, solution.x, divergence)
+        return cls(solution.x, data.H + hessian, data.g + gradient)
+
+    def least(self, free: Flags) -> Array:
+        """(N,) where it is least; zero of what is not free (N,)."""
+        y = np.where(free, self.x, 0.0)
+        slope = self.g + self.H @ (y - self.x)
+        y[free] -= np.linalg.solve(self.H[np.ix_(free, free)], slope[free])
+        return y
+
+    def covariance(self, free: Flags) -> Array:
+        """(N, N) inverse of the Hessian of what is free (N,), zero elsewhere."""
+        inverse = np.zeros_like(self.H)
+        chosen = np.ix_(free, free)
+        inverse[chosen] = np.linalg.pinv(self.H[chosen], hermitian=True)
+        return inverse
+
+
+def estimate_from(
+    data: Total, layout: Layout, solution: Solution, free: Flags, divergence: Divergence | None
+) -> Array:
+    """(N,) what such data give; as `Quadratic.least`, but with the divergence as it is."""
+    if divergence is None:
+        return Quadratic.of(data, layout, solution).least(free)
+    chosen = np.ix_(free, free)
+    x: Array = np.where(free, solution.x, 0.0)
+    for _ in range(5):
+        gradient, hessian = prior_terms(layout, x, divergence)
+        slope = data.g + data.H @ (x - solution.x) + gradient
+        step = np.zeros(len(x))
+        step[free] = -np.linalg.solve((data.H + hessian)[chosen], slope[free])
+        x = x + divergence.longest_step(x, step) * step
+    return x
+
+
+def deviations(
+    blocks: Blocks,
+    layout: Layout,
+    solution: Solution,
+    free: Flags,
+    divergence: Divergence | None = None,
+) -> Array:
+    """(N,) standard deviations: the larger of bootstrap and curvature, zero of what is fixed.
+
+    Few blocks tell little about their own scatter: as Student's t has it, the deviations are
+    widened so that three of them hold as often as three of a normal distribution.
+    """
+    count = len(blocks.labels)
+    near = Quadratic.of(blocks.total(), layout, solution, divergence)
+    curvature = np.sqrt(np.maximum(np.diag(near.covariance(free)), 0.0))
+    few = float(scipy.stats.t.ppf(scipy.stats.norm.cdf(3.0), max(1, count - 1))) / 3.0
+    if count < 4 or divergence is not None:
+        return few * curvature
+    random, chance = np.random.default_rng(SEED), np.full(count, 1.0 / count)
+    drawn = np.stack(
+        [
+            Quadratic.of(blocks.total(counts.astype(float)), layout, solution).least(free)
+            for counts in random.multinomial(count, chance, DRAWS)
+        ]
+    )
+    spread: Array = 1.4826 * np.median(np.abs(drawn - near.least(free)), axis=0)
+    sigma = np.minimum(few * np.maximum(spread, curvature), layout.priors)
+    known: Array = np.where(free, sigma, 0.0)
+    return known
