@@ -205,7 +205,7 @@ def live_keys(bag, robot, change=lambda signals: None):
             instant = results.select(slice(k, k + 1))
             if np.isfinite(instant.wrenches['mr_ad']).all():
                 recent.see(int(instant.stamps[0]), instant.ground, instant.wrenches['mr_ad'][0])
-    return [finding.key for finding in recent.findings(recent.snapshot())]
+    return [finding.key for finding in recent.judge(recent.snapshot()).findings]
 
 
 def test_a_running_robot_has_the_same_keys(sway, biped31, turned, alone):

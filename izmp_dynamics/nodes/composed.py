@@ -158,6 +158,10 @@ class Composed(StageNode):
                     self._wanted_at = time.monotonic()
                 self._evaluator.locates = time.monotonic() - self._wanted_at < STARTUP
 
+    def hung(self) -> dict[str, list[tuple[int, int]]]:
+        """Signal → first and last instant [ns] of the times in which it hung."""
+        return {} if self._evaluator is None else self._evaluator.hung
+
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals whose low-pass can be set, with the time between their samples if known [s]."""
         return iter(()) if self._evaluator is None else self._evaluator.periods()

@@ -1,10 +1,12 @@
 """What the node izmp publishes about an instant."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import (
     PointStamped,
     PolygonStamped,
@@ -19,6 +21,7 @@ from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
+from izmp_dynamics.nodes.event_topic import QOS, EventTopic
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
     polygon_stamped,
@@ -30,8 +33,10 @@ from izmp_dynamics.nodes.recent_findings import RecentFindings
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import NIF, TransformBroadcaster
 from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.report.events.message import TOPIC
 from izmp_dynamics.report.recent import Recent
 from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.stability.evaluation import Outage
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 
@@ -104,8 +109,10 @@ class IzmpOutputs:
             tuple(bool(foot.wrench and foot.wrench.normal_only) for foot in feet),
             node.model.total_mass,
             node.robot.gravity,
+            node.model.com,
         )
-        self._recent = RecentFindings(recent, node.health).recent
+        events = EventTopic(node.advertise(TOPIC, DiagnosticArray, QOS))
+        self._recent = RecentFindings(recent, node.health, events, partial(_outages, node)).recent
 
     @property
     def world_wanted(self) -> bool:
@@ -163,7 +170,7 @@ class IzmpOutputs:
             margin: distance of the IZMP from the edge of the support polygon [m].
         """
         ground, q = placed
-        self._recent.see(stamp, ground, wrench)
+        self._recent.see(stamp, ground, wrench, q)
         izmp = self.point('mr_ad', stamp, placed, points['mr_ad'])
         feet = None if ground.feet_wrench is None else ground.feet_wrench.as_array()[0]
         cop = None
@@ -202,6 +209,14 @@ class IzmpOutputs:
         self.broadcaster.send(
             transform_stamped(stamp, self.root, self._nif, root_R_nif, np.zeros(3))
         )
+
+
+def _outages(node: StageNode) -> Iterator[Outage]:
+    """Times in which the signals of a node hung."""
+    topics = {entry.signal: entry.topic for entry in node.health.inputs}
+    for signal, spans in node.hung().items():
+        for begin, end in list(spans):
+            yield Outage(topics.get(signal, signal), begin, end, 'hangs')
 
 
 def _unexplained(moved: Array, measured: Array) -> tuple[Array, Array]:

@@ -207,6 +207,11 @@ class StageNode(ManagedNode):
         """The stages whose samples wait for instants."""
         return ()
 
+    def hung(self) -> dict[str, list[tuple[int, int]]]:
+        """Signal → first and last instant [ns] of the times in which it hung."""
+        streams = (stream for stage in self.stages for stream in stage.streams)
+        return {stream.signal: stream.hung.spans for stream in streams}
+
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals whose low-pass can be set, with the time between their samples if known [s]."""
         for stream in (stream for stage in self.stages for stream in stage.streams):

@@ -1,6 +1,7 @@
 """The last seconds of a running robot, judged by the rules of the report: the same keys."""
 
 from collections import deque
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -8,11 +9,12 @@ import numpy as np
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.findings import ReportFinding
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import summarise
 from izmp_dynamics.report.timeline import Mask
-from izmp_dynamics.stability.evaluation import Evaluation, Foot, Track
+from izmp_dynamics.stability.evaluation import Evaluation, Foot, Outage, Track
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
 
@@ -33,11 +35,29 @@ class Instant(NamedTuple):
         stamp: [ns].
         ground: of this instant.
         mr_ad: (6,) contact wrench of the motion about the root origin [N], [N·m].
+        q: (n,) joint positions; None where they do not matter.
     """
 
     stamp: int
     ground: Ground
     mr_ad: Array
+    q: Array | None = None
+
+
+class Judgement(NamedTuple):
+    """What was found in the last seconds.
+
+    Attributes:
+        findings: those whose kind is in `LIVE`.
+        events: their times count from the first instant.
+        first: stamp of the first instant [ns].
+        last: stamp of the last one [ns].
+    """
+
+    findings: tuple[ReportFinding, ...] = ()
+    events: tuple[Event, ...] = ()
+    first: int = 0
+    last: int = 0
 
 
 class Recent:
@@ -48,6 +68,8 @@ class Recent:
         normal_only: which of them measure their normal force only.
         total_mass: of the robot [kg].
         gravity: [m/s²].
+        com: gives the centre of mass (T, 3) in the root frame [m] for joint positions (T, n); None
+            if it is not known: then a fall is not recognised.
     """
 
     def __init__(
@@ -56,20 +78,22 @@ class Recent:
         normal_only: tuple[bool, ...],
         total_mass: float,
         gravity: float,
+        com: Callable[[Array], Array] | None = None,
     ) -> None:
         self._names, self._normal_only = names, normal_only
         self._total_mass, self._gravity = total_mass, gravity
+        self._com = com
         self._instants: deque[Instant] = deque()
 
     def reset(self) -> None:
         """Reset."""
         self._instants.clear()
 
-    def see(self, stamp: int, ground: Ground, mr_ad: Array) -> None:
+    def see(self, stamp: int, ground: Ground, mr_ad: Array, q: Array | None = None) -> None:
         """Take the next instant; see `Instant`."""
         if self._instants and stamp <= self._instants[-1].stamp:
             self._instants.clear()
-        self._instants.append(Instant(stamp, ground, mr_ad))
+        self._instants.append(Instant(stamp, ground, mr_ad, q))
         while stamp - self._instants[0].stamp > SPAN * NANOSECONDS:
             self._instants.popleft()
 
@@ -80,14 +104,24 @@ class Recent:
         span = self._instants[-1].stamp - self._instants[0].stamp
         return tuple(self._instants) if span >= LEAST * NANOSECONDS else ()
 
-    def findings(self, instants: tuple[Instant, ...]) -> tuple[ReportFinding, ...]:
-        """Judge instants: the findings whose kind is in `LIVE`."""
-        if not instants:
-            return ()
-        summary = summarise(Scene(self._evaluation(instants)))
-        return tuple(found for found in summary.findings if found.key.partition('[')[0] in LIVE)
+    def judge(self, instants: tuple[Instant, ...], outages: Iterable[Outage] = ()) -> Judgement:
+        """Judge instants.
 
-    def _evaluation(self, instants: tuple[Instant, ...]) -> Evaluation:
+        Args:
+            instants: as `snapshot` returns them.
+            outages: times in which signals could not be used; those before are left out.
+        """
+        if not instants:
+            return Judgement()
+        first, last = instants[0].stamp, instants[-1].stamp
+        recent = tuple(outage for outage in outages if outage.end > first)
+        summary = summarise(Scene(self._evaluation(instants, recent)))
+        found = (f for f in summary.findings if f.key.partition('[')[0] in LIVE)
+        return Judgement(tuple(found), summary.events, first, last)
+
+    def _evaluation(
+        self, instants: tuple[Instant, ...], outages: tuple[Outage, ...]
+    ) -> Evaluation:
         grounds = [instant.ground for instant in instants]
         normal = np.concatenate([ground.plane.normal for ground in grounds])
         loaded = np.concatenate([ground.loaded for ground in grounds])
@@ -108,7 +142,10 @@ class Recent:
         }
         distances = margins(tuple(points.values()), soles, loaded, normal)
         whole = 'cop' in wrenches and not any(self._normal_only)
-        nothing = np.full((len(instants), 3), np.nan)
+        com = np.full((len(instants), 3), np.nan)
+        q = [instant.q for instant in instants if instant.q is not None]
+        if self._com is not None and len(q) == len(instants):
+            com = self._com(np.stack(q))
         return Evaluation(
             robot='',
             root='',
@@ -121,7 +158,8 @@ class Recent:
             },
             normal=normal,
             ground_point=place,
-            com=nothing,
+            com=com,
+            outages=outages,
             feet=tuple(self._foot(k, grounds, soles[k], loaded) for k in range(len(soles))),
             world_p_root=None,
             world_R_root=None,

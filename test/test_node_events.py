@@ -1,0 +1,59 @@
+"""Events of the running graph: those of the replay, with their stamps, on a latched topic."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+
+import rclpy
+from rclpy.qos import DurabilityPolicy
+
+from izmp_dynamics.nodes import recent_findings
+from izmp_dynamics.replay.evaluate import evaluate_bag
+from izmp_dynamics.report import recent
+from izmp_dynamics.report.summary import summary_of
+
+from .bag_surgery import LEFT
+from .node_processes import GRAPH, free_domain, wait_until
+from .played_graph import COMPOSED, PlayedGraph
+from .test_input_findings import hold
+from .test_node_frames import parameters
+
+
+@pytest.fixture(scope='module', autouse=True)
+def ros():
+    """A context, as a process has one."""
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture(scope='module')
+def bag(sound, tmp_path_factory):
+    """Two seconds of the sway; the force sensor of the left foot hangs for 0.4 s."""
+    draft = sound.copy()
+    hold(draft[LEFT], 0.5, 0.9)
+    return draft.write(tmp_path_factory.mktemp('hangs') / 'bag')
+
+
+@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
+def test_the_graph_publishes_the_events_of_the_replay(names, biped31, bag, monkeypatch):
+    monkeypatch.setattr(recent, 'LEAST', 1.0)
+    monkeypatch.setattr(recent_findings, 'EVERY', 0.0)
+    expected = [
+        event for event in summary_of(evaluate_bag(bag, biped31)).events
+        if event.kind != 'lowest margin' and event.end < 1.4
+    ]  # fmt: skip
+    assert [event.kind for event in expected] == ['sensor fault']
+    with PlayedGraph(biped31, parameters(), names) as graph:
+        graph.play(bag)
+        node = graph.node('izmp')
+        assert wait_until(lambda: graph.status(node) and graph.messages['/events'])
+        ((_, message),) = graph.messages['/events'].items()
+        (publisher,) = node.get_publishers_info_by_topic('/events')
+    (status,) = message.status
+    assert (status.name, status.hardware_id) == ('sensor fault', LEFT)
+    values = {entry.key: entry.value for entry in status.values}
+    assert float(values['size']) == pytest.approx(expected[0].size, abs=0.02)
+    assert publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+    assert np.isfinite(float(values['end']))
