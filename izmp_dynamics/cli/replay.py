@@ -2,8 +2,18 @@
 
 import argparse
 import dataclasses
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from izmp_dynamics.errors import IzmpError
+
+if TYPE_CHECKING:
+    from izmp_dynamics.report.expect.check import Expectation
+
+NOT_MET = 3
+"""Exit status if a limit is not met."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -12,7 +22,8 @@ def add_parser(subparsers: Any) -> None:
         'replay',
         help='evaluate a recording: IZMP of every method, as a bag and a report',
         description='Evaluate a rosbag2 recording: contact wrench and IZMP of every method, '
-        'written as OUT/bag (rosbag2), OUT/report.html and OUT/report.json.',
+        'written as OUT/bag (rosbag2), OUT/report.html and OUT/report.json. Exit status: 0 done, '
+        '1 it could not be done, 2 wrong usage, 3 done, but a limit of --expect is not met.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
@@ -43,6 +54,21 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--static', action='store_true', help='a report of pictures alone, without scripts'
     )
+    parser.add_argument(
+        '--expect',
+        type=Path,
+        metavar='LIMITS',
+        help='file of limits that the recording must meet (config/limits_example.yaml): exit '
+        'status 3 if it does not, OUT/expect.xml (JUnit) says which; the results are written in '
+        'any case',
+    )
+    parser.add_argument(
+        '--junit',
+        type=Path,
+        metavar='FILE',
+        help='with --expect: a further copy of expect.xml, written also if the recording cannot '
+        'be evaluated',
+    )
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     parser.set_defaults(run=run)
 
@@ -53,8 +79,14 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.robot_file import Filter, load_robot_file
     from izmp_dynamics.replay.run import replay
+    from izmp_dynamics.report.expect.junit import junit_error, junit_xml
+    from izmp_dynamics.report.expect.limits import load_limits
     from izmp_dynamics.report.summary import summary_lines
 
+    if options.junit is not None and options.expect is None:
+        print('izmp: error: --junit needs --expect LIMITS.', file=sys.stderr)
+        return 2
+    limits = None if options.expect is None else load_limits(options.expect)
     robot = load_robot_file(options.robot, options.urdf)
     if options.low_pass is not None:
         low_pass = dataclasses.replace(robot.low_pass, cutoff=options.low_pass)
@@ -64,16 +96,25 @@ def run(options: argparse.Namespace) -> int:
         chosen = dataclasses.replace(robot.filter, **changes)
         low_pass = dataclasses.replace(robot.low_pass, cutoff=None)
         robot = dataclasses.replace(robot, low_pass=low_pass, filter=chosen)
-    with progress_bar('Evaluating', options.quiet) as progress:
-        result = replay(
-            options.bag,
-            robot,
-            options.output,
-            storage=options.storage,
-            overwrite=options.overwrite,
-            static=options.static,
-            progress=progress,
-        )
+    try:
+        with progress_bar('Evaluating', options.quiet) as progress:
+            result = replay(
+                options.bag,
+                robot,
+                options.output,
+                storage=options.storage,
+                overwrite=options.overwrite,
+                static=options.static,
+                limits=limits,
+                progress=progress,
+            )
+    except IzmpError as error:
+        if options.junit is not None:
+            _write(options.junit, junit_error(str(options.bag), str(error)))
+        raise
+    if options.junit is not None:
+        text = junit_xml(str(options.bag), result.expectations, result.summary.verdict.text)
+        _write(options.junit, text)
     if not options.quiet:
         for note in result.notes:
             print(printable(f'Note: {note}'))
@@ -83,7 +124,22 @@ def run(options: argparse.Namespace) -> int:
                 print(printable(line))
         print(f'Report: {result.html}')
         print(f'Bag:    {result.bag}')
-    return 0
+    return _state(result.expectations)
+
+
+def _state(expectations: 'Sequence[Expectation]') -> int:
+    """Say which limits are not met; return the exit status."""
+    from izmp_dynamics.cli.terminal import printable
+
+    failed = [expectation for expectation in expectations if not expectation.met]
+    for expectation in failed:
+        line = f'Not met: {expectation.name}. {expectation.sentence}'
+        print(printable(line), file=sys.stderr)
+    return NOT_MET if failed else 0
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding='utf-8', errors='backslashreplace')
 
 
 def _filter(text: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from izmp_dynamics.errors import ReplayError
 MARK = 'report.json'
 """A folder with this file is an earlier result and may be replaced if that is asked for."""
 
-REPLAY = (MARK, 'report.html', 'bag')
+REPLAY = (MARK, 'report.html', 'bag', 'expect.xml')
 """What a replay writes."""
 
 

@@ -21,12 +21,19 @@ from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
 from izmp_dynamics.replay.stretches import outages, stretch_findings
+from izmp_dynamics.report.expect.check import Expectation, check_limits
+from izmp_dynamics.report.expect.junit import junit_xml
+from izmp_dynamics.report.expect.limits import Limits
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import Summary, summarise
 from izmp_dynamics.report.writer import write_summary
 
 KNOWN = ('joints_absent',)
 """Notes that are the same on every run: `izmp check` and the report state them."""
+
+
+EXPECTED = 'expect.xml'
+"""File with the answers to limits, beside the report."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class ReplayResult:
         summary: what the report says.
         notes: anomalies of the input, and what could not be evaluated, one sentence each, but
             for what is the same on every run.
+        expectations: the limits that were given, and whether they are met.
     """
 
     bag: Path
@@ -47,6 +55,7 @@ class ReplayResult:
     json: Path
     summary: Summary
     notes: tuple[str, ...]
+    expectations: tuple[Expectation, ...] = ()
 
 
 def replay(
@@ -57,6 +66,7 @@ def replay(
     storage: str = 'mcap',
     overwrite: bool = False,
     static: bool = False,
+    limits: Limits | None = None,
     progress: Progress = lambda fraction: None,
 ) -> ReplayResult:
     """Evaluate a recording.
@@ -68,6 +78,8 @@ def replay(
         storage: of the output bag, 'mcap' or 'sqlite3'.
         overwrite: replace an earlier result in `folder`.
         static: a report of pictures alone, which does not play.
+        limits: what the recording must meet; the answers are in expect.xml, and the results are
+            written in any case.
         progress: called with the fraction that is done.
 
     Raises:
@@ -116,12 +128,17 @@ def replay(
             summary = summarise(scene)
             writer.write_events(summary.events, int(evaluation.stamps[0]))
         write_summary(scene, summary, partial, static=static)
+        expectations = () if limits is None else check_limits(summary, limits)
+        if limits is not None:
+            text = junit_xml(str(bag_path), expectations, summary.verdict.text)
+            (partial / EXPECTED).write_text(text, encoding='utf-8', errors='backslashreplace')
     return ReplayResult(
         folder / 'bag',
         folder / 'report.html',
         folder / 'report.json',
         summary,
         (*notes, *(str(found) for found in recording.missing if found.kind not in KNOWN)),
+        expectations,
     )
 
 

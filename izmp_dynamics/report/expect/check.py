@@ -1,0 +1,129 @@
+"""Does a report meet its limits? One answer for each limit, with the numbers."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.expect.limits import EventLimit, Limits, ValueLimit
+from izmp_dynamics.report.formatting import mm
+from izmp_dynamics.report.summary import Summary
+
+_LISTED = 5
+"""Events that an answer lists; more are counted."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A limit and whether it is met.
+
+    Attributes:
+        name: the limit, e.g. 'margin ≥ 0.02'.
+        met: whether it is met.
+        sentence: what was found.
+    """
+
+    name: str
+    met: bool
+    sentence: str
+
+
+def check_limits(summary: Summary, limits: Limits) -> tuple[Expectation, ...]:
+    """Compare a report with limits, in the order of the file's keys."""
+    report = summary.as_dict()
+    return (
+        *_verdict(summary, limits),
+        *_margin(summary, limits),
+        *(_events(summary.events, limit) for limit in limits.events),
+        *(_value(report, limit) for limit in limits.values),
+        *(_no_finding(summary, key) for key in limits.no_findings),
+    )
+
+
+def _verdict(summary: Summary, limits: Limits) -> Iterator[Expectation]:
+    if limits.verdict:
+        verdict = summary.verdict
+        name = f'verdict: {" or ".join(limits.verdict)}'
+        yield Expectation(name, verdict.state in limits.verdict, verdict.text)
+
+
+def _margin(summary: Summary, limits: Limits) -> Iterator[Expectation]:
+    limit, judged = limits.margin, summary.judged
+    if limit is None:
+        return
+    margin = judged.averaged_margin if judged else math.nan
+    found = f'The smallest margin is {mm(margin)}'
+    name = 'margin'
+    if limit.surely:
+        uncertainty = summary.verdict.uncertainty
+        margin, name = margin - uncertainty, 'margin less its uncertainty'
+        found += f' ± {mm(uncertainty)}'
+    at = f' at {judged.averaged_margin_time:.2f} s' if judged and math.isfinite(margin) else ''
+    yield _within(name, margin, limit.least, limit.most, f'{found}{at}.')
+
+
+def _events(events: Sequence[Event], limit: EventLimit) -> Expectation:
+    found = [
+        event
+        for event in events
+        if event.kind == limit.kind
+        and not event.size < limit.size
+        and event.end - event.begin >= limit.duration
+    ]
+    name = f'number of {limit.kind}'
+    conditions = [f'size ≥ {limit.size:g}'] if limit.size else []
+    conditions += [f'duration ≥ {limit.duration:g} s'] if limit.duration else []
+    if conditions:
+        name += f' ({", ".join(conditions)})'
+    lines = [event.line for event in found[:_LISTED]]
+    if len(found) > _LISTED:
+        lines.append(f'and {len(found) - _LISTED} more')
+    sentence = f'{len(found)} found{": " if lines else ""}{"; ".join(lines)}.'
+    return _within(name, len(found), limit.least, limit.most, sentence)
+
+
+def _value(report: Mapping[str, Any], limit: ValueLimit) -> Expectation:
+    try:
+        value = _look_up(report, limit.name)
+    except KeyError as error:
+        return Expectation(_limits(limit.name, limit.least, limit.most), False, error.args[0])
+    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
+        sentence = 'There is no number.' if value is None else f'{value!r:.80} is no number.'
+        return Expectation(_limits(limit.name, limit.least, limit.most), False, sentence)
+    return _within(limit.name, value, limit.least, limit.most, f'It is {value:.6g}.')
+
+
+def _look_up(report: Mapping[str, Any], name: str) -> Any:
+    """Follow a dotted name; an entry of a list by its number or its `name`."""
+    value: Any = report
+    for depth, key in enumerate(parts := name.split('.')):
+        if isinstance(value, list):
+            named = {str(entry['name']): entry for entry in value if 'name' in dict(entry)}
+            value = {str(k): entry for k, entry in enumerate(value)} | named
+        if not isinstance(value, Mapping) or key not in value:
+            where = '.'.join(parts[:depth]) or 'report.json'
+            valid = ', '.join(map(str, value)) if isinstance(value, Mapping) else ''
+            raise KeyError(f"There is no '{key}' in {where}; valid: {valid or 'nothing'}.")
+        value = value[key]
+    return value
+
+
+def _no_finding(summary: Summary, key: str) -> Expectation:
+    found = [f for f in summary.findings if key in (f.key, f.key.partition('[')[0])]
+    sentence = ' '.join(finding.sentence for finding in found) or 'None.'
+    return Expectation(f'no finding {key}', not found, sentence)
+
+
+def _within(
+    name: str, value: float, least: float | None, most: float | None, sentence: str
+) -> Expectation:
+    """NaN meets no limit."""
+    met = (least is None or value >= least) and (most is None or value <= most)
+    return Expectation(_limits(name, least, most), met and not math.isnan(value), sentence)
+
+
+def _limits(name: str, least: float | None, most: float | None) -> str:
+    parts = [f'≥ {least:g}'] if least is not None else []
+    parts += [f'≤ {most:g}'] if most is not None else []
+    return f'{name} {", ".join(parts)}'

@@ -1,0 +1,149 @@
+"""`izmp replay --expect`: limits, their answers, JUnit, exit status."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.report.expect.check import check_limits
+from izmp_dynamics.report.expect.junit import junit_error, junit_xml
+from izmp_dynamics.report.expect.limits import Limits, ValueLimit, load_limits
+from izmp_dynamics.report.summary import summary_of
+
+from .command_line import assert_refused, izmp
+from .raising import raising
+from .report_scenarios import bump, standing
+
+EXAMPLE = Path(__file__).parents[1] / 'config' / 'limits_example.yaml'
+
+
+@pytest.fixture(scope='module')
+def disturbed():
+    """A robot that is pushed to the left for 0.35 s."""
+    return summary_of(standing(duration=6.0, offset=bump(4.0, 0.35, 0.25)))
+
+
+def limits(tmp_path, text):
+    path = tmp_path / 'limits.yaml'
+    path.write_text(text)
+    return load_limits(path)
+
+
+def answers(tmp_path, summary, text):
+    """Name → whether it is met."""
+    return {e.name: e.met for e in check_limits(summary, limits(tmp_path, text))}
+
+
+def test_the_example_states_every_key_and_is_checked(disturbed):
+    stated = load_limits(EXAMPLE)
+    assert all(vars(stated).values())
+    found = {e.name: e for e in check_limits(disturbed, stated)}
+    assert len(found) == 1 + 1 + 5 + 3 + 2
+    assert not found['verdict: stable or marginal'].met
+    assert not found['margin ≥ 0.02'].met
+    assert found['number of push ≤ 0'].met
+    assert found['number of excursion (size ≥ 0.01) ≤ 1'].met
+    assert found['flight_time ≤ 0'].met
+    assert not found['feet.0.loaded_share ≥ 0.3, ≤ 0.9'].met  # both feet carry all the time
+
+
+def test_events_that_are_small_or_short_do_not_count(tmp_path, disturbed):
+    text = """
+    events:
+      - {kind: excursion, most: 0}
+      - {kind: excursion, most: 0, size: 0.5}
+      - {kind: excursion, most: 0, duration: 1.0}
+      - {kind: touchdown, least: 1}
+    """
+    assert list(answers(tmp_path, disturbed, text).values()) == [False, True, True, False]
+    (first, *_) = check_limits(disturbed, limits(tmp_path, text))
+    assert first.sentence.startswith('1 found: 3.9')
+    assert 'IZMP outside the left edge' in first.sentence
+
+
+def test_a_margin_must_hold_with_its_uncertainty_where_that_is_asked(tmp_path, disturbed):
+    calm = summary_of(standing(duration=4.0))
+    margin, uncertainty = calm.judged.averaged_margin, calm.verdict.uncertainty
+    least = margin - 0.5 * uncertainty
+    assert answers(tmp_path, calm, f'margin: {{least: {least}}}') == {f'margin ≥ {least:g}': True}
+    assert list(answers(tmp_path, calm, f'margin: {{least: {least}, surely: true}}').values()) == [
+        False
+    ]
+
+
+def test_numbers_are_looked_up_by_place_number_and_name(tmp_path, disturbed):
+    text = """
+    values:
+      - {name: feet.left_foot.mean_force, least: 1}
+      - {name: pairs.0.count, least: 1}
+      - {name: verdict.state, most: 1}
+      - {name: tracks.mr_add.error.scatter, most: 1}
+      - {name: events.0.significance, most: 1}
+    """
+    found = check_limits(disturbed, limits(tmp_path, text))
+    assert [e.met for e in found] == [True, True, False, False, False]
+    assert 'is no number' in found[2].sentence
+    assert "There is no 'mr_add' in tracks; valid: mr_ad, ir_md, cop." in found[3].sentence
+
+
+@pytest.mark.parametrize(
+    ('text', 'kind', 'sentence'),
+    [('', 'empty', 'is empty'),
+     ('{}', 'no_limit', 'valid keys: verdict, margin, events'),
+     ('margins: {least: 1}', 'unknown_key', "did you mean 'margin'|valid: verdict, margin"),
+     ('margin: {min: 1}', 'unknown_key', 'least'),
+     ('margin: {}', 'no_limit', 'neither least nor most'),
+     ('margin: {least: 2, most: 1}', 'empty_range', 'more than most'),
+     ('margin: 20 mm', 'wrong_type', 'least'),
+     ('events: [{kind: pushes, most: 0}]', 'invalid_choice', 'valid: excursion, push, slip'),
+     ('events: [{kind: push, most: -1}]', 'out_of_range', 'valid: 0 to'),
+     ('events: {push: 0}', 'wrong_type', 'must be a list'),
+     ('verdict: [good]', 'invalid_choice', 'valid: stable, marginal')],
+)  # fmt: skip
+def test_a_wrong_file_is_refused_with_what_is_valid(tmp_path, text, kind, sentence):
+    with raising(RobotFileError, kind) as caught:
+        limits(tmp_path, text)
+    assert any(part in str(caught.value) for part in sentence.split('|')), str(caught.value)
+
+
+def test_junit_holds_any_text(disturbed):
+    given = Limits(
+        values=(ValueLimit('evil\0<&\ud800', most=1.0), ValueLimit('duration', most=9.0))
+    )
+    text = junit_xml('bag <1>', check_limits(disturbed, given), disturbed.verdict.text)
+    root = ElementTree.fromstring(text.encode())
+    assert (root.get('tests'), root.get('failures'), root.get('errors')) == ('2', '1', '0')
+    cases = root.findall('testsuite/testcase')
+    assert [case.find('failure') is not None for case in cases] == [True, False]
+    assert root.find('testsuite/system-out').text == disturbed.verdict.text
+    error = ElementTree.fromstring(junit_error('bag', 'No IMU.'))
+    assert error.find('testsuite/testcase/error').get('message') == 'No IMU.'
+
+
+def test_the_command_writes_results_and_returns_3_if_a_limit_is_not_met(corrupted):
+    desk = corrupted()
+    stated, copy = desk.folder / 'limits.yaml', desk.folder / 'junit.xml'
+    stated.write_text('verdict: [stable]\nmargin: {least: 10.0}')
+    outcome = desk.replay('--expect', stated, '--junit', copy)
+    assert outcome.status == 3
+    assert outcome.err.startswith('Not met: margin ≥ 10. The smallest margin is')
+    written = (desk.results / 'expect.xml').read_text()
+    assert written == copy.read_text()
+    assert ElementTree.fromstring(written).get('failures') == '1'
+    assert (desk.results / 'report.html').exists()
+    stated.write_text('verdict: [stable]')
+    assert desk.replay('--expect', stated, '--overwrite').status == 0
+
+
+def test_a_recording_that_cannot_be_evaluated_is_an_error_in_the_copy(corrupted):
+    desk = corrupted()
+    stated, copy = desk.folder / 'limits.yaml', desk.folder / 'junit.xml'
+    stated.write_text('verdict: [stable]')
+    given = ('replay', desk.folder / 'none', '--robot', desk.robot, '-o', desk.results)
+    assert_refused(izmp(*given, '--expect', stated, '--junit', copy))
+    assert ElementTree.fromstring(copy.read_text()).get('errors') == '1'
+    assert not desk.results.exists()
+    assert izmp(*given, '--junit', copy).status == 2
+    stated.write_text('margn: 1')
+    assert_refused(izmp(*given, '--expect', stated), 'limits.yaml')
