@@ -7,7 +7,7 @@ from izmp_dynamics.kernel import announced_compilation
 from izmp_dynamics.model import kinematics
 from izmp_dynamics.model.body_layout import POSE, POSITION
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
-from izmp_dynamics.rotations import from_matrices
+from izmp_dynamics.rotations import quaternions_of_matrices
 
 
 class LinkTransforms:
@@ -73,5 +73,5 @@ def _with_quaternions(poses: Array) -> Array:
     out[..., :3] = poses[..., POSITION:]
     known = np.isfinite(poses).all(axis=-1)
     if known.any():
-        out[known, 3:] = from_matrices(poses[known, :POSITION].reshape(-1, 3, 3)).as_quat()
+        out[known, 3:] = quaternions_of_matrices(poses[known, :POSITION].reshape(-1, 3, 3))
     return out

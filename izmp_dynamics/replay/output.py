@@ -16,7 +16,7 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.events.message import MSGTYPE, EventMessage, event_message
-from izmp_dynamics.rotations import from_matrices
+from izmp_dynamics.rotations import quaternions_of_matrices
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 TF_RATE = 50.0
@@ -141,7 +141,7 @@ class ResultWriter:
             {'header.frame_id': self.world, 'child_frame_id': self.root},
         )
         twist = np.hstack([np.einsum('tji,tj->ti', R, v), results.root.angular_velocity[rows]])
-        pose = np.hstack([world.p[rows], from_matrices(R).as_quat()])
+        pose = np.hstack([world.p[rows], quaternions_of_matrices(R)])
         self.bag.write_batch(
             '/odom', results.stamps[rows], {'pose.pose': pose, 'twist.twist': twist}
         )
@@ -292,4 +292,4 @@ def _nif_pose(normal: Array) -> Array:
 
 def _poses(R: Array, p: Array) -> Array:
     """(K, 7) positions and quaternions (x, y, z, w) from R (K, 3, 3) and p (K, 3)."""
-    return np.hstack([p, from_matrices(R).as_quat()])
+    return np.hstack([p, quaternions_of_matrices(R)])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import shapely
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.scene import Scene
@@ -15,6 +15,9 @@ SHOWN_PHASES = 200
 
 SHORTEST_PHASE = 0.04
 """A change of the loaded feet for less than this time [s] is a flicker."""
+
+SMALLEST_AREA = 1e-9
+"""Of an outline [m²]; corners on a line have rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ def _hull(corners: Array) -> Array | None:
     corners = corners[np.isfinite(corners).all(axis=1)]
     if len(corners) < 3:
         return None
-    try:
-        hull: Array = corners[ConvexHull(corners).vertices]
-    except QhullError:
+    hull = shapely.MultiPoint(corners).convex_hull
+    if not isinstance(hull, shapely.Polygon) or hull.area < SMALLEST_AREA:
         return None
-    return hull
+    outline: Array = shapely.get_coordinates(shapely.geometry.polygon.orient(hull))[:-1]
+    return outline

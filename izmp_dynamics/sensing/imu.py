@@ -6,10 +6,10 @@ whether the signals are what they should be.
 """
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.rotations import matrices_from_quaternions
 from izmp_dynamics.sensing.differences import Mask
 
 NORM_TOLERANCE = 0.01
@@ -38,7 +38,7 @@ def rotations(quaternions_xyzw: Array) -> tuple[Array, Mask]:
     good = np.abs(norms - 1.0) <= NORM_TOLERANCE
     matrices = np.full((len(quaternions), 3, 3), np.nan)
     if good.any():
-        matrices[good] = Rotation.from_quat(quaternions[good]).as_matrix()
+        matrices[good] = matrices_from_quaternions(quaternions[good])
     return matrices, good
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import GRAVITY, Array, Stamps, seconds
 from izmp_dynamics.errors import SensingError
-from izmp_dynamics.rotations import from_matrices
+from izmp_dynamics.rotations import angles
 from izmp_dynamics.sensing.differences import Mask
 from izmp_dynamics.sensing.imu import check_shapes, rotations
 
@@ -193,7 +193,7 @@ def _turning_rate(stamps: Stamps, R: Array, good: Mask) -> float:
     steps = np.diff(times)
     if not len(steps) or steps.min() <= 0.0:
         return 0.0
-    turned = from_matrices(np.swapaxes(R[good][:-1], 1, 2) @ R[good][1:]).magnitude()
+    turned = angles(np.swapaxes(R[good][:-1], 1, 2) @ R[good][1:])
     return float(np.sqrt(np.sum(turned**2 / steps) / np.sum(steps)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array, Indices, seconds
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.rotations import from_matrices
+from izmp_dynamics.rotations import quaternions_of_matrices
 from izmp_dynamics.stability.evaluation import Evaluation
 from izmp_dynamics.stability.support_polygon import Outline
 
@@ -111,7 +111,7 @@ def poses(R: Array, p: Array) -> Array:
     known = np.isfinite(R).all(axis=(-2, -1)) & np.isfinite(p).all(axis=-1)
     if known.any():
         joined[known, :3] = p[known]
-        joined[known, 3:] = from_matrices(R[known]).as_quat()
+        joined[known, 3:] = quaternions_of_matrices(R[known])
     for k in range(1, len(joined)):
         flipped = np.einsum('...i,...i->...', joined[k, ..., 3:], joined[k - 1, ..., 3:]) < 0
         joined[k, ..., 3:] *= np.where(flipped, -1.0, 1.0)[..., None]
