@@ -58,3 +58,19 @@ def test_the_queue_is_bounded_although_nothing_takes():
     waiting.add('wrench', (CAPACITY + 100) * MS, np.zeros(2))
     assert len(list(waiting.take())) == CAPACITY
     assert waiting.faults['wrench'][NO_SAMPLE] == CAPACITY + 99
+
+
+def test_what_the_next_instant_lacks():
+    waiting = InstantQueue({'first': 1, 'last': 1})
+    assert waiting.awaited == 'last'  # whatever is there, this one comes last
+    waiting.add('last', 8 * MS, np.zeros(1))
+    assert waiting.awaited == 'first'
+    waiting.add('first', 8 * MS, np.zeros(1))
+    assert waiting.awaited == ''
+    waiting.push(8 * MS, None)
+    assert stamps_of(waiting.take()) == [8 * MS]
+    assert waiting.awaited == 'last'
+    waiting.push(16 * MS, None)
+    waiting.add('last', 24 * MS, np.zeros(1))
+    assert waiting.awaited == 'first'
+    assert InstantQueue({}).awaited == ''

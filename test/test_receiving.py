@@ -17,7 +17,13 @@ from izmp_dynamics.nodes import receiving
 from izmp_dynamics.nodes.acd import Acd
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, STARTUP, Health
 from izmp_dynamics.nodes.losses import Losses
-from izmp_dynamics.nodes.receiving import REPLACED_AFTER, Receiver, Reception
+from izmp_dynamics.nodes.receiving import (
+    LONGEST_REST,
+    LOOK_UP,
+    REPLACED_AFTER,
+    Receiver,
+    Reception,
+)
 from izmp_dynamics.sensing.faults import Reason
 
 from .node_processes import ROBOT, free_domain, wait_until
@@ -127,44 +133,65 @@ def test_nothing_is_skipped_while_a_node_starts(monkeypatch):
 
 
 class WaitSet:
-    """Which of the test's queues have messages."""
+    """Of the test's queues; for which of them was waited, and how long [s]."""
 
-    def __init__(self, queues):
-        self.queues, self.timeouts = list(queues.values()), []
+    def __init__(self):
+        self.added, self.waits = [], []
 
     def clear_entities(self):
-        pass
+        self.added = []
 
     def add_subscription(self, queue):
-        pass
+        self.added.append(queue)
 
     def wait(self, timeout):
-        self.timeouts.append(timeout)
+        self.waits.append(([queue.topic_name for queue in self.added], timeout * 1e-9))
 
     def is_ready(self, kind, k):
-        return bool(self.queues[k].waiting)
+        return bool(self.added[k].waiting)
 
 
-def test_a_node_rests_only_when_nothing_waits(monkeypatch):
+def test_messages_are_left_in_their_queues_while_a_node_rests(monkeypatch):
     test, slept, series = Overloaded(monkeypatch), [], []
     monkeypatch.setattr(receiving.time, 'monotonic', lambda: 100.0)
     monkeypatch.setattr(receiving.time, 'sleep', slept.append)
     test.receiver.handed_out = lambda: series.append(len(test.handed))
-    waits, receptions = WaitSet(test.queues), test.receiver._receptions
-    test.receiver.rest_until = 100.25
+    waits, receptions = WaitSet(), test.receiver._receptions
+    for until, sleeps in ((100.25, [LONGEST_REST]), (100.004, [0.004]), (99.0, [])):
+        slept.clear()
+        test.receiver.rest_until = until
+        test.publish(0)
+        test.receiver._turn(waits, receptions)
+        assert slept == pytest.approx(sleeps)  # at most so long: the end is still noticed
+    assert series == [2, 4, 6]  # once for both messages
+    test.receiver.longest_wait, test.receiver.rest_until = 0.01, 100.25
+    test.receiver._turn(waits, receptions)
+    assert slept == pytest.approx([0.005])  # or the messages would be too old by then
+
+
+def test_only_what_is_awaited_wakes_a_node(monkeypatch):
+    test, waits = Overloaded(monkeypatch), WaitSet()
+    monkeypatch.setattr(receiving.time, 'monotonic', lambda: 100.0)
+    receiver, both = test.receiver, ['/joints', '/imu']
+
+    def turn():
+        receiver._turn(waits, receiver._receptions)
+        return waits.waits[-1]
+
+    receiver.awaited = {'/imu'}
+    assert turn() == (both, LOOK_UP)  # nothing has come so far
     test.publish(0)
-    test.receiver._turn(waits, receptions)
-    assert (test.stamps('/joints'), slept) == ([0], [])
-    test.receiver._turn(waits, receptions)
-    assert slept == [receiving.LOOK_UP]  # the end is still noticed
-    test.receiver.rest_until = 100.004
-    test.receiver._turn(waits, receptions)
-    assert slept[1:] == pytest.approx([0.004])
-    test.receiver.rest_until = 99.0
-    test.receiver._turn(waits, receptions)
-    assert len(slept) == 2
-    assert waits.timeouts == [0, 0, 0, round(receiving.LOOK_UP * 1e9)]
-    assert series == [2]  # once for both messages
+    assert turn() == (both, LOOK_UP)
+    test.publish(1)
+    assert turn() == (['/imu'], LONGEST_REST)
+    assert test.stamps('/joints') == test.stamps('/imu') == [0, 1]
+    assert turn() == (['/imu'], LONGEST_REST)
+    test.queues['/joints'].waiting.append((test.now, 2))  # that wakes it again after a silence
+    assert turn() == (both, LOOK_UP)
+    assert test.stamps('/joints') == [0, 1, 2]
+    receiver.awaited = {'/elsewhere'}
+    test.publish(3)
+    assert turn() == (both, LOOK_UP)
 
 
 @pytest.mark.parametrize(('longest_wait', 'received'), [(None, 1), (0.1, 0)])

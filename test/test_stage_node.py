@@ -9,16 +9,14 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 import rclpy
-from geometry_msgs.msg import AccelStamped, TwistStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.nodes.messages import header, joint_trajectory
 from izmp_dynamics.nodes.mr_ad import MrAd
 from izmp_dynamics.nodes.process import spin_on
+from izmp_dynamics.nodes.wire import MotionSample, TrajectorySample
 from izmp_dynamics.pipeline.readiness import LONGEST_WAIT
 from izmp_dynamics.sensing.faults import Reason
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 from .node_processes import PATIENCE, ROBOT, free_domain, wait_until
 
@@ -59,14 +57,12 @@ def is_free(lock):
 
 def stand(node, stamp):
     """Give it an instant [ns] of a robot at rest."""
-    n = node.model.dof
-    joints = JointKinematics(np.array([stamp]), *np.zeros((3, 1, n)), np.array([True]))
-    names = list(node.model.joint_names)
-    node._take_joints(stamp, joint_trajectory(stamp, joints, 0, names))
-    acceleration = AccelStamped(header=header(stamp, node.model.root))
-    acceleration.accel.linear.z = 9.81
-    node._take_acceleration(stamp, acceleration)
-    node._take_twist(stamp, TwistStamped(header=header(stamp, node.model.root)))
+    joints = TrajectorySample(node.model.joint_names, tuple(np.zeros((3, node.model.dof))))
+    up = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
+    node._take_joints(stamp, joints)
+    node._take_acceleration(stamp, MotionSample(node.model.root, up))
+    node._take_twist(stamp, MotionSample(node.model.root, np.zeros(6)))
+    node.handed_out()
 
 
 def test_wrenches_do_not_wait_for_odometry_for_ever(node):

@@ -13,11 +13,15 @@ from geometry_msgs.msg import (
     Vector3Stamped,
     WrenchStamped,
 )
+from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64
+from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.nodes.messages import stamp_of
-from izmp_dynamics.nodes.template import Template
+from izmp_dynamics.nodes.template import JointTemplate, Template
+from izmp_dynamics.nodes.wire import reader_of
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 STAMP = 1_700_000_000_123_456_789
 COUNTS = {
@@ -44,3 +48,32 @@ def test_a_message_is_read_as_it_was_meant(msgtype):
         assert leaves(message) == numbers.tolist()
         if msgtype is not Float64:
             assert (stamp_of(message), message.header.frame_id) == (STAMP + turn, frame)
+
+
+def test_odometry_of_a_frame():
+    template = Template(Odometry, child_frame_id='pelvis')
+    message = deserialize_message(template.write(STAMP, 'world', np.arange(85.0)), Odometry)
+    assert (stamp_of(message), message.header.frame_id) == (STAMP, 'world')
+    assert message.child_frame_id == 'pelvis'
+    assert leaves(message)[1:] == np.arange(85.0).tolist()
+
+
+@pytest.mark.parametrize('count', [0, 1, 2, 31])
+def test_joint_kinematics(count):
+    """With and without a point, as rclpy and as the other nodes read it."""
+    names = tuple(f'joint_{"x" * k}' for k in range(count))
+    parts = np.arange(6.0 * count).reshape(3, 2, count)
+    joints = JointKinematics(np.array([1, 2]), *parts, np.array([True, False]))
+    template, reader = JointTemplate(names), reader_of(JointTrajectory)
+    for row in (0, 1, 0):
+        raw = template.write(STAMP + row, joints, row)
+        message = deserialize_message(raw, JointTrajectory)
+        assert (stamp_of(message), tuple(message.joint_names)) == (STAMP + row, names)
+        stamp, sample = reader(raw)
+        assert (stamp, sample.names) == (STAMP + row, names)
+        assert (len(message.points), sample.point is None) == (1 - row, bool(row))
+        if not row:
+            (point,) = message.points
+            values = np.array([point.positions, point.velocities, point.accelerations])
+            np.testing.assert_array_equal(values, parts[:, 0])
+            np.testing.assert_array_equal(sample.point, parts[:, 0])

@@ -8,18 +8,21 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from geometry_msgs.msg import (
+    AccelStamped,
     PointStamped,
     PoseStamped,
     PoseWithCovarianceStamped,
     TransformStamped,
+    TwistStamped,
     WrenchStamped,
 )
+from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64
 
 from izmp_dynamics.errors import BagError
-from izmp_dynamics.nodes.messages import header
+from izmp_dynamics.nodes.messages import header, odometry_values
 from izmp_dynamics.nodes.wire import reader_of
 
 STAMP = 1_700_000_000_123_456_789
@@ -136,6 +139,29 @@ def test_a_point_and_a_transform():
     sample = read(moved)[1]
     np.testing.assert_array_equal(sample.position, [4.0, 0.0, 0.0])
     np.testing.assert_array_equal(sample.orientation[:3], [0.0, 0.0, -1.0])
+
+
+def test_motion_of_the_root():
+    for msgtype, name in ((TwistStamped, 'twist'), (AccelStamped, 'accel')):
+        message = msgtype(header=header(STAMP, 'pelvis'))
+        part = getattr(message, name)
+        part.linear.y, part.angular.z = 2.0, -3.0
+        stamp, sample = read(message)
+        assert (stamp, sample.frame) == (STAMP, 'pelvis')
+        np.testing.assert_array_equal(sample.values, [0.0, 2.0, 0.0, 0.0, 0.0, -3.0])
+        assert sample.values.flags.writeable
+
+
+@pytest.mark.parametrize('child', ['', 'pelvis', 'left_foot_link'])
+def test_odometry(child):
+    message = Odometry(header=header(STAMP, 'world'), child_frame_id=child)
+    message.pose.pose.position.x, message.pose.pose.orientation.w = 4.0, 1.0
+    message.pose.covariance[:] = np.full(36, 7.0)
+    message.twist.twist.linear.z, message.twist.twist.angular.x = 5.0, 6.0
+    stamp, sample = read(message)
+    assert (stamp, sample.frame, sample.child) == (STAMP, 'world', child)
+    np.testing.assert_array_equal(sample.values, odometry_values(message))
+    np.testing.assert_array_equal(sample.values, [4, 0, 0, 0, 0, 0, 1, 0, 0, 5, 6, 0, 0])
 
 
 def test_padding_may_have_any_bytes():

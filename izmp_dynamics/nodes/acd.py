@@ -1,5 +1,6 @@
 """Node acd: joint_states → joint_kinematics (actuator coordinate differentiation, sect. 4.4.1)."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,12 +9,12 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected
 from izmp_dynamics.nodes.joints_input import JointsInput
-from izmp_dynamics.nodes.messages import joint_trajectory
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.template import JointTemplate
 from izmp_dynamics.pipeline.joints import JointStage
-from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_joints
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
@@ -26,8 +27,9 @@ class Acd(StageNode):
 
     def set_up(self) -> None:
         """Advertise and subscribe."""
+        self._collected = Collected()
         super().set_up()
-        self._names = list(self.model.joint_names)
+        self._template = JointTemplate(self.model.joint_names)
         self._joints = self.advertise('joint_kinematics', JointTrajectory)
         self._input = JointsInput(self, self._take)
         self.health.counters.append(lambda: {'joints': self._stage.faults})
@@ -48,21 +50,39 @@ class Acd(StageNode):
 
     def reset(self) -> None:
         """Forget all samples."""
+        self._collected.take()
         self._stage.reset()
 
     def flush(self) -> None:
         """Hand out the last instants."""
+        self.evaluate()
         self._put(self._stage.flush(final=False))
+
+    def advance(self) -> None:
+        """Evaluate if an instant that reaches the bus can be complete; rest until the next one."""
+        stamp = self._collected.newest.get('joints')
+        if stamp is None:
+            return
+        if self._collected.count >= MOST_COLLECTED or stamp >= self._stage.due(stamp):
+            now = time.monotonic()
+            self.evaluate()
+            self.rest(now + self._stage.idle_after(stamp), stamp)
+
+    def evaluate(self) -> None:
+        """Differentiate what was collected."""
+        for signal, samples in self._collected.take():
+            with self._guarded(signal):
+                self._put(self._stage.push(samples))
 
     def inspect(self) -> None:
         """State what has been learned about the joints, and remark on several publishers."""
         self._input.inspect(self._stage)
 
     def _take(self, stamp: int, positions: Array) -> None:
-        self._put(self._stage.push(Samples.one(stamp, positions)))
+        self._collected.add('joints', stamp, positions)
 
     def _put(self, joints: JointKinematics) -> None:
         if not len(joints):
             return
         for row in np.flatnonzero(self._stage.on_bus(joints.stamps)).tolist():
-            self._joints(joint_trajectory, int(joints.stamps[row]), joints, row, self._names)
+            self._joints(self._template.write, int(joints.stamps[row]), joints, row)

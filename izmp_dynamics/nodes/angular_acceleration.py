@@ -17,7 +17,7 @@ from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.nodes.wire import ImuSample
+from izmp_dynamics.nodes.wire import ImuSample, TrajectorySample
 from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples
@@ -68,6 +68,10 @@ class AngularAcceleration(StageNode):
         """The stages whose samples wait for instants."""
         return () if self._stage is None else (self._stage,)
 
+    def awaited(self) -> list[str] | None:
+        """Topics whose next message may complete an instant; None: any may."""
+        return None if self._instants.awaited is None else [self.instants]
+
     def configure(self, robot: RobotFile) -> None:
         """Make the stage, as soon as the frames of the sensors are known."""
         sensors = [robot.imu.topic, *(sensor.topic for sensor in robot.accelerometers)]
@@ -88,7 +92,7 @@ class AngularAcceleration(StageNode):
         """Hand out the last instants."""
         if self._stage is not None:
             self._stage.flush(final=False)
-            self._advance()
+            self.evaluate()
 
     def inspect(self) -> None:
         """Report whether the accelerometers are in use, and remark if they should be."""
@@ -128,10 +132,9 @@ class AngularAcceleration(StageNode):
                     self.get_logger().error(str(error))
         return self._stage is not None
 
-    def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
-        if message.points and self._stage is not None and self._watch.usable:
+    def _take_instant(self, stamp: int, sample: TrajectorySample) -> None:
+        if sample.point is not None and self._stage is not None and self._watch.usable:
             self._instants.push(stamp, None)
-            self._advance()
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         self.check_frame(self.robot.imu.topic, self.robot.imu.frame, sample.frame)
@@ -146,7 +149,6 @@ class AngularAcceleration(StageNode):
             add_gravity(values, orientation, self.robot.gravity)
         if self._stage is not None:
             self._stage.push_imu(Samples.one(stamp, values))
-            self._advance()
 
     def _take_accelerometer(self, index: int, stamp: int, sample: ImuSample) -> None:
         sensor = self.robot.accelerometers[index]
@@ -154,16 +156,15 @@ class AngularAcceleration(StageNode):
         if self._ready(sensor.topic, sample.frame) and self._stage is not None:
             values = sample.values[3:]
             self._stage.push_accelerometer(index, Samples.one(stamp, values))
-            self._advance()
 
-    def _advance(self) -> None:
+    def evaluate(self) -> None:
         """Publish the instants that are decided."""
         stage, root = self._stage, self.root
         if stage is None:
             return
         for instant in self._instants.take():
             state = stage.evaluate(np.array([instant.stamp]))
-            stage.forget(instant.stamp)
+            self.forget(instant.stamp)
             if state.valid[0]:
                 omega, alpha = state.angular_velocity[0], state.angular_acceleration[0]
                 phi = state.proper_acceleration[0]

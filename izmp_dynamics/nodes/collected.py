@@ -10,6 +10,9 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.pipeline.samples import Samples
 
+MOST_COLLECTED = 64
+"""Samples that are collected before a stage takes them, whatever they are."""
+
 
 class Collected:
     """Collects samples by signal.

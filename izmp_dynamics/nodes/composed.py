@@ -23,7 +23,7 @@ from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import FootImu, FootWrench, RobotFile
-from izmp_dynamics.nodes.collected import Collected
+from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected
 from izmp_dynamics.nodes.force_watch import ForceWatch
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.health import ERROR, STARTUP, Input
@@ -33,10 +33,8 @@ from izmp_dynamics.nodes.joints_input import JointsInput
 from izmp_dynamics.nodes.messages import (
     NOTHING,
     WorldInstant,
-    joint_trajectory,
-    odometry,
-    odometry_values,
-    odometry_with_covariance,
+    odometry_numbers,
+    pose_and_twist,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
@@ -44,18 +42,12 @@ from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import OF_COMPOSED
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.tare import Tare
+from izmp_dynamics.nodes.template import JointTemplate
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, izmp_covariance, joint_speeds
 from izmp_dynamics.sensing.faults import Faults, Reason
-from izmp_dynamics.sensing.stamps import nanoseconds
-
-MOST_COLLECTED = 64
-"""Samples that are collected before the evaluator takes them, whatever they are."""
-
-LIVE = nanoseconds(0.1)
-"""Joints of a robot that works now are not older [ns]."""
 
 
 class Composed(StageNode):
@@ -75,7 +67,7 @@ class Composed(StageNode):
         self._unsure: frozenset[str] = frozenset()
         self._subscribed: set[str] = set()
         super().set_up()
-        self._names = list(self.model.joint_names)
+        self._template = JointTemplate(self.model.joint_names)
         self._joints = self.advertise('joint_kinematics', JointTrajectory)
         self._acceleration = self.advertise('root_acceleration', AccelStamped)
         self._twist = self.advertise('root_twist', TwistStamped)
@@ -84,7 +76,7 @@ class Composed(StageNode):
         self._rate = self.advertise('mr_ad/momentum_rate', WrenchStamped)
         self._ir_md_wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
         self._ir_md_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
-        self._odometry = self.advertise('odom', Odometry)
+        self._odometry = self.advertise('odom', Odometry, child_frame_id=self.root)
         self._outputs = IzmpOutputs(self)
         self._input = JointsInput(self, self._take_joints)
         self._accelerometers = list(self._subscribe_to_root())
@@ -341,33 +333,28 @@ class Composed(StageNode):
         if self._evaluator is not None and (self._watch.usable or not _on_root(signal)):
             self._collected.add(signal, stamp, values)
 
-    def handed_out(self) -> None:
-        """Evaluate if an instant can be complete."""
-        with self._lock:
-            if not self.is_active:
-                return
-            collected, evaluator = self._collected, self._evaluator
-            if evaluator is not None and (
-                collected.count >= MOST_COLLECTED or evaluator.awaits(collected.newest)
-            ):
-                now, stamp = time.monotonic(), collected.newest.get('joints', 0)
-                self.evaluate()
-                if abs(time.time_ns() - stamp) < LIVE:
-                    self.receiver.rest_until = now + evaluator.idle_after(stamp)
+    def advance(self) -> None:
+        """Evaluate if an instant can be complete; rest until the next one can."""
+        collected, evaluator = self._collected, self._evaluator
+        if evaluator is not None and (
+            collected.count >= MOST_COLLECTED or evaluator.awaits(collected.newest)
+        ):
+            now, stamp = time.monotonic(), collected.newest.get('joints', 0)
+            self.evaluate()
+            self.rest(now + evaluator.idle_after(stamp), stamp)
 
     def evaluate(self) -> None:
         """Let the evaluator take what was collected."""
-        with self._lock:
-            evaluator = self._evaluator
-            if evaluator is None:
-                return
-            for signal, samples in self._collected.take():
-                with self._guarded(signal):
-                    evaluator.take({signal: samples})
-            with self._guarded('joints'):
-                for piece in evaluator.advance():
-                    self._put_world(piece)
-                self._follow_clock(evaluator)
+        evaluator = self._evaluator
+        if evaluator is None:
+            return
+        for signal, samples in self._collected.take():
+            with self._guarded(signal):
+                evaluator.take({signal: samples})
+        with self._guarded('joints'):
+            for piece in evaluator.advance():
+                self._put_world(piece)
+            self._follow_clock(evaluator)
 
     def _follow_clock(self, evaluator: Evaluator) -> None:
         """Forget what belongs to the time before, if a clock was set back."""
@@ -397,7 +384,7 @@ class Composed(StageNode):
                 self._wrench.numbers(stamp, link, wrench)
                 self._com.numbers(stamp, link, instant.com[0])
             self._put_root(instant)
-        self._joints(joint_trajectory, stamp, instant.joints, 0, self._names)
+        self._joints(self._template.write, stamp, instant.joints, 0)
 
     def _put_verdict(self, instant: Evaluated, known: bool) -> None:
         """Publish IZMP and CoP, if the ground is known, and the contact wrench of MR-AD."""
@@ -445,12 +432,11 @@ class Composed(StageNode):
         if self._evaluator is not None and self._evaluator.rig.position is not None:
             noise = self._evaluator.world.noise(self._evaluator.root.imu.period)
             arm = self._evaluator.rig.position.p
-            self._odometry(odometry_with_covariance, stamp, root, world, link, arm, noise)
+            self._odometry.computed(stamp, world, odometry_numbers, root, arm, noise)
         q = instant.joints.positions[0]
         self._outputs.broadcaster.send_root(self.model, stamp, root, q)
         if self._outputs.frame.in_world:
-            values = odometry_values(odometry(stamp, root, world, link))
-            self._outputs.frame.take_odometry(stamp, values)
+            self._outputs.frame.take_odometry(stamp, pose_and_twist(root))
         if all_finite(instant.wrenches['mr_ad']):
             self._rate.computed(stamp, link, self._momentum_rate, instant, root)
 

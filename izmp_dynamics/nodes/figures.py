@@ -1,7 +1,6 @@
 """Live figures of the graph for the terminal."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -15,6 +14,9 @@ from izmp_dynamics.nodes.messages import stamp_of, vector
 from izmp_dynamics.nodes.qos import RESULT
 
 POINTS = {'mr_ad/izmp': 'IZMP (MR-AD)', 'ir_md/izmp': 'IZMP (IR-MD)', 'cop': 'CoP'}
+
+LATE, FACTOR = 'finding late', 'real-time factor'
+"""Values of diagnostics: of the graph, if results are late; of a simulation."""
 
 _STYLES = {DiagnosticStatus.OK: 'green', DiagnosticStatus.WARN: 'yellow'}
 
@@ -34,7 +36,8 @@ class Figures:
         self._margins: list[float] = []
         self._gap = 0.0
         self._worst_gap = 0.0
-        self._time = 0.0
+        self._reports, self._late = 0, list[str]()
+        self._factors: list[tuple[float, bool]] = []
         self._statuses: dict[str, DiagnosticStatus] = {}
         for topic in POINTS:
             node.create_subscription(PointStamped, topic, self._taker(topic), RESULT)
@@ -77,12 +80,25 @@ class Figures:
             return f'Points: {points}. No margin: was a foot ever loaded?'
         margins = np.array(self._margins)
         outside = float(np.mean(margins < 0.0))
-        return (
-            f'Points: {points}\n'
+        lines = [
+            f'Points: {points}',
             f'Margin: least {1e3 * margins.min():.1f} mm, outside the support polygon '
-            f'{outside:.1%} of the time\n'
-            f'Largest gap between IZMP and CoP: {1e3 * self._worst_gap:.1f} mm'
-        )
+            f'{outside:.1%} of the time',
+            f'Largest gap between IZMP and CoP: {1e3 * self._worst_gap:.1f} mm',
+            *self._slowness(),
+        ]
+        return '\n'.join(lines)
+
+    def _slowness(self) -> Iterator[str]:
+        """Say so if results were late, or a simulation slow."""
+        if self._late:
+            yield f'Late in {len(self._late)} of {self._reports} s. {self._late[-1]}'
+        if any(slow for _, slow in self._factors):
+            factor = float(np.mean([factor for factor, _ in self._factors]))
+            yield (
+                f'The simulation ran at {factor:.2f} of real time: the computer was too slow for '
+                'it or for the graph, for which it waits. The results are those of a fast one.'
+            )
 
     def _taker(self, topic: str) -> Callable[[PointStamped], None]:
         def take(message: PointStamped) -> None:
@@ -103,7 +119,13 @@ class Figures:
     def _take_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             self._statuses[status.name] = status
-        self._time = time.monotonic()
+            values = _values(status)
+            if FACTOR not in values:
+                self._reports += 1
+                self._late += [values[LATE]] if LATE in values else []
+            elif float(values[FACTOR]) > 0.0:
+                slow = status.level != DiagnosticStatus.OK
+                self._factors.append((float(values[FACTOR]), slow))
 
 
 def _coloured(margin: float) -> Text:
@@ -111,5 +133,9 @@ def _coloured(margin: float) -> Text:
 
 
 def _age(status: DiagnosticStatus) -> str:
-    values: dict[str, str] = {value.key: value.value for value in status.values}
-    return values.get('age of the stamps when published', values.get('real-time factor', ''))
+    values = _values(status)
+    return values.get('age of the stamps when published', values.get(FACTOR, ''))
+
+
+def _values(status: DiagnosticStatus) -> dict[str, str]:
+    return {item.key: item.value for item in status.values}

@@ -13,11 +13,11 @@ from izmp_dynamics.nodes.health import WARN
 from izmp_dynamics.nodes.messages import (
     ODOMETRY,
     joint_kinematics,
-    odometry_values,
     world_instant,
 )
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.wire import OdometrySample, TrajectorySample
 from izmp_dynamics.pipeline.momentum import Differenced, IrMdStage
 from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.pipeline.world import WorldState
@@ -45,6 +45,10 @@ class IrMd(StageNode):
         self.subscribe('odom', Odometry, self._take_odometry, 'start the node localizer.')
         self.health.counters.append(lambda: self._instants.faults)
 
+    def awaited(self) -> list[str]:
+        """Topics whose next message may complete an instant."""
+        return [self._instants.awaited or self.instants]
+
     def configure(self, robot: RobotFile) -> None:
         """Make the stage."""
         self._stage = IrMdStage(self.model, robot)
@@ -63,15 +67,13 @@ class IrMd(StageNode):
         self._stage.reset()
         self._instants.reset()
 
-    def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
-        self._instants.push(stamp, joint_kinematics(stamp, message, self.model.dof))
-        self._advance()
+    def _take_joints(self, stamp: int, sample: TrajectorySample) -> None:
+        self._instants.push(stamp, joint_kinematics(stamp, sample, self.model.dof))
 
-    def _take_odometry(self, stamp: int, message: Odometry) -> None:
-        self._instants.add('odom', stamp, odometry_values(message))
-        self._advance()
+    def _take_odometry(self, stamp: int, sample: OdometrySample) -> None:
+        self._instants.add('odom', stamp, sample.values)
 
-    def _advance(self) -> None:
+    def evaluate(self) -> None:
         """Go through the instants in their order; each has odometry, or it never will."""
         for _, joints, (odometry,) in self._instants.take():
             root = world_instant(odometry)

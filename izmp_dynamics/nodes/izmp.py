@@ -21,8 +21,6 @@ from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
 from izmp_dynamics.nodes.messages import (
     ODOMETRY,
     joint_kinematics,
-    odometry_values,
-    vector,
     world_instant,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
@@ -31,7 +29,13 @@ from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.tare import Tare
-from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
+from izmp_dynamics.nodes.wire import (
+    ImuSample,
+    MotionSample,
+    OdometrySample,
+    TrajectorySample,
+    WrenchSample,
+)
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import GroundStage
 from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
@@ -74,6 +78,14 @@ class Izmp(StageNode):
         """The stages whose samples wait for instants."""
         return () if self._feet is None else (self._feet, self._ground, self._orientation)
 
+    def awaited(self) -> list[str] | None:
+        """Topics whose next message may complete an instant; None: any may."""
+        awaited = self._instants.awaited
+        if self._feet is None or awaited is None:
+            return None
+        later = ['odom', 'ir_md/contact_wrench'] if self._outputs.world_wanted else []
+        return [awaited or self.instants, *later]
+
     def configure(self, robot: RobotFile) -> None:
         """Make the stages, as soon as the frames of the sensors are known."""
         self._sensors = {foot.name: foot.wrench for foot in robot.feet if foot.wrench}
@@ -104,7 +116,7 @@ class Izmp(StageNode):
         """Evaluate the last instants."""
         for stage in self.stages:
             stage.flush(final=False)
-        self._advance()
+        self.evaluate()
 
     def inspect(self) -> None:
         """State what has been learned about the force sensors, and how they drift."""
@@ -191,36 +203,28 @@ class Izmp(StageNode):
                 required=False,
             )
 
-    def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
-        if message.points:
-            self._instants.push(stamp, joint_kinematics(stamp, message, self.model.dof))
-            self._advance()
+    def _take_joints(self, stamp: int, sample: TrajectorySample) -> None:
+        if sample.point is not None:
+            self._instants.push(stamp, joint_kinematics(stamp, sample, self.model.dof))
 
-    def _take_acceleration(self, stamp: int, message: AccelStamped) -> None:
-        values = np.concatenate([vector(message.accel.linear), vector(message.accel.angular)])
-        self._instants.add('root_acceleration', stamp, values)
-        self._advance()
+    def _take_acceleration(self, stamp: int, sample: MotionSample) -> None:
+        self._instants.add('root_acceleration', stamp, sample.values)
 
-    def _take_twist(self, stamp: int, message: TwistStamped) -> None:
-        self._instants.add('root_twist', stamp, vector(message.twist.angular))
-        self._advance()
+    def _take_twist(self, stamp: int, sample: MotionSample) -> None:
+        self._instants.add('root_twist', stamp, sample.values[3:])
 
     def _take_wrench(self, topic: str, stamp: int, sample: WrenchSample) -> None:
         self._instants.add(topic, stamp, sample.values)
-        self._advance()
 
     def _take_ir_md(self, stamp: int, sample: WrenchSample) -> None:
         self._ir_md.add('ir_md/contact_wrench', stamp, sample.values)
-        self._advance_ir_md()
 
-    def _take_odometry(self, stamp: int, message: Odometry) -> None:
-        values = odometry_values(message)
+    def _take_odometry(self, stamp: int, sample: OdometrySample) -> None:
+        values = sample.values
         self._outputs.frame.take_odometry(stamp, values)
         if self._feet is not None and self._needs_world:
             self._instants.add('odom', stamp, values)
-            self._advance()
         self._ir_md.add('odom', stamp, values)
-        self._advance_ir_md()
 
     def _take_foot(self, name: str, stamp: int, sample: WrenchSample) -> None:
         sensor = self._sensors[name]
@@ -228,7 +232,6 @@ class Izmp(StageNode):
         self._forces.see(name, sample.values)
         if self._is_ready(sensor.topic, sample.frame) and self._feet is not None:
             self._feet.sensors[name].push(Samples.one(stamp, sample.values))
-            self._advance()
 
     def _take_foot_imu(self, name: str, stamp: int, sample: ImuSample) -> None:
         sensor = self._imus.get(name)
@@ -237,7 +240,6 @@ class Izmp(StageNode):
         self.check_frame(sensor.topic, sensor.frame, sample.frame)
         if self._is_ready(sensor.topic, sample.frame):
             self._ground.imus[name].push(Samples.one(stamp, sample.values))
-            self._advance()
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         orientation = sample.orientation
@@ -249,18 +251,15 @@ class Izmp(StageNode):
         self._orientation.available = oriented
         if orientation is not None and oriented:
             self._orientation.stream.push(Samples.one(stamp, orientation))
-        self._advance()
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
         if orientation is not None and self._feet is not None and self._source == 'position':
             self._orientation.stream.push(Samples.one(stamp, orientation))
-            self._advance()
 
     def _take_ground(self, stamp: int, position: Array, orientation: Array | None) -> None:
         if orientation is not None and self._feet is not None:
             pose = np.concatenate([position, orientation])
             self._ground.push_pose(Samples.one(stamp, pose))
-            self._advance()
 
     def _is_ready(self, topic: str, frame: str) -> bool:
         """Whether there are stages; they may need the frame of this message."""
@@ -286,12 +285,11 @@ class Izmp(StageNode):
         if self._frames.learn(topic, frame):
             self._make_stages()
 
-    def _advance(self) -> None:
+    def evaluate(self) -> None:
         """Evaluate the instants that are decided."""
         for instant in self._instants.take():
             placed = self._place(instant)
-            for stage in self.stages:
-                stage.forget(instant.stamp)
+            self.forget(instant.stamp)
             if placed is None:
                 self.health.count('ground', Reason.NO_GROUND)
                 continue
@@ -301,7 +299,7 @@ class Izmp(StageNode):
                 point = self._judge(instant.stamp, placed, wrench)
                 if self._outputs.uncertain.wanted and np.isfinite(point).all():
                     self._put_uncertain(instant, placed, point)
-        self._advance_ir_md()
+        self._evaluate_ir_md()
 
     def _judge(self, stamp: int, placed: Placed, wrench: Array) -> Array:
         """Publish what follows from the contact wrench (6,) of MR-AD; return its IZMP (3,)."""
@@ -344,7 +342,7 @@ class Izmp(StageNode):
         known = np.isfinite(ground.plane.normal).all() and np.isfinite(ground.plane.point).all()
         return Placed(ground, joints.positions[0]) if known else None
 
-    def _advance_ir_md(self) -> None:
+    def _evaluate_ir_md(self) -> None:
         """Evaluate the wrenches of IR-MD, which come later, with the pose of their instants."""
         if self.robot.position is None:
             return

@@ -13,14 +13,14 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     WorldInstant,
-    odometry_with_covariance,
+    odometry_numbers,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
-from izmp_dynamics.nodes.wire import ImuSample
+from izmp_dynamics.nodes.wire import ImuSample, TrajectorySample
 from izmp_dynamics.pipeline.limits import LARGEST_MOTION
 from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.pipeline.samples import Samples
@@ -45,7 +45,7 @@ class Localizer(StageNode):
         """Advertise and subscribe."""
         self._source: str | None = None
         super().set_up()
-        self._publish_odometry = self.advertise('odom', Odometry)
+        self._publish_odometry = self.advertise('odom', Odometry, child_frame_id=self.root)
         self._broadcaster = TransformBroadcaster(self, self.frame_names)
         if self.robot.position is None:
             self.health.values['position'] = (
@@ -80,6 +80,14 @@ class Localizer(StageNode):
         """The stages whose samples wait for instants."""
         return () if self._stage is None else (self._stage, self._imu)
 
+    def awaited(self) -> list[str] | None:
+        """Topics whose next message may complete an instant; None: any may."""
+        awaited, position = self._instants.awaited, self.robot.position
+        if awaited or self._stage is None or position is None:
+            return [awaited or self.instants]
+        signal = self._stage.awaited if self._source == 'imu' else 'position'
+        return [self.robot.imu.topic if signal == 'orientation' else position.topic]
+
     def configure(self, robot: RobotFile) -> None:
         """Make the stage, as soon as the IMU's frame and the position's type are known."""
         self._frames = SensorRig(robot, self.model, [robot.imu.topic], self.frame_names)
@@ -99,7 +107,7 @@ class Localizer(StageNode):
         """Hand out the last instants."""
         for stage in self.stages:
             stage.flush(final=False)
-        self._advance()
+        self.evaluate()
 
     def _make_stage(self) -> None:
         rig = self._frames.make()
@@ -132,11 +140,9 @@ class Localizer(StageNode):
                 self._frames.refuse_positioned()
                 raise
 
-    def _take_instant(self, stamp: int, message: JointTrajectory) -> None:
-        if message.points and self._stage is not None:
-            positions = np.array(message.points[0].positions)
-            self._instants.push(stamp, positions)
-            self._advance()
+    def _take_instant(self, stamp: int, sample: TrajectorySample) -> None:
+        if sample.point is not None and self._stage is not None:
+            self._instants.push(stamp, sample.point[0].copy())
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         values, orientation = sample.values, sample.orientation
@@ -152,7 +158,6 @@ class Localizer(StageNode):
             self._stage.orientation.available = oriented
             if orientation is not None and oriented:
                 self._stage.push_orientation(Samples.one(stamp, orientation))
-        self._advance()
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
         if self._stage is None:
@@ -160,9 +165,8 @@ class Localizer(StageNode):
         if orientation is not None:
             self._stage.push_orientation(Samples.one(stamp, orientation))
         self._stage.push_position(Samples.one(stamp, position))
-        self._advance()
 
-    def _advance(self) -> None:
+    def evaluate(self) -> None:
         """Publish the instants that are decided."""
         if self._stage is None:
             return
@@ -170,8 +174,7 @@ class Localizer(StageNode):
             stamps = np.array([instant.stamp])
             world = self._stage.evaluate(stamps)
             omega = self._root_R_imu @ self._gyroscope.at(stamps).values[0, :3]
-            for stage in self.stages:
-                stage.forget(instant.stamp)
+            self.forget(instant.stamp)
             root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
             if all(np.isfinite(part).all() for part in root):
                 self._send(instant.stamp, root, instant.payload)
@@ -182,9 +185,7 @@ class Localizer(StageNode):
             return
         world, arm = self.frame_names.world, self._stage.rig.position.p
         noise = self._stage.noise(self._gyroscope.period)
-        self._publish_odometry(
-            odometry_with_covariance, stamp, instant, world, self.root, arm, noise
-        )
+        self._publish_odometry.computed(stamp, world, odometry_numbers, instant, arm, noise)
         self._broadcaster.send_root(self.model, stamp, instant, q)
 
     def _faults(self) -> dict[str, Faults]:

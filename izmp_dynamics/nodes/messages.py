@@ -1,6 +1,5 @@
 """ROS messages ↔ arrays; the only place where their fields are named."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +17,10 @@ from geometry_msgs.msg import (
 )
 from nav_msgs.msg import Odometry
 from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, all_finite
-from izmp_dynamics.rotations import matrices_from_quaternions
+from izmp_dynamics.nodes.wire import TrajectorySample
+from izmp_dynamics.rotations import matrices_from_quaternions, quaternion_of_matrix
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
@@ -90,6 +89,8 @@ class JointReader:
         NaN where the message lacks a joint, infinity where its value is no number; None if it
         names no joint of the model.
         """
+        if names == self.names and len(given) == len(names) and all_finite(given):
+            return given
         if len(given) != len(names):
             wrong = f'{len(given)} positions for {len(names)} joints'
             return Fault(Reason.UNREADABLE, wrong)
@@ -111,29 +112,12 @@ class JointReader:
         return positions
 
 
-def joint_trajectory(
-    stamp: int, joints: JointKinematics, row: int, names: list[str]
-) -> JointTrajectory:
-    """Joint kinematics of the instant in one row; without a point if they cannot be trusted."""
-    points = []
-    if joints.valid[row]:
-        points.append(
-            JointTrajectoryPoint(
-                positions=joints.positions[row].tolist(),
-                velocities=joints.velocities[row].tolist(),
-                accelerations=joints.accelerations[row].tolist(),
-            )
-        )
-    return JointTrajectory(header=header(stamp, ''), joint_names=names, points=points)
-
-
-def joint_kinematics(stamp: int, message: Any, count: int) -> JointKinematics:
+def joint_kinematics(stamp: int, sample: TrajectorySample, count: int) -> JointKinematics:
     """The instant [ns] of a message of joint kinematics; NaN for n = `count` joints without."""
     parts = np.full((3, 1, count), np.nan)
-    if message.points:
-        point = message.points[0]
-        parts[:, 0] = point.positions, point.velocities, point.accelerations
-    valid = np.array([bool(message.points)])
+    if sample.point is not None:
+        parts[:, 0] = sample.point
+    valid = np.array([sample.point is not None])
     return JointKinematics(np.array([stamp]), parts[0], parts[1], parts[2], valid)
 
 
@@ -185,24 +169,40 @@ def polygon_stamped(stamp: int, frame: str, corners: Array) -> PolygonStamped:
     return message
 
 
+def pose_and_twist(instant: WorldInstant) -> Array:
+    """(13,) as `odometry_values`."""
+    values = np.empty(ODOMETRY)
+    values[:3] = instant.p
+    values[3:7] = quaternion_of_matrix(instant.R)
+    values[7:10] = instant.v @ instant.R
+    values[10:] = instant.angular_velocity
+    return values
+
+
 def odometry(stamp: int, instant: WorldInstant, world: str, root: str) -> Odometry:
     """Pose of the root in the world, and its twist in root axes."""
     message = Odometry(header=header(stamp, world), child_frame_id=root)
-    message.pose.pose.position = point(instant.p)
-    message.pose.pose.orientation = _quaternion(instant.R)
-    message.twist.twist.linear = vector3(instant.R.T @ instant.v)
-    message.twist.twist.angular = vector3(instant.angular_velocity)
+    values = pose_and_twist(instant)
+    message.pose.pose.position = point(values[:3])
+    message.pose.pose.orientation = quaternion_of(values[3:7])
+    message.twist.twist.linear = vector3(values[7:10])
+    message.twist.twist.angular = vector3(values[10:])
     return message
 
 
-def odometry_with_covariance(
-    stamp: int, instant: WorldInstant, world: str, root: str, arm: Array, noise: OdometryNoise
-) -> Odometry:
-    """As `odometry`, with what the noise of the sensors makes of it; `arm` to the position's."""
-    message = odometry(stamp, instant, world, root)
+def odometry_numbers(
+    instant: WorldInstant, arm: Array, noise: OdometryNoise
+) -> tuple[Array, Array, Array, Array]:
+    """Pose, its covariance, twist, its covariance: the numbers of an Odometry in their order.
+
+    Args:
+        instant: of the root.
+        arm: (3,) from the root origin to the sensor of the position, in root axes [m].
+        noise: of the sensors.
+    """
+    values = pose_and_twist(instant)
     pose, twist = odometry_covariance(instant.R, instant.v, arm, noise)
-    message.pose.covariance, message.twist.covariance = pose.ravel(), twist.ravel()
-    return message
+    return values[:7], pose, values[7:], twist
 
 
 def odometry_values(message: Any) -> Array:
@@ -233,21 +233,7 @@ def rotation_matrix(quaternion_xyzw: Array) -> Array:
 def transform_stamped(stamp: int, parent: str, child: str, R: Array, p: Array) -> TransformStamped:
     """Pose of `child` in `parent`."""
     message = TransformStamped(header=header(stamp, parent), child_frame_id=child)
-    message.transform.translation, message.transform.rotation = vector3(p), _quaternion(R)
+    message.transform.translation = vector3(p)
+    x, y, z, w = quaternion_of_matrix(R)
+    message.transform.rotation = Quaternion(x=x, y=y, z=z, w=w)
     return message
-
-
-def _quaternion(R: Array) -> Quaternion:
-    """Quaternion of a rotation matrix; the largest of its numbers is computed first."""
-    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
-    squares = (1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i)
-    largest = max(range(4), key=squares.__getitem__)
-    rows = (
-        (squares[0], b + d, c + g, h - f),
-        (b + d, squares[1], f + h, c - g),
-        (c + g, f + h, squares[2], d - b),
-        (h - f, c - g, d - b, squares[3]),
-    )
-    scale = 0.5 / math.sqrt(squares[largest])
-    x, y, z, w = (scale * value for value in rows[largest])
-    return Quaternion(x=x, y=y, z=z, w=w)

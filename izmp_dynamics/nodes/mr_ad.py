@@ -14,12 +14,11 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.messages import (
     ODOMETRY,
     joint_kinematics,
-    odometry_values,
-    vector,
     world_instant,
 )
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.wire import MotionSample, OdometrySample, TrajectorySample
 from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
@@ -33,7 +32,7 @@ class MrAd(StageNode):
     def set_up(self) -> None:
         """Advertise and subscribe."""
         self._instants: InstantQueue[JointKinematics] = InstantQueue(
-            {'root_acceleration': 6, 'root_twist': 3}
+            {'root_twist': 3, 'root_acceleration': 6}
         )
         self._wrenches: InstantQueue[tuple[ContactWrench, Array]] = InstantQueue(
             {'odom': ODOMETRY}
@@ -58,6 +57,11 @@ class MrAd(StageNode):
             )
         self.health.counters.append(lambda: self._instants.faults)
 
+    def awaited(self) -> list[str]:
+        """Topics whose next message may complete an instant."""
+        odometry = ['odom'] if self._publish_rate.wanted else []
+        return [self._instants.awaited or self.instants, *odometry]
+
     def configure(self, robot: RobotFile) -> None:
         """Make the stage."""
         self._stage = MrAdStage(self.model)
@@ -67,29 +71,24 @@ class MrAd(StageNode):
         self._instants.reset()
         self._wrenches.reset()
 
-    def _take_joints(self, stamp: int, message: JointTrajectory) -> None:
-        if message.points:
-            joints = joint_kinematics(stamp, message, self.model.dof)
+    def _take_joints(self, stamp: int, sample: TrajectorySample) -> None:
+        if sample.point is not None:
+            joints = joint_kinematics(stamp, sample, self.model.dof)
             self._instants.push(stamp, joints)
-            self._advance()
 
-    def _take_acceleration(self, stamp: int, message: AccelStamped) -> None:
-        values = np.concatenate([vector(message.accel.linear), vector(message.accel.angular)])
-        self._instants.add('root_acceleration', stamp, values)
-        self._advance()
+    def _take_acceleration(self, stamp: int, sample: MotionSample) -> None:
+        self._instants.add('root_acceleration', stamp, sample.values)
 
-    def _take_twist(self, stamp: int, message: TwistStamped) -> None:
-        self._instants.add('root_twist', stamp, vector(message.twist.angular))
-        self._advance()
+    def _take_twist(self, stamp: int, sample: MotionSample) -> None:
+        self._instants.add('root_twist', stamp, sample.values[3:])
 
-    def _take_odometry(self, stamp: int, message: Odometry) -> None:
-        self._wrenches.add('odom', stamp, odometry_values(message))
-        self._rate()
+    def _take_odometry(self, stamp: int, sample: OdometrySample) -> None:
+        self._wrenches.add('odom', stamp, sample.values)
 
-    def _advance(self) -> None:
+    def evaluate(self) -> None:
         """Evaluate the instants at which joints and root are known."""
         root = self.root
-        for stamp, joints, (acceleration, omega) in self._instants.take():
+        for stamp, joints, (omega, acceleration) in self._instants.take():
             wrench, com = self._stage.update(
                 acceleration[:3],
                 omega,

@@ -41,11 +41,14 @@ class ResultAge:
     """How old instants are when their results are published.
 
     Args:
-        clock: of the node.
+        now: the time [ns].
+
+    Attributes:
+        now: as above; of a simulation the newest stamp, or results would be late with it.
     """
 
-    def __init__(self, clock: Any) -> None:
-        self._clock = clock
+    def __init__(self, now: Callable[[], int]) -> None:
+        self.now = now
         self._last = 0
 
     def __call__(self, stamp: int) -> float | None:
@@ -53,7 +56,7 @@ class ResultAge:
         if stamp == self._last:
             return None
         self._last = stamp
-        return float(self._clock.now().nanoseconds - stamp) / NANOSECONDS
+        return (self.now() - stamp) / NANOSECONDS
 
 
 class Output:
@@ -66,6 +69,7 @@ class Output:
         health: counts the results and their age.
         age: of an instant; all outputs of a node share it.
         qos: quality of service.
+        constants: values of fields that all messages share, see `template`.
 
     Attributes:
         msgtype: class of the messages.
@@ -81,6 +85,7 @@ class Output:
         health: Health,
         age: ResultAge,
         qos: QoSProfile = RESULT,
+        **constants: Any,
     ) -> None:
         overridable = QoSOverridingOptions.with_default_policies()
         self._publisher = node.create_publisher(
@@ -89,7 +94,7 @@ class Output:
         self.topic: str = self._publisher.topic_name
         self.msgtype = msgtype
         self._audience = Audience(self._publisher)
-        self._template = Template(msgtype)
+        self._template = Template(msgtype, **constants)
         self._health = health
         self._age = age
         self.ahead = False

@@ -9,9 +9,8 @@ from nav_msgs.msg import Odometry
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.nodes.health import AT_FIRST, ERROR
-from izmp_dynamics.nodes.messages import quaternion, vector
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.nodes.wire import PoseSample
+from izmp_dynamics.nodes.wire import OdometrySample, PoseSample
 
 TYPES = {
     'geometry_msgs/msg/PointStamped': PointStamped,
@@ -82,13 +81,12 @@ class PositionInput:
         )
         return True
 
-    def _take(self, stamp: int, given: PoseSample | Odometry) -> None:
-        if isinstance(given, PoseSample):
-            self._take_pose(stamp, given)
+    def _take(self, stamp: int, sample: PoseSample | OdometrySample) -> None:
+        if isinstance(sample, PoseSample):
+            self._take_pose(stamp, sample)
             return
-        pose, frame = given.pose.pose, given.header.frame_id
-        sample = PoseSample(frame, vector(pose.position), quaternion(pose.orientation))
-        self._take_pose(stamp, sample, given.child_frame_id)
+        position, orientation = sample.values[:3], sample.values[3:7]
+        self._take_pose(stamp, PoseSample(sample.frame, position, orientation), sample.child)
 
     def _take_pose(self, stamp: int, sample: PoseSample, child: str | None = None) -> None:
         if child is not None:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import rclpy
-from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
@@ -46,15 +45,16 @@ class Running:
     """
 
     def __init__(self, name: str, overrides: Iterable[Parameter] = ()) -> None:
-        self._thread: threading.Thread | None = None
-        self._turn = 0
+        self._threads: list[threading.Thread] = []
+        self._over = threading.Event()
         self.node: Any = node_class(name)(overrides=overrides)  # a class by name
 
     def spin(self) -> None:
         """Work until the context is shut down.
 
-        The messages of a node that evaluates are received in this thread; timers, services and
-        parameters are looked after by an executor in a thread beside it.
+        The messages of a node that evaluates are received in this thread; services and parameters
+        are looked after by an executor in a thread beside it, which no timer wakes: for each it
+        would gather all entities of the node. A third thread reports.
         """
         others = SingleThreadedExecutor()
         others.add_node(self.node)
@@ -64,21 +64,28 @@ class Running:
             others.spin()
             return
         sys.setswitchinterval(SWITCH_INTERVAL)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.node.create_timer(LOOK_EVERY, self._look, clock=steady)
-        log = self.node.get_logger()
-        self._thread = threading.Thread(target=spin_on, args=(others, log), daemon=True)
-        self._thread.start()
+        for target, given in ((spin_on, (others, self.node.get_logger())), (self._look, ())):
+            thread = threading.Thread(target=target, args=given, daemon=True)
+            self._threads.append(thread)
+            thread.start()
         receiver.spin()
 
     def _look(self) -> None:
-        self._turn += 1
-        self.node.look_after(report=self._turn % REPORT_EVERY == 0)
+        """Look after the node until it is destroyed; an error is logged."""
+        turn = 0
+        while not self._over.wait(LOOK_EVERY) and rclpy.ok():
+            turn += 1
+            try:
+                self.node.look_after(report=turn % REPORT_EVERY == 0)
+            except Exception:
+                if rclpy.ok():
+                    self.node.get_logger().error(f'An error:\n{traceback.format_exc()}')
 
     def destroy(self) -> None:
         """Destroy the node, after the context was shut down."""
-        if self._thread is not None:
-            self._thread.join(5.0)
+        self._over.set()
+        for thread in self._threads:
+            thread.join(5.0)
         self.node.destroy_node()
 
 

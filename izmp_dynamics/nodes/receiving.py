@@ -13,7 +13,7 @@ and what is computed is fresh.
 import gc
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -52,6 +52,9 @@ REPLACED_AFTER, LONGEST_PAUSE = 5.0, 60.0
 
 LOOK_UP = 0.1
 """Time after which new subscriptions and the end are noticed [s]."""
+
+LONGEST_REST = 0.02
+"""Time that messages may be left in their queues where they complete nothing [s]."""
 
 
 @dataclass(eq=False)
@@ -158,11 +161,15 @@ class Receiver:
         handed_out: is called after each series of messages that waited together.
         rest_until: when nothing waits, messages are left in their queues until then, by the steady
             clock [s]: to wake for each of them would cost more than to read them.
+        awaited: topics whose messages wake the node; those on others are left in their queues
+            until then, or for `LONGEST_REST`. None: any message does.
     """
 
     def __init__(self, handed_out: Callable[[], None] = lambda: None) -> None:
         self.handed_out = handed_out
         self.rest_until = 0.0
+        self.awaited: Container[str] | None = None
+        self._silent = True
         self._group = _Reserved()
         self._receptions: list[Reception] = []
         self.paused = False
@@ -287,18 +294,37 @@ class Receiver:
 
     def _turn(self, wait_set: Any, known: list[Reception]) -> None:
         """Hand out what is there, or comes soon."""
-        wait_set.clear_entities()
-        for reception in known:
-            wait_set.add_subscription(reception.subscription.handle)
         rest = self.rest_until - time.monotonic()
-        wait_set.wait(0 if rest > 0.0 else round(LOOK_UP * NANOSECONDS))
+        if rest > 0.0:
+            time.sleep(min(rest, self._longest_rest))
+        wait_set.clear_entities()
+        waking, others = self._parted(known)
+        for reception in waking:
+            wait_set.add_subscription(reception.subscription.handle)
+        wait_set.wait(round((self._longest_rest if others else LOOK_UP) * NANOSECONDS))
         ready = [
             reception
-            for k, reception in enumerate(known)
+            for k, reception in enumerate(waking)
             if wait_set.is_ready('subscription', k) or reception.second is not None
         ]
-        if not self.take(ready) and rest > 0.0:
-            time.sleep(min(rest, LOOK_UP))
+        self._silent = not self.take([*others, *ready])
+
+    @property
+    def _longest_rest(self) -> float:
+        """Time that messages may be left in their queues [s]."""
+        if self.longest_wait is None:
+            return LONGEST_REST
+        return min(LONGEST_REST, 0.5 * self.longest_wait)
+
+    def _parted(self, known: list[Reception]) -> tuple[list[Reception], list[Reception]]:
+        """Those whose messages wake the node, and the others; all wake it after a silence."""
+        awaited = self.awaited
+        if awaited is None or self._silent:
+            return known, []
+        waking = [reception for reception in known if reception.topic in awaited]
+        if not waking:
+            return known, []
+        return waking, [reception for reception in known if reception.topic not in awaited]
 
     def take(self, ready: list[Reception]) -> bool:
         """Hand out messages of these subscriptions; return whether there were any."""

@@ -113,6 +113,7 @@ class LiveSession:
         overrides = self._parameters(gait=gait, rate=rate, publish_clock=False)
         node = Simulation(overrides=overrides)
         node.taken = self._taken
+        self.graph.node.age.now = lambda: node.stamp
         self._stack.callback(node.destroy_node)
         self._spin(_executor([node]).spin)
 

@@ -39,6 +39,7 @@ class Simulation(Node):
     Attributes:
         taken: counts the joint messages that the graph has taken; if set, the simulation waits
             for it, so that nothing is lost on a computer that is too slow.
+        stamp: newest stamp that was published [ns].
         is_over: whether the motion is at its end.
         fall: how the robot fell; empty if it stands.
     """
@@ -70,13 +71,13 @@ class Simulation(Node):
         )
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.taken: Callable[[], int] | None = None
-        self._published = 0
+        self._published, self._turns, self._turns_waited = 0, 0, 0
         self.is_over = False
         self.fall = ''
         self._joints = self.resolve_topic_name(robot.joints.topic)
         self._subscribed_since: float | None = None
         self._run: Lockstep | None = None
-        self._stamp = 0
+        self.stamp = 0
         self._reported = (time.monotonic(), 0)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         period = CHUNK * self._plant.physics.time_step / self.rate
@@ -92,13 +93,15 @@ class Simulation(Node):
         if self._run is None:
             self._begin_if_subscribed()
             return
+        self._turns += 1
         if self.taken is not None and self._published - self.taken() > AHEAD:
+            self._turns_waited += 1
             return
         run = self._run.advance(CHUNK)
         self._published += len(run)
         for row in range(len(run)):
             self._sensors.publish(run, row)
-            self._stamp = int(run.stamps[row])
+            self.stamp = int(run.stamps[row])
         self._publish_clock()
         self.fall = run.fall
         if not self._run.is_over:
@@ -106,7 +109,7 @@ class Simulation(Node):
         if self.fall:
             self.get_logger().error(self.fall)
         if self._loop and not self.fall:
-            self._run = Lockstep(self._plan, self._plant, self._stamp + NANOSECONDS)
+            self._run = Lockstep(self._plan, self._plant, self.stamp + NANOSECONDS)
         else:
             self.is_over = True
             self._timer.cancel()
@@ -126,16 +129,24 @@ class Simulation(Node):
 
     def _publish_clock(self) -> None:
         if self._clock_publisher is not None:
-            sec, nanosec = divmod(self._stamp, NANOSECONDS)
+            sec, nanosec = divmod(self.stamp, NANOSECONDS)
             self._clock_publisher.publish(ClockMessage(clock=Time(sec=sec, nanosec=nanosec)))
 
     def _report(self) -> None:
         now, (then, stamp) = time.monotonic(), self._reported
-        self._reported = (now, self._stamp)
-        factor = (self._stamp - stamp) / NANOSECONDS / max(now - then, 1e-3) if stamp else 0.0
+        self._reported = (now, self.stamp)
+        factor = (self.stamp - stamp) / NANOSECONDS / max(now - then, 1e-3) if stamp else 0.0
         moving = self._run is not None and not self.is_over
         slow = moving and stamp > 0 and factor < 0.9 * self.rate
         message = f'the simulation runs at {factor:.2f} of real time' if moving else 'not moving'
+        if slow:
+            waits = 2 * self._turns_waited > self._turns
+            message += (
+                ': it waits for the graph, which takes longer'
+                if waits
+                else ': the computer is too slow for it, or has other work'
+            )
+        self._turns = self._turns_waited = 0
         status = DiagnosticStatus(
             level=DiagnosticStatus.ERROR
             if self.fall

@@ -33,9 +33,13 @@ from izmp_dynamics.nodes.shared_settings import refusal
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
 from izmp_dynamics.pipeline.clock import Clocks
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage, Tidying
 from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.faults import Faults, Reason
+from izmp_dynamics.sensing.stamps import nanoseconds
+
+LIVE = nanoseconds(0.1)
+"""Samples of a robot that works now are not older [ns]."""
 
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
@@ -60,6 +64,7 @@ class StageNode(ManagedNode):
         frame_names: as they are in messages.
         root: name of the root's frame in messages.
         health: for the diagnostics.
+        age: how old the instants of results are.
         is_ahead: whether results are handed out before their time, in a pause.
         instants: the topic whose clock leads, as its stamps are the instants.
     """
@@ -125,12 +130,15 @@ class StageNode(ManagedNode):
             self.get_fully_qualified_name(), self.model.name, self.count_publishers, self.age_limit
         )
         self.health.counters.append(self._clock_faults)
-        self._age = ResultAge(self.get_clock())
+        clock = self.get_clock()
+        self.age = ResultAge(lambda: int(clock.now().nanoseconds))
         self._audit()
         self._clocks: Clocks[Messages] = Clocks(self.resolve_topic_name(self.instants))
         self._takers: dict[str, Callable[[int, Any], None]] = {}
         self._signals: dict[str, str] = {}
+        self._full_names: dict[str, str] = {}
         self._frames_given: dict[str, tuple[str | None, str]] = {}
+        self._tidying = Tidying()
         self._pause, self._rates, self.is_ahead = PauseWatch(), RateWatch(), False
         self._outputs_made: list[Output] = []
         self._searches: list[Callable[[Mapping[str, list[str]]], bool]] = []
@@ -195,9 +203,36 @@ class StageNode(ManagedNode):
 
     def handed_out(self) -> None:
         """Go on after a series of messages that waited together."""
+        with self._lock:
+            if not self.is_active:
+                return
+            with self._guarded(self.instants):
+                self.advance()
+            awaited = self.awaited()
+        self.receiver.awaited = (
+            None if awaited is None else {self._full_names.get(topic, '') for topic in awaited}
+        )
+
+    def rest(self, until: float, stamp: int) -> None:
+        """Leave messages where they are until then, by the steady clock [s].
+
+        Args:
+            until: no message completes an instant before.
+            stamp: of the newest sample [ns], which shows whether the robot works now.
+        """
+        if abs(time.time_ns() - stamp) < LIVE:
+            self.receiver.rest_until = until
+
+    def awaited(self) -> Iterable[str] | None:
+        """Topics whose next message may complete an instant; None: any may."""
+        return None
+
+    def advance(self) -> None:
+        """Evaluate after a series of messages, if that is worth while."""
+        self.evaluate()
 
     def evaluate(self) -> None:
-        """Evaluate what was collected of the messages so far."""
+        """Evaluate the instants that the messages so far decide."""
 
     def inspect(self) -> None:
         """Look, before each report, at what is worth a remark."""
@@ -211,6 +246,12 @@ class StageNode(ManagedNode):
         """Signal → first and last instant [ns] of the times in which it hung."""
         streams = (stream for stage in self.stages for stream in stage.streams)
         return {stream.signal: stream.hung.spans for stream in streams}
+
+    def forget(self, stamp: int) -> None:
+        """Drop samples that no instant after `stamp` [ns] needs, now and then."""
+        if self._tidying.is_due(stamp):
+            for stage in self.stages:
+                stage.forget(stamp)
 
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals whose low-pass can be set, with the time between their samples if known [s]."""
@@ -248,6 +289,7 @@ class StageNode(ManagedNode):
         entry = Input(name, source, required, sensor, signal or topic)
         self.health.inputs.append(entry)
         self._takers[name], self._signals[name] = callback, entry.signal
+        self._full_names[topic] = name
         reader = reader_of(msgtype)
         receive = partial(self._receive, entry, reader or _read)
         lost = partial(self._lose, entry)
@@ -255,9 +297,11 @@ class StageNode(ManagedNode):
         self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, raw=reader is not None)
         return entry
 
-    def advertise(self, topic: str, msgtype: Any, qos: QoSProfile = RESULT) -> Output:
-        """Make a topic with results."""
-        output = Output(self, topic, msgtype, self.health, self._age, qos)
+    def advertise(
+        self, topic: str, msgtype: Any, qos: QoSProfile = RESULT, **constants: Any
+    ) -> Output:
+        """Make a topic with results; all messages share the values of the given fields."""
+        output = Output(self, topic, msgtype, self.health, self.age, qos, **constants)
         self._outputs_made.append(output)
         return output
 
@@ -271,16 +315,22 @@ class StageNode(ManagedNode):
 
     def _admit(self, entry: Input, stamp: int, message: Any) -> None:
         """Hand a message on as soon as its stamp is beyond doubt."""
+        if self._clocks.follows(entry.topic, stamp):
+            self._takers[entry.topic](stamp, message)
+            return
         self._take_all(entry.topic, Messages.one(stamp, message))
         while self._clocks.new_time:
             self._announce_reset(entry.topic)
             with self._guarded(entry.signal):
+                self.evaluate()
                 self.flush()
             self.reset()
             for topic, held in self._clocks.begin_new_time().items():
                 self._take_all(topic, held)
         for topic in self._clocks.alone:
             self._announce_reset(topic)
+            with self._guarded(entry.signal):
+                self.evaluate()
             self.reset()
             self._take_all(topic, self._clocks.gates[topic].release())
 
@@ -330,7 +380,8 @@ class StageNode(ManagedNode):
         inputs = self.health.inputs
         newest = max((entry.last for entry in inputs), default=0.0)
         if self._pause.begins(sum(entry.count for entry in inputs), newest):
-            self.evaluate()
+            with self._guarded('flush'):
+                self.evaluate()
             with self.ahead_of_time(), self._guarded('flush'), set_aside(self):
                 self.flush()
 

@@ -1,15 +1,20 @@
-"""Messages written as bytes: a stamp, a frame, and numbers at the end.
+"""Messages written as bytes: a stamp, a frame, and numbers.
 
-rclpy makes a Python object of every part of a message and converts it; here two numbers and a
-block are put into the bytes of a message that was converted once.
+rclpy makes a Python object of every part of a message and converts it; here two numbers and some
+blocks are put into the bytes of a message that was converted once.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 from rclpy.serialization import serialize_message
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 _TIME = struct.Struct('=iI')
 
@@ -22,10 +27,11 @@ class Template:
 
     Args:
         msgtype: class of the messages, with a header or without.
+        constants: values of other fields than header and numbers, e.g. child_frame_id.
     """
 
-    def __init__(self, msgtype: Any) -> None:
-        self._msgtype = msgtype
+    def __init__(self, msgtype: Any, **constants: Any) -> None:
+        self._msgtype, self._constants = msgtype, constants
         self._parts: dict[str, tuple[bytes, bytes]] = {}
 
     def write(self, stamp: int, frame: str, *numbers: Array) -> bytes:
@@ -44,9 +50,55 @@ class Template:
 
     def _split(self, frame: str, size: int) -> tuple[bytes, bytes]:
         """Give what stands before and after the stamp of a message; nothing is after none."""
-        message = self._msgtype()
+        message = self._msgtype(**self._constants)
         if not hasattr(message, 'header'):
             return serialize_message(message)[:-size], b''
         message.header.frame_id = frame
         raw = serialize_message(message)
-        return raw[:_ENCAPSULATION], raw[_ENCAPSULATION + _TIME.size : -size]
+        return raw[:_ENCAPSULATION], _after_stamp(raw)[:-size]
+
+
+class JointTemplate:
+    """Writes the joint kinematics of an instant as a JointTrajectory with one point.
+
+    Args:
+        names: of the joints.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        zero = [0.0] * len(names)
+        point = JointTrajectoryPoint(positions=zero, velocities=zero, accelerations=zero)
+        message = JointTrajectory(joint_names=list(names))
+        self._without = _after_stamp(serialize_message(message))
+        message.points = [point]
+        raw = serialize_message(message)
+        layout = CdrLayout(standard_types(), 'trajectory_msgs/msg/JointTrajectory', raw)
+        begins = [
+            layout.columns(f'points[0].{part}').offset
+            for part in ('positions', 'velocities', 'accelerations')
+        ]
+        ends = [begin + 8 * len(names) for begin in begins]
+        first, self._second, self._third, self._end = (
+            raw[end:begin] for end, begin in zip([0, *ends], [*begins, None], strict=True)
+        )
+        self._begin, self._first = raw[:_ENCAPSULATION], _after_stamp(first)
+
+    def write(self, stamp: int, joints: JointKinematics, row: int) -> bytes:
+        """Write the instant in one row, at `stamp` [ns]; no point if it cannot be trusted."""
+        time = _TIME.pack(*divmod(stamp, NANOSECONDS))
+        if not joints.valid[row]:
+            return b''.join((self._begin, time, self._without))
+        positions, velocities, accelerations = (
+            part[row].tobytes()
+            for part in (joints.positions, joints.velocities, joints.accelerations)
+        )
+        return b''.join(
+            (
+                *(self._begin, time, self._first, positions, self._second, velocities),
+                *(self._third, accelerations, self._end),
+            )
+        )
+
+
+def _after_stamp(raw: bytes) -> bytes:
+    return raw[_ENCAPSULATION + _TIME.size :]

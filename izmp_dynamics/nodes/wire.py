@@ -1,4 +1,4 @@
-"""Messages of the sensors read from their bytes, as the bag reader does: a tenth of the work.
+"""Messages read from their bytes, as the bag reader does: a tenth of the work.
 
 rclpy makes a Python object of every part of a message. Where the numbers lie depends only on the
 strings and lengths in it, which hardly ever change on a topic: see `bags.cdr_layout`.
@@ -10,13 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import (
+    AccelStamped,
     PointStamped,
     PoseStamped,
     PoseWithCovarianceStamped,
     TransformStamped,
+    TwistStamped,
     WrenchStamped,
 )
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.typestores import standard_types
@@ -86,15 +90,54 @@ class PoseSample(NamedTuple):
     orientation: Array | None
 
 
+class MotionSample(NamedTuple):
+    """A TwistStamped or AccelStamped.
+
+    Attributes:
+        frame: its header's.
+        values: (6,) linear and angular.
+    """
+
+    frame: str
+    values: Array
+
+
+class OdometrySample(NamedTuple):
+    """An Odometry.
+
+    Attributes:
+        frame: its header's.
+        child: the frame whose pose it is.
+        values: (13,) position, quaternion x y z w, linear and angular velocity in its axes.
+    """
+
+    frame: str
+    child: str
+    values: Array
+
+
+class TrajectorySample(NamedTuple):
+    """A JointTrajectory.
+
+    Attributes:
+        names: of the joints.
+        point: positions, velocities and accelerations of its first point; None without a point.
+    """
+
+    names: tuple[str, ...]
+    point: tuple[Array, Array, Array] | None
+
+
 class _Layout:
-    """Where the wanted numbers of equal messages lie."""
+    """Where the wanted numbers of equal messages lie; an element of a sequence may be absent."""
 
     def __init__(self, msgtype: str, paths: tuple[str, ...], raw: bytes) -> None:
         layout = CdrLayout(standard_types(), msgtype, raw)
         self.strings = layout.strings
         self._size, self._likely, self._constants = layout.size, layout.segments, layout.constants
         self._stamp = struct.Struct('<iI' if raw[1] else '>iI')
-        self._columns = tuple(layout.columns(path) for path in paths)
+        there = [path for path in paths if '[' not in path or path in layout.paths]
+        self._columns = tuple(layout.columns(path) for path in there)
         self._native = all(column.dtype.isnative for column in self._columns)
 
     def fits(self, raw: bytes) -> bool:
@@ -146,8 +189,10 @@ class MessageReader:
         Raises:
             BagError: if these are not the bytes of such a message.
         """
-        layout = next((each for each in self._layouts if each.fits(raw)), None)
-        if layout is None:
+        for layout in self._layouts:
+            if layout.fits(raw):
+                break
+        else:
             layout = _Layout(self._msgtype, self._paths, raw)
             self._layouts = [layout, *self._layouts[: _REMEMBERED - 1]]
         return layout.stamp(raw), self._sample(layout.strings, layout.numbers(raw))
@@ -174,6 +219,22 @@ def _pose(strings: Any, numbers: list[Array]) -> PoseSample:
     return PoseSample(strings['header.frame_id'], values[:3], orientation)
 
 
+def _motion(strings: Any, numbers: list[Array]) -> MotionSample:
+    return MotionSample(strings['header.frame_id'], numbers[0].copy())
+
+
+def _odometry(strings: Any, numbers: list[Array]) -> OdometrySample:
+    values = np.concatenate(numbers)
+    return OdometrySample(strings['header.frame_id'], strings['child_frame_id'], values)
+
+
+def _trajectory(strings: Any, numbers: list[Array]) -> TrajectorySample:
+    point = (numbers[0], numbers[1], numbers[2]) if numbers else None
+    return TrajectorySample(strings['joint_names'], point)
+
+
+_POINT = tuple(f'points[0].{part}' for part in ('positions', 'velocities', 'accelerations'))
+
 _READ = {
     Imu: ('sensor_msgs/msg/Imu', _IMU, _imu),
     WrenchStamped: ('geometry_msgs/msg/WrenchStamped', ('wrench',), _wrench),
@@ -184,6 +245,10 @@ _READ = {
         'geometry_msgs/msg/PoseWithCovarianceStamped', ('pose.pose',), _pose,
     ),
     TransformStamped: ('geometry_msgs/msg/TransformStamped', ('transform',), _pose),
+    TwistStamped: ('geometry_msgs/msg/TwistStamped', ('twist',), _motion),
+    AccelStamped: ('geometry_msgs/msg/AccelStamped', ('accel',), _motion),
+    Odometry: ('nav_msgs/msg/Odometry', ('pose.pose', 'twist.twist'), _odometry),
+    JointTrajectory: ('trajectory_msgs/msg/JointTrajectory', _POINT, _trajectory),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps, all_finite
 from izmp_dynamics.kernel import kernel
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.stamps import nanoseconds
@@ -55,6 +55,8 @@ class Paired(NamedTuple):
 
     def count_missing(self, faults: Faults) -> 'Paired':
         """Count the instants without a value and those that were interpolated."""
+        if self.valid is _CERTAIN.valid:
+            return self
         missing = len(self.valid) - int(np.count_nonzero(self.valid))
         if missing:
             faults[Fault(Reason.NO_SAMPLE)] += missing
@@ -185,12 +187,25 @@ class SampleBuffer:
 
     def at(self, instants: Stamps) -> Paired:
         """Give the values at instants (K,) [ns]."""
-        if len(instants) == 1 and instants[0] == self.unconfirmed and not self._overtaken:
-            return _CERTAIN._replace(values=self.sample.copy())
+        if len(instants) == 1 and not self._overtaken:
+            exact = self._exact(int(instants[0]))
+            if exact is not None:
+                return Paired(exact, _CERTAIN.valid, _CERTAIN.interpolated)
         values, found = _paired(instants, self.stamps, self.values, self.reach)
         if self.unconfirmed or self._overtaken:
             self._answer_exactly(instants, values, found)
         return Paired(values, found != _NONE, found == _BETWEEN)
+
+    def _exact(self, instant: int) -> Array | None:
+        """(1, m) the sample of a single instant [ns], the usual case; None: see `_paired`."""
+        if instant == self.unconfirmed:
+            sample: Array = self.sample.copy()
+            return sample
+        row = self._start + int(self.stamps.searchsorted(instant))
+        if row == self._end or self._stamps[row] != instant:
+            return None
+        values: Array = self._values[row : row + 1].copy()
+        return values if all_finite(values) else None
 
     def _answer_exactly(
         self, instants: Stamps, values: Array, found: npt.NDArray[np.int8]

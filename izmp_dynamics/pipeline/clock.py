@@ -99,6 +99,14 @@ class ClockGate(Generic[Batch]):
             admitted += self._judge(batch.rows(slice(row, row + 1)))
         return reduce(lambda before, later: before.followed_by(later), admitted)
 
+    def follows(self, stamp: int) -> bool:
+        """Whether a stamp [ns] goes on from those before without any doubt; then it is taken."""
+        unsure = self.turned or self.held is not None or self._outdated or self._left is not None
+        if unsure or not self.newest or stamp <= 0 or abs(stamp - self.newest) > BACK:
+            return False
+        self.newest = max(self.newest, stamp)
+        return True
+
     def release(self) -> Batch | None:
         """Begin the new time of a clock that turned; return what was held, to be admitted."""
         held = self.held
@@ -211,6 +219,11 @@ class Clocks(Generic[Batch]):
         if gate is None:
             gate = self.gates[name] = ClockGate()
         return gate.admit(batch)
+
+    def follows(self, name: str, stamp: int) -> bool:
+        """Whether a sample is of the present time without any doubt, the usual case; take it."""
+        gate = self.gates.get(name)
+        return gate is not None and gate.follows(stamp) and not self.turned
 
     @property
     def new_time(self) -> bool:

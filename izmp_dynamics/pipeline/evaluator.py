@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.kernel import kernel
@@ -26,7 +26,7 @@ from izmp_dynamics.pipeline.pose_imu import PoseImu
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples, Signals
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage, Tidying
 from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.world import WorldStage, WorldState
@@ -197,6 +197,7 @@ class Evaluator:
         self._pose_imu = PoseImu(rig, periods) if robot.imu.from_position else None
         self._stages_of = self._entrances()
         self._locates = True
+        self._tidying = Tidying()
         self._clocks: Clocks[Samples] = Clocks('joints')
         self.resets = 0
         self.set_back: tuple[str, ...] = ()
@@ -310,12 +311,9 @@ class Evaluator:
     def idle_after(self, stamp: int) -> float:
         """Time after joints at `stamp` [ns] in which no samples complete an instant [s].
 
-        As far as that can be foreseen; it ends half a sample before the one that does.
+        As far as that can be foreseen, see `JointStage.idle_after`.
         """
-        if self._izmp_known < len(self._pending) or not self.joints.groups:
-            return 0.0
-        ahead = (self.joints.due(stamp) - stamp) / NANOSECONDS
-        return max(0.0, ahead - 0.25 * self.joints.groups[0].period)
+        return 0.0 if self._izmp_known < len(self._pending) else self.joints.idle_after(stamp)
 
     def flush(self) -> list[Evaluated]:
         """Return the instants that are left at the end of the signals."""
@@ -350,7 +348,7 @@ class Evaluator:
         self._differenced: Array = np.empty((0, 6))
         self._worlds = WorldState.unknown(0)
         self._pieces: deque[Evaluated] = deque()
-        self._begun = self._izmp_known = self._pushed = self._last = 0
+        self._begun = self._izmp_known = self._pushed = self._last = self._newest = 0
         if self._stance is not None:
             self._stance.reset()
 
@@ -371,6 +369,7 @@ class Evaluator:
             admitted = self._clocks.admit(signal, samples)
             if not len(admitted) or (signal == 'position' and not self.locates):
                 continue
+            self._newest = max(self._newest, int(admitted.stamps[-1]))
             if signal == 'joints':
                 self._add_instants(self.joints.push(admitted))
             else:
@@ -594,6 +593,8 @@ class Evaluator:
     def _forget(self) -> None:
         """Drop the samples that no instant from now on needs."""
         before = int(self._pending.stamps[0]) if len(self._pending) else self._last
+        if not self._tidying.is_due(self._newest):
+            return
         for stage in self._stages:
             stage.forget(before)
             if not len(self._pending):

@@ -191,6 +191,16 @@ class JointStage:
         begin = self._bus.next_after(self._last)
         return begin + nanoseconds(behind * self.groups[0].period)
 
+    def idle_after(self, stamp: int) -> float:
+        """Time after messages at `stamp` [ns] in which none completes such an instant [s].
+
+        As far as that can be foreseen; it ends half a sample before the one that does.
+        """
+        if not self.groups:
+            return 0.0
+        ahead = (self.due(stamp) - stamp) / NANOSECONDS
+        return max(0.0, ahead - 0.25 * self.groups[0].period)
+
     def _flush_group(self, group: int) -> None:
         """Differentiate the last messages of a group, at the end or before a pause."""
         if self.clocks:

@@ -38,7 +38,7 @@ class InstantQueue(Generic[Payload]):
     """Brings instants together with results of exactly their stamps, and with stages.
 
     Args:
-        results: topic → numbers per message.
+        results: topic → numbers per message, the one that comes last at the end.
         stages: whose signals an instant needs as well.
 
     Attributes:
@@ -90,6 +90,18 @@ class InstantQueue(Generic[Payload]):
             self._waiting.popleft()
             results = tuple(self._result(topic, stamp) for topic in self._results)
             yield Ready(stamp, payload, results)
+
+    @property
+    def awaited(self) -> str | None:
+        """Topic of a result that the next instant lacks; '' for the instant itself.
+
+        None if it waits for a stage.
+        """
+        stamp = self._waiting[0][0] if self._waiting else self._last + 1
+        for topic in reversed(self._newest):
+            if self._newest[topic] < stamp:
+                return topic
+        return None if self._waiting else ''
 
     def _is_decided(self, stamp: int) -> bool:
         newest = self._waiting[-1][0]

@@ -5,9 +5,27 @@ from collections.abc import Iterable
 from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.stream import SampleStream
+from izmp_dynamics.sensing.stamps import nanoseconds
 
 PATIENCE = 0.5
 """An instant does not wait for a signal that is behind the instants by more [s]."""
+
+TIDY_AFTER = nanoseconds(0.1)
+"""Old samples are kept for so long beyond their use [ns], as dropping them is not for nothing."""
+
+
+class Tidying:
+    """Says when it is worth while to drop old samples."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def is_due(self, now: int) -> bool:
+        """Whether to do it now, that is, at the stamp of the newest sample [ns]."""
+        if abs(now - self._last) < TIDY_AFTER:
+            return False
+        self._last = now
+        return True
 
 
 class Stage:

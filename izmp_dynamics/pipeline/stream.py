@@ -177,7 +177,7 @@ class SampleStream:
         self.hung = HangLog()
         self._may_hang = may_hang
         self._repeats: RepeatGate | None = None
-        self._correction = correction
+        self._correction, self._corrects = correction, not correction.is_none
         self._width = width
         self._differentiated = 0 if filtering.half_width is None else differentiated
         self.buffer = SampleBuffer(width + self._differentiated)
@@ -242,7 +242,9 @@ class SampleStream:
 
     def _admit(self, samples: Samples) -> Samples:
         """Let samples through the gates."""
-        samples = self._correction.apply(self._credible(samples))
+        samples = self._credible(samples)
+        if self._corrects:
+            samples = self._correction.apply(samples)
         usable = Samples(*self._gate.push(samples.stamps, samples.values))
         if self._gate.overtaken and self._is_direct:
             self.buffer.keep_overtaken(self._gate.overtaken)
@@ -389,6 +391,11 @@ class SampleStream:
         """Turn the signs of quaternions so that none jumps to the other half of the sphere."""
         values = samples.values.copy()
         quaternions = values[:, first : first + 4]
+        if len(values) == 1 and self._sign is not None:
+            if float(quaternions[0] @ self._sign[0]) < 0.0:
+                quaternions *= -1.0
+            self._sign = quaternions.copy()
+            return Samples(samples.stamps, values)
         before = quaternions[:1] if self._sign is None else self._sign
         chain = np.concatenate([before, quaternions])
         flips = np.sum(chain[1:] * chain[:-1], axis=1) < 0

@@ -10,12 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, frozen
 from izmp_dynamics.model.robot_file import Noise
 from izmp_dynamics.sensing.noise import degrees, standard_deviation
 
 QUOTIENTS = {'central': (-0.5, 0.0, 0.5), 'paper': (-1.0, 1.0, 0.0)}
 """Weights of the samples before, at and after an instant in its quotient, by name [1/period]."""
+
+
+_IDENTITY = frozen(np.eye(3))
 
 
 class OdometryNoise(NamedTuple):
@@ -76,24 +79,29 @@ def odometry_covariance(
     """
     pose, twist = np.zeros((2, 6, 6))
     turning = noise.orientation**2
-    pose[3:, 3:] = turning * np.eye(3)
+    pose[3:, 3:] = turning * _IDENTITY
+    twist[3:, 3:] = noise.gyroscope**2 * _IDENTITY
     if noise.position:
-        by_turning = _skew(world_R_root @ arm)  # p = fix − R arm, δ(R arm) = δθ × R arm
-        pose[:3, :3] = noise.position**2 * np.eye(3) + turning * by_turning @ by_turning.T
-        pose[:3, 3:] = turning * by_turning
+        fix, lever = noise.position**2 * _IDENTITY, world_R_root @ arm
+        pose[:3, :3] = fix + turning * _of_turning(lever)  # p = fix − R arm, δ(R arm) = δθ × R arm
+        pose[:3, 3:] = turning * _skew(lever)
         pose[3:, :3] = pose[:3, 3:].T
         before, at, after = noise.weights
-        own = at * by_turning + _skew(velocity)  # the same orientation turns the velocity
-        in_world = (before**2 + after**2) * pose[:3, :3] + turning * own @ own.T
-        in_world += (at * noise.position) ** 2 * np.eye(3)
-        twist[:3, :3] = world_R_root.T @ in_world @ world_R_root
-    twist[3:, 3:] = noise.gyroscope**2 * np.eye(3)
+        own = at * arm + velocity @ world_R_root  # the same orientation turns the velocity
+        two = before**2 + after**2
+        twist[:3, :3] = (two + at**2) * fix
+        twist[:3, :3] += turning * (two * _of_turning(arm) + _of_turning(own))
     return pose, twist
 
 
 def _sigma(density: float | None, period: float | None) -> float:
     """Standard deviation of samples; 0 if density or period is not known."""
     return standard_deviation(density, 1.0 / period) if density and period else 0.0
+
+
+def _of_turning(lever: Array) -> Array:
+    """(3, 3) covariance of δθ × lever (3,), where every component of δθ has the variance 1."""
+    return float(lever @ lever) * _IDENTITY - np.multiply.outer(lever, lever)
 
 
 def _skew(vector: Array) -> Array:

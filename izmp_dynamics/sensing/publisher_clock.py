@@ -35,6 +35,9 @@ ONE_TICK = 1.0 / 3.0
 LONGEST_BURST = 50
 """Samples of a burst; a longer one is no clock that was held up."""
 
+_FEW = 8
+"""Stamps up to which Python is faster than numpy."""
+
 _RESTORED = Fault(Reason.STAMP_RESTORED)
 _NEITHER = np.empty(0, dtype=np.int64)
 
@@ -79,10 +82,15 @@ class PublisherClock:
             stamps: (T,) [ns].
             values: (T, width).
         """
-        if len(stamps) == 1 and self._follows(int(stamps[0])):
-            return stamps, values
-        parts: list[tuple[Stamps, Array]] = []
         begin = 0
+        if len(stamps) <= _FEW:
+            for stamp in stamps.tolist():
+                if not self._follows(stamp):
+                    break
+                begin += 1
+            if begin == len(stamps):
+                return stamps, values
+        parts = [(stamps[:begin], values[:begin])]
         while begin < len(stamps):
             end = begin + self._regular(stamps[begin:])
             if end > begin:

@@ -1,0 +1,60 @@
+"""What `izmp live` says about results that are late and about a simulation that is slow."""
+
+from collections.abc import Callable
+from unittest.mock import Mock
+
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from std_msgs.msg import Float64
+
+from izmp_dynamics.nodes.figures import FACTOR, LATE, Figures
+from izmp_dynamics.nodes.output import ResultAge
+
+
+@pytest.fixture
+def said():
+    """Takes diagnostics of nodes (name, level, values); returns the summary."""
+    takers = dict[str, Callable]()
+    node = Mock()
+    node.create_subscription = lambda kind, topic, take, qos: takers.update({topic: take})
+    figures = Figures(node)
+    takers['margin'](Float64(data=0.02))
+
+    def say(*statuses):
+        for name, level, values in statuses:
+            pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+            status = DiagnosticStatus(name=name, level=level, values=pairs)
+            takers['/diagnostics'](DiagnosticArray(status=[status]))
+        return figures.summary()
+
+    return say
+
+
+def test_nothing_is_said_if_all_is_in_time(said):
+    graph = ('/izmp_dynamics', DiagnosticStatus.OK, {})
+    simulation = ('/simulation', DiagnosticStatus.OK, {FACTOR: '0.98'})
+    summary = said(graph, simulation)
+    assert summary.startswith('Points: 0 IZMP')
+    assert len(summary.splitlines()) == 3
+
+
+def test_late_results_and_a_slow_simulation_are_said_in_words(said):
+    late = 'Results are 0.52 s old (limit: 0.1 s): the computer is too slow.'
+    graph = ('/izmp_dynamics', DiagnosticStatus.ERROR, {LATE: late})
+    fresh = ('/izmp_dynamics', DiagnosticStatus.OK, {})
+    begin = ('/simulation', DiagnosticStatus.OK, {FACTOR: '0.000'})
+    slow = ('/simulation', DiagnosticStatus.WARN, {FACTOR: '0.230'})
+    *_, third, fourth = said(fresh, begin, graph, slow, graph, slow).splitlines()
+    assert third == f'Late in 2 of 3 s. {late}'
+    assert fourth.startswith('The simulation ran at 0.23 of real time: ')
+
+
+def test_the_age_of_a_result_follows_the_clock_of_a_simulation():
+    age = ResultAge(lambda: 2 * 10**9)
+    assert age(10**9) == 1.0
+    assert age(10**9) is None  # the other results of the instant
+    age.now = lambda: 4 * 10**9
+    assert age(3 * 10**9 + 5 * 10**8) == 0.5
