@@ -68,6 +68,19 @@ def lost(signal, *spans):
     return change
 
 
+def held(signal, begin, end):
+    """A signal repeats itself from `begin` to `end` [s]."""
+
+    def change(signals):
+        samples = signals[signal]
+        time = (samples.stamps - signals['joints'].stamps[0]) * 1e-9
+        rows, values = np.flatnonzero((time >= begin) & (time < end)), samples.values.copy()
+        values[rows] = values[rows[0]]
+        signals[signal] = replaced(samples, values)
+
+    return change
+
+
 def until(end):
     """Only what was recorded before a time [s] from the first joints on."""
 

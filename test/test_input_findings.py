@@ -105,6 +105,26 @@ def test_a_sensor_that_stands_still_with_the_robot_does_not_hang(corrupted):
     assert np.isfinite(evaluation.tracks['cop'].point[evaluation.time > 1.0]).all()
 
 
+def test_joints_of_one_bus_that_hang_are_listed(corrupted):
+    def damage(draft, robot):
+        joints = draft[JOINTS]
+        rows = np.flatnonzero(joints.between(0.5, 0.9))
+        columns = [k for k, name in enumerate(joints.like['name']) if name.startswith('l_')]
+        positions = joints['position']
+        positions[np.ix_(rows, columns)] = positions[rows[0], columns]
+
+    findings, evaluation = evaluated(corrupted(damage))
+    message = findings['hangs'].message
+    assert f'{JOINTS} (joints l_' in message
+    assert '0.50 to 0.90 s' in message
+    time = evaluation.time
+    inside, outside = (time > 0.51) & (time < 0.88), (time < 0.49) | (time > 0.92)
+    for part in (evaluation.tracks['mr_ad'].point, evaluation.external_force):
+        assert not np.isfinite(part[inside]).any()
+        assert np.isfinite(part[outside]).all()
+    assert 50 <= gated(evaluation, JOINTS, Reason.HANGS) <= 52  # 0.4 s at 125 Hz
+
+
 # ---- Stamps in bursts ---------------------------------------------------------------------------
 
 

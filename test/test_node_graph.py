@@ -25,7 +25,7 @@ from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.sensing.noise import degrees
 
-from .bag_surgery import IMU, SECOND
+from .bag_surgery import IMU, JOINTS, SECOND
 from .node_processes import GRAPH, ROBOT, free_domain
 from .played_graph import COMPOSED, PlayedGraph
 from .replayed import evaluate_log, joined, recorded_signals
@@ -82,6 +82,31 @@ def assert_points(graph, expected):
     np.testing.assert_array_equal(sorted(points), expected.stamps[known])
     found = [vector(points[stamp].point) for stamp in sorted(points)]
     np.testing.assert_allclose(found, expected.points['mr_ad'][known], rtol=0, atol=1e-9)
+
+
+def test_joints_and_imu_that_hang_have_no_results_live_either(sound, biped31, names, tmp_path):
+    draft = sound.copy()
+    for topic, paths, begin, end in (
+        (JOINTS, ['position'], 0.5, 0.9),
+        (IMU, ['angular_velocity', 'linear_acceleration'], 1.2, 1.5),
+    ):
+        rows = np.flatnonzero(draft[topic].between(begin, end))
+        for path in paths:
+            draft[topic][path][rows] = draft[topic][path][rows[0]]
+    bag = draft.write(tmp_path / 'bag')
+    expected = evaluate_log(bag, biped31)[0]
+    known = np.isfinite(expected.points['mr_ad']).all(axis=1)
+    assert 0.5 < known.mean() < 0.7
+    with PlayedGraph(biped31, parameters(), names) as graph:
+        graph.play(bag)
+        points = graph.messages['/mr_ad/izmp']
+        np.testing.assert_array_equal(sorted(points), expected.stamps[known])
+        found = [vector(points[stamp].point) for stamp in sorted(points)]
+        np.testing.assert_allclose(found, expected.points['mr_ad'][known], rtol=0, atol=1e-9)
+        acd, root = graph.values('acd')[1], graph.values('angular_acceleration')[1]
+        assert int(acd['joints.hangs']) > 40
+        assert int(root['imu.hangs']) > 30
+        assert 'finding joints.hangs' in acd
 
 
 @pytest.mark.parametrize('cutoff', [4.0, 20.0, 60.0])

@@ -8,9 +8,10 @@ import pytest
 from izmp_dynamics.replay.chunks import make_evaluator
 from izmp_dynamics.report.recent import Recent
 from izmp_dynamics.report.summary import summary_lines, summary_of
+from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .recorded import read_bag
-from .report_twins import lost, noisy_encoders, together, turned_imu, twin, until
+from .report_twins import held, lost, noisy_encoders, together, turned_imu, twin, until
 
 pytest.importorskip('mujoco', reason='the twins are copies of a simulated sway')
 
@@ -130,6 +131,21 @@ def test_time_without_joints_is_no_flight(made):
     forces = summary_lines(summary)[2]
     assert 'without a value' in forces
     assert 'in flight' not in forces
+
+
+def test_joints_that_hang_are_no_push_and_hide_no_other_hang(sway, biped31):
+    """All joints repeat themselves, and in the same second the sensor of a foot does."""
+    hung = ('joints', 'feet[l_foot]')
+    evaluation = twin(sway[1], biped31, together(*(held(signal, 1.0, 1.5) for signal in hung)))
+    inside = (evaluation.time > 1.02) & (evaluation.time < 1.48)
+    assert np.isnan(evaluation.tracks['mr_ad'].point[inside]).all()
+    for topic in ('/joint_states', '/l_foot/wrench'):
+        (health,) = (health for health in evaluation.health if health.topic == topic)
+        assert health.gated[Fault(Reason.HANGS)] == pytest.approx(62, abs=3)  # at 125 Hz
+    summary = summary_of(evaluation)
+    assert summary.verdict.state == 'stable'
+    assert summary.pushes == ()
+    assert summary.flight_time == 0.0
 
 
 def test_a_foot_sensor_that_stops_leaves_no_flight_at_the_end(made):

@@ -2,9 +2,12 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
@@ -14,6 +17,7 @@ from izmp_dynamics.nodes.joints_input import JointsInput
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.template import JointTemplate
+from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.pipeline.standstill import compile_joints
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
@@ -32,6 +36,7 @@ class Acd(StageNode):
         self._template = JointTemplate(self.model.joint_names)
         self._joints = self.advertise('joint_kinematics', JointTrajectory)
         self._input = JointsInput(self, self._take)
+        self._subscribe_to_witnesses()
         self.health.counters.append(lambda: {'joints': self._stage.faults})
 
     def configure(self, robot: RobotFile) -> None:
@@ -39,7 +44,12 @@ class Acd(StageNode):
         compile_joints(self.model, robot)
         former: JointStage | None = getattr(self, '_stage', None)
         self._stage = JointStage(
-            self.model, robot, self.filtering(robot), patience=self.patience, relearn=True
+            self.model,
+            robot,
+            self.filtering(robot),
+            patience=self.patience,
+            witnesses=_witnesses(robot),
+            relearn=True,
         )
         if former is not None:
             self._stage.assume(former.groups)
@@ -58,6 +68,10 @@ class Acd(StageNode):
         self.evaluate()
         self._put(self._stage.flush(final=False))
 
+    def awaited(self) -> list[str]:
+        """Topics whose next message may complete an instant."""
+        return [self.robot.joints.topic]
+
     def advance(self) -> None:
         """Evaluate if an instant that reaches the bus can be complete; rest until the next one."""
         stamp = self._collected.newest.get('joints')
@@ -72,17 +86,45 @@ class Acd(StageNode):
         """Differentiate what was collected."""
         for signal, samples in self._collected.take():
             with self._guarded(signal):
-                self._put(self._stage.push(samples))
+                if signal == 'joints':
+                    self._put(self._stage.push(samples))
+                else:
+                    self._stage.witness(signal, samples)
+        with self._guarded('joints'):
+            self._put(self._stage.settle())
 
     def inspect(self) -> None:
         """State what has been learned about the joints, and remark on several publishers."""
         self._input.inspect(self._stage)
 
+    def _subscribe_to_witnesses(self) -> None:
+        """Subscribe to what shows whether the robot moves while joints repeat their positions."""
+        for signal, topic in _witnesses(self.robot).items():
+            msgtype = Imu if signal == 'imu' else WrenchStamped
+            self.subscribe(
+                topic,
+                msgtype,
+                partial(self._see, signal),
+                'without it, joints that hang may go unnoticed.',
+                signal=signal,
+                sensor=True,
+                required=False,
+            )
+
     def _take(self, stamp: int, positions: Array) -> None:
         self._collected.add('joints', stamp, positions)
+
+    def _see(self, signal: str, stamp: int, sample: ImuSample | WrenchSample) -> None:
+        self._collected.add(signal, stamp, sample.values)
 
     def _put(self, joints: JointKinematics) -> None:
         if not len(joints):
             return
         for row in np.flatnonzero(self._stage.on_bus(joints.stamps)).tolist():
             self._joints(self._template.write, int(joints.stamps[row]), joints, row)
+
+
+def _witnesses(robot: RobotFile) -> dict[str, str]:
+    """Signal → topic of IMU and force sensors."""
+    wrenches = {f'feet[{foot.name}]': foot.wrench.topic for foot in robot.feet if foot.wrench}
+    return {'imu': robot.imu.topic, **wrenches}

@@ -12,13 +12,14 @@ from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import ERROR, WARN, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
-from izmp_dynamics.nodes.messages import NOTHING
+from izmp_dynamics.nodes.messages import NOTHING, moving
 from izmp_dynamics.nodes.root_inputs import add_gravity, remark_on_method
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import ImuSample, TrajectorySample
 from izmp_dynamics.pipeline.readiness import InstantQueue
+from izmp_dynamics.pipeline.repeats import Flags
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_root
@@ -78,7 +79,7 @@ class AngularAcceleration(StageNode):
         self._frames = SensorRig(robot, self.model, sensors, self.frame_names)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
         self._stage: RootStage | None = None
-        self._instants: InstantQueue[None] = InstantQueue({})
+        self._instants: InstantQueue[Flags] = InstantQueue({})
         self._make_stage()
 
     def reset(self) -> None:
@@ -134,7 +135,7 @@ class AngularAcceleration(StageNode):
 
     def _take_instant(self, stamp: int, sample: TrajectorySample) -> None:
         if sample.point is not None and self._stage is not None and self._watch.usable:
-            self._instants.push(stamp, None)
+            self._instants.push(stamp, moving(sample.point))
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         self.check_frame(self.robot.imu.topic, self.robot.imu.frame, sample.frame)
@@ -164,6 +165,7 @@ class AngularAcceleration(StageNode):
             return
         for instant in self._instants.take():
             state = stage.evaluate(np.array([instant.stamp]))
+            state = stage.without_hanging(state, instant.payload)
             self.forget(instant.stamp)
             if state.valid[0]:
                 omega, alpha = state.angular_velocity[0], state.angular_acceleration[0]

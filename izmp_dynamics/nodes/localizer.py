@@ -13,6 +13,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
     WorldInstant,
+    moving,
     odometry_numbers,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
@@ -23,6 +24,7 @@ from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.nodes.wire import ImuSample, TrajectorySample
 from izmp_dynamics.pipeline.limits import LARGEST_MOTION
 from izmp_dynamics.pipeline.readiness import InstantQueue
+from izmp_dynamics.pipeline.repeats import Flags
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.stage import Stage
 from izmp_dynamics.pipeline.standstill import compile_world
@@ -93,7 +95,7 @@ class Localizer(StageNode):
         self._frames = SensorRig(robot, self.model, [robot.imu.topic], self.frame_names)
         self._watch = ImuWatch(robot, self.health, self.get_logger())
         self._stage: WorldStage | None = None
-        self._instants: InstantQueue[Array] = InstantQueue({})
+        self._instants: InstantQueue[tuple[Array, Flags]] = InstantQueue({})
         self._make_stage()
 
     def reset(self) -> None:
@@ -122,10 +124,13 @@ class Localizer(StageNode):
             largest=LARGEST_MOTION,
             filtering=filtering,
             correction=rig.imu.correction,
+            may_hang=True,
         )
         self._gyroscope, self._root_R_imu = gyroscope, rig.imu.R
         self._imu = Stage((gyroscope,), self.patience)
-        self._stage = WorldStage(rig, filtering, self._source, patience=self.patience)
+        self._stage = WorldStage(
+            rig, filtering, self._source, patience=self.patience, imu=gyroscope
+        )
         self._instants = InstantQueue({}, self.stages)
 
     def _choose_source(self, oriented: bool) -> None:
@@ -142,7 +147,7 @@ class Localizer(StageNode):
 
     def _take_instant(self, stamp: int, sample: TrajectorySample) -> None:
         if sample.point is not None and self._stage is not None:
-            self._instants.push(stamp, sample.point[0].copy())
+            self._instants.push(stamp, (sample.point[0].copy(), moving(sample.point)))
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         values, orientation = sample.values, sample.orientation
@@ -172,12 +177,15 @@ class Localizer(StageNode):
             return
         for instant in self._instants.take():
             stamps = np.array([instant.stamp])
-            world = self._stage.evaluate(stamps)
+            q, moves = instant.payload
+            world = self._stage.evaluate(stamps, moving=moves)
             omega = self._root_R_imu @ self._gyroscope.at(stamps).values[0, :3]
+            if self._gyroscope.hangs(stamps, moves).any():
+                omega[:] = np.nan
             self.forget(instant.stamp)
             root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
             if all(np.isfinite(part).all() for part in root):
-                self._send(instant.stamp, root, instant.payload)
+                self._send(instant.stamp, root, q)
 
     def _send(self, stamp: int, instant: WorldInstant, q: Array) -> None:
         """Publish the root's pose, and that of the URDF's root, for joint positions (n,)."""

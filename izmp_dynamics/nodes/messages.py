@@ -121,6 +121,11 @@ def joint_kinematics(stamp: int, sample: TrajectorySample, count: int) -> JointK
     return JointKinematics(np.array([stamp]), parts[0], parts[1], parts[2], valid)
 
 
+def moving(point: Array) -> Flags:
+    """(1,) whether any joint of a point (3, n) of joint kinematics moves."""
+    return np.array([bool(point[1].any())])
+
+
 def vector3(values: Array) -> Vector3:
     """Vector3 of (3,)."""
     x, y, z = values.tolist()

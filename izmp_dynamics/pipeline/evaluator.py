@@ -167,8 +167,15 @@ class Evaluator:
         filtering = Filtering.of(robot, causal=live)
         if orientation is None:
             require_orientation(robot)
+        sensed = [foot.name for foot in rig.feet if foot.sensor is not None]
         self.joints = JointStage(
-            model, robot, filtering, groups=groups, patience=patience, relearn=live
+            model,
+            robot,
+            filtering,
+            groups=groups,
+            patience=patience,
+            witnesses=('imu', *(f'feet[{name}]' for name in sensed)),
+            relearn=live,
         )
         self.root = RootStage(rig, filtering, periods, patience=patience, fall_back=live)
         self.world = WorldStage(
@@ -255,7 +262,8 @@ class Evaluator:
     @property
     def hung(self) -> dict[str, list[tuple[int, int]]]:
         """Signal → first and last instant [ns] of the times in which it hung."""
-        return {s.signal: s.hung.spans for s in self._streams() if s.hung.spans}
+        logs = [('joints', self.joints.hung), *((s.signal, s.hung) for s in self._streams())]
+        return {signal: log.spans for signal, log in logs if log.spans}
 
     @property
     def clocks(self) -> dict[str, PublisherClock]:
@@ -373,6 +381,7 @@ class Evaluator:
             if signal == 'joints':
                 self._add_instants(self.joints.push(admitted))
             else:
+                self.joints.witness(signal, admitted)
                 self._stages_of[signal][1](admitted)
 
     def _entrances(self) -> dict[str, tuple[Stage, Callable[[Samples], object]]]:
@@ -380,15 +389,19 @@ class Evaluator:
         root, world, ground = self.root, self.world, self.ground
         pose = self._pose_imu
 
+        def push_derived(samples: Samples) -> None:
+            self.joints.witness('imu', samples)
+            root.push_imu(samples)
+
         def push_position(samples: Samples) -> None:
             world.push_position(samples)
             if pose is not None:
-                root.push_imu(pose.push_position(samples))
+                push_derived(pose.push_position(samples))
 
         def push_orientation(samples: Samples) -> None:
             world.push_orientation(samples)
             if pose is not None:
-                root.push_imu(pose.push_orientation(samples))
+                push_derived(pose.push_orientation(samples))
 
         entrances: dict[str, tuple[Stage, Callable[[Samples], object]]] = {
             'imu': (root, root.push_imu),
@@ -416,6 +429,7 @@ class Evaluator:
 
     def _advance(self) -> list[Evaluated]:
         """Evaluate the pending instants that are decided."""
+        self._add_instants(self.joints.settle())
         if not len(self._pending):
             self._forget()
             return []

@@ -1,6 +1,7 @@
 """Joint positions of all publishers → one joint kinematics (ACD), at the actuator's rate."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +13,9 @@ from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.buffer import SampleBuffer, reach_of
+from izmp_dynamics.pipeline.joint_hangs import JointHangs, Witnesses
 from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
+from izmp_dynamics.pipeline.repeats import HangLog
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
@@ -60,6 +63,8 @@ class JointStage:
         filtering: filter of the positions, between the gates and the quotients.
         groups: the groups, the one that sets the instants first; None: learned.
         patience: an instant does not wait for a group that is behind by more [s].
+        witnesses: signals that show whether the robot moves while joints repeat their positions,
+            as `witness` takes them; without any, no joint is said to hang.
         relearn: whether further joints become groups when they appear, and all are learned again
             when their rate changed, as a running system needs it; else such joints are held at
             zero and counted.
@@ -67,6 +72,8 @@ class JointStage:
     Attributes:
         groups: joints that are published together; empty while that is being learned.
         clocks: of the publishers of the groups; empty if the stamps are used as they are.
+        hung: times in which joints hung.
+        hung_joints: which ones.
 
     Raises:
         SensingError: if the joints are too slow for the filter.
@@ -80,6 +87,7 @@ class JointStage:
         *,
         groups: tuple[JointGroup, ...] | None = None,
         patience: float,
+        witnesses: Iterable[str] = (),
         relearn: bool = False,
     ) -> None:
         self.model = model
@@ -92,6 +100,9 @@ class JointStage:
         self._faults: Faults = Counter()
         self._stages: tuple[ActuatorDifferentiator, ...] = ()
         self.clocks: tuple[PublisherClock, ...] = ()
+        self.hung, self.hung_joints = HangLog(), frozenset[str]()
+        self._witnesses = Witnesses(witnesses)
+        self._hangs: tuple[JointHangs, ...] = ()
         self._last: int | None = None
         self.reset()
 
@@ -111,6 +122,8 @@ class JointStage:
         """Forget all samples and what was learned; the faults stay."""
         self._faults = self.faults
         self._stages = ()
+        self._hangs = ()
+        self._witnesses.reset()
         self.clocks = ()
         self.groups = ()
         self._held_up: list[tuple[int, int]] = []
@@ -153,6 +166,23 @@ class JointStage:
         self._learning = self._learning.rows(slice(-_MOST_LEARNED, None))
         return learned
 
+    def witness(self, signal: str, samples: Samples) -> None:
+        """Take samples of a signal that shows whether the robot moves; others are ignored."""
+        if signal in self._witnesses:
+            self._witnesses.see(signal, samples)
+
+    def settle(self) -> JointKinematics:
+        """Return the instants that waited for a witness.
+
+        To be called when the samples of all signals that came together have been taken.
+        """
+        if not any(gate.waits for gate in self._hangs):
+            return self._nothing()
+        for k, gate in enumerate(self._hangs):
+            like = Samples.empty(len(self.groups[k].columns))
+            self._extend(k, gate.settle(like, self._newest - nanoseconds(self._patience)))
+        return self._completed()
+
     def flush(self, final: bool = True) -> JointKinematics:
         """Return the instants that are left at the end of the stream.
 
@@ -170,11 +200,19 @@ class JointStage:
         """Which of the next instants (K,) [ns] reach the bus; to be asked for each once.
 
         The ticks count from stamp zero, so the choice does not depend on the first message.
+        Those at which joints hang are counted.
         """
         if not len(stamps):
             return np.zeros(0, dtype=np.bool_)
         selected = self._bus.select(stamps, self._last)
         self._last = int(stamps[-1])
+        for group, gate in zip(self.groups, self._hangs, strict=True):
+            rows = gate.hangs(stamps) & selected
+            if rows.any():
+                self._faults[Fault(Reason.HANGS)] += int(np.count_nonzero(rows))
+                self.hung.add(stamps[rows])
+                columns = np.array(group.columns)[gate.joints].tolist()
+                self.hung_joints |= {self.model.joint_names[column] for column in columns}
         return selected
 
     def due(self, stamp: int) -> int:
@@ -203,8 +241,10 @@ class JointStage:
 
     def _flush_group(self, group: int) -> None:
         """Differentiate the last messages of a group, at the end or before a pause."""
+        gate, like = self._hangs[group], Samples.empty(len(self.groups[group].columns))
         if self.clocks:
-            self._take(group, self._stages[group].extend(*self.clocks[group].flush()))
+            self._extend(group, gate.push(Samples(*self.clocks[group].flush())))
+        self._extend(group, gate.flush(like))
         self._take(group, self._stages[group].flush())
         if group:
             self._others[group - 1].closed = True
@@ -225,6 +265,7 @@ class JointStage:
         self._columns: list[npt.NDArray[np.intp]] = []
         self._unknown = np.ones(self.model.dof, dtype=np.bool_)
         self._first_seen: dict[int, int] = {}
+        self._newest = 0
         for group in groups:
             self._add_group(group)
         self._bus = BusGrid(self.robot.rates.bus, groups[0].period)
@@ -256,6 +297,11 @@ class JointStage:
             other.give_up = partial(self._flush_group, len(self.groups))
             self._others.append(other)
         self.groups, self._stages = (*self.groups, group), (*self._stages, stage)
+        spread = self._filtering.spread(group.period)
+        if self._filtering.is_none:
+            spread = (stage.window // 2 * group.period,) * 2
+        gate = JointHangs(group.period, width, self._witnesses, spread)
+        self._hangs = (*self._hangs, gate)
         if self.robot.joints.stamps == 'publisher_clock':
             self.clocks = (*self.clocks, PublisherClock(width))
         self._columns.append(np.array(group.columns))
@@ -288,9 +334,15 @@ class JointStage:
 
     def _differentiate(self, group: int, stamps: Stamps, positions: Array) -> None:
         """Differentiate messages (T,), (T, m) of a group."""
+        if len(stamps):
+            self._newest = max(self._newest, int(stamps.max()))
         if self.clocks:
             stamps, positions = self.clocks[group].push(stamps, positions)
-        self._take(group, self._stages[group].extend(stamps, positions))
+        self._extend(group, self._hangs[group].push(Samples(stamps, positions)))
+
+    def _extend(self, group: int, samples: Samples) -> None:
+        """Differentiate messages of a group that may pass."""
+        self._take(group, self._stages[group].extend(samples.stamps, samples.values))
 
     def _see_unknown(self, stamps: Stamps, present: Flags) -> None:
         """Count joints of which no group is known; of a running system they become one.
@@ -326,6 +378,7 @@ class JointStage:
         """Take what the differentiation of a group completed."""
         if not len(kinematics):
             return
+        kinematics = self._without_hanging(group, kinematics)
         parts = (kinematics.positions, kinematics.velocities, kinematics.accelerations)
         if group:
             self._others[group - 1].append(kinematics.stamps, np.hstack(parts))
@@ -338,6 +391,17 @@ class JointStage:
                 kinematics.stamps, wide[0], wide[1], wide[2], kinematics.valid
             )
         self._pending = joined([self._pending, kinematics], self.model.dof)
+
+    def _without_hanging(self, group: int, kinematics: JointKinematics) -> JointKinematics:
+        """Leave out the joints of a group that hang."""
+        gate = self._hangs[group]
+        rows = gate.hangs(kinematics.stamps)
+        if not rows.any():
+            return kinematics
+        wrong = rows[:, None] & gate.joints
+        parts = (kinematics.positions, kinematics.velocities, kinematics.accelerations)
+        known = (np.where(wrong, np.nan, part) for part in parts)
+        return JointKinematics(kinematics.stamps, *known, kinematics.valid & ~rows)
 
     def _completed(self) -> JointKinematics:
         """Hand out the instants at which the other groups are known, or never will be."""

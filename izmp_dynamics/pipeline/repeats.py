@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.samples import Samples, joined
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.stamps import nanoseconds
 
@@ -55,6 +55,56 @@ class _Span:
         return inside
 
 
+class HangSpans:
+    """The times in which a signal hangs, noted sample by sample.
+
+    Args:
+        reach: how far a filter spreads a value towards earlier and later instants [s].
+
+    Attributes:
+        since: stamp of the newest sample that does not repeat the one before [ns].
+        open: whether the signal hangs now.
+    """
+
+    def __init__(self, reach: tuple[float, float] = (0.0, 0.0)) -> None:
+        self._reach = nanoseconds(reach[0]), nanoseconds(reach[1])
+        self._before = self.since = 0
+        self._spans: list[_Span] = []
+        self.open = False
+
+    def see(self, stamp: int) -> None:
+        """Take note of the stamp of a sample [ns] that does not repeat the one before."""
+        if self._spans and self._spans[-1].after == FOREVER:
+            span = self._spans[-1]
+            if self.open:
+                span.end, self.open = stamp, False
+            else:
+                span.after = stamp
+        self._before, self.since = self.since, stamp
+
+    def see_all(self, stamps: Stamps) -> None:
+        """Do so with stamps (T,) [ns]; only those at the ends can matter."""
+        for stamp in stamps[:2].tolist() + stamps[2:][-2:].tolist():
+            self.see(stamp)
+
+    def begin(self) -> None:
+        """Note that the signal hangs since the newest sample that was seen."""
+        self.open = True
+        self._spans = [*self._spans[-MOST_SPANS:], _Span(self._before, self.since)]
+
+    def hangs(self, instants: Stamps, around: bool = False) -> Flags:
+        """(K,) at which instants [ns] the signal hangs; `around`: or is derived from such values.
+
+        A difference quotient at the sample before or after takes in a value that hangs.
+        """
+        mask: Flags = np.zeros(len(instants), dtype=np.bool_)
+        for span in reversed(self._spans):
+            if len(instants) and span.end + self._reach[1] + LONGEST_STEP <= instants[0]:
+                break
+            mask |= span.covers(instants, around, self._reach)
+        return mask
+
+
 class RepeatGate:
     """Judges samples whose stamps increase, one by one in effect, so pieces do not matter.
 
@@ -75,15 +125,12 @@ class RepeatGate:
         self, period: float, keep: bool = False, reach: tuple[float, float] = (0.0, 0.0)
     ) -> None:
         self._keep = keep
-        self._reach = nanoseconds(reach[0]), nanoseconds(reach[1])
+        self._spans = HangSpans(reach)
         self.faults: Faults = Counter()
         self._hangs = nanoseconds(max(HANGS, 5.0 * period))
         self._last: Array | None = None
-        self._before = self._since = 0
         self._changes = 0
         self._held: list[Samples] = []
-        self._hanging = False
-        self._spans: list[_Span] = []
 
     @property
     def waiting(self) -> bool:
@@ -104,30 +151,22 @@ class RepeatGate:
         last = self._last
         if len(samples) == 1 and not self._held and last is not None:
             if samples.values[0, 0] != last[0]:
-                self._see(int(samples.stamps[0]))
+                self._spans.see(int(samples.stamps[0]))
                 self._changes, self._last = self._changes + 1, samples.values[0].copy()
                 return samples
         elif len(samples) > 1 and not self._held and self._passes(samples):
             return samples
         passed = [part for k in range(len(samples)) for part in self._judge(samples, k)]
-        return _joined(passed, samples)
+        return joined(passed, samples)
 
     def flush(self, like: Samples) -> Samples:
         """Return the samples that wait, at the end of the stream or before a pause."""
         held, self._held = self._held, []
-        return _joined(held, like)
+        return joined(held, like)
 
     def hangs(self, instants: Stamps, around: bool = False) -> Flags:
-        """(K,) at which instants [ns] the signal hangs; `around`: or is derived from such values.
-
-        A difference quotient at the sample before or after takes in a value that hangs.
-        """
-        mask: Flags = np.zeros(len(instants), dtype=np.bool_)
-        for span in reversed(self._spans):
-            if len(instants) and span.end + self._reach[1] + LONGEST_STEP <= instants[0]:
-                break
-            mask |= span.covers(instants, around, self._reach)
-        return mask
+        """(K,) at which instants [ns] the signal hangs; see `HangSpans.hangs`."""
+        return self._spans.hangs(instants, around)
 
     def _passes(self, samples: Samples) -> bool:
         """Whether no sample repeats the one before, the usual case; follows them if so."""
@@ -138,8 +177,7 @@ class RepeatGate:
         recognised = changes >= ALIVE and (same & values[len(values) - len(same) :].any(axis=1))
         if np.any(recognised):
             return False
-        for stamp in samples.stamps[:2].tolist() + samples.stamps[2:][-2:].tolist():
-            self._see(stamp)
+        self._spans.see_all(samples.stamps)
         self._changes, self._last = changes, values[-1].copy()
         return True
 
@@ -148,46 +186,23 @@ class RepeatGate:
         stamp, values = int(samples.stamps[row]), samples.values[row]
         one = samples.rows(slice(row, row + 1))
         if self.repeats(values):
-            if self._hanging:
+            if self._spans.open:
                 return [one]
             self._held.append(one)
-            if stamp - self._since < self._hangs:
+            if stamp - self._spans.since < self._hangs:
                 return []
-            self._hanging = True
-            self._spans = [*self._spans[-MOST_SPANS:], _Span(self._before, self._since)]
+            self._spans.begin()
             held, self._held = self._held, []
             return held
         held, self._held = self._held, []
         if held and not self._keep:
             self.faults[_REPEATED] += len(held)
             held = []
-        self._see(stamp)
+        self._spans.see(stamp)
         if self._last is not None and (values != self._last).any():
             self._changes += 1
         self._last = values.copy()
         return [*held, one]
-
-    def _see(self, stamp: int) -> None:
-        """Take note of the stamp of a sample [ns] that does not repeat the one before."""
-        if self._spans and self._spans[-1].after == FOREVER:
-            span = self._spans[-1]
-            if self._hanging:
-                span.end, self._hanging = stamp, False
-            else:
-                span.after = stamp
-        self._before, self._since = self._since, stamp
-
-
-def _joined(parts: list[Samples], like: Samples) -> Samples:
-    """Samples one after the other; none of the width of `like` if there are none."""
-    if not parts:
-        return like.rows(slice(0, 0))
-    if len(parts) == 1:
-        return parts[0]
-    return Samples(
-        np.concatenate([part.stamps for part in parts]),
-        np.concatenate([part.values for part in parts]),
-    )
 
 
 class HangLog:

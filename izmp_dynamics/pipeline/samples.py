@@ -54,5 +54,18 @@ class Samples:
         )
 
 
+def joined(parts: list[Samples], like: Samples) -> Samples:
+    """Samples one after the other; none, of the width of `like`, if there are none."""
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return like.rows(slice(0, 0))
+    if len(parts) == 1:
+        return parts[0]
+    return Samples(
+        np.concatenate([part.stamps for part in parts]),
+        np.concatenate([part.values for part in parts]),
+    )
+
+
 Signals = dict[str, Samples]
 """Samples of several signals by name; those that have none may be left out."""

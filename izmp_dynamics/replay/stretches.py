@@ -1,6 +1,6 @@
 """What happened to signals for a part of a recording: they hung, repeated, or came in bursts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.pipeline.evaluator import Evaluator
@@ -21,7 +21,8 @@ def stretch_findings(recording: Recording, evaluator: Evaluator) -> Iterator[Fin
     """Find out in which times signals could not be used, after the evaluation."""
     for signal, spans in evaluator.hung.items():
         if signal in recording.uses:
-            yield _hung(recording, signal, spans)
+            joints = evaluator.joints.hung_joints if signal == 'joints' else ()
+            yield _hung(recording, signal, spans, sorted(joints))
     yield from _repeated(recording, evaluator.faults)
     restored: dict[str, list[str]] = {}
     for signal, clock in evaluator.clocks.items():
@@ -47,8 +48,13 @@ def outages(recording: Recording, evaluator: Evaluator) -> tuple[Outage, ...]:
     return tuple(sorted(found, key=lambda outage: (outage.begin, outage.topic)))
 
 
-def _hung(recording: Recording, signal: str, spans: list[tuple[int, int]]) -> Finding:
+def _hung(
+    recording: Recording, signal: str, spans: list[tuple[int, int]], joints: Sequence[str]
+) -> Finding:
     use = recording.uses[signal]
+    published = sum(len(group.columns) for group in recording.groups)
+    some = f' (joints {list_names(joints)})' if 0 < len(joints) < published else ''
+    what = 'it repeats one value' if not joints else 'the positions repeat themselves'
     step = 1.0 / recording.robot.rates.bus
     total = sum(end - begin for begin, end in spans) / NANOSECONDS + step * len(spans)
     times = list_names(
@@ -59,7 +65,7 @@ def _hung(recording: Recording, signal: str, spans: list[tuple[int, int]]) -> Fi
     return Finding(
         'warning',
         Reason.HANGS.value,
-        f'{use.topic} hangs for {total:.2f} s in all ({times}): it repeats one value while the '
+        f'{use.topic}{some} hangs for {total:.2f} s in all ({times}): {what} while the '
         'robot moves. It is not used there, so neither a push nor a fall is concluded from it.',
         'Is its driver, its bus or its computer held up?',
     )

@@ -1,0 +1,91 @@
+"""Joints that hang: told from joints that stand still, whatever the pieces and the order."""
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.pipeline.joint_hangs import JointHangs, Witnesses
+from izmp_dynamics.pipeline.samples import Samples, joined
+
+MS = 1_000_000
+PERIOD, PATIENCE = 0.01, 500 * MS
+STAMPS = 10 * MS * np.arange(1, 301)
+NOTHING = Samples.empty(4)
+
+
+def walking():
+    """Positions (300, 4) of joints that move all the time, at 100 Hz."""
+    return np.sin(STAMPS[:, None] * 1e-9 * np.array([1.0, 2.0, 3.0, 0.5]) + 0.3)
+
+
+def held(positions, begin, end, joints=slice(None)):
+    """The same, but from `begin` on some joints have the value before, up to `end`."""
+    positions[begin:end, joints] = positions[begin - 1, joints]
+    return positions
+
+
+def judged(positions, pieces=7, asleep=slice(0), late=0):
+    """The gate after all messages; the IMU repeats itself while `asleep`, comes `late`."""
+    imu = np.random.default_rng(1).normal(size=(300, 6))
+    imu[asleep] = imu[0]
+    witnesses = Witnesses(['imu'])
+    gate, passed = JointHangs(PERIOD, 4, witnesses, (0.0, 0.0)), []
+    for begin in range(0, 300, pieces):
+        messages = Samples(STAMPS, positions).rows(slice(begin, begin + pieces))
+        passed.append(gate.push(messages))
+        seen = slice(max(0, begin - late), max(0, begin - late + pieces))
+        witnesses.see('imu', Samples(STAMPS, imu).rows(seen))
+        passed.append(gate.settle(NOTHING, int(messages.stamps[-1]) - PATIENCE))
+    whole = joined([*passed, gate.flush(NOTHING)], NOTHING)
+    np.testing.assert_array_equal(whole.stamps, STAMPS)
+    np.testing.assert_array_equal(whole.values, positions)
+    return gate
+
+
+def hanging(gate):
+    return np.flatnonzero(gate.hangs(STAMPS)).tolist()
+
+
+@pytest.mark.parametrize('late', [0, 30])
+@pytest.mark.parametrize('pieces', [1, 7, 1000])
+def test_all_joints_hang(pieces, late):
+    gate = judged(held(walking(), 100, 140), pieces, late=late)
+    assert hanging(gate) == list(range(99, 141))  # the quotients at both ends take such values in
+    assert gate.joints.all()
+
+
+@pytest.mark.parametrize('pieces', [1, 7, 1000])
+def test_joints_of_one_bus_hang_twice(pieces):
+    positions = held(held(walking(), 100, 140, [0, 2]), 200, 300, [0, 2])
+    gate = judged(positions, pieces)
+    assert hanging(gate) == [*range(99, 141), *range(199, 300)]
+    assert gate.joints.tolist() == [True, False, True, False]
+
+
+def test_a_short_stop_is_none():
+    assert hanging(judged(held(walking(), 100, 108))) == []
+
+
+def test_a_single_joint_may_have_reached_its_goal():
+    assert hanging(judged(held(walking(), 100, 140, [1]))) == []
+
+
+def test_a_robot_that_was_put_to_sleep_is_at_rest():
+    assert hanging(judged(held(walking(), 100, 140), asleep=slice(100, 140))) == []
+
+
+def test_joints_that_came_to_rest_do_not_hang():
+    """Coarse encoders of joints that slow down for 0.3 s, and then stand."""
+    time = np.minimum(STAMPS * 1e-9, 2.0)
+    path = np.where(time < 1.7, time, 2.0 - 0.3 / 2 - (2.0 - time) ** 2 / 0.6)
+    positions = path[:, None] * np.array([1.0, 0.7, 0.5, 1.5])
+    assert hanging(judged(1e-3 * np.round(positions / 1e-3))) == []
+
+
+def test_joints_that_hardly_moved_do_not_hang():
+    """A fine encoder flickers; a robot that stands may stop doing so."""
+    flicker = 1e-6 * np.random.default_rng(2).normal(size=(300, 4))
+    assert hanging(judged(held(flicker, 100, 140))) == []
+
+
+def test_without_a_witness_joints_do_not_hang():
+    assert hanging(judged(held(walking(), 100, 140), late=1000)) == []
