@@ -22,6 +22,7 @@ from izmp_dynamics.calibration.calibrate import (
 from izmp_dynamics.calibration.files import write_calibration
 from izmp_dynamics.calibration.instants import prepare
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS
+from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import (
     link_inertias,
     moved,
@@ -29,7 +30,7 @@ from izmp_dynamics.calibration.regressor import (
     pseudo_inertia,
 )
 from izmp_dynamics.calibration.residuals import decide_contacts, points, residuals
-from izmp_dynamics.calibration.stretch import Stretch, read_stretches
+from izmp_dynamics.calibration.stretch import Stretch
 from izmp_dynamics.calibration.urdf_text import with_inertials
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file

@@ -14,9 +14,9 @@ from izmp_dynamics.calibration.files import write_calibration
 from izmp_dynamics.calibration.force_sensors import judge_force_sensors
 from izmp_dynamics.calibration.instants import prepare
 from izmp_dynamics.calibration.parameters import make_layout
+from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import link_inertias
 from izmp_dynamics.calibration.solver import estimate
-from izmp_dynamics.calibration.stretch import read_stretches
 from izmp_dynamics.calibration.time_blocks import labels_of
 from izmp_dynamics.calibration.validation import errors as errors_on
 from izmp_dynamics.calibration.validation import folds
@@ -34,6 +34,7 @@ from izmp_dynamics.rotations import from_matrices, from_rpy
 from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.simulation.sensor_errors import SensorErrors, WrenchErrors
 
+from .node_processes import wait_until
 from .planted import ERRORS, NOISE, PAYLOAD, SHIFT, nominal, recorded, true_robot
 from .raising import raising
 
@@ -258,6 +259,33 @@ def test_check_states_the_other_sign_than_the_file(steps, robot, sign):
     (finding,) = with_left(steps, robot, turned((0.0, 0.0, 0.0), -1.0), sign=sign).values()
     assert finding.kind == 'force_sensor_turned'
     assert f'wrench: {{sign: {-sign}}}' in finding.remedy
+
+
+def test_a_running_robot_states_how_a_force_sensor_is_turned(steps, robot):
+    """With the key of `izmp check`; it is withdrawn by the watch that new settings make."""
+    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    from izmp_dynamics.nodes.force_watch import ForceWatch
+    from izmp_dynamics.nodes.health import Health
+
+    rig, part = steps
+    health = Health('/izmp', 'biped31', publishers=lambda topic: 1)
+    watch = ForceWatch(robot, health, every=0.0)
+    for signal, samples in (('joints', part.joints), ('imu', part.imu)):
+        for stamp, values in zip(samples.stamps.tolist(), samples.values, strict=True):
+            watch.steps.see(signal, stamp, values)
+    for foot, turn in (('l_foot', turned((0.0, 0.0, np.pi))), ('r_foot', np.eye(6))):
+        samples = part.feet[foot]
+        for stamp, values in zip(samples.stamps.tolist(), samples.values, strict=True):
+            watch.see(foot, stamp, turn @ values)
+
+    def found():
+        watch.inspect(rig)
+        return [e.value for e in health.status().values if e.key == 'finding force_sensor_turned']
+
+    assert wait_until(found)
+    assert "'l_foot'" in found()[0]
+    ForceWatch(robot, health)
+    assert not health.holds('force_sensor_turned')
 
 
 def test_check_states_the_offset_of_a_force_sensor(steps, robot):

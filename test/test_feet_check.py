@@ -7,7 +7,7 @@ import pytest
 
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.replay.check import _judge_force
-from izmp_dynamics.replay.feet_check import UNITS, judge_feet
+from izmp_dynamics.stability.feet_check import UNITS, judge_feet
 
 from .report_scenarios import GRAVITY, MASS, standing, walking
 

@@ -22,7 +22,7 @@ from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.nodes.shared_settings import refusal
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.pipeline.uncertainty import izmp_covariance
+from izmp_dynamics.pipeline.uncertainty import SampleNoise, izmp_covariance
 from izmp_dynamics.sensing.noise import degrees
 
 from .bag_surgery import IMU, JOINTS, SECOND
@@ -359,17 +359,25 @@ def test_pauses_change_no_number_and_lose_no_instant(bag, biped31, names, cutoff
     }
 
 
-def test_the_izmp_has_the_covariance_of_its_recording(graph, bag, biped31):
-    """As nodes of their own, from when it is known that the accelerometers publish."""
-    signals, recording = recorded_signals(bag, biped31)
+def test_the_izmp_has_the_covariance_of_its_recording(bag, robot_yaml, biped31, names, tmp_path):
+    """With the part of the encoders; as nodes of their own, from when the rates are known."""
+    robot_yaml.setdefault('noise', {})['encoder'] = 1e-7
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(robot_yaml))
+    robot = load_robot_file(path)
+    signals, recording = recorded_signals(bag, robot)
     evaluator = Evaluator(recording.rig, recording.groups, recording.periods, live=True)
     (result,) = [joined(evaluator.push(signals) + evaluator.flush())]
     known = np.isfinite(result.points['mr_ad']).all(axis=1)
     expected = izmp_covariance(evaluator, result)[known]
-    graph.play(bag)
+    ideal = SampleNoise.of(biped31, recording.periods['imu'], recording.model.dof)
+    part = expected / izmp_covariance(evaluator, result, ideal)[known]
+    assert np.median(np.diagonal(part, axis1=1, axis2=2)[:, :2]) > 1.1
+    with PlayedGraph(robot, parameters(robot=str(path)), names) as graph:
+        graph.play(bag)
     messages = graph.messages['/mr_ad/izmp_with_covariance']
     late = len(expected) - len(messages)
-    assert late == 0 if graph.names == COMPOSED else late < 0.4 * len(expected)
+    assert late == 0 if names == COMPOSED else late < 0.6 * len(expected)
     expected = expected[late:]
     np.testing.assert_array_equal(sorted(messages), result.stamps[known][late:])
     found = np.array([messages[stamp].pose.covariance for stamp in sorted(messages)])

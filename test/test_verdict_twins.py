@@ -1,6 +1,7 @@
 """Verdicts and findings on simulated twins of what happens to real robots, as a replay does."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,16 @@ from izmp_dynamics.report.summary import summary_lines, summary_of
 from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .recorded import read_bag
-from .report_twins import held, lost, noisy_encoders, together, turned_imu, twin, until
+from .report_twins import (
+    held,
+    lost,
+    noisy_encoders,
+    replaced,
+    together,
+    turned_imu,
+    twin,
+    until,
+)
 
 pytest.importorskip('mujoco', reason='the twins are copies of a simulated sway')
 
@@ -207,6 +217,8 @@ def test_the_frame_of_every_correlation_is_stated(made):
 
 def live_keys(bag, robot, change=lambda signals: None):
     """Keys of the findings about the last seconds, as a running robot has them."""
+    from izmp_dynamics.nodes.force_watch import feet_findings
+
     recording, signals = read_bag(bag, robot)
     change(signals)
     evaluator, rig = make_evaluator(recording), recording.rig
@@ -215,6 +227,7 @@ def live_keys(bag, robot, change=lambda signals: None):
         tuple(foot.normal_only for foot in rig.feet),
         rig.model.total_mass,
         robot.gravity,
+        partial(feet_findings, robot),
     )
     for results in evaluator.push(signals) + evaluator.flush():
         for k in range(len(results.stamps)):
@@ -224,7 +237,22 @@ def live_keys(bag, robot, change=lambda signals: None):
     return [finding.key for finding in recent.judge(recent.snapshot()).findings]
 
 
+def other_sign(signals):
+    """Of the left foot's sensor."""
+    left = signals['feet[l_foot]']
+    signals['feet[l_foot]'] = replaced(left, -left.values)
+
+
+def exchanged(signals):
+    """The sensor of each foot on the topic of the other."""
+    left, right = 'feet[l_foot]', 'feet[r_foot]'
+    signals[left], signals[right] = signals[right], signals[left]
+
+
 def test_a_running_robot_has_the_same_keys(sway, biped31, turned, alone):
+    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    assert 'foot_pulls' in live_keys(sway[1], biped31, other_sign)
+    assert 'feet_exchanged' in live_keys(sway[1], biped31, exchanged)
     assert live_keys(sway[1], biped31) == []
     assert live_keys(sway[1], biped31, noisy_encoders()) == ['noisy[mr_ad]']
     assert set(live_keys(sway[1], alone, turned_imu([7.5, -7.5, 0.0]))) <= set(keys(turned))

@@ -19,9 +19,9 @@ from izmp_dynamics.calibration.parameters import (
     check_groups,
     make_layout,
 )
+from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import LinkInertia, link_inertias
 from izmp_dynamics.calibration.result import CalibrationResult
-from izmp_dynamics.calibration.stretch import read_stretches
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile

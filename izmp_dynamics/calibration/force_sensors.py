@@ -1,13 +1,11 @@
-"""Findings about the force sensors of the feet, from the steps of a recording.
+"""Findings about the force sensors of the feet, from the steps of the robot.
 
 While a foot stands alone, or swings, the motion says what its sensor must read: that shows how the
-sensor is turned, what it reads without load, and which link is below it. `izmp check` adds these
-findings to those of `replay.check`.
+sensor is turned, what it reads without load, and which link is below it.
 """
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from os import PathLike
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +21,15 @@ from izmp_dynamics.calibration.residuals import (
     required,
     root_motion,
 )
-from izmp_dynamics.calibration.stretch import Stretch, read_stretches
+from izmp_dynamics.calibration.stretch import Stretch
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.below import link_at, links_carried
 from izmp_dynamics.pipeline.correction import offset_without
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.unloaded import EDGE
-from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.rotations import from_rpy, to_rpy
+from izmp_dynamics.sensing.finding import Finding
 from izmp_dynamics.stability.clearance import CLEARANCE, clearances
 
 CUTOFFS = (10.0, 4.0)
@@ -59,26 +55,17 @@ OF_A_LINK = 0.2
 """Reading without load that differs by so much from the weight of the foot is taken for it [-]."""
 
 
-def force_sensor_findings(bag: str | PathLike[str], robot: RobotFile) -> list[Finding]:
+def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Stretch]) -> list[Finding]:
     """Find out how the force sensors are turned, and what they read without load.
 
     Args:
-        bag: rosbag2, folder or file; one that can be evaluated.
         robot: the robot file.
+        rig: the robot, prepared.
+        parts: its signals; the first minute of them is examined.
 
     Returns:
-        Findings; none where the recording has no steps, or cannot be used for this.
+        Findings; none where there are no steps.
     """
-    try:
-        model = load_model(robot.urdf_path, robot.root)
-        rig, parts = read_stretches(bag, robot, model)
-    except IzmpError:
-        return []
-    return judge_force_sensors(robot, rig, parts)
-
-
-def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Stretch]) -> list[Finding]:
-    """Do as `force_sensor_findings` with stretches of a recording."""
     if len(rig.feet) < 2 or not any(foot.sensor for foot in rig.feet):
         return []
     links = link_inertias(rig.model)

@@ -1,16 +1,11 @@
 """A recording as stretches without gaps, each signal an array over its own stamps."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike
 
 import numpy as np
 
-from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.correction import Correction
 from izmp_dynamics.pipeline.gyroscope_delay import realigned
 from izmp_dynamics.pipeline.limits import (
@@ -21,8 +16,6 @@ from izmp_dynamics.pipeline.limits import (
 )
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.topic_use import credible_stamps
 from izmp_dynamics.sensing.stamps import nanoseconds
 
 SHORTEST = 1.5
@@ -30,9 +23,6 @@ SHORTEST = 1.5
 
 LONGEST_GAP = 0.2
 """A longer time without a sample ends a stretch [s]; one of four periods does as well."""
-
-SPAN = 5.0
-"""Time that is read at once [s]."""
 
 
 @dataclass(frozen=True)
@@ -61,52 +51,33 @@ class Stretch:
         return (self.end - self.begin) / NANOSECONDS
 
 
-def read_stretches(
-    path: str | PathLike[str], robot: RobotFile, model: RobotModel
-) -> tuple[Rig, tuple[Stretch, ...]]:
-    """Read a recording.
+def cut_stretches(name: str, rig: Rig, signals: Mapping[str, Samples]) -> tuple[Stretch, ...]:
+    """Cut signals into stretches in which joints, IMU and all feet's sensors publish.
 
     Args:
-        path: rosbag2, folder or file.
-        robot: the robot file; what it states about errors is taken out.
-        model: its model.
-
-    Returns:
-        The robot, prepared, and the stretches in which joints, IMU and all feet's sensors publish.
-
-    Raises:
-        IzmpError: if bag, joints or IMU cannot be used.
+        name: of the recording.
+        rig: the robot, prepared; what its file states about errors is taken out.
+        signals: by name as `pipeline.evaluator` takes them, in any order of their stamps.
     """
-    parts: defaultdict[str, list[Samples]] = defaultdict(list)
-    with BagReader(path) as bag:
-        recording = Recording(bag, robot, model)
-        for signals, _ in recording.spans(SPAN):
-            for name, samples in signals.items():
-                parts[name].append(samples)
-    rig = recording.rig
-    joints = _joined(parts['joints'], Correction())
-    imu = _joined(parts['imu'], rig.imu.correction, LARGEST_MOTION)
+    joints = _usable(signals.get('joints'), Correction())
+    imu = _usable(signals.get('imu'), rig.imu.correction, LARGEST_MOTION)
     imu = realigned(imu, rig.imu.correction.gyroscope_delay)
-    load = LARGEST_LOAD * model.total_mass * robot.gravity
+    load = LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity
     feet = {
-        foot.name: _joined(parts[f'feet[{foot.name}]'], foot.correction, load)
+        foot.name: _usable(signals.get(f'feet[{foot.name}]'), foot.correction, load)
         for foot in rig.feet
         if foot.sensor is not None
     }
-    columns = _columns(joints)
-    return rig, tuple(_cut(str(path), columns, joints, imu, feet))
+    return tuple(_cut(name, _columns(joints), joints, imu, feet))
 
 
-def _joined(
-    parts: list[Samples], correction: Correction, largest: Array | float = np.inf
+def _usable(
+    samples: Samples | None, correction: Correction, largest: Array | float = np.inf
 ) -> Samples:
-    """All samples in the order of their stamps, each stamp once, without those that are none."""
-    if not parts:
+    """Samples in the order of their stamps, each stamp once, without those that are none."""
+    if samples is None:
         return Samples.empty(6)
-    stamps = np.concatenate([part.stamps for part in parts])
-    values = np.concatenate([part.values for part in parts])
-    credible = credible_stamps(stamps) & ~too_large(values, largest)
-    samples = correction.apply(Samples(stamps[credible], values[credible]))
+    samples = correction.apply(samples.rows(~too_large(samples.values, largest)))
     good = (samples.stamps > 0) & ~np.isinf(samples.values).any(axis=1)
     if correction.matrix is not None or samples.values.shape[1] == 6:
         good &= np.isfinite(samples.values).all(axis=1)

@@ -121,7 +121,7 @@ class Composed(StageNode):
 
     def inspect(self) -> None:
         """State what has been learned about joints, accelerometers and force sensors."""
-        self._forces.inspect()
+        self._forces.inspect(None if self._evaluator is None else self._evaluator.rig)
         self._tare.inspect()
         if self._evaluator is None:
             self._remark_on_unknown_frames()
@@ -264,6 +264,7 @@ class Composed(StageNode):
                 self.health.count('imu', Reason.NO_ORIENTATION)
                 return
             add_gravity(values, orientation, self.robot.gravity)
+        self._forces.steps.see('imu', stamp, values)
         self._collect('imu', stamp, values)
         if self._source == 'imu':
             oriented = orientation is not None and self._watch.oriented
@@ -279,7 +280,7 @@ class Composed(StageNode):
 
     def _take_foot(self, name: str, sensor: FootWrench, stamp: int, sample: WrenchSample) -> None:
         self.check_frame(sensor.topic, sensor.frame, sample.frame)
-        self._forces.see(name, sample.values)
+        self._forces.see(name, stamp, sample.values)
         if self._ready(sensor.topic, sample.frame):
             self._collect(f'feet[{name}]', stamp, sample.values)
 
@@ -378,6 +379,7 @@ class Composed(StageNode):
         """Publish an instant, its IZMP first."""
         stamp, link, wrench = int(instant.stamps[0]), self.root, instant.wrenches['mr_ad'][0]
         if instant.joints.valid[0]:
+            self._forces.steps.see('joints', stamp, instant.joints.positions[0])
             known = all_finite(wrench)
             self._put_verdict(instant, known)
             if known:
@@ -410,7 +412,7 @@ class Composed(StageNode):
         if self._evaluator is not None and self._outputs.uncertain.wanted:
             if self._speeds is None:
                 half_width = self.robot.filter.half_width
-                self._speeds = joint_speeds(self._evaluator, half_width)
+                self._speeds = joint_speeds(self._evaluator.joints.groups, half_width)
             covariance = izmp_covariance(self._evaluator, instant, speeds=self._speeds)
             stamp, point = int(instant.stamps[0]), instant.points['mr_ad'][0]
             self._outputs.send_uncertain(stamp, _placed(instant), point, covariance[0])

@@ -1,24 +1,58 @@
-"""Looks at the first messages of the feet's force sensors, as `izmp check` does at a recording."""
+"""Looks at the feet's force sensors of a running robot, as `izmp check` does at a recording."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
 
 import numpy as np
 
+from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import WARN, Health
+from izmp_dynamics.nodes.periodic_judge import PeriodicJudge
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.report.findings import ReportFinding
+from izmp_dynamics.sensing.finding import Finding
+from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.sensing.wrench_check import ENOUGH, PROPOSAL, NormalForceWatch
+from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.stability.feet_check import judge_feet
 
 SEEN = 10 * ENOUGH
-"""Messages that are looked at."""
+"""Messages in which `normal_only` is looked for."""
+
+SPAN = 30.0
+"""Time whose steps show how the sensors are mounted [s]."""
+
+STEP = 0.008
+"""Of the samples that are kept of it [s]."""
+
+EVERY = 30.0
+"""Time between two judgements of it [s]; one takes a tenth of a second."""
+
+_STEP = nanoseconds(STEP)
+
+OF_FEET = ('foot_pulls', 'foot_unit', 'feet_exchanged')
+"""What the last seconds show; the report finds the mean force in them."""
+
+OF_STEPS = ('force_sensor_turned', 'link_below_sensor', 'force_offset')
+"""What the steps of the last half minute show."""
+
+
+Recorded = tuple[Rig, dict[str, tuple[tuple[int, Array], ...]]]
+"""The robot, prepared, and signal → samples with their stamps [ns]."""
 
 
 class ForceWatch:
-    """Proposes `normal_only` for sensors that measure nothing but the force along z.
+    """States what is wrong with the force sensors, with the keys of `izmp check`.
 
     Args:
         robot: robot file.
         health: takes the findings.
+        every: time between two judgements of the steps [s].
     """
 
-    def __init__(self, robot: RobotFile, health: Health) -> None:
+    def __init__(self, robot: RobotFile, health: Health, every: float = EVERY) -> None:
         self._health = health
         self._topics = {
             foot.name: foot.wrench.topic
@@ -27,15 +61,19 @@ class ForceWatch:
         }
         self._watches = {name: NormalForceWatch() for name in self._topics}
         self._left = dict.fromkeys(self._topics, SEEN)
+        self.steps = RecentSteps(health, every)
+        for key in OF_STEPS:  # of one that watched before
+            health.clear(key)
 
-    def see(self, foot: str, values: np.ndarray) -> None:
-        """Take a reading (6,) of the sensor of a foot."""
+    def see(self, foot: str, stamp: int, values: Array) -> None:
+        """Take a reading (6,) of the sensor of a foot at a stamp [ns]."""
         if self._left.get(foot, 0):
             self._left[foot] -= 1
             self._watches[foot].see(values[None])
+        self.steps.see(f'feet[{foot}]', stamp, values)
 
-    def inspect(self) -> None:
-        """State what was found, with the key that `izmp check` uses."""
+    def inspect(self, rig: Rig | None) -> None:
+        """State what was found so far; `rig` is the robot, as soon as it is prepared."""
         for foot, watch in self._watches.items():
             key = f'only_normal_force[feet[{foot}]]'
             if watch.only_normal:
@@ -45,3 +83,71 @@ class ForceWatch:
                 self._health.remark(key, WARN, sentence)
             else:
                 self._health.clear(key)
+        self.steps.rig = None if self._health.holds('feet_exchanged') else rig
+        self.steps.state()
+
+
+class RecentSteps(PeriodicJudge):
+    """The last half minute of joints, IMU and force sensors.
+
+    Args:
+        health: takes the findings.
+        every: time between two judgements [s].
+
+    Attributes:
+        rig: the robot, prepared; None: nothing is judged.
+    """
+
+    def __init__(self, health: Health, every: float) -> None:
+        super().__init__(health, every)
+        self.rig: Rig | None = None
+        self._samples: defaultdict[str, deque[tuple[int, Array]]] = defaultdict(
+            lambda: deque(maxlen=round(SPAN / STEP))
+        )
+
+    def see(self, signal: str, stamp: int, values: Array) -> None:
+        """Take a sample (m,) of 'joints', 'imu' or 'feet[NAME]' at a stamp [ns]."""
+        samples = self._samples[signal]
+        if samples and 0 <= stamp - samples[-1][0] < _STEP:
+            return
+        if samples and stamp < samples[-1][0]:  # the clock was set back
+            samples.clear()
+        samples.append((stamp, values.copy()))
+
+    def given(self) -> Recorded | None:
+        """What can be judged; None as long as a signal is missing."""
+        rig = self.rig
+        if rig is None:
+            return None
+        wanted = {'joints', 'imu', *(f'feet[{foot.name}]' for foot in rig.feet if foot.sensor)}
+        kept = {name: tuple(samples) for name, samples in self._samples.items() if samples}
+        return (rig, kept) if wanted <= set(kept) else None
+
+    def findings(self, given: Recorded | None) -> tuple[ReportFinding, ...]:
+        """Find how the sensors are turned, and what they read without load."""
+        if given is None:
+            return ()
+        # Imported in the thread that judges: it takes long, and most graphs end before.
+        from izmp_dynamics.calibration.force_sensors import judge_force_sensors
+        from izmp_dynamics.calibration.stretch import cut_stretches
+
+        rig, kept = given
+        signals = {
+            name: Samples(np.array([s for s, _ in samples]), np.array([v for _, v in samples]))
+            for name, samples in kept.items()
+        }
+        parts = cut_stretches('', rig, signals)
+        return _by_key(judge_force_sensors(rig.robot, rig, parts))
+
+
+def feet_findings(robot: RobotFile, evaluation: Evaluation) -> tuple[ReportFinding, ...]:
+    """Find wrong signs, units and topics of the feet's sensors in the last seconds."""
+    return _by_key(found for found in judge_feet(evaluation, robot) if found.kind in OF_FEET)
+
+
+def _by_key(findings: Iterable[Finding]) -> tuple[ReportFinding, ...]:
+    """One finding per kind, with all sentences of that kind."""
+    sentences: defaultdict[str, list[str]] = defaultdict(list)
+    for found in findings:
+        sentences[found.kind].append(str(found))
+    return tuple(ReportFinding(kind, ' '.join(texts)) for kind, texts in sentences.items())

@@ -185,6 +185,10 @@ class Health:
         before, self._remarks[key] = self._remarks.get(key), Finding(key, level, sentence, absent)
         return before != self._remarks[key]
 
+    def holds(self, key: str) -> bool:
+        """Whether a condition is stated."""
+        return key in self._remarks
+
     def clear(self, key: str) -> None:
         """Withdraw a condition."""
         self._remarks.pop(key, None)

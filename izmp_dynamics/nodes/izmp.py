@@ -18,12 +18,14 @@ from izmp_dynamics.nodes.force_watch import ForceWatch
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.izmp_outputs import IzmpOutputs, Placed
+from izmp_dynamics.nodes.joint_noise import JointNoise
 from izmp_dynamics.nodes.messages import (
     ODOMETRY,
     joint_kinematics,
     world_instant,
 )
 from izmp_dynamics.nodes.position_input import PositionInput
+from izmp_dynamics.nodes.root_inputs import add_gravity
 from izmp_dynamics.nodes.root_noise import RootNoise
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
@@ -66,7 +68,7 @@ class Izmp(StageNode):
             {'ir_md/contact_wrench': 6, 'odom': ODOMETRY}
         )
         super().set_up()
-        self._root_noise = RootNoise(self)
+        self._root_noise, self._joint_noise = RootNoise(self), JointNoise(self)
         self._outputs = IzmpOutputs(self)
         self._subscribe_to_sensors()
         self._subscribe_to_nodes()
@@ -120,7 +122,7 @@ class Izmp(StageNode):
 
     def inspect(self) -> None:
         """State what has been learned about the force sensors, and how they drift."""
-        self._forces.inspect()
+        self._forces.inspect(None if self._feet is None else self._rig)
         self._tare.inspect()
 
     def _make_stages(self) -> None:
@@ -205,7 +207,9 @@ class Izmp(StageNode):
 
     def _take_joints(self, stamp: int, sample: TrajectorySample) -> None:
         if sample.point is not None:
-            self._instants.push(stamp, joint_kinematics(stamp, sample, self.model.dof))
+            joints = joint_kinematics(stamp, sample, self.model.dof)
+            self._forces.steps.see('joints', stamp, joints.positions[0])
+            self._instants.push(stamp, joints)
 
     def _take_acceleration(self, stamp: int, sample: MotionSample) -> None:
         self._instants.add('root_acceleration', stamp, sample.values)
@@ -229,7 +233,7 @@ class Izmp(StageNode):
     def _take_foot(self, name: str, stamp: int, sample: WrenchSample) -> None:
         sensor = self._sensors[name]
         self.check_frame(sensor.topic, sensor.frame, sample.frame)
-        self._forces.see(name, sample.values)
+        self._forces.see(name, stamp, sample.values)
         if self._is_ready(sensor.topic, sample.frame) and self._feet is not None:
             self._feet.sensors[name].push(Samples.one(stamp, sample.values))
 
@@ -245,6 +249,11 @@ class Izmp(StageNode):
         orientation = sample.orientation
         self._root_noise.see_imu(stamp, sample.values)
         self._watch.see(stamp, sample.values, orientation)
+        if orientation is not None or not self.robot.imu.gravity_removed:
+            values = sample.values.copy()
+            if orientation is not None and self.robot.imu.gravity_removed:
+                add_gravity(values, orientation, self.robot.gravity)
+            self._forces.steps.see('imu', stamp, values)
         if not self._is_ready(self.robot.imu.topic, sample.frame) or self._source != 'imu':
             return
         oriented = orientation is not None and self._watch.oriented
@@ -318,11 +327,13 @@ class Izmp(StageNode):
     ) -> None:
         """Publish the IZMP (3,) with its covariance, which costs more than all the rest."""
         root = _root_of(instant)
+        joints = instant.payload
         spread = self._root_noise.covariance(self._rig, instant.stamp, root.angular_velocity)
-        if spread is not None:
-            wrench, plane = instant.results[2][None], placed.ground.plane
+        variance = self._joint_noise.variance(joints.stamps, joints.velocities)
+        if spread is not None and variance is not None:
+            wrench, plane, there = instant.results[2][None], placed.ground.plane, np.array([True])
             covariance = propagated(
-                self._mr_ad, root, instant.payload, spread, wrench, plane, np.array([True])
+                self._mr_ad, root, joints, spread, variance, wrench, plane, there
             )
             self._outputs.send_uncertain(instant.stamp, placed, point, covariance[0])
 

@@ -22,6 +22,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
 from izmp_dynamics.nodes.event_topic import QOS, EventTopic
+from izmp_dynamics.nodes.force_watch import feet_findings
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
     polygon_stamped,
@@ -110,6 +111,7 @@ class IzmpOutputs:
             node.model.total_mass,
             node.robot.gravity,
             node.model.com,
+            partial(feet_findings, node.robot),
         )
         events = EventTopic(node.advertise(TOPIC, DiagnosticArray, QOS))
         self._recent = RecentFindings(recent, node.health, events, partial(_outages, node)).recent

@@ -121,8 +121,8 @@ def joint_kinematics(stamp: int, sample: TrajectorySample, count: int) -> JointK
     return JointKinematics(np.array([stamp]), parts[0], parts[1], parts[2], valid)
 
 
-def moving(point: Array) -> Flags:
-    """(1,) whether any joint of a point (3, n) of joint kinematics moves."""
+def moving(point: tuple[Array, Array, Array]) -> Flags:
+    """(1,) whether any joint moves, by positions, velocities, accelerations (n,) of an instant."""
     return np.array([bool(point[1].any())])
 
 

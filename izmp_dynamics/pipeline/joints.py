@@ -400,8 +400,8 @@ class JointStage:
             return kinematics
         wrong = rows[:, None] & gate.joints
         parts = (kinematics.positions, kinematics.velocities, kinematics.accelerations)
-        known = (np.where(wrong, np.nan, part) for part in parts)
-        return JointKinematics(kinematics.stamps, *known, kinematics.valid & ~rows)
+        q, qd, qdd = (np.where(wrong, np.nan, part) for part in parts)
+        return JointKinematics(kinematics.stamps, q, qd, qdd, kinematics.valid & ~rows)
 
     def _completed(self) -> JointKinematics:
         """Hand out the instants at which the other groups are known, or never will be."""

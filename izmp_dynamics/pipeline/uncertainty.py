@@ -10,6 +10,7 @@ of is everything but white noise of IMU and accelerometers and the steps of the 
 model, a sliding foot.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.kernel_noise import (
     gain_of,
     matched_weights,
@@ -159,9 +161,10 @@ def filtered_covariance(
     spread = _root_covariance(rig, period, array, root.angular_velocity, noise, half_width)
     covariance = _of_wrench(evaluator.mr_ad, root, joints, spread)
     if noise.joints.any() or noise.step:
-        speeds = speeds or joint_speeds(evaluator, half_width)
+        groups = evaluator.joints.groups
+        speeds = speeds or joint_speeds(groups, half_width)
         mean = speeds.update(result.stamps, joints.velocities)
-        variance = _of_accelerations(evaluator, mean, noise, half_width)
+        variance = _of_accelerations(rig.robot, groups, mean, noise, half_width)
         covariance = covariance + joint_covariance(
             evaluator.mr_ad, joints.positions, np.sqrt(variance)
         )
@@ -223,17 +226,19 @@ def propagated(
     root: RootState,
     joints: JointKinematics,
     spread: Array,
+    variance: Array,
     wrenches: Array,
     plane: GroundPlane,
     there: npt.NDArray[np.bool_],
 ) -> Array:
-    """Covariance of the IZMP of K instants from that of the motion of the root.
+    """Covariance of the IZMP of K instants from that of the motion.
 
     Args:
         mr_ad: the kernel.
         root: motion of the root.
         joints: positions, velocities and accelerations.
         spread: (K, 9, 9) covariance of φ, ω and ω̇.
+        variance: (K, n) of q̈.
         wrenches: (K, 6) contact wrenches about the root origin.
         plane: the ground.
         there: (K,) at which instants there is an IZMP.
@@ -241,7 +246,10 @@ def propagated(
     Returns:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
     """
-    return _of_point(wrenches, _of_wrench(mr_ad, root, joints, spread), plane, there)
+    of_wrench = _of_wrench(mr_ad, root, joints, spread)
+    if variance.any():
+        of_wrench = of_wrench + joint_covariance(mr_ad, joints.positions, np.sqrt(variance))
+    return _of_point(wrenches, of_wrench, plane, there)
 
 
 def _root_covariance(
@@ -295,20 +303,37 @@ def _of_point(
     return covariance
 
 
-def joint_speeds(evaluator: Evaluator, half_width: float | None) -> JointSpeeds:
+def joint_speeds(groups: Sequence[JointGroup], half_width: float | None) -> JointSpeeds:
     """Make the mean speeds that fit a filter: they fade within the half-width, or one period."""
-    return JointSpeeds(half_width or max((g.period for g in evaluator.joints.groups), default=1.0))
+    return JointSpeeds(half_width or max((group.period for group in groups), default=1.0))
+
+
+def encoder_variance(robot: RobotFile, groups: Sequence[JointGroup], speeds: Array) -> Array:
+    """Variance (K, n) of q̈ from the steps of the encoders that the robot file states.
+
+    Args:
+        robot: the robot file.
+        groups: joints that are published together.
+        speeds: (K, n) mean speeds, see `JointSpeeds`.
+    """
+    nothing = np.zeros(speeds.shape[1])
+    noise = SampleNoise(np.zeros(3), np.zeros(3), nothing, robot.noise.encoder or 0.0)
+    return _of_accelerations(robot, groups, speeds, noise, robot.filter.half_width)
 
 
 def _of_accelerations(
-    evaluator: Evaluator, speeds: Array, noise: SampleNoise, half_width: float | None
+    robot: RobotFile,
+    groups: Sequence[JointGroup],
+    speeds: Array,
+    noise: SampleNoise,
+    half_width: float | None,
 ) -> Array:
     """(K, n) variance of q̈ at speeds (K, n)."""
     variance = np.zeros_like(speeds)
-    for group in evaluator.joints.groups:
+    for group in groups:
         columns = list(group.columns)
         if half_width is None:
-            weights = quotient_weights(evaluator.rig.robot.acd, group.period)
+            weights = quotient_weights(robot.acd, group.period)
         else:
             weights = matched_weights(half_width, group.period)
         variance[:, columns] = gain_of(weights).second * noise.joints[columns] ** 2

@@ -6,10 +6,10 @@ import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import ReplayError
-from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.topic_use import TopicUse
 from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.sensing.finding import Finding, list_names
 from izmp_dynamics.sensing.wrench_check import PROPOSAL
 from izmp_dynamics.stability.evaluation import Evaluation
 from izmp_dynamics.stability.foot_imu_plane import LARGEST_CORRECTION

@@ -19,13 +19,13 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.feet_check import judge_feet
 from izmp_dynamics.replay.filter_choice import FilterChoice, propose_filter, with_choice
-from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.stretches import STATED, stretch_findings
 from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.sensing.finding import Finding, list_names
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
+from izmp_dynamics.stability.feet_check import judge_feet
 
 FORCE_TOLERANCE = 0.05
 """Mean contact force against the weight from which on it is remarked on [-]."""

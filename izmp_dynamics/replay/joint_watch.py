@@ -16,7 +16,7 @@ from izmp_dynamics.conventions import Array, Indices, Stamps
 from izmp_dynamics.model.kinematic_tree import TreeSegment
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
-from izmp_dynamics.replay.finding import Finding, list_names
+from izmp_dynamics.sensing.finding import Finding, list_names
 
 MOVES = 0.01
 """A fixed joint that moves by more is remarked on [rad] or [m]. A driver may publish such a joint,

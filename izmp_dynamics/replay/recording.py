@@ -12,10 +12,10 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import enough_of
 from izmp_dynamics.pipeline.samples import Samples, Signals
-from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.joint_watch import JointWatch
 from izmp_dynamics.replay.survey import Survey
 from izmp_dynamics.replay.topics import SignalTopics
+from izmp_dynamics.sensing.finding import Finding
 from izmp_dynamics.sensing.imu import rotations, with_gravity
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.sensing.finding import Finding, list_names
 from izmp_dynamics.sensing.publisher_clock import PublisherClock
 from izmp_dynamics.stability.evaluation import Outage
 

@@ -13,10 +13,10 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
-from izmp_dynamics.replay.finding import Finding, list_names
 from izmp_dynamics.replay.topic_use import POINT, credible
 from izmp_dynamics.replay.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
+from izmp_dynamics.sensing.finding import Finding, list_names
 from izmp_dynamics.sensing.imu import rotations
 from izmp_dynamics.sensing.imu_check import check_imu
 

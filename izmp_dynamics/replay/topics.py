@@ -7,7 +7,6 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.topic_names import resolve_topic, topics_ending_in
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
-from izmp_dynamics.replay.finding import Finding
 from izmp_dynamics.replay.topic_use import (
     IMU,
     JOINT_STATE,
@@ -18,6 +17,7 @@ from izmp_dynamics.replay.topic_use import (
     TopicUse,
 )
 from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.sensing.finding import Finding
 
 _REQUIRED = ('joints', 'imu')
 

@@ -48,7 +48,7 @@ class Judgement(NamedTuple):
     """What was found in the last seconds.
 
     Attributes:
-        findings: those whose kind is in `LIVE`.
+        findings: those whose kind is in `LIVE`, and further ones.
         events: their times count from the first instant.
         first: stamp of the first instant [ns].
         last: stamp of the last one [ns].
@@ -70,6 +70,7 @@ class Recent:
         gravity: [m/s²].
         com: gives the centre of mass (T, 3) in the root frame [m] for joint positions (T, n); None
             if it is not known: then a fall is not recognised.
+        further: finds what the report does not look for.
     """
 
     def __init__(
@@ -79,10 +80,11 @@ class Recent:
         total_mass: float,
         gravity: float,
         com: Callable[[Array], Array] | None = None,
+        further: Callable[[Evaluation], Iterable[ReportFinding]] = lambda evaluation: (),
     ) -> None:
         self._names, self._normal_only = names, normal_only
         self._total_mass, self._gravity = total_mass, gravity
-        self._com = com
+        self._com, self._further = com, further
         self._instants: deque[Instant] = deque()
 
     def reset(self) -> None:
@@ -115,9 +117,10 @@ class Recent:
             return Judgement()
         first, last = instants[0].stamp, instants[-1].stamp
         recent = tuple(outage for outage in outages if outage.end > first)
-        summary = summarise(Scene(self._evaluation(instants, recent)))
+        evaluation = self._evaluation(instants, recent)
+        summary = summarise(Scene(evaluation))
         found = (f for f in summary.findings if f.key.partition('[')[0] in LIVE)
-        return Judgement(tuple(found), summary.events, first, last)
+        return Judgement((*found, *self._further(evaluation)), summary.events, first, last)
 
     def _evaluation(
         self, instants: tuple[Instant, ...], outages: tuple[Outage, ...]

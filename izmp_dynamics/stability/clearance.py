@@ -17,8 +17,18 @@ PlacedSole = Sole | SoleMotion
 
 def above(foot: PlacedSole, ground: PlacedSole) -> Array:
     """(K,) height of the lowest corner of a sole above the plane of another [m]."""
-    relative = foot.corners - ground.p[:, None]
-    heights: Array = np.einsum('tvi,ti->tv', relative, ground.R[:, :, 2]).min(axis=1)
+    return lowest_above(foot.corners, ground.p, ground.R[:, :, 2])
+
+
+def lowest_above(corners: Array, point: Array, normal: Array) -> Array:
+    """Return (T,) how high the lowest corner of a sole is above a plane [m].
+
+    Args:
+        corners: (T, V, 3) of the sole [m].
+        point: (T, 3) on the plane [m], e.g. the origin of another sole.
+        normal: (T, 3) unit normal of the plane, e.g. the z axis of that sole.
+    """
+    heights: Array = np.einsum('tvi,ti->tv', corners - point[:, None], normal).min(axis=1)
     return heights
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
-from izmp_dynamics.replay.finding import Finding
+from izmp_dynamics.sensing.finding import Finding
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.in_air import in_air
 

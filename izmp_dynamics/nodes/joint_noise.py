@@ -1,0 +1,71 @@
+"""The noise of the joints' accelerations, for the node izmp, which gets them from another node."""
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.nodes.messages import JointReader
+from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.wire import JointSample
+from izmp_dynamics.pipeline.joints import LEARNED_MESSAGES, LEARNED_TIME, JointGroup, group_joints
+from izmp_dynamics.pipeline.uncertainty import JointSpeeds, encoder_variance, joint_speeds
+
+
+class JointNoise:
+    """Learns which joints are published together and how often; the node acd does so as well.
+
+    The joints are subscribed to when a variance is asked for the first time.
+
+    Args:
+        node: subscribes.
+    """
+
+    def __init__(self, node: StageNode) -> None:
+        self._node = node
+        self._reader = JointReader(node.model.joint_names)
+        self._seen: dict[int, Array] | None = None
+        self._groups: tuple[JointGroup, ...] = ()
+        self._speeds: tuple[float | None, JointSpeeds] | None = None
+
+    def variance(self, stamps: Stamps, velocities: Array) -> Array | None:
+        """Variance (K, n) of q̈; None while the rates of the joints are not known.
+
+        Args:
+            stamps: (K,) of the instants [ns].
+            velocities: (K, n) q̇ [rad/s] or [m/s].
+        """
+        robot = self._node.robot
+        if not robot.noise.encoder:
+            return np.zeros_like(velocities)
+        if self._seen is None:
+            self._subscribe()
+        if not self._groups:
+            return None
+        half_width = robot.filter.half_width
+        if self._speeds is None or self._speeds[0] != half_width:
+            self._speeds = half_width, joint_speeds(self._groups, half_width)
+        speeds = self._speeds[1].update(stamps, velocities)
+        return encoder_variance(robot, self._groups, speeds)
+
+    def _subscribe(self) -> None:
+        self._seen = {}
+        self._node.subscribe(
+            self._node.robot.joints.topic,
+            JointState,
+            self._take,
+            "start the robot's joint_state_broadcaster.",
+            signal='joints',
+            sensor=True,
+            required=False,
+        )
+
+    def _take(self, stamp: int, sample: JointSample) -> None:
+        positions = None if self._groups else self._reader.read(*sample)
+        if self._seen is None or not isinstance(positions, np.ndarray):
+            return
+        self._seen[stamp] = positions
+        span = (max(self._seen) - min(self._seen)) / NANOSECONDS
+        if len(self._seen) >= LEARNED_MESSAGES and span >= LEARNED_TIME:
+            present = ~np.isnan(np.array(list(self._seen.values())))
+            self._groups = group_joints(present, np.array(list(self._seen)))
+            self._seen = {}
