@@ -204,6 +204,7 @@ def test_ir_md_needs_no_imu_where_there_is_a_pose(posed, robot_yaml, sound_point
     desk = without_imu(posed, robot_yaml, tmp_path)
     findings, evaluation = evaluated(desk)
     assert 'imu.from_position: true' in findings['no_imu'].message
+    assert 'No filter was chosen: without an IMU' in findings['filter'].message
     assert list(evaluation.tracks) == ['ir_md', 'cop']
     error = evaluation.tracks['ir_md'].point - evaluation.tracks['cop'].point
     assert np.nanmax(np.abs(error)) < 0.01

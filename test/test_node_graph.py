@@ -361,7 +361,7 @@ def test_pauses_change_no_number_and_lose_no_instant(bag, biped31, names, cutoff
 
 def test_the_izmp_has_the_covariance_of_its_recording(bag, robot_yaml, biped31, names, tmp_path):
     """With the part of the encoders; as nodes of their own, from when the rates are known."""
-    robot_yaml.setdefault('noise', {})['encoder'] = 1e-7
+    robot_yaml.setdefault('noise', {})['encoder'] = 5e-7
     path = tmp_path / 'robot.yaml'
     path.write_text(yaml.safe_dump(robot_yaml))
     robot = load_robot_file(path)
@@ -380,9 +380,11 @@ def test_the_izmp_has_the_covariance_of_its_recording(bag, robot_yaml, biped31, 
     assert late == 0 if names == COMPOSED else late < 0.6 * len(expected)
     expected = expected[late:]
     np.testing.assert_array_equal(sorted(messages), result.stamps[known][late:])
+    settled = 10 if late else 0  # the mean speed of the joints fades
     found = np.array([messages[stamp].pose.covariance for stamp in sorted(messages)])
     found = found.reshape(-1, 6, 6)
-    np.testing.assert_allclose(found[:, :3, :3], expected, rtol=1e-9, atol=1e-18)
+    compared = found[settled:, :3, :3], expected[settled:]
+    np.testing.assert_allclose(*compared, rtol=1e-9, atol=1e-18)
     assert not found[:, 3:].any()
     points = [vector(messages[stamp].pose.pose.position) for stamp in sorted(messages)]
     np.testing.assert_allclose(points, result.points['mr_ad'][known][late:], rtol=0, atol=1e-9)

@@ -28,7 +28,7 @@ LISTENERS = {
     '/ir_md/contact_wrench': 1,
     '/odom': 3,
     '/joint_states': 1,
-    '/imu': 3,
+    '/imu': 4,
 }
 """How many of the nodes listen to a topic when each is a process of its own."""
 

@@ -92,3 +92,25 @@ def test_the_difference_of_the_legs_is_not_held_for_ever(monkeypatch, source, he
     assert (phi[50 : 100 + held] > 1.0).all()
     after = phi[101 + held :]
     assert np.isnan(after).all() if source == 'kinematic' else (after == 0.0).all()
+
+
+def test_where_a_load_is_unknown_the_feet_that_stand_count_alike(biped31):
+    """A foot that carries less counts less; with one sensor that hangs, both count 1."""
+    from izmp_dynamics.pipeline.rig import make_rig
+
+    rig = make_rig(biped31)
+    stamps = 10_000_000 * np.arange(1, 4)
+    force = {'l_foot': [200.0, 200.0, 2.0], 'r_foot': [70.0, np.nan, 200.0]}
+
+    def sensor(name):
+        reading = np.zeros((3, 6))
+        reading[:, 2] = force[name]
+        return SimpleNamespace(known=lambda instants, moving: reading)
+
+    sensors = SimpleNamespace(sensors={name: sensor(name) for name in force})
+    stage = StanceAcceleration(rig, sensors, causal=True)
+    zero = np.zeros((3, rig.model.dof))
+    joints = JointKinematics(stamps, zero, zero, zero, np.ones(3, dtype=bool))
+    motions = [sole_motion(rig.model, f.sole, f.polygon, lambda t: zero) for f in rig.feet]
+    loads = stage._loads(joints, motions)
+    np.testing.assert_allclose(loads, [[200.0, 70.0], [1.0, 1.0], [0.0, 200.0]], atol=0.5)

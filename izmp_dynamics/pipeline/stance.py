@@ -22,6 +22,7 @@ from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.sensing.stream_filter import StreamFilter
 from izmp_dynamics.stability.ground_plane import Sole, loaded_feet
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 

@@ -1,7 +1,7 @@
 """One sensor signal on its way in: gates, sign of quaternions, filter, buffer to pair from."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from izmp_dynamics.sensing.imu import NORM_TOLERANCE
 from izmp_dynamics.sensing.matched_filter import MatchedStream, check_half_width
 from izmp_dynamics.sensing.publisher_clock import PublisherClock
 from izmp_dynamics.sensing.stamps import StampGate, nanoseconds
-
-if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
-    from izmp_dynamics.sensing.low_pass import StreamFilter
+from izmp_dynamics.sensing.stream_filter import StreamFilter
 
 LEARNED_STEPS = 10
 """Steps between samples from which the period is learned where it is not known."""
@@ -97,7 +95,7 @@ class Filtering(NamedTuple):
 
     def make(
         self, signal: str, width: int, period: float, reach: float, differentiated: int = 0
-    ) -> 'StreamFilter | None':
+    ) -> StreamFilter | None:
         """Make the filter of a signal; None if there is none.
 
         Args:

@@ -132,7 +132,7 @@ def _evaluate(recording: Recording, progress: Progress) -> tuple[Evaluation, lis
 def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     """Find anomalies of the signals and of the numbers that came out."""
     yield from signal_findings(recording)
-    yield from _judge_health(evaluation)
+    yield from _judge_health(evaluation, recording.robot)
     nothing = nothing_came_out(recording, evaluation)
     if nothing is not None:
         yield Finding('error', nothing.kind, str(nothing))
@@ -157,7 +157,7 @@ def _judge_filter(proposed: FilterChoice | None) -> Iterator[Finding]:
     yield Finding('note', 'filter', proposed.text, remedy)
 
 
-def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
+def _judge_health(evaluation: Evaluation, robot: RobotFile) -> Iterator[Finding]:
     """Find signals of which much was not used; topics or joints that share a reason are joined."""
     topics: dict[tuple[Reason, str], list[str]] = {}
     interpolated: list[str] = []
@@ -180,7 +180,8 @@ def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
             text = f'{signal.topic}: {reason.text}: {list_names(names)}; {signal.count} messages.'
             yield Finding('warning', reason.value, text)
     for (reason, text), names in topics.items():
-        yield Finding('warning', reason.value, f'{list_names(names)}: {text}.')
+        why = _why_no_sample(robot) if reason is Reason.NO_SAMPLE else ''
+        yield Finding('warning', reason.value, f'{list_names(names)}: {text}.', why)
     if interpolated:
         yield Finding(
             'note',
@@ -188,6 +189,21 @@ def _judge_health(evaluation: Evaluation) -> Iterator[Finding]:
             f'{list_names(interpolated)}: interpolated at most instants, because the stamps are '
             'not those of the joints.',
         )
+
+
+def _why_no_sample(robot: RobotFile) -> str:
+    """What leaves an instant without a sample of a signal."""
+    gap, half_width = 1e3 * robot.pairing.max_gap, robot.filter.half_width
+    why = (
+        f'There are more than {gap:.0f} ms between its measurements (pairing.max_gap; messages '
+        'that repeat the one before are none)'
+    )
+    if half_width is None:
+        return f'{why}, or it begins later or ends earlier than the joints.'
+    return (
+        f'{why}, and the matched filter widens that by {1e3 * half_width:.0f} ms on either side, '
+        'as it does the beginning and the end.'
+    )
 
 
 def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]:

@@ -134,15 +134,17 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
         model: the robot's model.
 
     Returns:
-        The choice, without a half-width if the noise is not known; None if there is no IMU or no
-        IZMP to predict anything for.
+        The choice, without a half-width if the noise is not known; None if there is no IZMP to
+        predict anything for.
 
     Raises:
         IzmpError: as `Recording`.
     """
     recording = Recording(bag, robot, model)
-    if 'imu' not in recording.periods:  # derived from the pose: its noise is not known
-        return None
+    if recording.only_ir_md:
+        return _unknown('without an IMU there is no IZMP of MR-AD', robot)
+    if 'imu' not in recording.periods:
+        return _unknown('the IMU is derived from the pose, whose noise is not measured', robot)
     if not from_imu(robot):
         source = robot.root_acceleration.source
         return _unknown(

@@ -1,7 +1,7 @@
 """Which topics of a bag are the signals of a robot; sensors that are not there are left out."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.topic_names import resolve_topic, topics_ending_in
@@ -17,7 +17,7 @@ from izmp_dynamics.replay.topic_use import (
     TopicUse,
 )
 from izmp_dynamics.sensing.faults import Reason
-from izmp_dynamics.sensing.finding import Finding
+from izmp_dynamics.sensing.finding import Finding, list_names
 
 _REQUIRED = ('joints', 'imu')
 
@@ -73,7 +73,8 @@ class SignalTopics:
                     f'There is no measured CoP: the robot file states no wrench for {without[0]}.',
                 )
             )
-        self.missing += [_normal_only(foot) for foot in self.robot.feet if _is_normal_only(foot)]
+        normal_only = [foot.name for foot in self.robot.feet if _is_normal_only(foot)]
+        self.missing += [_normal_only(normal_only)] if normal_only else []
 
     @property
     def _posed(self) -> bool:
@@ -284,12 +285,13 @@ def _is_normal_only(foot: Foot) -> bool:
     return foot.wrench is not None and foot.wrench.normal_only
 
 
-def _normal_only(foot: Foot) -> Finding:
+def _normal_only(feet: Sequence[str]) -> Finding:
     return Finding(
         'note',
         'normal_only',
-        f"Foot '{foot.name}' measures its normal force only, taken to act at the sensor frame's "
-        'origin: the CoP shows how the feet share the load, not where on the sole it acts.',
+        f'{list_names(feet)}: only the normal force is measured, and taken to act at the origin '
+        "of the sensor's frame. So the CoP shows how the feet share the load, not where on the "
+        'sole it acts.',
     )
 
 

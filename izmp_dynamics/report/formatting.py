@@ -25,6 +25,13 @@ def mm(metres: float | None) -> str:
     return f'{_number(value, _millimetre_digits(abs(value)))} mm'
 
 
+def margin_mm(metres: float | None) -> str:
+    """Write a margin like `mm`, to a tenth of a millimetre: it is not known any better."""
+    if not _present(metres) or abs(metres) >= 1e-3:
+        return mm(metres)
+    return f'{_number(1000.0 * metres, 1)} mm'
+
+
 def seconds(duration: float | None) -> str:
     """Write a duration or an instant [s]: milliseconds below 0.1 s."""
     if not _present(duration):

@@ -109,7 +109,7 @@ def _margin_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
         return title, formatting.NOTHING, 'no support polygon to compare with'
     uncertain = formatting.mm(judged['error']['uncertainty'])
     when = formatting.instant(judged['averaged_margin_time'])
-    value = formatting.mm(judged['averaged_margin'])
+    value = formatting.margin_mm(judged['averaged_margin'])
     over = formatting.seconds(report['verdict']['averaging_time'])
     note = f'± {uncertain}; ' if judged['name'] != 'cop' else ''
     return title, value, f'{note}{judged["label"]} averaged over {over}, at {when}'

@@ -24,7 +24,7 @@ import numpy as np
 
 from izmp_dynamics.report.errors import TrackError
 from izmp_dynamics.report.excursions import TOLERANCE, Excursion
-from izmp_dynamics.report.formatting import instant, mm, percent, seconds, times
+from izmp_dynamics.report.formatting import instant, margin_mm, mm, percent, seconds, times
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import FALL_TIMES, TrackStatistics
 
@@ -455,7 +455,7 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
             'stable',
             'inside',
             f'the {track.described} stayed inside the support polygon{but} for {time}; '
-            f'minimum margin: {mm(track.averaged_margin)}{known} at '
+            f'minimum margin: {margin_mm(track.averaged_margin)}{known} at '
             f'{instant(track.averaged_margin_time)}.{_cop_bound(scene, track)}',
             '',
         )

@@ -50,9 +50,10 @@ from izmp_dynamics.sensing.outlier_gate import (
 )
 from izmp_dynamics.sensing.sample_window import SampleWindow
 from izmp_dynamics.sensing.stamps import StampVerdict, nanoseconds, screen_stamps
+from izmp_dynamics.sensing.stream_filter import StreamFilter
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
-    from izmp_dynamics.sensing.low_pass import StreamFilter, ZeroPhaseLowPass
+    from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class ActuatorDifferentiator:
         acceleration_limit: float | npt.ArrayLike | None = ACCELERATION_LIMIT,
         resolution: float | npt.ArrayLike = RESOLUTION,
         recovery: int = 5,
-        low_pass: 'StreamFilter | None' = None,
+        low_pass: StreamFilter | None = None,
         half_width: float | None = None,
     ) -> None:
         _check(method, window, degree, period, max_gap, min_spacing)

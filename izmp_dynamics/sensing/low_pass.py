@@ -17,7 +17,6 @@ Both passes of the zero-phase filter attenuate: at the cut-off the amplitude is 
 """
 
 import copy
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,23 +27,7 @@ from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.differences import check_increasing
 from izmp_dynamics.sensing.stamps import nanoseconds
-
-
-class StreamFilter(Protocol):
-    """A filter for a stream that arrives in pieces."""
-
-    def extend(self, stamps: Stamps, values: Array) -> Array:
-        """Take the next samples; return those, in order, that no further sample can change."""
-        ...
-
-    def flush(self) -> Array:
-        """Return the samples that are left at the end of the stream."""
-        ...
-
-    def reset(self) -> None:
-        """Discard all samples."""
-        ...
-
+from izmp_dynamics.sensing.stream_filter import DelayedFilter
 
 _SPLINE_SAMPLES = 25
 """Samples after which a cubic spline has forgotten a change: 0.27^25 < 1e-14."""
@@ -153,7 +136,7 @@ class ZeroPhaseLowPass:
         return read
 
 
-class ZeroPhaseStream:
+class ZeroPhaseStream(DelayedFilter):
     """`ZeroPhaseLowPass` for a stream that arrives in pieces, `context` behind.
 
     Args:
@@ -164,29 +147,13 @@ class ZeroPhaseStream:
     def __init__(self, low_pass: ZeroPhaseLowPass, width: int) -> None:
         self._low_pass = low_pass
         self._context = nanoseconds(low_pass.context)
-        self._width = width
-        self.reset()
+        super().__init__(width)
 
-    def reset(self) -> None:
-        """Discard all samples."""
-        self._stamps: Stamps = np.empty(0, dtype=np.int64)
-        self._values: Array = np.empty((0, self._width))
-        self._next = 0
-
-    def extend(self, stamps: Stamps, values: Array) -> Array:
-        """Take samples; return those (k, width), in order, that no further sample can change."""
-        self._stamps = np.concatenate([self._stamps, stamps])
-        self._values = np.concatenate([self._values, values])
+    def _settled(self) -> int:
         if not len(self._stamps):
-            return self._values
+            return 0
         newest = self._stamps[-1] - self._context
-        return self._hand_out(int(np.searchsorted(self._stamps, newest, 'right')))
-
-    def flush(self) -> Array:
-        """Return the samples that are left at the end of the stream, and reset."""
-        left = self._hand_out(len(self._stamps))
-        self.reset()
-        return left
+        return int(np.searchsorted(self._stamps, newest, 'right'))
 
     def _hand_out(self, end: int) -> Array:
         if end <= self._next:

@@ -46,6 +46,7 @@ from izmp_dynamics.sensing.differences import (
     fit_weights,
 )
 from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.sensing.stream_filter import DelayedFilter
 
 UNEVEN = 4.0
 """Ratio of the longest to the shortest interval up to which a cubic is laid."""
@@ -142,7 +143,7 @@ def kernel_weights(stamps: Stamps, row: int, half_width: float) -> tuple[int, Ar
     return first, _weights(stamps, row, first, last, width, True)
 
 
-class MatchedStream:
+class MatchedStream(DelayedFilter):
     """The filter for a stream that arrives in pieces: `half_width` and three samples behind.
 
     Args:
@@ -150,6 +151,8 @@ class MatchedStream:
         width: numbers per sample.
         max_gap: no window across a longer time between two samples [s].
         differentiated: of the first so many numbers the mean derivative follows the means.
+
+    The results are (k, width + differentiated); NaN where the window is incomplete.
     """
 
     def __init__(
@@ -157,32 +160,11 @@ class MatchedStream:
     ) -> None:
         self._half_width = half_width
         self._max_gap = max_gap
-        self._width = width
         self._differentiated = differentiated
-        self.reset()
+        super().__init__(width)
 
-    def reset(self) -> None:
-        """Discard all samples."""
-        self._stamps: Stamps = np.empty(0, dtype=np.int64)
-        self._values: Array = np.empty((0, self._width))
-        self._next = 0
-
-    def extend(self, stamps: Stamps, values: Array) -> Array:
-        """Take samples; return the means, in order, that no further sample can change.
-
-        Returns:
-            (k, width + differentiated); NaN where the window is incomplete.
-        """
-        self._stamps = np.concatenate([self._stamps, stamps])
-        self._values = np.concatenate([self._values, values])
-        count = settled(self._stamps, self._half_width)
-        return self._hand_out(max(count, self._next))
-
-    def flush(self) -> Array:
-        """Return the means that are left at the end of the stream, and reset."""
-        left = self._hand_out(len(self._stamps))
-        self.reset()
-        return left
+    def _settled(self) -> int:
+        return settled(self._stamps, self._half_width)
 
     def _hand_out(self, end: int) -> Array:
         new = slice(self._next, end)

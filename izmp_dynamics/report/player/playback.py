@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Slerp
 
 from izmp_dynamics.conventions import Array, Indices, seconds
 from izmp_dynamics.report.events.event import Event
@@ -148,7 +150,7 @@ def _view(scene: Scene, rows: Indices) -> tuple[str, Array, Array]:
             ground = np.einsum('fij,fj->fi', R, evaluation.ground_point[rows]) + p
             height = ground[np.isfinite(ground[:, 2]), 2]
             lowered = np.array([0.0, 0.0, float(np.median(height)) if len(height) else 0.0])
-            return 'world', R, p - lowered
+            return 'world', *_bridged(R, p - lowered, known)
     height = scene.height[rows] - np.einsum(
         'fi,fi->f', evaluation.normal[rows], evaluation.com[rows]
     )  # of the root's origin over the ground
@@ -202,6 +204,17 @@ def _held(values: Array) -> Array:
         return np.zeros(len(values))
     bridged: Array = np.interp(np.arange(len(values)), known, values[known])
     return bridged
+
+
+def _bridged(R: Array, p: Array, known: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Poses (F, 3, 3), (F, 3) interpolated where they are not `known` (F,), held at the ends."""
+    rows = np.flatnonzero(known)
+    if len(rows) in (1, len(known)):
+        return R, p
+    between = np.clip(np.arange(len(known)), rows[0], rows[-1])
+    turned: Array = Slerp(rows, from_matrices(R[rows]))(between).as_matrix()
+    places = np.where(known[:, None], p, np.nan)
+    return turned, np.stack([_held(column) for column in places.T], axis=1)
 
 
 def _bodies(evaluation: Evaluation, moved: Indices) -> Array:
