@@ -145,7 +145,7 @@ def _view(scene: Scene, rows: Indices) -> tuple[str, Array, Array]:
     evaluation = scene.evaluation
     if evaluation.world_R_root is not None and evaluation.world_p_root is not None:
         R, p = evaluation.world_R_root[rows], evaluation.world_p_root[rows]
-        known = np.isfinite(R).all(axis=(1, 2)) & np.isfinite(p).all(axis=1)
+        known = np.asarray(np.isfinite(R).all(axis=(1, 2)) & np.isfinite(p).all(axis=1))
         if known.any() and known.mean() >= _LOCATED:
             ground = np.einsum('fij,fj->fi', R, evaluation.ground_point[rows]) + p
             height = ground[np.isfinite(ground[:, 2]), 2]
