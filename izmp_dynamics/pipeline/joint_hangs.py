@@ -130,15 +130,12 @@ class JointHangs:
         width: number of joints.
         witnesses: of the robot's motion.
         reach: how far a value is spread towards earlier and later instants [s].
-
-    Attributes:
-        joints: (n,) which joints hang, or hung last.
     """
 
     def __init__(
         self, period: float, width: int, witnesses: Witnesses, reach: tuple[float, float]
     ) -> None:
-        self.joints: Flags = np.zeros(width, dtype=np.bool_)
+        self._width = width
         self._period = period
         self._longest = nanoseconds(max(HANGS, 5.0 * period))
         self._witnesses = witnesses
@@ -174,8 +171,11 @@ class JointHangs:
         return joined(passed, like)
 
     def hangs(self, instants: Stamps) -> Flags:
-        """(K,) at which instants [ns] joints hang, or are derived from positions that do."""
-        return self._spans.hangs(instants, around=True)
+        """(K, n) at which instants [ns] which joints hang, or are derived from such positions."""
+        mask: Flags = np.zeros((len(instants), self._width), dtype=np.bool_)
+        for rows, joints in self._spans.parts(instants, around=True):
+            mask |= rows[:, None] & joints
+        return mask
 
     @property
     def waits(self) -> bool:
@@ -213,7 +213,7 @@ class JointHangs:
     def _pass(self, samples: Samples, passed: list[Samples]) -> Samples:
         """Let the first message pass as it is; return the rest."""
         one = samples.rows(slice(1))
-        _until_stop(one.values, self._state, len(self.joints) + 1)
+        _until_stop(one.values, self._state, self._width + 1)
         self._spans.see_all(one.stamps)
         passed.append(one)
         return samples.rows(slice(1, None))
@@ -225,7 +225,7 @@ class JointHangs:
         if stop.hangs is not None:
             if (still != stop.joints).any():
                 self._stop = None
-                return samples
+                return self._pass(samples, passed)
             passed.append(one)
             return rest
         if np.count_nonzero(still) < LEAST:
@@ -249,8 +249,8 @@ class JointHangs:
         if not changed:
             self._release(stop, passed)
             return
-        stop.hangs, self.joints = True, stop.joints
-        self._spans.begin()
+        stop.hangs = True
+        self._spans.begin(stop.joints)
         waiting, stop.waiting = stop.waiting, []
         for samples in waiting:
             self._take(samples, passed)

@@ -207,11 +207,12 @@ class JointStage:
         selected = self._bus.select(stamps, self._last)
         self._last = int(stamps[-1])
         for group, gate in zip(self.groups, self._hangs, strict=True):
-            rows = gate.hangs(stamps) & selected
-            if rows.any():
+            hangs = gate.hangs(stamps) & selected[:, None]
+            if hangs.any():
+                rows = hangs.any(axis=1)
                 self._faults[Fault(Reason.HANGS)] += int(np.count_nonzero(rows))
                 self.hung.add(stamps[rows])
-                columns = np.array(group.columns)[gate.joints].tolist()
+                columns = np.array(group.columns)[hangs.any(axis=0)].tolist()
                 self.hung_joints |= {self.model.joint_names[column] for column in columns}
         return selected
 
@@ -394,14 +395,14 @@ class JointStage:
 
     def _without_hanging(self, group: int, kinematics: JointKinematics) -> JointKinematics:
         """Leave out the joints of a group that hang."""
-        gate = self._hangs[group]
-        rows = gate.hangs(kinematics.stamps)
-        if not rows.any():
+        wrong = self._hangs[group].hangs(kinematics.stamps)
+        if not wrong.any():
             return kinematics
-        wrong = rows[:, None] & gate.joints
         parts = (kinematics.positions, kinematics.velocities, kinematics.accelerations)
         q, qd, qdd = (np.where(wrong, np.nan, part) for part in parts)
-        return JointKinematics(kinematics.stamps, q, qd, qdd, kinematics.valid & ~rows)
+        return JointKinematics(
+            kinematics.stamps, q, qd, qdd, kinematics.valid & ~wrong.any(axis=1)
+        )
 
     def _completed(self) -> JointKinematics:
         """Hand out the instants at which the other groups are known, or never will be."""

@@ -7,6 +7,7 @@ from `HANGS` on the signal is said to hang, and has no value until it changes ag
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,9 @@ LONGEST_STEP = nanoseconds(10.0)
 _REPEATED = Fault(Reason.REPEATED)
 Flags = npt.NDArray[np.bool_]
 
+WHOLE: Flags = np.ones(1, dtype=np.bool_)
+"""All numbers of a signal."""
+
 
 @dataclass
 class _Span:
@@ -45,6 +49,7 @@ class _Span:
 
     before: int
     begin: int
+    part: Flags
     end: int = FOREVER
     after: int = FOREVER
 
@@ -87,10 +92,10 @@ class HangSpans:
         for stamp in stamps[:2].tolist() + stamps[2:][-2:].tolist():
             self.see(stamp)
 
-    def begin(self) -> None:
-        """Note that the signal hangs since the newest sample that was seen."""
+    def begin(self, part: Flags = WHOLE) -> None:
+        """Note that a part (m,) of the signal hangs since the newest sample that was seen."""
         self.open = True
-        self._spans = [*self._spans[-MOST_SPANS:], _Span(self._before, self.since)]
+        self._spans = [*self._spans[-MOST_SPANS:], _Span(self._before, self.since, part)]
 
     def hangs(self, instants: Stamps, around: bool = False) -> Flags:
         """(K,) at which instants [ns] the signal hangs; `around`: or is derived from such values.
@@ -98,11 +103,16 @@ class HangSpans:
         A difference quotient at the sample before or after takes in a value that hangs.
         """
         mask: Flags = np.zeros(len(instants), dtype=np.bool_)
+        for rows, _ in self.parts(instants, around):
+            mask |= rows
+        return mask
+
+    def parts(self, instants: Stamps, around: bool) -> Iterator[tuple[Flags, Flags]]:
+        """The same for each time: (K,) at which instants, and which part (m,) of the signal."""
         for span in reversed(self._spans):
             if len(instants) and span.end + self._reach[1] + LONGEST_STEP <= instants[0]:
                 break
-            mask |= span.covers(instants, around, self._reach)
-        return mask
+            yield span.covers(instants, around, self._reach), span.part
 
 
 class RepeatGate:
