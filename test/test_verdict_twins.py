@@ -227,7 +227,7 @@ def live_keys(bag, robot, change=lambda signals: None):
         tuple(foot.normal_only for foot in rig.feet),
         rig.model.total_mass,
         robot.gravity,
-        partial(feet_findings, robot),
+        further=partial(feet_findings, robot),
     )
     for results in evaluator.push(signals) + evaluator.flush():
         for k in range(len(results.stamps)):

@@ -4,16 +4,12 @@ Each sample gets the angular velocity of its own instant, interpolated between t
 the later stamp that it has.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.pipeline.buffer import pair
 from izmp_dynamics.pipeline.samples import Samples
-
-if TYPE_CHECKING:  # scipy.signal takes long to import and most robots need no filter
-    from izmp_dynamics.sensing.low_pass import StreamFilter
+from izmp_dynamics.sensing.stream_filter import StreamFilter
 
 GYROSCOPE = slice(0, 3)
 """Its columns in a sample of the IMU."""
@@ -28,7 +24,7 @@ class GyroscopeDelay:
         filtered: the filter that follows; None without one.
     """
 
-    def __init__(self, delay: int, reach: float, filtered: 'StreamFilter | None' = None) -> None:
+    def __init__(self, delay: int, reach: float, filtered: StreamFilter | None = None) -> None:
         self._delay = delay
         self._reach = reach
         self._filter = filtered
