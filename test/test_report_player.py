@@ -197,6 +197,21 @@ def test_what_is_not_known_is_not_shown(name):
         assert np.isnan(playback.points['mr_ad']).all()
 
 
+def test_the_scene_bridges_gaps_of_the_pose():
+    """At the beginning, where a filter leaves no value, and where motion capture hangs."""
+    evaluation = walking(2.0)
+    whole = play_back(Scene(evaluation), [])
+    R, p = evaluation.world_R_root.copy(), evaluation.world_p_root.copy()
+    for rows in (slice(0, 5), slice(100, 110)):
+        R[rows], p[rows] = np.nan, np.nan
+    bridged = play_back(Scene(replace(evaluation, world_R_root=R, world_p_root=p)), [])
+    assert bridged.view == 'world'
+    np.testing.assert_allclose(bridged.root, whole.root, atol=0.02)
+    np.testing.assert_allclose(np.linalg.norm(bridged.root[:, 3:], axis=1), 1.0)
+    for seen, truth in zip(bridged.soles, whole.soles, strict=True):
+        np.testing.assert_allclose(seen, truth, atol=0.03)
+
+
 def test_a_missing_library_leaves_a_static_page_that_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr(libraries, 'find_spec', lambda module: None)
     html = write_report(walking(duration=1.0), tmp_path).html.read_text('utf-8')

@@ -11,7 +11,6 @@ below a cross-over frequency the difference of both is added to the acceleromete
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +24,6 @@ from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.sensing.stream_filter import StreamFilter
 from izmp_dynamics.stability.ground_plane import Sole, loaded_feet
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
-
-if TYPE_CHECKING:  # scipy.signal takes long to import
-    from izmp_dynamics.sensing.low_pass import StreamFilter
 
 ORDER = 1
 """Of the filter; the difference is slow, and a causal filter should not lag much."""

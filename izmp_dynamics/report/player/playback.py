@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Slerp
 
 from izmp_dynamics.conventions import Array, Indices, seconds
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.rotations import quaternions_of_matrices
+from izmp_dynamics.rotations import matrices_from_quaternions, quaternions_of_matrices
 from izmp_dynamics.stability.evaluation import Evaluation
 from izmp_dynamics.stability.support_polygon import Outline
 
@@ -209,12 +208,14 @@ def _held(values: Array) -> Array:
 def _bridged(R: Array, p: Array, known: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
     """Poses (F, 3, 3), (F, 3) interpolated where they are not `known` (F,), held at the ends."""
     rows = np.flatnonzero(known)
-    if len(rows) in (1, len(known)):
+    if len(rows) == len(known):
         return R, p
-    between = np.clip(np.arange(len(known)), rows[0], rows[-1])
-    turned: Array = Slerp(rows, from_matrices(R[rows]))(between).as_matrix()
-    places = np.where(known[:, None], p, np.nan)
-    return turned, np.stack([_held(column) for column in places.T], axis=1)
+    every = np.arange(len(known))
+    bridged = np.stack(
+        [np.interp(every, rows, part) for part in poses(R[rows], p[rows]).T], axis=1
+    )
+    quaternions = bridged[:, 3:] / np.linalg.norm(bridged[:, 3:], axis=1, keepdims=True)
+    return matrices_from_quaternions(quaternions), bridged[:, :3]
 
 
 def _bodies(evaluation: Evaluation, moved: Indices) -> Array:
