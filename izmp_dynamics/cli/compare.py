@@ -17,7 +17,8 @@ def add_parser(subparsers: Any) -> None:
         'compare',
         help="compare methods with a reference on a recording, by the paper's metrics",
         description='Evaluate a rosbag2 recording and compare the points on the ground that the '
-        'methods give with a reference: relative errors, RMS, largest error, bias.',
+        'methods give with a reference: relative errors, RMS, largest error, bias. To compare '
+        'several results of izmp replay, see izmp compare-runs.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')

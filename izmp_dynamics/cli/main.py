@@ -17,6 +17,7 @@ from izmp_dynamics.cli import (
     calibrate,
     check,
     compare,
+    compare_runs,
     experiments,
     live,
     make_world,
@@ -39,6 +40,7 @@ COMMANDS = (
     make_world,
     experiments,
     compare,
+    compare_runs,
 )
 
 

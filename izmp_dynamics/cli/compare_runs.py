@@ -1,0 +1,56 @@
+"""`izmp compare-runs`: several results of `izmp replay` on one page."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'compare-runs',
+        help='compare results of izmp replay with each other: one page, with confidence bands',
+        description='Compare results of izmp replay, aligned by time or by gait cycle, with the '
+        'first of them: OUT/index.html, OUT/numbers.csv, OUT/table.tex (LaTeX) and a picture for '
+        'each quantity. To compare the methods on one recording with its truth, see izmp compare.',
+    )
+    parser.add_argument(
+        'results', type=Path, nargs='+', metavar='RESULT', help='folder that izmp replay -o wrote'
+    )
+    parser.add_argument(
+        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the page'
+    )
+    parser.add_argument(
+        '--align',
+        choices=('time', 'steps'),
+        default='',
+        help='over time from the start, or over the gait cycle from touchdown to touchdown '
+        '(default: steps where each result has three strides)',
+    )
+    parser.add_argument(
+        '--foot', default='', help='whose touchdowns begin the cycle (default: that with the most)'
+    )
+    parser.add_argument(
+        '--names',
+        default='',
+        metavar='LIST',
+        help='names of the results, with commas (default: those of the folders)',
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, and say what came out."""
+    from izmp_dynamics.cli.terminal import printable
+    from izmp_dynamics.studies.compare_runs.publish import compare_runs
+    from izmp_dynamics.studies.compare_runs.table import shown
+
+    names = [name.strip() for name in options.names.split(',') if name.strip()]
+    found = compare_runs(
+        options.results, options.output, names=names, by=options.align, foot=options.foot
+    )
+    for row in shown(found.rows).texts():
+        quantity, result, _, mean, _, _, difference = row
+        print(printable(f'{quantity}, {result}: {mean}; difference: {difference}'))
+    print(printable(f'Page: {found.page}'))
+    return 0

@@ -1,0 +1,1 @@
+"""Several results of `izmp replay` on one page: aligned, with their differences."""

@@ -1,0 +1,104 @@
+"""From folders of results to a page, with index.html, numbers.csv, table.tex and pictures."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from izmp_dynamics.report.events.event import KINDS
+from izmp_dynamics.report.formatting import mm, seconds
+from izmp_dynamics.studies.compare_runs.alignment import Alignment, align
+from izmp_dynamics.studies.compare_runs.picture import picture_of
+from izmp_dynamics.studies.compare_runs.result import Result, load_results
+from izmp_dynamics.studies.compare_runs.table import Row, as_table, rows_of, shown, to_latex
+from izmp_dynamics.studies.files import write_files
+from izmp_dynamics.studies.page import Page
+from izmp_dynamics.studies.picture import Table
+from izmp_dynamics.studies.publish import files_of, to_csv
+
+_METHOD = (
+    'Series are those of OUT/bag of izmp replay: IZMP of MR-AD and CoP in the root frame, instant '
+    'by instant. Over the gait cycle, strides are taken as independent samples (Welch). Over '
+    'time, neighbouring instants resemble each other: n of them count as n (1 − ρ)/(1 + ρ), with '
+    'the correlation ρ of neighbours. An interval of 95 % that does not contain zero at a single '
+    'phase or instant means little: of a hundred, five do so by chance.'
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out.
+
+    Attributes:
+        page: the HTML page.
+        alignment: how the results were aligned.
+        rows: the numbers.
+    """
+
+    page: Path
+    alignment: Alignment
+    rows: tuple[Row, ...]
+
+
+def compare_runs(
+    folders: Sequence[Path], out: Path, *, names: Sequence[str] = (), by: str = '', foot: str = ''
+) -> Comparison:
+    """Compare results of `izmp replay`, all of them with the first.
+
+    Args:
+        folders: the results.
+        out: where the page goes; files of an earlier comparison in it are replaced.
+        names: of the results.
+        by: 'time', 'steps', or '' for steps where every result has enough of them.
+        foot: whose touchdowns begin the strides.
+
+    Raises:
+        IzmpError: a sentence that says what is wrong with a result or with `out`.
+    """
+    from izmp_dynamics.studies.rendering import render
+
+    results = load_results(folders, names)
+    alignment = align(results, by, foot)
+    rows = rows_of(results, alignment)
+    pictures = [picture_of(results, alignment, aligned) for aligned in alignment.quantities]
+    listed = ', '.join(result.name for result in results)
+    page = Page(
+        figures={},
+        title='Comparison of runs',
+        heading='Runs compared',
+        lead=f'{listed}, {_aligned(alignment)}. Differences are to the first.',
+        method=_METHOD,
+        settings={result.name: str(result.folder) for result in results},
+        tables={'Verdicts and events': _verdicts(results), 'Numbers': shown(rows)},
+    )
+    files = {
+        'numbers.csv': to_csv(as_table(rows)),
+        'table.tex': to_latex(rows, f'{listed}, {_aligned(alignment)}.').encode(),
+        'index.html': render(page, pictures).encode(),
+    }
+    for picture in pictures:
+        files |= files_of(picture)
+    write_files(files, out)
+    return Comparison(out / 'index.html', alignment, tuple(rows))
+
+
+def _aligned(alignment: Alignment) -> str:
+    if alignment.by == 'steps':
+        return f'over the gait cycle from touchdown to touchdown of {alignment.foot}'
+    return 'over time from the first instant'
+
+
+def _verdicts(results: Sequence[Result]) -> Table:
+    """Verdict and number of events of each result; kinds that none has are left out."""
+    counts = [Counter(event['kind'] for event in result.report['events']) for result in results]
+    kinds = [k for k in KINDS if k != 'lowest margin' and any(count[k] for count in counts)]
+    rows = []
+    for result, count in zip(results, counts, strict=True):
+        report = result.report
+        judged = report['tracks'].get(report['verdict']['judged_by'])
+        margin = mm(judged['averaged_margin']) if judged else '–'
+        rows.append([
+            result.name, report['robot'], seconds(result.duration), report['verdict']['headline'],
+            margin, *(str(count[kind]) for kind in kinds),
+        ])  # fmt: skip
+    return Table(('result', 'robot', 'duration', 'verdict', 'smallest margin', *kinds), rows)

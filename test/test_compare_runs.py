@@ -1,0 +1,174 @@
+"""`izmp compare-runs`: results aligned by time or by steps, differences with their intervals."""
+
+import csv
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.studies.compare_runs.alignment import PHASES, align, sampled
+from izmp_dynamics.studies.compare_runs.difference import of_all, of_strides, over_time
+from izmp_dynamics.studies.compare_runs.result import Result, Series, load_results
+from izmp_dynamics.studies.compare_runs.table import as_table, escaped, rows_of, to_latex
+
+from .command_line import assert_refused, izmp
+from .raising import raising
+
+EVIL = '_<script>$1$</script>&%'
+
+
+def walk(name, period=1.0, offset=0.0, steps=6, seed=1, still=0.0):
+    """A result whose margin has the shape of a sine over each stride of the left foot."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(0.0, steps * period + 2.0, 0.01)
+    touchdowns = [0.5 + still + k * period for k in range(steps)]
+    phase = (time - touchdowns[0]) / period
+    values = 50.0 + offset + 10.0 * np.sin(2 * np.pi * phase)
+    values += 0.1 * rng.standard_normal(len(time))
+    events = [{'kind': 'touchdown', 'subject': 'left', 'begin': at} for at in touchdowns]
+    report = {'duration': float(time[-1]), 'events': events, 'feet': [{'name': 'left'}]}
+    return Result(name, Path(name), report, {'margin': Series(time, values)})
+
+
+def test_strides_of_different_length_are_one_gait_cycle():
+    first, second = walk('a'), walk('b', period=1.3, offset=-5.0, seed=2)
+    alignment = align([first, second])
+    assert (alignment.by, alignment.foot) == ('steps', 'left')
+    (aligned,) = alignment.quantities
+    assert [rows.shape for rows in aligned.rows] == [(5, PHASES), (5, PHASES)]
+    expected = 50.0 + 10.0 * np.sin(2 * np.pi * aligned.x / 100.0)
+    np.testing.assert_allclose(aligned.rows[0].mean(axis=0), expected, atol=0.2)
+    found = of_strides(*aligned.rows)
+    np.testing.assert_allclose(found.mean, -5.0, atol=0.3)
+    assert found.half.max() < 0.5
+    _, row = rows_of([first, second], alignment)
+    assert row.difference == pytest.approx(-5.0, abs=0.1)
+    assert row.count == 5
+
+
+def test_over_time_both_begin_with_their_first_instant():
+    first, second = walk('a'), walk('b', offset=3.0, seed=2)
+    alignment = align([first, second], by='time')
+    (aligned,) = alignment.quantities
+    assert alignment.foot == ''
+    assert aligned.x[-1] == min(first.duration, second.duration)
+    found = over_time(aligned.x, aligned.rows[1][0] - aligned.rows[0][0])
+    np.testing.assert_allclose(found.mean, 3.0, atol=0.1)
+
+
+def test_a_stride_with_a_pause_is_left_out():
+    result = walk('a', steps=8)
+    paused = [dict(event) for event in result.report['events']]
+    for event in paused[5:]:
+        event['begin'] += 2.0
+    slow = replace(result, report={**result.report, 'events': paused})
+    (aligned,) = align([walk('b'), slow], by='steps').quantities
+    assert aligned.rows[1].shape[0] == 6
+
+
+def test_a_time_without_values_is_not_bridged():
+    series = Series(np.array([0.0, 0.01, 0.2, 0.21]), np.array([0.0, 1.0, 20.0, 21.0]))
+    found = sampled(series, np.array([-0.1, 0.005, 0.01, 0.1, 0.2, 0.205, 0.3]))
+    np.testing.assert_allclose(found, [np.nan, 0.5, 1.0, np.nan, 20.0, 20.5, np.nan])
+    assert np.isnan(sampled(Series(np.empty(0), np.empty(0)), np.array([0.0]))).all()
+
+
+def test_the_interval_of_strides_is_welchs():
+    rng = np.random.default_rng(4)
+    first, second = rng.normal(0.0, 1.0, 8), rng.normal(1.0, 3.0, 5)
+    found = of_strides(first, second)
+    low, high = stats.ttest_ind(second, first, equal_var=False).confidence_interval()
+    assert (found.mean - found.half, found.mean + found.half) == pytest.approx((low, high))
+    alone = of_strides(first[:1], second)
+    assert np.isnan(alone.half)
+
+
+def test_the_interval_over_time_holds_for_values_that_resemble_their_neighbours():
+    """Noise of first order with ρ = 0.9: the mean of 1000 is within it in 95 % of the cases."""
+    rng = np.random.default_rng(5)
+    white = rng.standard_normal((400, 1100))
+    noise = np.zeros_like(white)
+    for k in range(1, white.shape[1]):
+        noise[:, k] = 0.9 * noise[:, k - 1] + white[:, k]
+    found = [of_all(row) for row in noise[:, 100:]]
+    within = np.mean([abs(float(each.mean)) < float(each.half) for each in found])
+    assert 0.91 < within < 0.98
+
+
+@pytest.mark.parametrize(
+    ('results', 'options', 'kind'),
+    [([walk('a'), walk('b', steps=2)], {'by': 'steps'}, 'too_few_strides'),
+     ([walk('a'), walk('b')], {'foot': 'middle'}, 'unknown_foot'),
+     ([walk('a'), replace(walk('b'), series={})], {}, 'nothing_in_common')],
+)  # fmt: skip
+def test_what_cannot_be_aligned_is_refused(results, options, kind):
+    with raising(ReplayError, kind):
+        align(results, **options)
+
+
+def test_latex_shows_any_text():
+    rows = rows_of([walk('a_1'), walk('b&%')], align([walk('a_1'), walk('b&%')]))
+    text = to_latex(rows, 'a_1 & more')
+    assert r'\caption{a\_1 \& more}' in text
+    assert r'b\&\%' in text
+    assert text.count(r'\\') == 1 + len(rows)
+    assert escaped('{~^|\\') == r'\{\textasciitilde{}\textasciicircum{}\textbar{}\textbackslash{}'
+    assert len(as_table(rows).texts()[0]) == 11
+
+
+@pytest.fixture(scope='module')
+def result(sound, robot_content, sound_points, tmp_path_factory):
+    """Two seconds of the sway, evaluated."""
+    from .command_line import Desk
+
+    desk = Desk(tmp_path_factory.mktemp('result'), sound, robot_content)
+    assert desk.replay('--static').status == 0
+    return desk.results
+
+
+def test_the_command_writes_page_tables_and_pictures(result, tmp_path):
+    out = tmp_path / 'page'
+    outcome = izmp('compare-runs', result, result, '-o', out, '--names', f'good,{EVIL}')
+    assert (outcome.status, outcome.err) == (0, '')
+    assert f'Page: {out / "index.html"}' in outcome.out
+    page = (out / 'index.html').read_text()
+    assert '<script' not in page
+    assert '&lt;script&gt;' in page
+    assert 'confidence interval' in page
+    rows = list(csv.DictReader((out / 'numbers.csv').open()))
+    assert {row['result'] for row in rows} == {'good', EVIL}
+    names = {'margin', 'izmp_x', 'izmp_y', 'cop_x', 'cop_y', 'gap', 'force'}
+    assert len(rows) == 2 * len(names)
+    others = [row['difference to the first'] for row in rows if row['result'] == EVIL]
+    assert set(map(float, others)) == {0.0}
+    assert {path.stem for path in out.glob('*.png')} == names
+    assert r'\begin{tabular}' in (out / 'table.tex').read_text()
+
+
+def test_the_series_are_those_of_the_replay(result, sound_points):
+    first, second = load_results([result, result])
+    assert [first.name, second.name] == ['out (1)', 'out (2)']
+    start = first.report['start_stamp']
+    expected = [(stamp, point[1]) for stamp, point in sorted(sound_points['/mr_ad/izmp'].items())]
+    series = first.series['izmp_y']
+    np.testing.assert_allclose(series.time, [(stamp - start) / 1e9 for stamp, _ in expected])
+    np.testing.assert_allclose(series.values, [1e3 * y for _, y in expected])
+
+
+def test_what_is_no_result_is_refused(result, tmp_path):
+    given = ('compare-runs', result)
+    assert_refused(izmp(*given, '-o', tmp_path / 'out'), 'two results or more')
+    assert_refused(izmp(*given, tmp_path, '-o', tmp_path / 'out'), 'is no result of izmp replay')
+    alike = izmp(*given, result, '-o', tmp_path / 'out', '--names', 'a,a')
+    assert_refused(alike, 'different names')
+    older = shutil.copytree(result, tmp_path / 'older')
+    report = json.loads((older / 'report.json').read_text())
+    del report['events']
+    (older / 'report.json').write_text(json.dumps(report))
+    assert_refused(izmp(*given, older, '-o', tmp_path / 'out'), 'run izmp replay again')
+    assert not (tmp_path / 'out').exists()
