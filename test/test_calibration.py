@@ -442,7 +442,7 @@ def prepared(steps, **changes):
 
 
 def test_contact_is_decided_with_the_delayed_forces(steps):
-    """Forces that are 120 ms late would leave a landed foot in the air, and the other way round."""
+    """Forces that are 120 ms late would leave a landed foot in the air, and so on."""
     late = {
         name: Samples(samples.stamps + nanoseconds(0.12), samples.values)
         for name, samples in steps[1].feet.items()

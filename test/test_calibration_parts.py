@@ -1,13 +1,16 @@
 """Parts of the calibration against other engines and finite differences."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.calibration.divergence import Divergence, reference
+from izmp_dynamics.calibration.drift import drifts
 from izmp_dynamics.calibration.ft_frame import cube_rotations
+from izmp_dynamics.calibration.instants import RATE
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
 from izmp_dynamics.calibration.regressor import (
     link_inertias,
@@ -208,3 +211,25 @@ def test_feet_that_measure_the_vertical_force_tell_neither_mass_nor_gain(biped31
 def test_a_link_that_the_urdf_lacks_is_refused():
     with raising(UnknownNameError, 'unknown_name'):
         with_inertials(SMALL_ROBOT, {'backpack': np.ones(10)})
+
+
+def swings(drift, noise, count=6):
+    """Residuals of a foot that swings for half a second every two, its force drifting [N/s]."""
+    rows = np.concatenate([np.arange(100 * k, 100 * k + 25) for k in range(count)])
+    random = np.random.default_rng(10)
+    values = noise * np.repeat(random.normal(size=(count, 6)), 25, axis=0)
+    values[:, 1] += drift * rows / RATE
+    nothing, ones = np.zeros(len(rows), dtype=np.intp), np.ones(len(rows))
+    return Linear('swing[left]', nothing, rows, ones, values, np.zeros((len(rows), 6, 0)))
+
+
+def test_a_sensor_that_drifts_from_swing_to_swing_is_named():
+    (sentence,) = drifts([swings(drift=0.5, noise=0.1)], 300.0)
+    assert re.search(r"'left' drifts by (29|30|31) ± \S+ N a minute", sentence), sentence
+
+
+@pytest.mark.parametrize(
+    ('drift', 'noise', 'count'), [(0.5, 5.0, 6), (0.2, 0.01, 6), (2.0, 0.1, 3)]
+)
+def test_neither_noise_nor_little_nor_a_few_swings_are_a_drift(drift, noise, count):
+    assert not drifts([swings(drift, noise, count)], 300.0)

@@ -6,6 +6,7 @@ from os import PathLike
 import numpy as np
 
 from izmp_dynamics.calibration.candidate import Candidate
+from izmp_dynamics.calibration.drift import drifts
 from izmp_dynamics.calibration.excitation import remarks
 from izmp_dynamics.calibration.instants import Instants
 from izmp_dynamics.calibration.parameters import LEVEL
@@ -65,7 +66,12 @@ def result_of(
         estimates=estimates,
         trade_offs=tuple(_trade_offs(best)),
         effects=_effects(stretches, best) if best.accepted else (),
-        notes=(*notes, *_limits(best, rig), *remarks(stretches, best.layout)),
+        notes=(
+            *notes,
+            *_limits(best, rig),
+            *drifts(best.solution.linear, model.total_mass * rig.robot.gravity),
+            *remarks(stretches, best.layout),
+        ),
         motion=motion_time(stretches),
     )
 

@@ -43,6 +43,8 @@ LEVEL_PRIOR = 0.5 * DEGREE
 MATRIX_WIDTHS = (0.02, 0.05, 0.1, 0.2)
 """How far a calibration matrix is off identity, as part of full scale; held-out motion chooses."""
 
+_UNITS = {0: '', 1: 'm', -1: '1/m'}  # of forces for forces, moments for forces, and so on
+
 FORCES = ('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')
 
 
@@ -186,7 +188,7 @@ def make_layout(
                 prior = MATRIX_WIDTHS[-1] * _arm(foot) ** (row // 3 - column // 3)
                 full = f'feet[{foot.name}].matrix.{output}{cause}'
                 item = f'feet[{foot.name}].matrix'
-                add('ft_matrix', full, (), '', prior, item)
+                add('ft_matrix', full, (), _UNITS[row // 3 - column // 3], prior, item)
     if 'inertias' in groups:
         for link in links:
             parameters += [

@@ -119,7 +119,8 @@ def _page(result: CalibrationResult) -> Iterator[str]:
                 f'<tr><td>{what}</td><td class="n">{before:.3g}</td>'
                 f'<td class="n">{after:.3g}</td><td>{unit}</td></tr>'
             )
-        yield '</table>'
+        yield '</table><p>Each quarter of the motion is predicted by what the others chose and '
+        yield 'gave.</p>'
     if result.notes or result.trade_offs:
         yield '<h2>Unobservable or open</h2><ul>'
         yield from (f'<li>{escape(line)}</li>' for line in result.notes)

@@ -20,8 +20,11 @@ from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.stability.clearance import CLEARANCE, clearances
 from izmp_dynamics.stability.ground_plane import Sole
 
-SPAN = 4.0
+SPAN = 2.0
 """Time that is kept [s]."""
+
+SPACING = 0.02
+"""Instants that follow each other in less time are not all kept [s]."""
 
 EDGE = 0.06
 """Time about lift-off and touch-down in which late or filtered forces mix load and none [s]."""
@@ -111,10 +114,14 @@ class UnloadedFeet:
         """Take instants; if a clock was set back, they are the first."""
         if not len(seen.stamps):
             return
-        if self._seen and seen.stamps[0] <= self._seen[-1].stamps[-1]:
-            self._seen.clear()
-        self._seen.append(seen)
         self._taken_at = time.monotonic()
+        if self._seen:
+            elapsed = int(seen.stamps[0] - self._seen[-1].stamps[-1])
+            if 0 < elapsed < nanoseconds(SPACING) and len(seen.stamps) == 1:
+                return
+            if elapsed <= 0:
+                self._seen.clear()
+        self._seen.append(seen)
         while self._seen[0].stamps[-1] < seen.stamps[-1] - nanoseconds(SPAN):
             self._seen.popleft()
 

@@ -1,0 +1,60 @@
+"""How the offsets of the force sensors drift within a recording, from one swing to the next.
+
+The offsets that are estimated are constant. What a sensor reads in each swing beyond them shows
+whether they are.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from izmp_dynamics.calibration.instants import RATE
+from izmp_dynamics.calibration.solver import Linear, vectors
+from izmp_dynamics.conventions import Array
+
+LEAST_SWINGS = 4
+"""Fewer swings show no drift."""
+
+LEAST_DRIFT = 0.01
+"""Drift of the force over a recording, as part of the weight, from which on it is said [-]."""
+
+SIGNIFICANT = 3.0
+"""Standard deviations from zero of a drift that is one."""
+
+
+def swing_means(part: Linear) -> tuple[Array, Array]:
+    """(S,) middle [s] and (S, c) median residual of each swing of a foot in one stretch."""
+    ends = np.flatnonzero(np.diff(part.row) > 1) + 1
+    swings = np.split(np.arange(len(part.row)), ends)
+    times = np.array([part.row[rows].mean() / RATE for rows in swings])
+    return times, np.array([np.median(part.values[rows], axis=0) for rows in swings])
+
+
+def drifts(linear: Sequence[Linear], weight: float) -> list[str]:
+    """Sentences about the sensors whose force drifts, for a recording in one stretch.
+
+    Args:
+        linear: residuals at the solution.
+        weight: of the robot [N].
+    """
+    said = []
+    for part in linear:
+        kind, _, foot = part.name.rstrip(']').partition('[')
+        if kind != 'swing' or not len(part.row) or np.ptp(part.stretch):
+            continue
+        times, values = swing_means(part)
+        if len(times) < LEAST_SWINGS:
+            continue
+        force = values[:, vectors(part)[0]]
+        t = times - times.mean()
+        slope = t @ force / (t @ t)
+        left = force - force.mean(axis=0) - t[:, None] * slope
+        sigma = np.sqrt((left**2).sum() / (left.shape[1] * (len(t) - 2)) / (t @ t))
+        size = float(np.linalg.norm(slope))
+        if size * np.ptp(times) > LEAST_DRIFT * weight and size > SIGNIFICANT * sigma:
+            said.append(
+                f"The offset of the force sensor of foot '{foot}' drifts by {60.0 * size:.2g} ± "
+                f'{60.0 * sigma:.1g} N a minute. What is corrected is its mean: record less at '
+                'once, or tare the sensor while the robot runs (service tare).'
+            )
+    return said
