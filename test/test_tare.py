@@ -214,11 +214,11 @@ def test_drift_is_in_the_diagnostics_until_it_is_tared(node):
     node.inspect()
     status = {value.key: value.value for value in node.health.status().values}
     assert status['drift of feet[l_foot]'].endswith('N·m in 0.63 s of swing')
-    finding = status['finding force_offset[feet[l_foot]]']
+    finding = status['finding drift[feet[l_foot]]']
     assert 'reads 13.0 N without load, 5% of the weight' in finding
     assert 'call the service /tare' in finding
     assert node._tare.tare()[0]
-    assert 'force_offset' not in ''.join(value.key for value in node.health.status().values)
+    assert 'finding drift' not in ''.join(value.key for value in node.health.status().values)
 
 
 def test_before_anything_has_come_tare_says_so(node):

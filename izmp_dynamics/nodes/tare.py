@@ -119,7 +119,7 @@ class Tare:
 
 def _keys(foot: str) -> tuple[str, str]:
     """Keys of the finding and of the value in the diagnostics."""
-    return f'force_offset[feet[{foot}]]', f'drift of feet[{foot}]'
+    return f'drift[feet[{foot}]]', f'drift of feet[{foot}]'
 
 
 def _with_offsets(robot: RobotFile, offsets: Mapping[str, Array]) -> RobotFile:
