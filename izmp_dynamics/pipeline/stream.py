@@ -429,7 +429,10 @@ class SampleStream:
         self.period, self.buffer.reach = period, reach
         if self._may_hang:
             causal = self._filtering.causal and self._filtering.cutoff is not None
-            self._repeats = RepeatGate(period, causal, self._filtering.spread(period))
+            back, ahead = self._filtering.spread(period)
+            delay = self._correction.gyroscope_delay / NANOSECONDS
+            spread = back + max(delay, 0.0), ahead + max(-delay, 0.0)
+            self._repeats = RepeatGate(period, causal, spread)
 
 
 _DIFFERENTIATED = ('joints', 'imu')
