@@ -85,6 +85,15 @@ setup(
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
         # A report that plays: three.js (in k3d's bundle), uPlot, shapes and meshes of the robot.
         'page': ['k3d>=3.2,<4', 'uplot-python>=1.1', 'trimesh>=4', 'pycollada>=0.7'],
+        # Many recordings on Dask; the page uses DataTables, in the bundle of ITables, and uPlot.
+        'fleet': [
+            'distributed>=2024.1',
+            'fsspec>=2024.1',
+            'pyarrow>=14',
+            'itables>=2.4,<3',
+            'uplot-python>=1.1',
+        ],
+        'slurm': ['dask-jobqueue>=0.9'],
         'pandas': ['pandas>=2'],  # Evaluation.to_dataframe
         'docs': ['sphinx>=8', 'myst-parser>=4'],
         'test': [
@@ -96,6 +105,11 @@ setup(
             'websockets>=12',  # drives Chromium, where that is installed
             'mcap>=1.1',
             'pandas>=2',
+            'duckdb>=1',
+            's3fs>=2024.1',
+            'moto[s3]>=5',  # an S3 server on loopback
+            'flask>=3',
+            'flask-cors>=4',
             'urdf2webots>=2025.0.0',
             'mypy==2.4.*',
             'ruff==0.17.*',

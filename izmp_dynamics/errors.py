@@ -94,6 +94,10 @@ class ReplayError(IzmpError):
     """A recording can be read but not evaluated with this robot."""
 
 
+class FleetError(IzmpError):
+    """Many recordings cannot be evaluated together (places, robot files, cluster, folder)."""
+
+
 class MotionError(IzmpError):
     """A motion cannot be planned (unreachable pose, joint limit, unsuitable leg)."""
 

@@ -46,6 +46,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
     ('seesaw/nodes',),
     ('studies',),
     ('seesaw/study',),
+    ('fleet',),
     ('launching',),
     ('cli',),
 )

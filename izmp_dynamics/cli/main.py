@@ -19,6 +19,7 @@ from izmp_dynamics.cli import (
     compare,
     compare_runs,
     experiments,
+    fleet,
     live,
     make_world,
     model,
@@ -31,6 +32,7 @@ from izmp_dynamics.errors import IzmpError
 
 COMMANDS = (
     replay,
+    fleet,
     live,
     check,
     calibrate,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
+def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[..., None]]:
     """Show how far a task is.
 
     Args:
@@ -13,7 +13,7 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], N
         quiet: show nothing.
 
     Yields:
-        A function to call with the fraction that is done.
+        A function to call with the fraction that is done and, if it changes, with the task.
     """
     from rich.console import Console
     from rich.progress import (
@@ -26,7 +26,7 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], N
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:  # a disabled bar of an older rich still ends in a newline
-        yield lambda fraction: None
+        yield lambda fraction, what=what: None
         return
     bar = Progress(
         TextColumn('{task.description}'),
@@ -38,4 +38,4 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[float], N
     )
     with bar:
         task = bar.add_task(what, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+        yield lambda fraction, what=what: bar.update(task, completed=fraction, description=what)

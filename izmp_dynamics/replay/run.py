@@ -4,7 +4,6 @@ The log goes through the pipeline in chunks, so a log of an hour needs little mo
 of a minute. Nothing appears at the output's place until all of it is complete.
 """
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.replay.filter_choice import chosen_filter, stated
+from izmp_dynamics.replay.hashes import input_hashes
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
@@ -97,9 +97,7 @@ def replay(
             for results in evaluate_recording(recording, evaluator, progress):
                 writer.write(results)
                 collector.add(results)
-            hashes = {robot.urdf: urdf.sha256, **_hashes(bag_path)}
-            if robot.path is not None:
-                hashes[robot.path.name] = _sha256(robot.path)
+            hashes = input_hashes(bag_path, robot, urdf)
             notes = (
                 *([choice.text] if choice and choice.notable else []),
                 *bag.notes,
@@ -140,21 +138,3 @@ def replay(
         (*notes, *(str(found) for found in recording.missing if found.kind not in KNOWN)),
         expectations,
     )
-
-
-def _hashes(bag_path: Path) -> dict[str, str]:
-    """SHA-256 of the data files of a bag by name."""
-    files = sorted(bag_path.iterdir()) if bag_path.is_dir() else [bag_path]
-    return {
-        file.name: _sha256(file)
-        for file in files
-        if file.is_file() and {'.mcap', '.db3'} & set(file.suffixes)
-    }
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open('rb') as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

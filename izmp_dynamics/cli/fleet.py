@@ -1,0 +1,103 @@
+"""`izmp fleet`: evaluate many recordings; a table, a page, and the reports if wanted."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'fleet',
+        help='evaluate many recordings at once: a table and a page, the worst first',
+        description='Evaluate many rosbag2 recordings as `izmp replay` does, on all cores or on a '
+        'cluster (Dask): OUT/fleet.html, OUT/fleet.parquet and OUT/fleet.json with a row per bag. '
+        'The same command goes on where an earlier one was interrupted.',
+    )
+    parser.add_argument(
+        'logs',
+        nargs='+',
+        metavar='LOGS',
+        help='folders, bags, globs, URLs (s3://bucket/logs), or .txt files that list such places',
+    )
+    parser.add_argument(
+        '--robot',
+        action='append',
+        required=True,
+        metavar='[PATTERN=]FILE',
+        help='robot file; with PATTERN, of the bags whose path or name matches, e.g. '
+        "'icub_*=icub.yaml'; {bag} in FILE is the folder of the bag; repeatable",
+    )
+    parser.add_argument(
+        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
+    )
+    parser.add_argument(
+        '--reports', action='store_true', help='the full report of every bag, in OUT/reports'
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        '--workers', type=_number, metavar='N', help='processes here (default: one per core)'
+    )
+    where.add_argument('--scheduler', metavar='ADDRESS', help='of a Dask scheduler')
+    where.add_argument(
+        '--slurm', type=Path, metavar='FILE', help='profile of jobs for Slurm (docs/fleet.md)'
+    )
+    parser.add_argument(
+        '--memory', default='auto', metavar='SIZE', help='of each process here, e.g. 2GB'
+    )
+    parser.add_argument(
+        '--strict', action='store_true', help='exit with 1 if a bag could not be evaluated'
+    )
+    parser.add_argument('--quiet', action='store_true', help='no progress, no summary')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Evaluate all and say what came out."""
+    from izmp_dynamics.cli.fleet_progress import fleet_progress
+    from izmp_dynamics.cli.terminal import printable
+    from izmp_dynamics.fleet.campaign import run_fleet
+    from izmp_dynamics.fleet.cluster import Cluster
+
+    cluster = Cluster(options.workers, options.memory, options.scheduler, options.slurm)
+    with fleet_progress(options.quiet) as progress:
+        fleet = run_fleet(
+            options.logs,
+            options.robot,
+            options.output,
+            cluster,
+            reports=options.reports,
+            progress=progress,
+        )
+    if not options.quiet:
+        for line in _lines(fleet):
+            print(printable(line))
+    return int(options.strict and any(row['state'] == 'error' for row in fleet.rows))
+
+
+def _lines(fleet: Any) -> list[str]:
+    """What the terminal shows at the end."""
+    from collections import Counter
+
+    from izmp_dynamics.fleet.campaign import NUMBERS, PAGE, TABLE
+    from izmp_dynamics.fleet.row import STATES
+
+    counts = Counter(row['state'] for row in fleet.rows)
+    words = {'error': 'not evaluated', 'unclear': 'cannot say'}
+    states = ', '.join(f'{counts[s]} {words.get(s, s)}' for s in STATES if counts[s])
+    kept = f' ({fleet.kept} of an earlier run)' if fleet.kept else ''
+    worst = [row for row in fleet.rows[:5] if row['state'] != 'stable']
+    return [
+        f'{fleet.bags} bags{kept}: {states}.',
+        *(f'{row["name"]}: {row["verdict"]}' for row in worst),
+        f'Page:    {fleet.folder / PAGE}',
+        f'Table:   {fleet.folder / TABLE}',
+        f'Numbers: {fleet.folder / NUMBERS}',
+    ]
+
+
+def _number(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'must be at least 1, not {value}')
+    return value

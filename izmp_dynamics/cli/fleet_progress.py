@@ -1,0 +1,42 @@
+"""How far a fleet is: a bar on a terminal, a line every minute elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+PERIOD = 60.0
+"""Time between two lines where there is no terminal [s]."""
+
+
+@contextmanager
+def fleet_progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]]:
+    """Show bags done, rates and the time that is left.
+
+    Yields:
+        A function to call with bags done, bags in all, bytes done, bytes in all.
+    """
+    from izmp_dynamics.cli.progress import progress_bar
+
+    begin = shown = time.monotonic()
+    is_terminal = sys.stderr.isatty()
+    with progress_bar('Finding bags', quiet) as bar:
+
+        def tell(done: int, bags: int, size: int, total: int) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            said = progress_line(done, bags, size, now - begin)
+            bar(size / total if total else done / bags, said)
+            if not (quiet or is_terminal) and now - shown >= PERIOD:
+                shown = now
+                left = (now - begin) * (total / size - 1.0) if size else float('nan')
+                print(f'izmp: {said}, {left:.0f} s left', file=sys.stderr, flush=True)
+
+        yield tell
+
+
+def progress_line(done: int, bags: int, size: int, elapsed: float) -> str:
+    """Say how far it is: '7 of 12 bags, 0.8 bags/s, 12.0 MB/s'."""
+    if not done or elapsed <= 0.0:
+        return f'{done} of {bags} bags'
+    return f'{done} of {bags} bags, {done / elapsed:.2g} bags/s, {size / elapsed / 1e6:.3g} MB/s'

@@ -1,0 +1,171 @@
+"""A campaign: bags and robot files in; table, page and numbers out.
+
+It can be interrupted at any time: what is finished is in the results, and the same command goes
+on with the rest.
+"""
+
+import dataclasses
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.bags.whole_file import write_whole
+from izmp_dynamics.errors import FleetError
+from izmp_dynamics.fleet.cluster import Cluster, connected
+from izmp_dynamics.fleet.engine import perform
+from izmp_dynamics.fleet.ledger import Ledger
+from izmp_dynamics.fleet.page import fleet_page, libraries
+from izmp_dynamics.fleet.parquet import parquet
+from izmp_dynamics.fleet.robots import RobotFiles, digest_if_usable
+from izmp_dynamics.fleet.row import Row, badness, blank, of_error
+from izmp_dynamics.fleet.sources import BagSource, find_bags
+from izmp_dynamics.fleet.statistics import fleet_statistics
+from izmp_dynamics.fleet.task import Done, Task, code, evaluate
+from izmp_dynamics.studies.interrupts import held_back
+
+RETRIES = 2
+"""How often a bag is tried again whose evaluation raised what no bag should cause."""
+
+TABLE, PAGE, NUMBERS = 'fleet.parquet', 'fleet.html', 'fleet.json'
+
+_log = logging.getLogger(__name__)
+
+Progress = Callable[[int, int, int, int], None]
+"""Called with bags done, bags in all, bytes done, bytes in all, of those that this run does."""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Where the results are, and what they say.
+
+    Attributes:
+        folder: of all results.
+        rows: one per finished bag, the worst first.
+        bags: how many were asked for.
+        kept: how many of the rows an earlier run had made.
+    """
+
+    folder: Path
+    rows: tuple[Row, ...]
+    bags: int
+    kept: int
+
+
+def run_fleet(
+    places: Sequence[str],
+    robots: Sequence[str],
+    folder: Path,
+    cluster: Cluster,
+    *,
+    reports: bool = False,
+    retries: int = RETRIES,
+    progress: Progress = lambda *_: None,
+) -> Fleet:
+    """Evaluate many bags.
+
+    Args:
+        places: where they are; see `find_bags`.
+        robots: rules for their robot files; see `RobotFiles`.
+        folder: of the results; those of an earlier run in it are kept and added to.
+        cluster: where the work is done.
+        reports: write the full report of every bag as well.
+        retries: how often a bag is tried again that failed for a reason outside of it.
+        progress: is told how far it is.
+
+    Raises:
+        IzmpError: nothing can be evaluated; a sentence says why. (A single bag that cannot is a
+            row of the table.)
+        KeyboardInterrupt: after the results of the finished bags are written.
+    """
+    _require_libraries()
+    rules = RobotFiles(robots)
+    bags = find_bags(places)
+    with Ledger(folder.absolute()) as ledger:
+        tasks, refused = _tasks(bags, rules, ledger, reports)
+        left = [task for task in tasks if ledger.result(task) is None]
+        left.sort(key=lambda task: -task.bag.size)  # the longest first: none is waited for at last
+        try:
+            if left:
+                _evaluate_all(left, ledger, cluster, retries, progress)
+        finally:
+            rows = [row for task in tasks if (row := ledger.result(task)) is not None]
+            rows = sorted([*rows, *refused], key=badness)
+            with held_back():
+                _write(ledger.folder, rows, len(bags))
+            if len(rows) < len(bags):
+                _log.warning(
+                    "%d of %d bags are in the results in '%s'; the same command goes on.",
+                    len(rows), len(bags), ledger.folder,
+                )  # fmt: skip
+    return Fleet(ledger.folder, tuple(rows), len(bags), len(tasks) - len(left))
+
+
+def _require_libraries() -> None:
+    """Say before the work, and not after it, what is missing for its results."""
+    library('distributed', 'Evaluating a fleet')
+    library('pyarrow', 'Writing the table')
+    libraries()
+
+
+def _tasks(
+    bags: Sequence[BagSource], rules: RobotFiles, ledger: Ledger, reports: bool
+) -> tuple[list[Task], list[Row]]:
+    """The tasks, and the rows of bags without a robot file."""
+    tasks, refused = [], []
+    for bag in bags:
+        try:
+            robot = rules.file_for(bag)
+        except FleetError as error:
+            refused.append(blank(bag, '') | of_error(str(error), error.kind, transient=False))
+        else:
+            task = Task(bag, str(robot), digest_if_usable(robot), reports)
+            tasks.append(dataclasses.replace(task, known=ledger.hashes_like(task)))
+    return tasks, refused
+
+
+def _evaluate_all(
+    tasks: Sequence[Task], ledger: Ledger, cluster: Cluster, retries: int, progress: Progress
+) -> None:
+    size, done, bytes_done = sum(task.bag.size for task in tasks), 0, 0
+    progress(0, len(tasks), 0, size)
+    with connected(cluster, len(tasks)) as client:
+        for task, outcome in perform(client, evaluate, tasks, retries):
+            with held_back():
+                ledger.add(task, _done(task, outcome))
+            done, bytes_done = done + 1, bytes_done + task.bag.size
+            progress(done, len(tasks), bytes_done, size)
+
+
+def _done(task: Task, outcome: Done | Exception) -> Done:
+    """What came out; a row with the error for a task that failed for a reason outside the bag."""
+    if isinstance(outcome, Done):
+        if outcome.row is not None and outcome.row['code'] != code():
+            raise FleetError(
+                f"The worker on '{outcome.row['host']}' runs another version of izmp_dynamics "
+                'than this command; install the same one on all computers of the cluster.',
+                kind='other_version', host=outcome.row['host'],
+            )  # fmt: skip
+        return outcome
+    kind = type(outcome).__name__
+    said = f'{kind}: {outcome}'
+    if kind == 'KilledWorker':
+        said = (
+            'every process that evaluated it was killed, perhaps for want of memory; give each '
+            'more with --memory, and fewer of them with --workers.'
+        )
+    return Done(blank(task.bag, task.robot) | of_error(said, kind, transient=True))
+
+
+def _write(folder: Path, rows: Sequence[Row], bags: int) -> None:
+    numbers = fleet_statistics(rows, bags)
+    text = json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
+    contents = {
+        TABLE: parquet(rows),
+        PAGE: fleet_page(rows, numbers).encode(errors='backslashreplace'),
+        NUMBERS: text.encode(errors='backslashreplace'),
+    }
+    for name, content in contents.items():
+        write_whole(folder / name, content)

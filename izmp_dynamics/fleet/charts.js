@@ -1,0 +1,59 @@
+'use strict';
+// The distribution and the trend of the margins of some bags: [{ state, margin [mm], start [s] }].
+
+const BINS = 40, PERIODS = 30;
+
+const axes = () => [0, 1].map(() => ({
+  stroke: css('muted'), grid: { stroke: css('grid') }, ticks: { stroke: css('grid') },
+}));
+
+// Bags per interval of the margin, stacked by state, the worst at the bottom.
+function distribution(uPlot, element, bags, states) {
+  const known = bags.filter((bag) => bag.margin !== null);
+  const sorted = known.map((bag) => bag.margin).sort((a, b) => a - b);
+  // a few bags far away must not squeeze all others into one interval
+  const [low, high] = [0.005, 0.995].map((q) => sorted[Math.round(q * (sorted.length - 1))] ?? 0);
+  const width = Math.max((high - low) / BINS, 1e-3);
+  const counts = states.map(() => new Array(BINS).fill(0));
+  for (const bag of known) {
+    const bin = Math.min(Math.max(Math.floor((bag.margin - low) / width), 0), BINS - 1);
+    const from = states.indexOf(bag.state);
+    for (let k = from; k < states.length; k += 1) counts[k][bin] += 1;
+  }
+  const middle = counts[0].map((_, bin) => low + (bin + 0.5) * width);
+  const series = states.map((state, k) => ({
+    label: state, fill: css(state), width: 0, points: { show: false },
+    paths: uPlot.paths.bars({ size: [0.92] }), heights: counts[k],
+  })).reverse(); // the tallest is drawn first
+  return new uPlot({
+    width: element.clientWidth, height: 240, legend: { show: false }, cursor: { show: false },
+    scales: { x: { time: false, range: [low - width / 2, low + (BINS + 0.5) * width] },
+      y: { range: (plot, min, max) => [0, Math.max(max, 1) * 1.05] } },
+    axes: axes(), series: [{}, ...series],
+  }, [middle, ...series.map((one) => one.heights)], element);
+}
+
+// Margin over the time of recording, a point per bag, with the median of equal parts of the time.
+function trend(uPlot, element, bags, states) {
+  const dated = bags.filter((bag) => bag.start !== null && bag.margin !== null)
+    .sort((a, b) => a.start - b.start);
+  const times = dated.map((bag) => bag.start);
+  const points = states.map((state) => dated.map((bag) => bag.state === state ? bag.margin : null));
+  const median = new Array(dated.length).fill(null);
+  const first = times[0] ?? 0, step = ((times.at(-1) ?? 1) - first) / PERIODS || 1;
+  for (let begin = 0, end; begin < dated.length; begin = end) {
+    const period = Math.floor((times[begin] - first) / step);
+    end = begin + 1;
+    while (end < dated.length && Math.floor((times[end] - first) / step) === period) end += 1;
+    const margins = dated.slice(begin, end).map((bag) => bag.margin).sort((a, b) => a - b);
+    median[begin + ((end - begin) >> 1)] = margins[margins.length >> 1];
+  }
+  return new uPlot({
+    width: element.clientWidth, height: 240, legend: { show: false },
+    cursor: { show: false }, axes: axes(),
+    series: [{}, ...states.map((state) => ({
+      label: state, stroke: css(state), paths: () => null,
+      points: { show: true, size: 5, fill: css(state), width: 0 },
+    })), { label: 'median', stroke: css('ink'), width: 2, spanGaps: true, points: { show: false } }],
+  }, [times, ...points, median], element);
+}

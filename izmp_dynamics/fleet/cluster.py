@@ -1,0 +1,154 @@
+"""Where tasks are done: processes of this computer, a Dask scheduler's workers, jobs of Slurm."""
+
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.errors import FleetError
+
+START_TIME = 60.0
+"""Time within which a scheduler must answer [s]."""
+
+_PRELOAD = 'izmp_dynamics.fleet.worker'
+
+_SETTINGS = {
+    # a worker that is restarted shall not be given up for what others died of
+    'distributed.scheduler.allowed-failures': 3,
+    'distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS': 1,
+    'distributed.worker.memory.target': False,  # results are small: nothing to spill
+    'distributed.worker.memory.spill': False,
+    'distributed.worker.memory.pause': 0.9,
+    'distributed.worker.memory.terminate': 0.95,
+}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Which cluster; one of the three, processes of this computer by default.
+
+    Attributes:
+        workers: number of processes here; None for as many as there are cores.
+        memory: of each of them, e.g. '2GB'; 'auto' shares out the memory of this computer.
+        scheduler: address of a Dask scheduler, e.g. 'tcp://head:8786'.
+        slurm: YAML with the arguments of dask_jobqueue.SLURMCluster and the number of `jobs`.
+    """
+
+    workers: int | None = None
+    memory: str = 'auto'
+    scheduler: str | None = None
+    slurm: Path | None = None
+
+
+@contextmanager
+def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
+    """Give a `distributed.Client`; what was started for it ends with the block.
+
+    Args:
+        cluster: which.
+        tasks: how many there are; more processes are not started.
+
+    Raises:
+        FleetError: it cannot be reached or started.
+        MissingDependencyError: its library is not installed.
+    """
+    distributed = library('distributed', 'Evaluating a fleet')
+    dask = library('dask', 'Evaluating a fleet')
+    with dask.config.set(_SETTINGS):
+        logging.getLogger('distributed').setLevel(logging.CRITICAL)  # deaths of workers are rows
+        if cluster.scheduler is not None:
+            with _client(distributed, cluster.scheduler) as client:
+                yield client
+        else:
+            with _started(distributed, cluster, tasks) as own, distributed.Client(own) as client:
+                yield client
+
+
+@contextmanager
+def _client(distributed: Any, address: str) -> Iterator[Any]:
+    try:
+        client = distributed.Client(address, timeout=START_TIME)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise FleetError(
+            f"No Dask scheduler answers at '{address}'; start one with `dask scheduler` and give "
+            f'the address that it prints, e.g. tcp://head:8786.',
+            kind='no_scheduler', address=address,
+        ) from error  # fmt: skip
+    with client:
+        yield client
+
+
+@contextmanager
+def _started(distributed: Any, cluster: Cluster, tasks: int) -> Iterator[Any]:
+    if cluster.slurm is not None:
+        with slurm_cluster(cluster.slurm) as jobs:
+            yield jobs
+        return
+    count = cluster.workers or len(os.sched_getaffinity(0))
+    try:
+        local = distributed.LocalCluster(
+            n_workers=max(1, min(count, tasks)),
+            threads_per_worker=1,
+            processes=True,
+            host='127.0.0.1',
+            memory_limit=cluster.memory,
+            dashboard_address=None,
+            preload=[_PRELOAD],
+        )
+    except ValueError as error:
+        raise FleetError(
+            f'The processes cannot be started: {error}.', kind='no_workers'
+        ) from error
+    with local:
+        yield local
+
+
+def slurm_cluster(profile: Path) -> Any:
+    """Start the jobs that a profile describes.
+
+    Args:
+        profile: YAML; `jobs` is their number, everything else an argument of
+            dask_jobqueue.SLURMCluster.
+
+    Raises:
+        FleetError: the profile cannot be used, or Slurm is not here.
+        MissingDependencyError: dask-jobqueue is not installed.
+    """
+    jobqueue = library('dask_jobqueue', 'Evaluating a fleet with Slurm', 'dask-jobqueue')
+    options = _profile(profile)
+    jobs = options.pop('jobs')
+    preload = [*options.pop('worker_extra_args', ()), '--preload', _PRELOAD]
+    try:
+        cluster = jobqueue.SLURMCluster(
+            **{'python': sys.executable, 'processes': 1, **options}, worker_extra_args=preload
+        )
+        cluster.scale(jobs=jobs)
+    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        raise FleetError(
+            f"Slurm cannot start what '{profile}' describes: {error}.",
+            kind='slurm', path=profile,
+        ) from error  # fmt: skip
+    return cluster
+
+
+def _profile(path: Path) -> dict[str, Any]:
+    yaml = library('yaml', 'Reading a profile')
+    try:
+        content = yaml.safe_load(path.read_text(encoding='utf-8'))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise FleetError(
+            f"The profile '{path}' cannot be read: {error}.", kind='unreadable', path=path
+        ) from error
+    jobs = content.get('jobs') if isinstance(content, Mapping) else None
+    if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
+        raise FleetError(
+            f"The profile '{path}' must state `jobs`, the number of jobs, and the arguments of "
+            'dask_jobqueue.SLURMCluster, e.g. `queue`, `cores`, `memory` and `walltime`.',
+            kind='no_jobs', path=path,
+        )  # fmt: skip
+    return dict(content)

@@ -1,0 +1,127 @@
+"""The rows of a folder of results: one line per evaluated bag, in the file rows.jsonl.
+
+A line is appended as soon as its bag is evaluated, by one process alone. So whatever ends that
+process, all finished bags are kept, and nothing is written twice.
+"""
+
+import fcntl
+import json
+import os
+import re
+from pathlib import Path
+
+from izmp_dynamics.bags.whole_file import write_whole
+from izmp_dynamics.errors import FleetError
+from izmp_dynamics.fleet.row import COLUMNS, Row
+from izmp_dynamics.fleet.task import Done, Task, code
+
+FILE = 'rows.jsonl'
+
+REPORTS = 'reports'
+
+
+class Ledger:
+    """The rows in a folder; use it as a context manager.
+
+    Args:
+        folder: made if it does not exist; otherwise it is empty or has earlier results.
+
+    Raises:
+        FleetError: it has something else, cannot be written, or another run writes to it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not (folder / FILE).exists() and any(folder.iterdir()):
+                raise FleetError(
+                    f"'{folder}' is not an earlier result (it has no {FILE}) and not empty; "
+                    'choose another place.',
+                    kind='not_a_result', path=folder,
+                )  # fmt: skip
+            self._file = (folder / FILE).open('r+b' if (folder / FILE).exists() else 'w+b')
+        except OSError as error:
+            raise FleetError(
+                f"The results cannot be written to '{folder}': {error.strerror or error}.",
+                kind='cannot_write', path=folder, errno=error.errno,
+            ) from error  # fmt: skip
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise FleetError(
+                f"Another run is writing to '{folder}'; wait for it, or choose another place.",
+                kind='in_use', path=folder,
+            ) from error  # fmt: skip
+        self._rows: dict[tuple[str, str], Row] = {}
+        self._added: set[Task] = set()
+        self._read()
+
+    def __enter__(self) -> 'Ledger':
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def result(self, task: Task) -> Row | None:
+        """Return the row of a task: this run's, or an earlier one that is still right.
+
+        It is right if the files of the bag, the robot and the code are the same, if the report is
+        there that is wanted, and if no reason outside of the bag kept it from being evaluated.
+        """
+        row = self._rows.get((task.bag.url, task.robot))
+        if row is None or task in self._added:
+            return row
+        is_right = row['stamp'] == task.bag.stamp and self._is_valid(row, task)
+        return row if is_right else None
+
+    def hashes_like(self, task: Task) -> tuple[str, ...]:
+        """Return the hashes of evaluated bags of the same size and robot: one may be the same."""
+        return tuple(sorted(
+            {row['sha256'] for row in self._rows.values()
+             if row['size'] == task.bag.size and row['sha256'] and self._is_valid(row, task)}
+        ))  # fmt: skip
+
+    def add(self, task: Task, done: Done) -> Row:
+        """Keep what came out of a task, and return its row."""
+        if done.row is None:
+            same = next(row for row in self._rows.values()
+                        if row['sha256'] == done.sha256 and self._is_valid(row, task))  # fmt: skip
+            place = {'bag': task.bag.url, 'name': task.bag.name, 'stamp': task.bag.stamp}
+            row = same | place | {'robot_file': task.robot}
+        else:
+            row = done.row | ({'report': self._write(task, done)} if done.files else {})
+        self._rows[row['bag'], row['robot_file']] = row
+        self._added.add(task)
+        self._file.write(json.dumps(row, ensure_ascii=True, allow_nan=False).encode() + b'\n')
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return row
+
+    def _is_valid(self, row: Row, task: Task) -> bool:
+        has_report = row['report'] is not None and (self.folder / row['report']).is_file()
+        return (
+            not row['transient']
+            and row['code'] == code()
+            and row['robot_sha256'] == task.robot_sha256 != ''
+            and (not task.report or row['state'] == 'error' or has_report)
+        )
+
+    def _write(self, task: Task, done: Done) -> str:
+        """Write a full report; return its page, relative to the folder."""
+        name = re.sub(r'[^A-Za-z0-9._-]+', '_', task.bag.name).lstrip('.')[:80]
+        place = f'{REPORTS}/{name}-{done.sha256[:12]}-{task.robot_sha256[:6]}'
+        for file, content in done.files.items():
+            write_whole(self.folder / place / file, content)
+        return f'{place}/report.html'
+
+    def _read(self) -> None:
+        """Read all lines; one that a killed process left half-written is cut off."""
+        lines = self._file.read().split(b'\n')
+        self._file.truncate(sum(len(line) + 1 for line in lines[:-1]))
+        self._file.seek(0, os.SEEK_END)
+        for line in lines[:-1]:
+            row = json.loads(line)
+            if row.keys() == COLUMNS.keys():  # else of another version, thus out of date
+                self._rows[row['bag'], row['robot_file']] = row

@@ -1,0 +1,99 @@
+"""fleet.html: the table to sort and filter, distributions, trends; one file that opens offline."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+from urllib.parse import quote
+
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.fleet.row import STATES, Row
+from izmp_dynamics.report.player.libraries import UPLOT, UPLOT_STYLE, Library
+from izmp_dynamics.report.player.packing import compressed
+from izmp_dynamics.report.verdict import HEADLINES
+
+try:
+    import jinja2
+except ImportError as error:
+    raise MissingDependencyError('jinja2', 'Writing the page', 'pip install jinja2') from error
+
+DATA_TABLES = Library('itables', 'itables', 'html/dt_bundle.js')
+DATA_TABLES_STYLE = Library('itables', 'itables', 'html/dt_bundle.css')
+"""DataTables, as ITables brings it."""
+
+SHOWN = (
+    'state', 'name', 'robot', 'unit', 'software', 'start', 'duration', 'margin', 'uncertainty',
+    'outside_time', 'excursions', 'pushes', 'gap_mean', 'gated', 'findings', 'verdict', 'bag',
+)  # fmt: skip
+"""Columns of the table on the page."""
+
+_TEMPLATE, _STYLE = 'fleet.html.j2', 'fleet.css'
+_SCRIPTS = (('izmp_dynamics.report.player', 'load.js'), (__package__, 'charts.js'),
+            (__package__, 'fleet.js'))  # fmt: skip
+
+
+def libraries() -> dict[Library, str]:
+    """Return the JavaScript and styles of others that the page contains.
+
+    Raises:
+        MissingDependencyError: one is not installed.
+    """
+    needed = (DATA_TABLES, DATA_TABLES_STYLE, UPLOT, UPLOT_STYLE)
+    return {library: library.read() for library in needed}
+
+
+def fleet_page(rows: Sequence[Row], numbers: Mapping[str, Any]) -> str:
+    """Build the page.
+
+    Args:
+        rows: the worst first.
+        numbers: what fleet.json holds.
+
+    Returns:
+        HTML; every text of the rows is escaped or data.
+
+    Raises:
+        MissingDependencyError: a library is not installed that works in the page.
+    """
+    found = libraries()
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    scripts = '\n'.join(_asset(package, name) for package, name in _SCRIPTS)
+    html: str = environment.from_string(_asset(__package__, _TEMPLATE)).render(
+        numbers=numbers,
+        states={state: _headline(state) for state in STATES},
+        hours=numbers['duration'] / 3600.0,
+        data=compressed(json.dumps(_data(rows), allow_nan=False).encode()),
+        tables=compressed(found[DATA_TABLES].encode()),
+        uplot=compressed(found[UPLOT].encode()),
+        styles=found[DATA_TABLES_STYLE] + found[UPLOT_STYLE] + _asset(__package__, _STYLE),
+        scripts=scripts,
+        allowed=' '.join(map(_allowed, (scripts, found[UPLOT]))),
+    )
+    return html
+
+
+def _data(rows: Sequence[Row]) -> dict[str, Any]:
+    return {
+        'columns': SHOWN,
+        'states': {state: _headline(state) for state in STATES},
+        'rows': [[row[name] for name in SHOWN] for row in rows],
+        'reports': [quote(row['report']) if row['report'] else None for row in rows],
+    }
+
+
+def _allowed(script: str) -> str:
+    """A script as a security policy names it: no other text of the page can run."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest())
+    return f"'sha256-{digest.decode()}'"
+
+
+def _headline(state: str) -> str:
+    return HEADLINES.get(state, 'Error')
+
+
+def _asset(package: str, name: str) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding='utf-8')

@@ -1,0 +1,41 @@
+"""The table as Parquet, for DuckDB, pandas, Polars and all others that read it."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.fleet.row import COLUMNS, EVENT, SIGNAL, Row
+
+
+def parquet(rows: Sequence[Row]) -> bytes:
+    """Write rows as a Parquet file, in the order in which they are given.
+
+    Raises:
+        MissingDependencyError: pyarrow is not installed.
+    """
+    arrow = library('pyarrow', 'Writing the table')
+    writer = library('pyarrow.parquet', 'Writing the table', 'pyarrow')
+    table = arrow.Table.from_pylist(list(rows), schema=schema(arrow))
+    file = io.BytesIO()
+    writer.write_table(table, file, compression='zstd')
+    return file.getvalue()
+
+
+def schema(arrow: Any) -> Any:
+    """Return the columns and their types."""
+    plain = {
+        'text': arrow.string(),
+        'float': arrow.float64(),
+        'int': arrow.int64(),
+        'bool': arrow.bool_(),
+        'stamp': arrow.timestamp('ns', tz='UTC'),
+        'texts': arrow.list_(arrow.string()),
+        'map': arrow.map_(arrow.string(), arrow.string()),
+    }
+
+    def entries(fields: Mapping[str, str]) -> Any:
+        return arrow.list_(arrow.struct([(name, plain[kind]) for name, kind in fields.items()]))
+
+    types = plain | {'events': entries(EVENT), 'signals': entries(SIGNAL)}
+    return arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])

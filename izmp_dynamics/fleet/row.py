@@ -1,0 +1,151 @@
+"""A bag as a row of the table: what its report says, in columns.
+
+Lengths in m, times in s, forces in N, shares from 0 to 1; None where there is no value.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from izmp_dynamics.fleet.sources import BagSource
+
+Row = dict[str, Any]
+"""Column → value, as JSON can hold it."""
+
+STATES = ('fell', 'unstable', 'disturbed', 'marginal', 'error', 'unclear', 'stable')
+"""Verdicts, the worst first; 'error' is a bag that could not be evaluated."""
+
+UNIT_KEYS = ('robot_id', 'robot_name', 'robot_serial', 'serial_number', 'serial', 'robot')
+SOFTWARE_KEYS = ('software_version', 'software', 'git_commit', 'commit', 'version')
+"""Keys of a bag's own metadata (`ros2 bag record --custom-data KEY=VALUE`) that name the single
+robot and what ran on it; the first that is there counts."""
+
+COLUMNS: Mapping[str, str] = {
+    # what it is
+    'bag': 'text', 'name': 'text', 'robot': 'text', 'robot_file': 'text',
+    'unit': 'text', 'software': 'text', 'distro': 'text', 'storage': 'text',
+    'metadata': 'map', 'size': 'int', 'start': 'stamp', 'duration': 'float',
+    'loaded_time': 'float', 'flight_time': 'float', 'unknown_time': 'float', 'instants': 'int',
+    # verdict
+    'state': 'text', 'reason': 'text', 'verdict': 'text', 'advice': 'text', 'judged_by': 'text',
+    # margins of the judged point
+    'margin': 'float', 'margin_time': 'float', 'uncertainty': 'float', 'room': 'float',
+    'smallest_margin': 'float', 'first_percentile_margin': 'float', 'inside_share': 'float',
+    'outside_time': 'float', 'excursions': 'int', 'excursion_time': 'float',
+    'possible_throw': 'float', 'scatter': 'float',
+    'gap_mean': 'float', 'gap_rms': 'float', 'force_over_weight': 'float',
+    # events
+    'pushes': 'int', 'events': 'events',
+    # health of the signals
+    'findings': 'texts', 'missing': 'texts', 'notes': 'texts',
+    'gated': 'int', 'longest_gap': 'float', 'signals': 'signals',
+    # where it comes from
+    'report': 'text', 'sha256': 'text', 'robot_sha256': 'text', 'stamp': 'text',
+    'version': 'text', 'code': 'text', 'seconds': 'float', 'host': 'text',
+    'error': 'text', 'error_kind': 'text', 'transient': 'bool',
+}  # fmt: skip
+"""Column → kind; 'stamp' is nanoseconds since the epoch."""
+
+EVENT = {'kind': 'text', 'begin': 'float', 'end': 'float', 'sentence': 'text', 'subject': 'text',
+         'size': 'float', 'unit': 'text', 'significance': 'float'}  # fmt: skip
+SIGNAL = {'topic': 'text', 'used_as': 'text', 'count': 'int', 'rate': 'float',
+          'longest_gap': 'float', 'gated': 'int'}  # fmt: skip
+"""Fields of an entry of the columns `events` and `signals`, and their kinds."""
+
+RUN = ('seconds', 'host')
+"""Columns that differ from run to run; all others are the same for the same bag and code."""
+
+
+def blank(bag: BagSource, robot_file: str) -> Row:
+    """Return the row of a bag of which nothing is known but its place."""
+    known = {
+        'bag': bag.url,
+        'name': bag.name,
+        'robot_file': robot_file,
+        'size': bag.size,
+        'stamp': bag.stamp,
+        'transient': False,
+    }
+    return dict.fromkeys(COLUMNS) | known
+
+
+def of_report(report: Mapping[str, Any]) -> Row:
+    """Return the columns that a report fills.
+
+    Args:
+        report: what report.json holds.
+    """
+    verdict = report['verdict']
+    track = report['tracks'].get(verdict['judged_by']) or {}
+    gap: Mapping[str, Any] = next(
+        (pair for pair in report['pairs'] if _compares(pair, verdict['judged_by'])), {}
+    )
+    signals = [_signal(entry) for entry in report['health']]
+    return {
+        'robot': report['robot'],
+        'start': report['start_stamp'],
+        **{key: report[key] for key in ('duration', 'loaded_time', 'flight_time')},
+        **{key: report[key] for key in ('unknown_time', 'instants')},
+        'state': verdict['state'],
+        'verdict': verdict['text'],
+        **{key: verdict[key] for key in ('reason', 'advice', 'judged_by', 'uncertainty', 'room')},
+        'margin': track.get('averaged_margin'),
+        'margin_time': track.get('averaged_margin_time'),
+        **{key: track.get(key) for key in ('smallest_margin', 'first_percentile_margin')},
+        **{key: track.get(key) for key in ('inside_share', 'outside_time', 'excursion_time')},
+        **{key: track.get(key) for key in ('possible_throw', 'force_over_weight')},
+        'excursions': track.get('excursion_count'),
+        'scatter': (track.get('error') or {}).get('scatter'),
+        'gap_mean': gap.get('mean'),
+        'gap_rms': gap.get('rms'),
+        'pushes': len(report['external_forces']['pushes']),
+        'events': [{key: event.get(key) for key in EVENT} for event in report['events']],
+        'findings': [finding['key'] for finding in report['findings']],
+        'missing': report['missing'],
+        'notes': report['notes'],
+        'gated': sum(signal['gated'] for signal in signals),
+        'longest_gap': max((signal['longest_gap'] or 0.0 for signal in signals), default=None),
+        'signals': signals,
+    }
+
+
+def of_metadata(custom: Mapping[str, str], distro: str, storage: str) -> Row:
+    """Return the columns that the bag's own metadata fill."""
+    return {
+        'metadata': dict(sorted(custom.items())),
+        'unit': _first(custom, UNIT_KEYS),
+        'software': _first(custom, SOFTWARE_KEYS),
+        'distro': distro or None,
+        'storage': storage,
+    }
+
+
+def of_error(error: str, kind: str, *, transient: bool) -> Row:
+    """Return the columns of a bag that could not be evaluated.
+
+    Args:
+        error: a sentence.
+        kind: what is wrong, as a key.
+        transient: whether it may go well another time: the next run tries again.
+    """
+    said = {'state': 'error', 'verdict': f'Cannot be evaluated: {error}', 'error': error}
+    return said | {'error_kind': kind, 'transient': transient}
+
+
+def badness(row: Mapping[str, Any]) -> tuple[int, float, str]:
+    """Key that sorts the worst bag first: by verdict, then by margin, then by name."""
+    state, margin = row['state'], row['margin']
+    rank = STATES.index(state) if state in STATES else len(STATES)
+    return rank, float('inf') if margin is None else margin, row['bag']
+
+
+def _compares(pair: Mapping[str, Any], judged: str | None) -> bool:
+    return bool(pair['count']) and pair['second'] == 'cop' and pair['first'] in (judged, 'mr_ad')
+
+
+def _signal(health: Mapping[str, Any]) -> Row:
+    gated = {'gated': sum(health['gated'].values())}
+    return {key: health.get(key) for key in SIGNAL} | gated
+
+
+def _first(custom: Mapping[str, str], keys: tuple[str, ...]) -> str | None:
+    return next((custom[key] for key in keys if custom.get(key)), None)

@@ -1,0 +1,225 @@
+"""Which bags there are: in folders, by globs, in lists, on this computer or behind a URL.
+
+fsspec reads them all: a path, `file://`, `s3://` (with s3fs), `gs://` (with gcsfs) and more.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.bags.metadata import FILE
+from izmp_dynamics.errors import FleetError, MissingDependencyError
+
+DATA = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
+"""Ends of the names of storage files."""
+
+BESIDE = ('.db3-wal', '.db3-shm')
+"""Ends of the names of what belongs to a storage file."""
+
+_STAMPS = ('ETag', 'etag', 'md5Hash', 'mtime', 'LastModified', 'updated')
+"""What file systems call a value that changes with the content, the surest first."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of a bag.
+
+    Attributes:
+        path: in its file system.
+        size: [bytes].
+        stamp: changes when the content does: a hash or a time.
+    """
+
+    path: str
+    size: int
+    stamp: str
+
+    @property
+    def name(self) -> str:
+        """Its name without folders."""
+        return self.path.rpartition('/')[2]
+
+
+@dataclass(frozen=True)
+class BagSource:
+    """Where a bag is.
+
+    Attributes:
+        url: absolute path, or URL.
+        files: what belongs to it; none if there is nothing at that place.
+    """
+
+    url: str
+    files: tuple[SourceFile, ...]
+
+    @property
+    def name(self) -> str:
+        """Last part of its path."""
+        return self.url.rstrip('/').rpartition('/')[2]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether `url` is a path of this computer."""
+        return '://' not in self.url
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def stamp(self) -> str:
+        """Digest of names, sizes and stamps: the same as long as no file changes."""
+        known = repr([(file.name, file.size, file.stamp) for file in self.files])
+        return hashlib.sha256(known.encode(errors='surrogateescape')).hexdigest()[:16]
+
+    def fetch(self, folder: Path) -> Path:
+        """Return the bag as a local path; what is elsewhere is copied into `folder` first.
+
+        Raises:
+            OSError: it cannot be copied.
+        """
+        if self.is_local:
+            return Path(self.url)
+        files, _ = file_system(self.url)
+        place = folder / (self.name or 'bag')
+        if len(self.files) == 1 and self.files[0].name == self.name:
+            files.get_file(self.files[0].path, str(place))
+            return place
+        place.mkdir()
+        for file in self.files:
+            files.get_file(file.path, str(place / file.name))
+        return place
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """Return the file system of fsspec for a URL or path, and the path in it.
+
+    Raises:
+        FleetError: the protocol is unknown.
+        MissingDependencyError: the library for the protocol is not installed.
+    """
+    fsspec = library('fsspec', 'Finding bags')
+    try:
+        files, path = fsspec.core.url_to_fs(url)
+    except ValueError as error:
+        raise FleetError(f"'{url}': {error}.", kind='unknown_protocol', place=url) from error
+    except ImportError as error:
+        name = {'s3': 's3fs', 's3a': 's3fs', 'gs': 'gcsfs', 'gcs': 'gcsfs', 'abfs': 'adlfs'}
+        package = name.get(url.partition('://')[0], str(error))
+        raise MissingDependencyError(
+            package, f"Reading '{url}'", f'pip install {package}'
+        ) from error
+    return files, str(path)
+
+
+def find_bags(places: Sequence[str]) -> list[BagSource]:
+    """Find all bags, each once, in the order of their paths.
+
+    Args:
+        places: folders (everything below them), bags, globs, URLs, and lists: text files named
+            *.txt with a place per line, relative to the list. `#` begins a comment.
+
+    Raises:
+        FleetError: a place does not exist or holds no bag. One that a list names does not raise:
+            it is a bag without files.
+    """
+    found: dict[str, BagSource] = {}
+    for place in places:
+        if place.endswith('.txt'):
+            bags = [bag for line in _lines(place) for bag in _listed(line)]
+        else:
+            bags = list(_bags_at(place))
+            if not bags:
+                raise FleetError(
+                    f"There is no bag at '{place}'; give folders with rosbag2 recordings, .mcap "
+                    'or .db3 files, globs, URLs, or a list of such places in a .txt file.',
+                    kind='no_bag', place=place,
+                )  # fmt: skip
+        found.update((bag.url, bag) for bag in bags)
+    return [found[url] for url in sorted(found)]
+
+
+def _lines(place: str) -> Iterator[str]:
+    """The places that a list names."""
+    files, path = file_system(place)
+    base = path.rpartition('/')[0]
+    try:
+        text = files.cat_file(path).decode('utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, 'strerror', None) or error
+        raise FleetError(
+            f"The list '{place}' cannot be read: {reason}.", kind='unreadable', place=place
+        ) from error
+    for line in text.splitlines():
+        entry = line.strip()
+        if entry and not entry.startswith('#'):
+            absolute = '://' in entry or entry.startswith('/')
+            yield entry if absolute else files.unstrip_protocol(f'{base}/{entry}')
+
+
+def _listed(place: str) -> list[BagSource]:
+    return list(_bags_at(place)) or [BagSource(place.removeprefix('file://'), ())]
+
+
+def _bags_at(place: str) -> Iterator[BagSource]:
+    files, path = file_system(place)
+    try:
+        is_glob = re.search(r'[*?\[]', path) and not files.exists(path)
+        for root in sorted(files.glob(path)) if is_glob else [path]:
+            yield from _bags_below(files, root)
+    except OSError as error:
+        raise FleetError(
+            f"'{place}' cannot be read: {error.strerror or error}.",
+            kind='unreadable', place=place,
+        ) from error  # fmt: skip
+
+
+def _bags_below(files: Any, root: str) -> Iterator[BagSource]:
+    if files.isfile(root):
+        if root.endswith(DATA):
+            yield _bag(files, root, [_file(root, files.info(root))])
+        return
+    folders: dict[str, list[SourceFile]] = {}
+    for path, info in files.find(root, detail=True).items():
+        hidden = any(part.startswith('.') for part in path[len(root) :].split('/'))
+        if not hidden and (path.endswith((*DATA, *BESIDE)) or path.endswith(f'/{FILE}')):
+            folders.setdefault(path.rpartition('/')[0], []).append(_file(path, info))
+    for folder, found in folders.items():
+        if not _is_result(files, folder):
+            yield from _bags_in(files, folder, sorted(found, key=lambda file: file.path))
+
+
+def _bags_in(files: Any, folder: str, found: list[SourceFile]) -> Iterator[BagSource]:
+    """One bag if the folder is one, else a bag per storage file.
+
+    It is one with a metadata.yaml; or without, if the recorder was killed, by the names of its
+    files: NAME/NAME_0.mcap, NAME/NAME_1.mcap and so on.
+    """
+    data = [file for file in found if file.name.endswith(DATA)]
+    numbered = re.compile(re.escape(folder.rpartition('/')[2]) + r'_\d+\.')
+    if data and (len(data) < len(found) or all(numbered.match(file.name) for file in data)):
+        yield _bag(files, folder, found)
+    else:
+        for file in data:
+            yield _bag(files, file.path, [file])
+
+
+def _is_result(files: Any, folder: str) -> bool:
+    """Whether it is what `izmp replay` wrote: OUT/bag beside OUT/report.json."""
+    parent, _, name = folder.rpartition('/')
+    return name == 'bag' and bool(files.exists(f'{parent}/report.json'))
+
+
+def _bag(files: Any, path: str, found: list[SourceFile]) -> BagSource:
+    url = str(files.unstrip_protocol(path))
+    return BagSource(url.removeprefix('file://'), tuple(found))
+
+
+def _file(path: str, info: Mapping[str, Any]) -> SourceFile:
+    stamp = next((str(info[key]) for key in _STAMPS if info.get(key)), '')
+    return SourceFile(path, int(info.get('size') or 0), stamp)

@@ -1,0 +1,144 @@
+"""What a worker does with a bag: fetch it, evaluate it as `izmp replay` does, return a row.
+
+A worker evaluates one bag at a time, so its memory is that of a single replay. It writes nothing
+but temporary files; what it returns is written by the process that asked for it.
+"""
+
+import dataclasses
+import hashlib
+import json
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import izmp_dynamics
+from izmp_dynamics.bags.metadata import FILE
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.temporary_folder import temporary_folder
+from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.fleet.row import Row, blank, of_error, of_metadata, of_report
+from izmp_dynamics.fleet.sources import BagSource
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.replay.evaluate import evaluate_bag
+from izmp_dynamics.replay.hashes import data_hashes, file_hash, input_hashes
+from izmp_dynamics.report.summary import summary_of
+from izmp_dynamics.report.writer import write_report
+from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.studies.source_closure import code_digest
+
+REPORT = ('report.html', 'report.json')
+
+_PREFIX = 'izmp-fleet-'
+
+_one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A bag to evaluate.
+
+    Attributes:
+        bag: where it is.
+        robot: robot file, absolute, which the worker can read.
+        robot_sha256: digest of it and its URDF.
+        report: whether the full report is wanted as well.
+        known: digests of bags as large as this one that are evaluated already.
+    """
+
+    bag: BagSource
+    robot: str
+    robot_sha256: str
+    report: bool = False
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came out.
+
+    Attributes:
+        row: of the table; None if `sha256` is one of the known ones.
+        sha256: of the content of the bag; '' where it could not be read.
+        files: name → content of the full report, if that was wanted.
+    """
+
+    row: Row | None
+    sha256: str = ''
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+def code() -> str:
+    """Digest of the code that decides the results: another one means another version."""
+    return code_digest(__name__)
+
+
+def evaluate(task: Task) -> Done:
+    """Evaluate a bag.
+
+    A bag that cannot be evaluated gives a row with the error.
+
+    Raises:
+        OSError: it could not be fetched; another try may succeed.
+    """
+    with _one_at_a_time, temporary_folder(_PREFIX) as folder:
+        begin = time.perf_counter()
+        bag = task.bag.fetch(folder)
+        sha256 = content_hash(bag)
+        if sha256 in task.known:
+            return Done(None, sha256)
+        row = blank(task.bag, task.robot) | {
+            'sha256': sha256 or None,
+            'robot_sha256': task.robot_sha256,
+            'version': izmp_dynamics.__version__,
+            'code': code(),
+            'host': socket.gethostname(),
+        }
+        files: dict[str, bytes] = {}
+        try:
+            row |= _metadata(bag)
+            evaluation = _evaluated(bag, task)
+            if task.report:
+                files = _report(evaluation, folder)
+                row |= of_report(json.loads(files['report.json']))
+            else:
+                row |= of_report(summary_of(evaluation).as_dict())
+        except IzmpError as error:
+            said = str(error).replace(str(bag), task.bag.url)
+            row |= of_error(said, error.kind or type(error).__name__, transient=False)
+        row['seconds'] = time.perf_counter() - begin
+        return Done(row, sha256, files)
+
+
+def content_hash(bag: Path) -> str:
+    """SHA-256 of the contents of a local bag, its metadata included; '' if there is none."""
+    try:
+        hashes = list(data_hashes(bag).values())
+        if (bag / FILE).is_file():
+            hashes.append(file_hash(bag / FILE))
+    except FileNotFoundError:
+        return ''
+    return hashlib.sha256(' '.join(hashes).encode()).hexdigest() if hashes else ''
+
+
+def _metadata(bag: Path) -> Row:
+    with BagReader(bag) as reader:
+        return of_metadata(reader.custom_data, reader.distro, reader.storage)
+
+
+def _evaluated(bag: Path, task: Task) -> Evaluation:
+    robot = load_robot_file(task.robot)
+    evaluation = evaluate_bag(bag, robot)
+    return dataclasses.replace(
+        evaluation,
+        hashes=input_hashes(bag, robot, read_urdf(robot.urdf_path)),
+        notes=tuple(note.replace(str(bag), task.bag.url) for note in evaluation.notes),
+    )
+
+
+def _report(evaluation: Evaluation, folder: Path) -> dict[str, bytes]:
+    place = folder / 'report'
+    write_report(evaluation, place)
+    return {name: (place / name).read_bytes() for name in REPORT}

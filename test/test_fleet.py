@@ -1,0 +1,313 @@
+"""A fleet as a user runs it: bags here and on an S3 server, killed workers, Ctrl-C, two runs."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from izmp_dynamics.errors import FleetError
+from izmp_dynamics.fleet.row import COLUMNS, RUN, blank, of_error, of_report
+from izmp_dynamics.fleet.sources import find_bags
+
+from .bag_surgery import TOPICS, Draft
+from .command_line import REPOSITORY, izmp
+
+distributed = pytest.importorskip('distributed', reason='a fleet runs on Dask')
+
+from izmp_dynamics.fleet.campaign import run_fleet  # noqa: E402
+from izmp_dynamics.fleet.cluster import Cluster  # noqa: E402
+from izmp_dynamics.fleet.engine import perform  # noqa: E402
+from izmp_dynamics.fleet.ledger import Ledger  # noqa: E402
+from izmp_dynamics.fleet.robots import robot_digest  # noqa: E402
+from izmp_dynamics.fleet.task import Done, Task, evaluate  # noqa: E402
+
+PATIENCE = 240.0
+"""Longest wait for what must come [s]; a computer may be busy."""
+
+
+@pytest.fixture(scope='module')
+def robot(robot_content, tmp_path_factory):
+    """The robot file of biped31, apart from its folder."""
+    path = tmp_path_factory.mktemp('robot') / 'robot.yaml'
+    path.write_text(yaml.safe_dump(robot_content))
+    return path
+
+
+@pytest.fixture(scope='module')
+def logs(sway, tmp_path_factory):
+    """Four short bags with a robot's name and software version, and one that is none."""
+    folder = tmp_path_factory.mktemp('logs')
+    for k in range(4):
+        draft = Draft.of_bag(sway[1], TOPICS, start=1.0 + 0.2 * k, stop=1.8 + 0.2 * k)
+        bag = draft.write(folder / f'day{k % 2}' / f'walk_{k}')
+        custom = {'custom_data': {'robot_id': f'unit {k % 2}', 'software_version': f'4.{k % 3}'}}
+        content = yaml.safe_load((bag / 'metadata.yaml').read_text())
+        content['rosbag2_bagfile_information'] |= custom
+        (bag / 'metadata.yaml').write_text(yaml.safe_dump(content))
+    (folder / 'day1' / 'poisoned.mcap').write_bytes(b'\x89MCAP0\r\n' + bytes(range(256)))
+    return folder
+
+
+@pytest.fixture(scope='module')
+def s3(logs, tmp_path_factory):
+    """The URL of the same bags on an S3 server on loopback."""
+    server_module = pytest.importorskip('moto.server', reason='an S3 server on loopback is Moto')
+    s3fs = pytest.importorskip('s3fs')
+    server = server_module.ThreadedMotoServer('127.0.0.1', 0, verbose=False)
+    server.start()
+    address = 'http://{}:{}'.format(*server.get_host_and_port())
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            'AWS_ENDPOINT_URL': address, 'AWS_ACCESS_KEY_ID': 'x', 'AWS_SECRET_ACCESS_KEY': 'x',
+            'AWS_DEFAULT_REGION': 'us-east-1', 'AWS_EC2_METADATA_DISABLED': 'true',
+            'AWS_CONFIG_FILE': os.devnull, 'AWS_SHARED_CREDENTIALS_FILE': os.devnull,
+        }.items():  # fmt: skip
+            patch.setenv(name, value)
+        files = s3fs.S3FileSystem(skip_instance_cache=True)
+        files.mkdir('fleet')
+        files.put(f'{logs}/', 'fleet/logs/', recursive=True)
+        yield 's3://fleet/logs'
+    server.stop()
+
+
+@pytest.fixture(scope='module')
+def single(logs, robot, tmp_path_factory):
+    """Name of a bag → the bytes of report.json as `izmp replay` writes it."""
+    folder, found = tmp_path_factory.mktemp('single'), {}
+    for bag in sorted(logs.glob('*/walk_*')):
+        out = folder / bag.name
+        assert izmp('replay', bag, '--robot', robot, '-o', out, '--static').status == 0
+        found[bag.name] = (out / 'report.json').read_bytes()
+    return found
+
+
+def workers_of_this_process():
+    """Process numbers of the workers that a LocalCluster started."""
+    import psutil
+
+    children = psutil.Process().children(recursive=True)
+    return [child.pid for child in children if 'spawn_main' in ' '.join(child.cmdline())]
+
+
+def rows_in(folder):
+    path = folder / 'rows.jsonl'
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
+    s3, logs, robot, single, tmp_path
+):
+    out = tmp_path / 'out'
+    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'fleet', s3, '--robot', robot,
+               '-o', out, '--workers', '2', '--reports']  # fmt: skip
+    run = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=os.environ | {'PYTHONPATH': str(REPOSITORY)},
+    )  # fmt: skip
+    limit = time.monotonic() + PATIENCE
+    while not rows_in(out) and run.poll() is None and time.monotonic() < limit:
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all processes
+    _, said = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 130, said
+    assert 'Traceback' not in said
+    assert 'bags are in the results' in said
+    first = rows_in(out)
+    partial = json.loads((out / 'fleet.json').read_text())
+    assert not partial['complete']
+    assert partial['done'] == len(first) >= 1
+    assert (out / 'fleet.html').is_file()
+
+    killed = []
+
+    def kill_a_worker(done, *_):
+        if done == 1 and not killed:
+            killed.append(workers_of_this_process()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    fleet = run_fleet([s3], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker)
+    assert killed
+    assert fleet.kept == len(first)
+    assert [row['state'] for row in fleet.rows].count('error') == 1
+    rows = {row['name']: row for row in fleet.rows}
+    assert rows['poisoned.mcap']['bag'] == f'{s3}/day1/poisoned.mcap'
+    assert f'{s3}/day1/poisoned.mcap' in rows['poisoned.mcap']['error']
+    for name, report in single.items():
+        assert (out / rows[name]['report']).with_suffix('.json').read_bytes() == report
+        assert rows[name].items() >= of_report(json.loads(report)).items()
+    assert rows['walk_1']['unit'] == 'unit 1'
+    assert rows['walk_2']['software'] == '4.2'
+    assert len(rows_in(out)) == 5  # nothing was written twice
+    assert sorted(path.name for path in out.iterdir()) == [
+        'fleet.html', 'fleet.json', 'fleet.parquet', 'reports', 'rows.jsonl',
+    ]  # fmt: skip
+
+    written = (out / 'rows.jsonl').read_bytes()
+    again = run_fleet([s3], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker)
+    assert again.kept == 5
+    assert again.rows == fleet.rows
+    assert (out / 'rows.jsonl').read_bytes() == written
+    _read_by_others(out)
+
+
+def _read_by_others(out):
+    """The table as pyarrow and DuckDB read it; the query is that of the documentation."""
+    duckdb = pytest.importorskip('duckdb')
+    queries = (REPOSITORY / 'docs' / 'fleet.md').read_text().split('```sql\n')[1:]
+    assert queries
+    for query in queries:
+        text = query.partition('```')[0].replace('fleet.parquet', str(out / 'fleet.parquet'))
+        assert duckdb.sql(text).fetchall(), text
+    count = duckdb.sql(f"SELECT count(*), count(margin) FROM '{out / 'fleet.parquet'}'")
+    assert count.fetchall() == [(5, 4)]
+
+
+def test_a_local_bag_gives_the_same_row_without_its_report(logs, robot, single):
+    (bag,) = find_bags([str(logs / 'day0' / 'walk_0')])
+    task = Task(bag, str(robot), robot_digest(robot))
+    done = evaluate(task)
+    assert done.row.items() >= of_report(json.loads(single['walk_0'])).items()
+    assert done.row.keys() == COLUMNS.keys()
+    assert done.files == {}
+    again = evaluate(task).row
+    assert {k: v for k, v in again.items() if k not in RUN} == {
+        k: v for k, v in done.row.items() if k not in RUN
+    }
+    known = Task(bag, str(robot), robot_digest(robot), known=(done.sha256,))
+    assert evaluate(known) == Done(None, done.sha256)
+
+
+@pytest.fixture
+def kept(logs, robot, tmp_path):
+    """A ledger's folder with the row of a bag, as an earlier run left it; bag, task and row."""
+    bag = shutil.copytree(logs / 'day0' / 'walk_0', tmp_path / 'logs' / 'walk_0')
+    task = task_of(bag, robot)
+    with Ledger(tmp_path / 'out') as ledger:
+        row = ledger.add(task, Done(done_row(task), 'abc'))
+    return tmp_path / 'out', bag, task, row
+
+
+def task_of(bag, robot):
+    (source,) = find_bags([str(bag)])
+    return Task(source, str(robot), robot_digest(robot))
+
+
+def done_row(task, **columns):
+    from izmp_dynamics.fleet.task import code
+
+    known = {'state': 'stable', 'sha256': 'abc', 'code': code()}
+    return blank(task.bag, task.robot) | known | {'robot_sha256': task.robot_sha256} | columns
+
+
+def test_a_row_is_kept_until_bag_robot_or_code_change(kept, robot, monkeypatch):
+    out, bag, task, row = kept
+    with Ledger(out) as ledger:
+        assert ledger.result(task) == row
+        assert ledger.result(Task(task.bag, task.robot, 'other')) is None
+        assert ledger.result(Task(task.bag, task.robot, task.robot_sha256, report=True)) is None
+        (bag / 'walk_0.mcap').write_bytes(b'other')
+        assert ledger.result(task_of(bag, robot)) is None
+        monkeypatch.setattr('izmp_dynamics.fleet.ledger.code', lambda: 'newer')
+        assert ledger.result(task) is None
+
+
+def test_a_copied_bag_is_known_by_its_content(kept, robot):
+    out, bag, task, row = kept
+    copy = task_of(shutil.copytree(bag, bag.parent / 'copy'), robot)
+    with Ledger(out) as ledger:
+        assert ledger.hashes_like(copy) == ('abc',)
+        assert ledger.add(copy, Done(None, 'abc')) == row | {
+            'bag': copy.bag.url, 'name': 'copy', 'stamp': copy.bag.stamp
+        }  # fmt: skip
+        assert ledger.result(task) == row
+
+
+def test_what_failed_for_a_reason_outside_of_the_bag_is_tried_again(kept):
+    out, _, task, _ = kept
+    failed = blank(task.bag, task.robot) | of_error('no network', 'OSError', transient=True)
+    with Ledger(out) as ledger:
+        assert ledger.add(task, Done(failed)) == ledger.result(task)  # a row of this run
+    with Ledger(out) as ledger:
+        assert ledger.result(task) is None
+
+
+def test_a_half_written_line_is_cut_off(kept):
+    out, _, task, row = kept
+    with (out / 'rows.jsonl').open('a') as file:
+        file.write('{"bag": "/lo')
+    with Ledger(out) as ledger:
+        assert ledger.result(task) == row
+        ledger.add(task, Done(row | {'gated': 7}, 'abc'))
+    assert [line['gated'] for line in rows_in(out)] == [None, 7]
+
+
+def test_two_runs_do_not_write_to_one_folder(kept):
+    with Ledger(kept[0]), pytest.raises(FleetError, match='Another run'):
+        Ledger(kept[0])
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / 'thesis.tex').touch()
+    with pytest.raises(FleetError, match='not an earlier result'):
+        Ledger(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ['thesis.tex']
+
+
+def _behave(number):
+    """What a task may do to its worker; one that is tried again succeeds."""
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 2:
+        raise ValueError('always')
+    mark = Path(os.environ['IZMP_TEST_MARK'])
+    if number == 3 and not mark.exists():
+        mark.touch()
+        raise OSError('only once')
+    return 10 * number
+
+
+def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch):
+    import dask
+
+    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
+    with (
+        dask.config.set({'distributed.scheduler.allowed-failures': 0}),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, host='127.0.0.1', dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        found = dict(perform(client, _behave, [4, 3, 2, 1], retries=1))
+        found |= dict(perform(client, _behave, range(5, 25), retries=0))
+    assert type(found.pop(1)).__name__ == 'KilledWorker'
+    assert str(found.pop(2)) == 'always'
+    assert found == {number: 10 * number for number in (3, 4, *range(5, 25))}
+
+
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        (['--scheduler', 'tcp://127.0.0.1:9'], "No Dask scheduler answers at 'tcp://127.0.0.1:9'"),
+        (['--slurm', 'no.yaml'], "profile 'no.yaml' cannot be read"),
+        (['--memory', 'much'], 'processes cannot be started'),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_a_sentence(
+    options, sentence, logs, robot, tmp_path, monkeypatch
+):
+    monkeypatch.setattr('izmp_dynamics.fleet.cluster.START_TIME', 0.5)
+    if '--slurm' in options:
+        pytest.importorskip('dask_jobqueue')
+    outcome = izmp('fleet', logs, '--robot', robot, '-o', tmp_path / 'out', *options)
+    assert outcome.status == 1
+    assert sentence in outcome.err
+    assert 'Traceback' not in outcome.err

@@ -1,0 +1,176 @@
+"""fleet.html, fleet.json and the table: of ten thousand bags, and of hostile ones."""
+
+import json
+import re
+
+import pytest
+
+from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.fleet import page
+from izmp_dynamics.fleet.row import COLUMNS, STATES, badness
+from izmp_dynamics.fleet.statistics import fleet_statistics
+
+from .chromium import chromium
+from .fleet_rows import EVIL, rows_of_many
+from .requiring import skip_without
+
+BAGS = 10_000
+
+
+@pytest.fixture(scope='module')
+def rows():
+    """Rows of ten thousand bags, the worst of which has hostile names."""
+    try:
+        page.libraries()
+    except MissingDependencyError as error:
+        skip_without(error.library, error)
+    found = rows_of_many(BAGS)
+    evil = dict.fromkeys(('name', 'robot', 'unit', 'software', 'verdict', 'bag', 'report'), EVIL)
+    found[0] |= evil | {'findings': [EVIL]}
+    return found
+
+
+@pytest.fixture(scope='module')
+def tab(rows, tmp_path_factory):
+    """A tab with the page."""
+    path = tmp_path_factory.mktemp('fleet') / 'fleet.html'
+    path.write_text(page.fleet_page(rows, fleet_statistics(rows, BAGS)), encoding='utf-8')
+    with chromium() as tab:
+        tab.open(path.as_uri())
+        tab.until('document.body.dataset.ready === "yes"')
+        tab.run('window.fleet.then((parts) => { window.parts = parts; })')
+        yield tab
+
+
+def column(tab, heading):
+    """What the first page of the table shows in a column."""
+    return tab.run(
+        '(() => { const all = [...document.querySelectorAll("#bags th")].map((e) => e.innerText);'
+        f' const k = all.findIndex((text) => text.startsWith({json.dumps(heading)}));'
+        ' return [...document.querySelectorAll("#bags tbody tr")]'
+        '.map((row) => row.cells[k].innerText); })()'
+    )
+
+
+def asked(tab, **values):
+    """Fill in the form and return the number of bags that are left."""
+    for name, value in values.items():
+        tab.run(f'byId({json.dumps(name)}).value = {json.dumps(value)}')
+    tab.run('byId("filters").dispatchEvent(new Event("input"))')
+    return int(tab.run('byId("count").textContent').split()[0])
+
+
+def reset(tab):
+    tab.click('button[type=reset]')
+    tab.until(f'byId("count").textContent === "{BAGS} of {BAGS} bags"')
+
+
+def test_it_opens_offline_and_shows_the_worst_first(tab, rows):
+    assert tab.messages == []
+    assert [url for url in tab.requests if not url.startswith(('file:', 'blob:', 'data:'))] == []
+    assert tab.run('byId("count").textContent') == f'{BAGS} of {BAGS} bags'
+    assert tab.run('document.querySelectorAll(".charts canvas").length') == 2
+    assert tab.run('document.querySelectorAll("#groups table").length') == 3
+    assert column(tab, 'Bag') == [row['name'] for row in rows[:25]]
+    assert set(column(tab, 'Verdict')) == {'Fell'}
+
+
+def test_hostile_names_are_text(tab):
+    assert tab.run('window.evil') is None
+    assert EVIL in tab.run('document.querySelector("#groups").innerText')
+    link = tab.run('document.querySelector("#bags td a").getAttribute("href")')
+    assert link.startswith('%3Cimg')
+
+
+def test_it_filters(tab, rows):
+    reset(tab)
+    assert asked(tab, robot='iCub', software='4.2') == sum(
+        row['robot'] == 'iCub' and row['software'] == '4.2' for row in rows
+    )
+    reset(tab)
+    low = [row for row in rows if row['margin'] is not None and row['margin'] < -0.03]
+    assert asked(tab, below='-30') == len(low)
+    tab.click('input[name=fell]')
+    assert asked(tab) == sum(row['state'] != 'fell' for row in low)
+    reset(tab)
+    assert asked(tab, **{'from': '2026-03-01', 'to': '2026-03-07'}) == sum(
+        row['start'] is not None and 59 <= (row['start'] - 1_767_225_600e9) / 86400e9 < 66
+        for row in rows
+    )
+    reset(tab)
+    assert asked(tab, text=rows[77]['name']) == 1
+    assert column(tab, 'Bag') == [rows[77]['name']]
+    reset(tab)
+    assert asked(tab, text='onerror=') == 1
+    reset(tab)
+
+
+def test_it_sorts(tab, rows):
+    shortest = sorted(row['duration'] for row in rows if row['duration'] is not None)[:25]
+    tab.run('void parts.table.order([6, "asc"]).search("").draw()')
+    shown = [float(text) for text in column(tab, 'Duration') if text]
+    tab.run('void parts.table.order([6, "desc"]).draw()')
+    longest = float(column(tab, 'Duration')[0])
+    assert longest == pytest.approx(max(r['duration'] for r in rows if r['duration']), abs=0.05)
+    assert shown == pytest.approx(shortest[: len(shown)], abs=0.06)
+    tab.run('void parts.table.order([]).draw()')
+
+
+def test_a_group_is_a_filter(tab, rows):
+    reset(tab)
+    name = tab.run('document.querySelector("#groups button").textContent')
+    tab.click('#groups button')
+    assert asked(tab) == sum(row['robot'] == name for row in rows)
+    reset(tab)
+
+
+def test_the_page_without_a_browser(rows):
+    few = rows[:3]
+    html = page.fleet_page(few, fleet_statistics(few, 5))
+    assert '2 of 5 bags are not evaluated yet' in html
+    assert re.search(r'<(?:script|link|img)[^>]+(?:src|href)=', html) is None
+
+
+def test_no_bag_at_all_is_a_page_too():
+    numbers = fleet_statistics([], 4)
+    assert '0 bags' in page.fleet_page([], numbers)
+    assert numbers['median_margin'] is None
+
+
+def test_the_numbers(rows):
+    numbers = fleet_statistics(rows, BAGS)
+    json.dumps(numbers, allow_nan=False)
+    assert sum(numbers['states'].values()) == numbers['done'] == BAGS
+    assert list(numbers['states']) == list(STATES)
+    assert sum(group['size'] for group in numbers['by_software'].values()) == numbers['size']
+    assert numbers['worst'][0]['bag'] == rows[0]['bag']
+    assert len(numbers['errors']) == numbers['states']['error']
+
+
+def test_the_worst_is_first():
+    def row(state, margin, bag='x'):
+        return dict.fromkeys(COLUMNS) | {'state': state, 'margin': margin, 'bag': bag}
+
+    worst_first = [
+        row('fell', None), row('unstable', -0.1), row('unstable', 0.0), row('error', None),
+        row('stable', 0.01), row('stable', 0.02), row('stable', None), row('new word', 0.0),
+    ]  # fmt: skip
+    assert sorted([*worst_first[4:], *worst_first[:4]], key=badness) == worst_first
+
+
+def test_the_table_holds_every_column(rows, tmp_path):
+    parquet = pytest.importorskip('pyarrow.parquet')
+    from izmp_dynamics.fleet.parquet import parquet as written
+
+    full = rows[1] | {
+        'metadata': {'robot_id': 'a'}, 'transient': False, 'missing': ['x'],
+        'events': [{'kind': 'push', 'begin': 1.0, 'end': 2.0}],
+        'signals': [{'topic': '/imu', 'count': 3, 'gated': 1}],
+    }  # fmt: skip
+    (tmp_path / 'fleet.parquet').write_bytes(written([full, *rows[2:5]]))
+    table = parquet.read_table(tmp_path / 'fleet.parquet')
+    assert table.column_names == list(COLUMNS)
+    first = table.slice(0, 1).to_pylist()[0]
+    assert first['events'][0]['kind'] == 'push'
+    assert first['metadata'] == [('robot_id', 'a')]
+    assert table['start'][0].value == full['start']
