@@ -41,7 +41,7 @@ def write_log(path: Path, seconds: float, storage: str = 'mcap') -> int:
     sway = path.with_name(f'{path.name}_sway')
     robot = load_robot_file(ROBOT)
     simulate_sway(robot, sway, overwrite=True)
-    signals = list(_sensors(sway, robot))
+    signals = list(sensors(sway, robot))
     stamps = signals[0].stamps
     period = int(stamps[-1] - stamps[0] + np.median(np.diff(stamps)))
     repetitions = -int(-seconds * NANOSECONDS // period)
@@ -55,7 +55,7 @@ def write_log(path: Path, seconds: float, storage: str = 'mcap') -> int:
     return repetitions * sum(len(signal.stamps) for signal in signals)
 
 
-def _sensors(sway: Path, robot: RobotFile) -> Iterator[_Signal]:
+def sensors(sway: Path, robot: RobotFile) -> Iterator[_Signal]:
     """Read the topics that the robot file names."""
     assert robot.position is not None
     names = [

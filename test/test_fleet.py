@@ -22,7 +22,7 @@ from .command_line import REPOSITORY, izmp
 distributed = pytest.importorskip('distributed', reason='a fleet runs on Dask')
 
 from izmp_dynamics.fleet.campaign import run_fleet  # noqa: E402
-from izmp_dynamics.fleet.cluster import Cluster  # noqa: E402
+from izmp_dynamics.fleet.cluster import Cluster, connected  # noqa: E402
 from izmp_dynamics.fleet.engine import perform  # noqa: E402
 from izmp_dynamics.fleet.ledger import Ledger  # noqa: E402
 from izmp_dynamics.fleet.robots import robot_digest  # noqa: E402
@@ -284,13 +284,40 @@ def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch):
             n_workers=1, threads_per_worker=1, host='127.0.0.1', dashboard_address=None,
             silence_logs=50,
         ) as cluster,
-        distributed.Client(cluster) as client,
+        connected(Cluster(scheduler=cluster.scheduler_address), 4) as client,
     ):  # fmt: skip
         found = dict(perform(client, _behave, [4, 3, 2, 1], retries=1))
         found |= dict(perform(client, _behave, range(5, 25), retries=0))
     assert type(found.pop(1)).__name__ == 'KilledWorker'
     assert str(found.pop(2)) == 'always'
     assert found == {number: 10 * number for number in (3, 4, *range(5, 25))}
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """A folder in which `sbatch` writes what it was asked for, and runs it here."""
+    pytest.importorskip('dask_jobqueue')
+    commands = {
+        'sbatch': 'cp "$1" job; setsid sh job >output 2>&1 & echo "Submitted batch job $!"',
+        'scancel': 'kill -- "-$1" || true',
+    }
+    for name, command in commands.items():
+        (tmp_path / name).write_text(f'#!/bin/sh\ncd {tmp_path}\n{command}\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}{os.pathsep}{os.environ["PATH"]}')
+    monkeypatch.setenv('PYTHONPATH', str(REPOSITORY))
+    return tmp_path
+
+
+def test_a_profile_for_slurm(slurm):
+    profile = {'jobs': 1, 'queue': 'robots', 'cores': 1, 'memory': '1GB', 'interface': 'lo',
+               'walltime': '00:10:00'}  # fmt: skip
+    (slurm / 'profile.yaml').write_text(yaml.safe_dump(profile))
+    with connected(Cluster(slurm=slurm / 'profile.yaml'), 2) as client:
+        assert dict(perform(client, str, [1, 2], retries=0)) == {1: '1', 2: '2'}
+    script = (slurm / 'job').read_text()
+    assert '#SBATCH -p robots' in script
+    assert '--preload izmp_dynamics.fleet.worker' in script
 
 
 @pytest.mark.parametrize(

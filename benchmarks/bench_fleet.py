@@ -1,0 +1,233 @@
+"""A fleet under fire, how it scales, and what a larger cluster would do.
+
+Run: ``python benchmarks/bench_fleet.py [--bags 200] [--workers 2] [--kills 20] [--seed 1]``
+
+1. Short bags on an S3 server on loopback (Moto) are evaluated while workers are killed (SIGKILL)
+   at random; every row is compared with that of a single evaluation in this process, bit for bit.
+2. The same bags from a disk with one worker and with two: bags per second.
+3. The scheduler's own time per task, measured with tasks that do nothing; and with it and the
+   task times of 2 a simulation of 8 to 1000 workers.
+"""
+
+import argparse
+import heapq
+import os
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import psutil
+from long_log import ROBOT, sensors
+from rich.console import Console
+from rich.table import Table
+
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.fleet.campaign import run_fleet
+from izmp_dynamics.fleet.cluster import Cluster, connected
+from izmp_dynamics.fleet.engine import perform
+from izmp_dynamics.fleet.robots import robot_digest
+from izmp_dynamics.fleet.row import RUN, Row
+from izmp_dynamics.fleet.sources import find_bags
+from izmp_dynamics.fleet.task import Task, evaluate
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.simulation.scenarios import simulate_sway
+
+PLACE = ('bag', 'name', 'stamp', *RUN)
+"""Columns that differ between a bag here and its copy on the server."""
+
+
+def write_bags(folder: Path, count: int, seed: int) -> None:
+    """Write bags that are windows of 1 s to 4 s of the sway, at random."""
+    robot = load_robot_file(ROBOT)
+    with tempfile.TemporaryDirectory() as scratch:
+        sway = Path(scratch) / 'sway'
+        simulate_sway(robot, sway)
+        signals = list(sensors(sway, robot))
+    start, end = signals[0].stamps[[0, -1]]
+    draw = np.random.default_rng(seed)
+    for k in range(count):
+        begin = draw.integers(start, end - 4_000_000_000)
+        stop = begin + draw.integers(1_000_000_000, 4_000_000_000)
+        with BagWriter(folder / f'day_{k % 7}' / f'walk_{k:03d}') as bag:
+            for signal in signals:
+                rows = (signal.stamps >= begin) & (signal.stamps < stop)
+                bag.add_topic(signal.topic, signal.layout.msgtype, signal.layout)
+                values = {path: column[rows] for path, column in signal.values.items()}
+                bag.write_batch(signal.topic, signal.stamps[rows], values)
+
+
+@contextmanager
+def s3_server(logs: Path) -> Iterator[str]:
+    """Give the URL of the bags on an S3 server of this process."""
+    import s3fs
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)
+    server.start()
+    os.environ |= {
+        'AWS_ENDPOINT_URL': 'http://{}:{}'.format(*server.get_host_and_port()),
+        'AWS_ACCESS_KEY_ID': 'x', 'AWS_SECRET_ACCESS_KEY': 'x', 'AWS_DEFAULT_REGION': 'us-east-1',
+        'AWS_EC2_METADATA_DISABLED': 'true',
+    }  # fmt: skip
+    files = s3fs.S3FileSystem()
+    files.mkdir('fleet')
+    files.put(f'{logs}/', 'fleet/logs/', recursive=True)
+    try:
+        yield 's3://fleet/logs'
+    finally:
+        server.stop()
+
+
+class Killer:
+    """Kills a worker of this process at random times, until it has killed enough.
+
+    Attributes:
+        killed: how many.
+    """
+
+    def __init__(self, kills: int, bags: int, seed: int) -> None:
+        self.killed = 0
+        draw = random.Random(seed)
+        self._after = sorted(draw.sample(range(1, bags), min(kills, bags - 1)))
+        self._draw = draw
+
+    def __call__(self, done: int, *_: int) -> None:
+        """Kill one, a moment later, if it is time."""
+        if done in self._after:
+            threading.Timer(self._draw.uniform(0.0, 0.5), self._kill).start()
+
+    def _kill(self) -> None:
+        children = psutil.Process().children(recursive=True)
+        workers = [each for each in children if 'spawn_main' in ' '.join(each.cmdline())]
+        if workers:
+            self._draw.choice(workers).kill()
+            self.killed += 1
+
+
+def without(row: Row, names: Sequence[str]) -> Row:
+    """Return a row without some columns."""
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def under_fire(logs: Path, folder: Path, options: argparse.Namespace) -> str:
+    """Part 1, in words."""
+    robot = str(ROBOT)
+    single = {
+        bag.name: evaluate(Task(bag, robot, robot_digest(ROBOT))).row
+        for bag in find_bags([str(logs)])
+    }
+    killer = Killer(options.kills, options.bags, options.seed)
+    with s3_server(logs) as url:
+        begin = time.perf_counter()
+        cluster = Cluster(options.workers)
+        fleet = run_fleet([url], [robot], folder / 'fire', cluster, progress=killer)
+        seconds = time.perf_counter() - begin
+    lines = (folder / 'fire' / 'rows.jsonl').read_bytes().count(b'\n')
+    equal = sum(
+        without(row, PLACE) == without(single[row['name']] or {}, PLACE) for row in fleet.rows
+    )
+    return (
+        f'{fleet.bags} bags from S3 with {options.workers} workers, {killer.killed} of which were '
+        f'killed: {len(fleet.rows)} rows, {lines} written, {equal} equal to single evaluations; '
+        f'{seconds:.0f} s'
+    )
+
+
+def scaling(logs: Path, folder: Path) -> tuple[dict[int, float], list[float]]:
+    """Part 2: bags per second by number of workers, and the times of the tasks [s].
+
+    From the first bag that is done to the last, so that the start of processes does not count.
+    """
+    rates, seconds = {}, []
+    for workers in (1, 2):
+        ends: list[float] = []
+
+        def note(done: int, *_: int, ends: list[float] = ends) -> None:
+            if done:
+                ends.append(time.perf_counter())
+
+        place = folder / f'workers_{workers}'
+        fleet = run_fleet([str(logs)], [str(ROBOT)], place, Cluster(workers), progress=note)
+        first = 2 * workers  # by then every worker has begun
+        rates[workers] = (len(ends) - first) / (ends[-1] - ends[first - 1])
+        if workers == 1:
+            seconds = sorted(row['seconds'] for row in fleet.rows)[:-1]  # less the one that starts
+    return rates, seconds
+
+
+def _nothing(number: int) -> int:
+    return number
+
+
+def scheduler_time(workers: int, tasks: int = 2000) -> float:
+    """Time that scheduler and client need for a task [s]."""
+    with connected(Cluster(workers), tasks) as client:
+        for _ in perform(client, _nothing, range(50), 0):
+            pass
+        begin = time.perf_counter()
+        for _ in perform(client, _nothing, range(tasks), 0):
+            pass
+        return (time.perf_counter() - begin) / tasks
+
+
+def simulated(seconds: Sequence[float], bags: int, workers: int, overhead: float) -> float:
+    """Time of a campaign [s]: the scheduler hands the next bag to a free worker, one at a time.
+
+    Args:
+        seconds: times of tasks, drawn from at random.
+        bags: number of tasks.
+        workers: number of workers.
+        overhead: time of the scheduler for a task [s].
+    """
+    tasks = np.random.default_rng(1).choice(seconds, bags)
+    free = [0.0] * workers
+    scheduler = 0.0
+    for task in sorted(tasks, reverse=True):
+        scheduler = max(scheduler, free[0]) + overhead
+        heapq.heapreplace(free, scheduler + task)
+    return max(free)
+
+
+def main() -> None:
+    """Run all parts and print what they give."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--bags', type=int, default=200)
+    parser.add_argument('--workers', type=int, default=2)
+    parser.add_argument('--kills', type=int, default=20)
+    parser.add_argument('--seed', type=int, default=1)
+    options = parser.parse_args()
+    console = Console(width=100)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_bags(folder / 'logs', options.bags, options.seed)
+        console.print(under_fire(folder / 'logs', folder, options))
+        rates, seconds = scaling(folder / 'logs', folder)
+    console.print(
+        f'From a disk: {rates[1]:.2f} bags/s with one worker, {rates[2]:.2f} with two: '
+        f'{rates[2] / rates[1]:.2f} ×; a task takes {np.median(seconds):.2f} s (median)'
+    )
+    overhead = scheduler_time(options.workers)
+    console.print(f'Scheduler and client: {1e3 * overhead:.2f} ms per task')
+    table = Table(title='Simulated: 10 000 bags, by the length of their evaluation')
+    table.add_column('workers', justify='right')
+    scales = (1.0, 10.0, 60.0)
+    for scale in scales:
+        median = scale * float(np.median(seconds))
+        table.add_column(f'{median:.1f} s: time, speed-up', justify='right')
+    for workers in (1, 8, 32, 128, 512, 1000):
+        cells = []
+        for scale in scales:
+            tasks = [scale * each for each in seconds]
+            alone, many = (simulated(tasks, 10_000, n, overhead) for n in (1, workers))
+            cells.append(f'{many:.0f} s, {alone / many:.0f} ×')
+        table.add_row(str(workers), *cells)
+    console.print(table)
+
+
+if __name__ == '__main__':
+    main()
