@@ -7,6 +7,7 @@ import pytest
 
 from izmp_dynamics.report.events.directions import edge_towards, from_where, where_to
 from izmp_dynamics.report.events.event import KINDS, STEPS, Event
+from izmp_dynamics.report.events.fall import _for_good
 from izmp_dynamics.report.events.message import event_message
 from izmp_dynamics.report.summary import summary_of
 from izmp_dynamics.stability.evaluation import Outage
@@ -84,6 +85,26 @@ def test_a_fall_to_the_ground_has_an_impact():
     assert fall.begin == pytest.approx(6.06, abs=0.03)
     assert impact.begin == fall.end == pytest.approx(6.5, abs=0.03)
     assert impact.size == pytest.approx(1.44, abs=0.01)
+
+
+@pytest.mark.parametrize('nothing', ['feet', 'loads'])
+def test_without_a_support_polygon_there_is_no_point_of_no_return(nothing):
+    evaluation = falling()
+    unloaded = np.zeros(len(evaluation.stamps), dtype=bool)
+    feet = () if nothing == 'feet' else tuple(
+        replace(f, loaded=unloaded, normal_force=np.full(len(unloaded), np.nan))
+        for f in evaluation.feet
+    )  # fmt: skip
+    found = events(replace(evaluation, feet=feet), 'fall', 'point of no return', 'impact')
+    assert [event.kind for event in found] == ['fall', 'impact']
+    assert found[0].begin == pytest.approx(6.06, abs=0.03)
+    assert found[0].sentence.startswith('The robot sinks, impact after')
+
+
+def test_a_margin_that_is_not_known_is_not_below_zero():
+    margin = np.array([0.1, np.nan, np.nan, -0.01, np.nan, -0.05])
+    assert _for_good(margin, np.arange(6)) == 3
+    assert _for_good(margin, np.arange(3)) is None
 
 
 def test_a_fall_has_its_onset_before_the_point_of_no_return(fall, biped31):

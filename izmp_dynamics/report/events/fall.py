@@ -52,9 +52,10 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
     begin = min(row for row in (onset, lost, sinks) if row is not None)
     end = len(time) - 1 if hit is None else hit
     sinking = float(np.nanmax(speed[begin : end + 1], initial=0.0))
+    over_feet = bool(np.isfinite(com[searched]).any())
     stages = [Event(
         float(time[begin]), float(time[end]), 'fall',
-        _sentence(time, begin, lost, hit), size=sinking, unit='m/s',
+        _sentence(time, begin, lost, hit, over_feet), size=sinking, unit='m/s',
     )]  # fmt: skip
     if lost is not None:
         beyond = -float(capture[lost]) if np.isfinite(capture[lost]) else np.nan
@@ -73,9 +74,9 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
     return stages
 
 
-def _sentence(time: Array, begin: int, lost: int | None, hit: int | None) -> str:
+def _sentence(time: Array, begin: int, lost: int | None, hit: int | None, over_feet: bool) -> str:
     if lost is None:
-        sentence = 'The robot sinks over its feet'
+        sentence = f'The robot sinks{" over its feet" if over_feet else ""}'
     else:
         sentence = f'The robot falls: no return after {seconds(float(time[lost] - time[begin]))}'
     if hit is None:
@@ -107,14 +108,14 @@ def _margins(scene: Scene) -> tuple[Array, Array]:
 
 
 def _for_good(margin: Array, rows: Indices) -> int | None:
-    """First of the rows from which on a margin (K,) stays below zero or is not known.
+    """First of the rows from which on a margin (K,), where it is known, stays below zero.
 
-    None if it is positive at the last one.
+    None if it is not known to be below, or is positive when it is last known.
     """
-    inside = np.flatnonzero(margin[rows] > 0)
-    if not len(rows) or (len(inside) and inside[-1] == len(rows) - 1):
-        return None
-    return int(rows[inside[-1] + 1 if len(inside) else 0])
+    known = rows[np.isfinite(margin[rows])]
+    inside = np.flatnonzero(margin[known] > 0)
+    beyond = known[inside[-1] + 1 if len(inside) else 0 :]
+    return int(beyond[0]) if len(beyond) else None
 
 
 def _impact(time: Array, speed: Array, begin: int, low: int) -> int | None:
