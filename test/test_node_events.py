@@ -51,9 +51,12 @@ def test_the_graph_publishes_the_events_of_the_replay(names, biped31, bag, monke
         assert wait_until(lambda: graph.status(node) and graph.messages['/events'])
         ((_, message),) = graph.messages['/events'].items()
         (publisher,) = node.get_publishers_info_by_topic('/events')
+        seen = node._outputs._recent.snapshot()
     (status,) = message.status
     assert (status.name, status.hardware_id) == ('sensor fault', LEFT)
     values = {entry.key: entry.value for entry in status.values}
     assert float(values['size']) == pytest.approx(expected[0].size, abs=0.02)
     assert publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
     assert np.isfinite(float(values['end']))
+    up = np.stack([instant.up for instant in seen])
+    np.testing.assert_allclose(np.linalg.norm(up, axis=1), 1.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.replay.chunks import make_evaluator
-from izmp_dynamics.report.recent import Recent
+from izmp_dynamics.report.recent import Instant, Recent
 from izmp_dynamics.report.summary import summary_lines, summary_of
 from izmp_dynamics.sensing.faults import Fault, Reason
 
@@ -233,7 +233,8 @@ def live_keys(bag, robot, change=lambda signals: None):
         for k in range(len(results.stamps)):
             instant = results.select(slice(k, k + 1))
             if np.isfinite(instant.wrenches['mr_ad']).all():
-                recent.see(int(instant.stamps[0]), instant.ground, instant.wrenches['mr_ad'][0])
+                stamp, wrench = int(instant.stamps[0]), instant.wrenches['mr_ad'][0]
+                recent.see(Instant(stamp, instant.ground, wrench))
     return [finding.key for finding in recent.judge(recent.snapshot()).findings]
 
 

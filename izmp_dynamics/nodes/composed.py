@@ -488,4 +488,4 @@ def _in_world(wrench: Array, root: WorldInstant) -> tuple[Array, Array]:
 
 
 def _placed(instant: Evaluated) -> Placed:
-    return Placed(instant.ground, instant.joints.positions[0])
+    return Placed(instant.ground, instant.joints.positions[0], instant.world.R[0, 2])

@@ -351,7 +351,7 @@ class Izmp(StageNode):
         feet = self._feet.evaluate(joints, root)
         ground = self._ground.evaluate(joints, root, world, feet)
         known = np.isfinite(ground.plane.normal).all() and np.isfinite(ground.plane.point).all()
-        return Placed(ground, joints.positions[0]) if known else None
+        return Placed(ground, joints.positions[0], R[0, 2]) if known else None
 
     def _evaluate_ir_md(self) -> None:
         """Evaluate the wrenches of IR-MD, which come later, with the pose of their instants."""

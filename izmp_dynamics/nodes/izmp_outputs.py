@@ -35,7 +35,7 @@ from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import NIF, TransformBroadcaster
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.report.events.message import TOPIC
-from izmp_dynamics.report.recent import Recent
+from izmp_dynamics.report.recent import Instant, Recent
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Outage
 from izmp_dynamics.stability.support_polygon import plane_axes
@@ -47,10 +47,12 @@ class Placed(NamedTuple):
     Attributes:
         ground: of one instant.
         q: (n,) joint positions.
+        up: (3,) vertical in the root frame; NaN where it is not known.
     """
 
     ground: Ground
     q: Array
+    up: Array
 
 
 class IzmpOutputs:
@@ -129,7 +131,7 @@ class IzmpOutputs:
 
     def point(self, name: str, stamp: int, placed: Placed, point: Array) -> Array | None:
         """Publish a point (3,) in the root frame [m]; return it, None if there is none."""
-        ground, q = placed
+        ground, q = placed.ground, placed.q
         if not all_finite(point):
             self.health.count(name, Reason.IN_FLIGHT)
             return None
@@ -171,8 +173,8 @@ class IzmpOutputs:
             points: 'mr_ad' and, where the feet measure it, 'cop' → (3,) [m].
             margin: distance of the IZMP from the edge of the support polygon [m].
         """
-        ground, q = placed
-        self._recent.see(stamp, ground, wrench, q)
+        ground, q, up = placed
+        self._recent.see(Instant(stamp, ground, wrench, q, up))
         izmp = self.point('mr_ad', stamp, placed, points['mr_ad'])
         feet = None if ground.feet_wrench is None else ground.feet_wrench.as_array()[0]
         cop = None

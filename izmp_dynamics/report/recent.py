@@ -36,12 +36,14 @@ class Instant(NamedTuple):
         ground: of this instant.
         mr_ad: (6,) contact wrench of the motion about the root origin [N], [N·m].
         q: (n,) joint positions; None where they do not matter.
+        up: (3,) vertical in the root frame; None or NaN where it is not known.
     """
 
     stamp: int
     ground: Ground
     mr_ad: Array
     q: Array | None = None
+    up: Array | None = None
 
 
 class Judgement(NamedTuple):
@@ -91,11 +93,12 @@ class Recent:
         """Reset."""
         self._instants.clear()
 
-    def see(self, stamp: int, ground: Ground, mr_ad: Array, q: Array | None = None) -> None:
-        """Take the next instant; see `Instant`."""
+    def see(self, instant: Instant) -> None:
+        """Take the next instant."""
+        stamp = instant.stamp
         if self._instants and stamp <= self._instants[-1].stamp:
             self._instants.clear()
-        self._instants.append(Instant(stamp, ground, mr_ad, q))
+        self._instants.append(instant)
         while stamp - self._instants[0].stamp > SPAN * NANOSECONDS:
             self._instants.popleft()
 
@@ -149,6 +152,8 @@ class Recent:
         q = [instant.q for instant in instants if instant.q is not None]
         if self._com is not None and len(q) == len(instants):
             com = self._com(np.stack(q))
+        nowhere = np.full(3, np.nan)
+        up = np.stack([nowhere if i.up is None else i.up for i in instants])
         return Evaluation(
             robot='',
             root='',
@@ -162,6 +167,7 @@ class Recent:
             normal=normal,
             ground_point=place,
             com=com,
+            up=up if np.isfinite(up).any() else None,
             outages=outages,
             feet=tuple(self._foot(k, grounds, soles[k], loaded) for k in range(len(soles))),
             world_p_root=None,

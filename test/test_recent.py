@@ -1,0 +1,80 @@
+"""Events of the last seconds of a running robot: those that the report finds in a recording."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.report.recent import Instant, Recent
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
+
+from .report_scenarios import standing
+
+FALL = ('fall', 'point of no return', 'impact')
+
+
+def instants(evaluation, up=None):
+    """What a node sees of an evaluation; the joint positions are the centre of mass."""
+    for k, stamp in enumerate(evaluation.stamps.tolist()):
+        row = slice(k, k + 1)
+        ground = Ground(
+            GroundPlane(evaluation.normal[row], evaluation.ground_point[row]),
+            tuple(
+                Sole(foot.axes[row], foot.sole[row].mean(axis=1), foot.sole[row],
+                     foot.normal_force[row])
+                for foot in evaluation.feet
+            ),
+            np.stack([foot.loaded[row] for foot in evaluation.feet], axis=1),
+            ContactWrench.from_array(evaluation.tracks['cop'].wrench[row]),
+            20.0,
+        )  # fmt: skip
+        wrench = evaluation.tracks['mr_ad'].wrench[k]
+        yield Instant(stamp, ground, wrench, evaluation.com[k], None if up is None else up[k])
+
+
+def live(evaluation, up=None):
+    """The events of the last seconds of an evaluation."""
+    feet = evaluation.feet
+    recent = Recent(
+        tuple(foot.name for foot in feet),
+        tuple(foot.normal_only for foot in feet),
+        evaluation.total_mass,
+        evaluation.gravity,
+        com=lambda q: q,
+    )
+    for instant in instants(evaluation, up):
+        recent.see(instant)
+    return recent.judge(recent.snapshot()).events
+
+
+def tipped(evaluation, start=6.0, within=0.6):
+    """The vertical (K, 3) while the robot tips forward, rigidly, onto its face, by 88°."""
+    share = np.clip((evaluation.time - start) / within, 0.0, 1.0)
+    turned = np.radians(88.0) * share**2
+    forward = evaluation.nif_R_root()[:, 0]
+    return np.cos(turned)[:, None] * evaluation.normal - np.sin(turned)[:, None] * forward
+
+
+def test_a_robot_that_tips_over_with_its_soles_falls_where_the_vertical_is_known():
+    """The plane of the ground tips with the soles, so only the vertical tells."""
+    evaluation = standing(9.0)
+    up = tipped(evaluation)
+    found = [event for event in live(evaluation, up) if event.kind in FALL]
+    assert [event.kind for event in found] == list(FALL)
+    begin = 9.0 - 8.0
+    assert found[0].begin + begin == pytest.approx(6.2, abs=0.25)
+    assert found[2].begin + begin == pytest.approx(6.6, abs=0.05)
+    assert not {event.kind for event in live(evaluation)} & set(FALL)
+
+
+def test_a_push_is_found():
+    evaluation = standing(9.0)
+    within = (evaluation.time >= 6.0) & (evaluation.time < 6.2)
+    wrench = evaluation.tracks['mr_ad'].wrench.copy()
+    wrench[within, :3] += 60.0 * evaluation.nif_R_root()[within, 0]
+    tracks = evaluation.tracks | {'mr_ad': replace(evaluation.tracks['mr_ad'], wrench=wrench)}
+    (push,) = [e for e in live(replace(evaluation, tracks=tracks)) if e.kind == 'push']
+    assert (push.begin, push.end) == pytest.approx((5.0, 5.2), abs=0.03)
+    assert push.size == pytest.approx(60.0, rel=0.1)
