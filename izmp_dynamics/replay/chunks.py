@@ -63,6 +63,8 @@ def evaluate_recording(
             recording.uses['joints'].faults[Fault(Reason.TIME_REPEATED)] += repeated
         if later.any():
             piece = results if later.all() else results.select(np.asarray(later))
+            if not newest:
+                recording.origin = int(piece.stamps[0])
             newest = int(piece.stamps[-1])
             yield piece
         progress(min(1.0, (received - begin) / max(end - begin, 1)))

@@ -40,7 +40,8 @@ class Recording:
         joint_watch: what contradicts the URDF's fixed and mimic joints.
         groups: joints that are published together.
         periods: signal → median time between its messages [s].
-        origin: first stamp of the joints [ns].
+        origin: times in sentences count from it: the first stamp of the joints, and from the
+            evaluation on the first instant, as in the report [ns].
         restored: signal → by how much stamps were late that were put back onto the clock of their
             publisher [s]; filled by the evaluation.
 
