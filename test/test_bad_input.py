@@ -339,7 +339,7 @@ def messages_that_arrive_late(draft, robot):
     draft[LEFT].received += SECOND // 2
 
 
-@noted('gap', '3 more', '3.15e+07 s', '1.00 s')
+@noted('gap', '3 more', '3.15e+07 s', 'from 0.99 s on')
 def a_clock_that_is_set_a_year_ahead(draft, robot):
     for part in draft.parts:
         part.stamps[part.times >= 1.0] += YEAR
@@ -384,7 +384,7 @@ def a_gap_of_the_imu(draft, robot):
     draft.lose(IMU, 0.8, 1.1)
 
 
-@noted('gap', JOINTS, '1 s', '0.50 s')
+@noted('gap', JOINTS, '1 s', 'from 0.49 s on')
 def a_gap_of_the_joints(draft, robot):
     draft.lose(JOINTS, 0.5, 1.5)
 
