@@ -45,22 +45,28 @@ class Changes:
 
     def see(self, samples: Samples) -> None:
         """Take samples (T, m); those that are not newer than all before count for nothing."""
-        stamps, values = samples.stamps, samples.values
-        if len(stamps) > 1:
-            later = stamps > np.maximum.accumulate(np.append(self.newest, stamps[:-1]))
-            stamps, values = stamps[later], values[later]
-        elif len(stamps) and stamps[0] <= self.newest:
+        if len(samples) == 1:
+            self._see_one(int(samples.stamps[0]), samples.values[0])
             return
+        stamps = samples.stamps
+        later = stamps > np.maximum.accumulate(np.append(self.newest, stamps[:-1]))
+        stamps, values = stamps[later], samples.values[later]
         if not len(stamps):
             return
-        before = values[:1] if self._last is None else self._last
-        if len(stamps) > 1:
-            before = np.concatenate([before, values[:-1]])
-        changed = stamps[(values != before).any(axis=1)]
-        self.newest, self._last = int(stamps[-1]), values[-1:]
+        before = values[0] if self._last is None else self._last
+        changed = stamps[(values != np.concatenate([before[None], values[:-1]])).any(axis=1)]
+        self.newest, self._last = int(stamps[-1]), values[-1]
         for part in np.split(changed, 1 + np.flatnonzero(np.diff(changed) > _APART)):
             if len(part):
                 self._add(int(part[0]), int(part[-1]))
+
+    def _see_one(self, stamp: int, values: Array) -> None:
+        """Do so with one sample (m,) at `stamp` [ns], as fast as possible."""
+        if stamp <= self.newest:
+            return
+        last, self.newest, self._last = self._last, stamp, values
+        if last is not None and (values[0] != last[0] or (values != last).any()):
+            self._add(stamp, stamp)
 
     def _add(self, begin: int, end: int) -> None:
         """Note changes from `begin` to `end` [ns]."""
