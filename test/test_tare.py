@@ -30,8 +30,8 @@ class Feet:
     def __init__(self, stage, rig):
         self.stage, self.rig, self.stamp = stage, rig, 0
 
-    def hold(self, duration, up, load=0.0, offset=OFFSET):
-        """Let it do so for a time [s], with a load upwards on the left sensor [N]."""
+    def hold(self, duration, up, load=0.0, offset=OFFSET, hangs=False, unknown=()):
+        """Let it do so for a time [s], with a load upwards on the left foot [N]."""
         stamps = self.stamp + np.arange(1, round(duration * 1e9 / PERIOD) + 1) * PERIOD
         self.stamp, count = stamps[-1], len(stamps)
         q = np.zeros((count, self.rig.model.dof))
@@ -47,19 +47,22 @@ class Feet:
             0.03,
             0.03,
         ]
-        hanging = self.reading_in_air(phi, q)
-        weight = np.array(
-            [0.0, 0.0, 0.5 * self.rig.model.total_mass * self.rig.robot.gravity, 0, 0, 0]
-        )
-        left = hanging + offset + noise + (np.array([0.0, 0.0, load, 0, 0, 0]) if up else weight)
-        for name, values in (('l_foot', left), ('r_foot', noise + weight)):
+        weight = self.rig.model.total_mass * self.rig.robot.gravity
+        on_left = load if up else 0.5 * weight
+        on_right = 0.0 if hangs else weight - on_left
+        carried = np.zeros((2, 6))
+        carried[:, 2] = on_left, on_right
+        for k, name in enumerate(('l_foot', 'r_foot')):
+            values = self.reading_in_air(k, phi, q) + carried[k] + noise
+            values += offset if name == 'l_foot' else 0.0
+            values[:, 0] = np.nan if name in unknown else values[:, 0]
             self.stage.sensors[name].push(Samples(stamps, values))
         joints = JointKinematics(stamps, q, 0 * q, 0 * q, np.ones(count, dtype=bool))
         return self.stage.evaluate(joints, root_state(stamps, still, still, phi))
 
-    def reading_in_air(self, phi, q):
-        """(K, 6) what the left sensor feels of the foot that hangs from it."""
-        foot, still = self.rig.feet[0], np.zeros_like(phi)
+    def reading_in_air(self, k, phi, q):
+        """(K, 6) what a sensor feels of the foot that hangs from it."""
+        foot, still = self.rig.feet[k], np.zeros_like(phi)
         below, _ = MrAd(foot.below).batch(phi, still, still, q, 0 * q, 0 * q)
         R, p = self.rig.model.frame_pose(foot.sensor, q)
         back = np.swapaxes(R, 1, 2)
@@ -103,14 +106,33 @@ def test_a_foot_that_is_up_now_lasts_until_it_is_down(feet):
     assert not seen(feet).swings['l_foot'].lasts
 
 
-def test_a_foot_on_a_stair_or_without_load_on_the_ground_is_not_in_the_air(feet):
-    feet.hold(0.7, up=True, load=90.0)
+@pytest.mark.parametrize('drift', [0.0, -45.0])
+def test_a_foot_on_a_step_or_without_load_on_the_ground_is_not_in_the_air(feet, drift):
+    """What the other foot carries tells, whatever the sensor of the foot reads."""
+    feet.hold(0.7, up=True, load=50.0, offset=np.array([0, 0, drift, 0, 0, 0]))
     assert not seen(feet).swings
     feet.stage.unloaded = UnloadedFeet(feet.rig)
     feet.hold(
         0.7, up=False, offset=-0.5 * np.array([0, 0, 1.0, 0, 0, 0]) * feet.stage.unloaded.weight
     )
     assert not seen(feet).swings
+
+
+@pytest.mark.parametrize('hangs', [False, True])
+def test_a_large_offset_is_no_load(feet, hangs):
+    """Nor is what a crane carries."""
+    offset = np.array([0.0, 0.0, 60.0, 0.0, 0.0, 0.0])
+    feet.hold(0.7, up=True, offset=offset, hangs=hangs)
+    swing = seen(feet).swings['l_foot']
+    assert swing.lasts
+    np.testing.assert_allclose(swing.excess, offset, atol=0.2)
+
+
+def test_time_without_a_message_is_not_time_in_the_air(feet):
+    feet.hold(0.15, up=True)
+    feet.stamp += 400 * MS
+    feet.hold(0.2, up=True)
+    assert seen(feet).swings['l_foot'].duration < 0.15
 
 
 def test_what_is_kept_is_bounded_and_a_clock_that_is_set_back_begins_anew(feet, monkeypatch):
@@ -192,6 +214,26 @@ def test_tare_takes_the_offset_and_refuses_a_foot_that_stands(node):
     np.testing.assert_allclose(excess, 0.0, atol=0.2)
 
 
+@pytest.mark.parametrize('foot', ['l_foot', 'r_foot'])
+def test_tare_refuses_what_it_cannot_judge(node, foot):
+    """Without a value of its sensor, or of the others that tell what it carries."""
+    feet = feet_of(node)
+    feet.hold(0.4, up=True)
+    feet.hold(0.4, up=True, unknown=[foot])
+    done, sentence = node._tare.tare()
+    assert not done
+    assert "'l_foot' cannot be judged, as joints, IMU or a force sensor have no value" in sentence
+    assert 'nan' not in sentence
+
+
+def test_tare_says_how_much_the_others_leave_to_a_foot_that_stands(node):
+    feet_of(node).hold(0.7, up=True, load=50.0)
+    done, sentence = node._tare.tare()
+    assert not done
+    assert 'above the other sole but the other feet leave 5' in sentence
+    assert '(18% of the weight): it stands' in sentence or '(19% of the weight)' in sentence
+
+
 def test_a_tared_offset_outlives_other_settings_and_not_a_cleanup(node, ros):
     feet_of(node).hold(0.7, up=True)
     assert node._tare.tare()[0]
@@ -215,10 +257,18 @@ def test_drift_is_in_the_diagnostics_until_it_is_tared(node):
     status = {value.key: value.value for value in node.health.status().values}
     assert status['drift of feet[l_foot]'].endswith('N·m in 0.63 s of swing')
     finding = status['finding drift[feet[l_foot]]']
-    assert 'reads 13.0 N without load, 5% of the weight' in finding
+    assert 'reads 13.0 N, 5% of the weight, and 0.5' in finding
     assert 'call the service /tare' in finding
     assert node._tare.tare()[0]
     assert 'finding drift' not in ''.join(value.key for value in node.health.status().values)
+
+
+def test_a_moment_without_load_is_remarked_on(node):
+    feet = feet_of(node)
+    feet.hold(0.7, up=True, offset=np.array([0.0, 0.0, 0.0, 0.0, 10.0, 0.0]))
+    node.inspect()
+    status = {value.key: value.value for value in node.health.status().values}
+    assert '10.00 N·m, which shifts the CoP by up to 3' in status['finding drift[feet[l_foot]]']
 
 
 def test_before_anything_has_come_tare_says_so(node):

@@ -20,6 +20,9 @@ HELD = 0.5
 DRIFTED = 0.03
 """Force without load, as part of the weight, from which on it is remarked on [-]."""
 
+SHIFTED = 0.005
+"""Likewise of the moment: how far it would shift the CoP of the weight [m]."""
+
 DIGITS = 3
 """Decimals of offsets [N], [N·m]."""
 
@@ -55,14 +58,15 @@ class Tare:
         for foot, swing in self._feet.swings.items():
             finding, value = _keys(foot)
             health.values[value] = f'{_listed(swing.excess)} in {swing.duration:.2f} s of swing'
-            force = float(np.linalg.norm(swing.excess[:3]))
-            if force < DRIFTED * weight:
+            force, moment = (float(np.linalg.norm(part)) for part in np.split(swing.excess, 2))
+            if force < DRIFTED * weight and moment < SHIFTED * weight:
                 health.clear(finding)
                 continue
             sentence = (
-                f"In the air the force sensor of foot '{foot}' reads {force:.1f} N without load, "
-                f'{force / weight:.0%} of the weight: lift it and call the service '
-                f'{self._node.resolve_service_name("tare")}, or set feet[{foot}].wrench.'
+                f"In the air the force sensor of foot '{foot}' reads {force:.1f} N, "
+                f'{force / weight:.0%} of the weight, and {moment:.2f} N·m, which shifts the CoP '
+                f'by up to {1e3 * moment / weight:.0f} mm, without load: lift it and call the '
+                f'service {self._node.resolve_service_name("tare")}, or set feet[{foot}].wrench.'
                 f'{_key(self._offset(foot, swing))} in the robot file.'
             )
             health.remark(finding, WARN, sentence)
@@ -137,12 +141,16 @@ def _with_offsets(robot: RobotFile, offsets: Mapping[str, Array]) -> RobotFile:
 
 def _stands(at: Stance, weight: float) -> str:
     """Where a foot is and what it carries, in words."""
-    load = f'reads {at.load:.1f} N upwards ({at.load / weight:.0%} of the weight)'
+    if not at.is_known:
+        return 'cannot be judged, as joints, IMU or a force sensor have no value: see /diagnostics'
     if at.height <= CLEARANCE:
-        return f'is on the ground and {load}'
+        share = f'{at.reading / weight:.0%} of the weight'
+        return f'is on the ground and reads {at.reading:.1f} N upwards ({share})'
     height = f'is {1e3 * at.height:.0f} mm above the other sole'
-    loaded = at.load >= LOADED * weight
-    return f'{height} but {load}: it stands' if loaded else f'{height} since a moment ago'
+    if at.load < LOADED * weight:
+        return f'{height} since a moment ago'
+    share = f'{at.load / weight:.0%} of the weight'
+    return f'{height} but the other feet leave {at.load:.1f} N to it ({share}): it stands'
 
 
 def _listed(wrench: Sequence[float] | Array) -> str:

@@ -105,7 +105,7 @@ class FeetStage(Stage):
         complete = len(names) > 0 and len(self.sensors) == len(names)
         total = ContactWrench.from_array(wrenches.sum(axis=1)) if complete else None
         if self.unloaded is not None and complete:
-            seen = FeetSeen(joints.stamps, joints.positions, soles, readings, wrenches)
+            seen = FeetSeen(joints.stamps, states, soles, readings, wrenches)
             self.unloaded.see(seen)
         return FeetState(soles, total)
 

@@ -1,8 +1,10 @@
 """What the force sensors read while their feet are in the air: how far their offsets have drifted.
 
 A foot in the air feels nothing but what holds and moves the mass below its sensor; what is left of
-the reading is an offset that the robot file does not state. Height decides whether a foot is in
-the air, as one without load may well be on the ground.
+the reading is an offset that the robot file does not state. Whether a foot is in the air is
+decided without its own sensor: by its height, as a foot without load may well be on the ground,
+and by what the other feet carry of the wrench that the motion takes, as one that is higher than
+the others may stand on a step.
 """
 
 import time
@@ -12,9 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.kernels import ROOT
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.pipeline.buffer import reach_of
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.stability.clearance import CLEARANCE, clearances
@@ -32,11 +38,23 @@ EDGE = 0.06
 SHORTEST = 0.1
 """Time in the air from which on a swing counts [s]."""
 
-LOADED = 0.2
-"""A foot that carries more, as part of the weight, stands, however high it is [-]."""
+LOADED = 0.15
+"""A foot to which the others leave more, as part of the weight, stands, however high it is [-].
+
+In swings of walking robots they leave up to this, as accelerations and impacts are not exact.
+"""
+
+AVERAGED = 0.2
+"""Time of which the median of what the others leave counts [s]."""
+
+HANGS = 0.5
+"""Feet that together carry less than this part of the robot do not stand: it hangs [-]."""
 
 STALE = 1.0
 """Instants that were taken longer ago say nothing about now, by the steady clock [s]."""
+
+
+Indices = npt.NDArray[np.intp]
 
 
 class FeetSeen(NamedTuple):
@@ -44,7 +62,7 @@ class FeetSeen(NamedTuple):
 
     Attributes:
         stamps: (K,) [ns].
-        q: (K, n) joint positions.
+        states: (K, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈.
         soles: with their normal forces.
         readings: (K, F, 6) in the frames of the sensors, corrected [N, N·m].
         wrenches: (K, F, 6) on the feet, with what the mass below the sensors takes, about the
@@ -52,7 +70,7 @@ class FeetSeen(NamedTuple):
     """
 
     stamps: Stamps
-    q: Array
+    states: Array
     soles: tuple[Sole, ...]
     readings: Array
     wrenches: Array
@@ -80,11 +98,18 @@ class Stance:
 
     Attributes:
         height: of its lowest corner above the other soles [m].
-        load: normal force, offsets included [N].
+        load: what the other feet leave to it [N], see `loads`.
+        reading: normal force by its own sensor, offsets included [N].
     """
 
     height: float
     load: float
+    reading: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all values are."""
+        return bool(np.isfinite([self.height, self.load, self.reading]).all())
 
 
 class UnloadedFeet:
@@ -101,6 +126,7 @@ class UnloadedFeet:
     def __init__(self, rig: Rig) -> None:
         self.rig = rig
         self.weight = rig.model.total_mass * rig.robot.gravity
+        self._mr_ad = MrAd(rig.model)
         self.swings: dict[str, Swing] = {}
         self.stances: dict[str, Stance] = {}
         self._seen: deque[FeetSeen] = deque()
@@ -133,40 +159,82 @@ class UnloadedFeet:
             return
         seen = _joined(self._seen)
         heights = clearances(seen.soles)
+        loads = self.loads(seen)
         for k, foot in enumerate(self.rig.feet):
-            load = np.asarray(seen.soles[k].normal_force)
-            self.stances[foot.name] = Stance(float(heights[-1, k]), float(load[-1]))
-            air = (heights[:, k] > CLEARANCE) & (load < LOADED * self.weight)
-            swing = self._swing(seen, k, air)
+            reading = np.asarray(seen.soles[k].normal_force)
+            self.stances[foot.name] = Stance(
+                float(heights[-1, k]), float(loads[-1, k]), float(reading[-1])
+            )
+            known = np.isfinite(heights[:, k] + loads[:, k] + seen.readings[:, k].sum(axis=1))
+            swing = self._swing(seen, k, np.flatnonzero(known), heights[:, k], loads[:, k])
             if swing is not None:
                 self.swings[foot.name] = swing
 
-    def _swing(self, seen: FeetSeen, k: int, air: npt.NDArray[np.bool_]) -> Swing | None:
-        """The last swing of a foot, which is in the air at (K,) instants; None without one."""
-        rows = np.flatnonzero(air)
-        if not len(rows):
-            return None
-        breaks = np.flatnonzero(np.diff(rows) > 1)
-        run = rows[breaks[-1] + 1 :] if len(breaks) else rows
-        lasts = bool(run[-1] + 1 == len(air))
-        begin = seen.stamps[run[0]] + nanoseconds(EDGE)
-        end = seen.stamps[run[-1]] - (0 if lasts else nanoseconds(EDGE))
-        run = run[(seen.stamps[run] >= begin) & (seen.stamps[run] <= end)]
-        excess = self._excess(seen, k, run)
-        if not len(excess) or end - begin < nanoseconds(SHORTEST):
-            return None
-        return Swing(np.median(excess, axis=0), float(end - begin) / NANOSECONDS, lasts)
+    def loads(self, seen: FeetSeen) -> Array:
+        """(K, F) the part of MR-AD's contact force, along it, that the other feet leave to each.
 
-    def _excess(self, seen: FeetSeen, k: int, rows: npt.NDArray[np.intp]) -> Array:
+        Zero for a robot that hangs, whose force no foot carries; NaN where it is not known.
+        """
+        n = self.rig.model.dof
+        parts = np.split(seen.states, [3, 6, ROOT, ROOT + n, ROOT + 2 * n], axis=1)
+        force = self._mr_ad.batch(*parts)[0].force
+        size = np.maximum(np.linalg.norm(force, axis=1), np.finfo(np.float64).tiny)[:, None]
+        carried = np.einsum('kfi,ki->kf', seen.wrenches[:, :, :3], force / size)
+        together = carried.sum(axis=1)[:, None]
+        return np.where(together < HANGS * size, 0.0, size - together + carried)
+
+    def _swing(
+        self, seen: FeetSeen, k: int, known: Indices, heights: Array, loads: Array
+    ) -> Swing | None:
+        """The last swing of a foot, of (K,) heights and loads at known rows; None without one."""
+        stamps = seen.stamps[known]
+        if len(stamps) < 2:
+            return None
+        period = float(np.median(np.diff(stamps))) / NANOSECONDS
+        reach = nanoseconds(reach_of(self.rig.robot.pairing.max_gap, period))
+        newest = bool(seen.stamps[-1] - stamps[-1] <= reach)
+        high = _last_run(stamps, heights[known] > CLEARANCE, reach)
+        lasts = newest and len(high) > 0 and high[-1] + 1 == len(known)
+        high = high[stamps[high] >= stamps[high[:1]] + nanoseconds(EDGE)]
+        if not lasts:
+            high = high[stamps[high] <= stamps[high[-1:]] - nanoseconds(EDGE)]
+        if not len(high):
+            return None
+        load = _medians(loads[known[high]], round(0.5 * AVERAGED / period))
+        air = high[_last_run(stamps[high], load < LOADED * self.weight, reach)]
+        if not len(air) or stamps[air[-1]] - stamps[air[0]] < nanoseconds(SHORTEST):
+            return None
+        excess = self._excess(seen, k, known[air])
+        if not len(excess):
+            return None
+        duration = float(stamps[air[-1]] - stamps[air[0]]) / NANOSECONDS
+        return Swing(np.median(excess, axis=0), duration, bool(lasts and air[-1] == high[-1]))
+
+    def _excess(self, seen: FeetSeen, k: int, rows: Indices) -> Array:
         """(L, 6) what a sensor reads beyond what the mass below it takes, where that is known."""
         foot, excess = self.rig.feet[k], seen.readings[rows, k]
         if foot.below is not None and foot.sensor is not None:
-            R, p = self.rig.model.frame_pose(foot.sensor, seen.q[rows])
+            q = seen.states[rows, ROOT : ROOT + self.rig.model.dof]
+            R, p = self.rig.model.frame_pose(foot.sensor, q)
             back = np.swapaxes(R, 1, 2)
             contact = ContactWrench.from_array(seen.wrenches[rows, k])
             excess = contact.transformed(back, -np.einsum('tij,tj->ti', back, p)).as_array()
         known: Array = excess[np.isfinite(excess).all(axis=1)]
         return known
+
+
+def _last_run(stamps: Stamps, flags: npt.NDArray[np.bool_], reach: int) -> Indices:
+    """Indices of the last of (K,) flags that are set one after the other, without a gap [ns]."""
+    rows = np.flatnonzero(flags)
+    breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(stamps[rows]) > reach))
+    return rows[breaks[-1] + 1 :] if len(breaks) else rows
+
+
+def _medians(values: Array, around: int) -> Array:
+    """(K,) medians of each of K values with so many before and after it."""
+    padded = np.pad(values, around, mode='symmetric')
+    medians: Array = np.median(sliding_window_view(padded, 2 * around + 1), axis=1)
+    return medians
 
 
 def _joined(parts: deque[FeetSeen]) -> FeetSeen:
@@ -180,7 +248,7 @@ def _joined(parts: deque[FeetSeen]) -> FeetSeen:
         )
         for of_foot in zip(*(part.soles for part in parts), strict=True)
     )
-    stamps, q, readings, wrenches = (
+    stamps, states, readings, wrenches = (
         np.concatenate([part[column] for part in parts]) for column in (0, 1, 3, 4)
     )
-    return FeetSeen(stamps, q, soles, readings, wrenches)
+    return FeetSeen(stamps, states, soles, readings, wrenches)
