@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.report.events.directions import edge_towards, from_where, where_to
 from izmp_dynamics.report.events.event import KINDS, STEPS, Event
@@ -107,6 +108,12 @@ def test_a_margin_that_is_not_known_is_not_below_zero():
     assert _for_good(margin, np.arange(3)) is None
 
 
+def test_without_the_centre_of_mass_there_is_an_excursion_and_no_fall():
+    evaluation = standing(offset=bump(9.4, 1.0, 0.3), cop_limit=0.4)
+    unknown = replace(evaluation, com=np.full_like(evaluation.com, np.nan))
+    assert [event.kind for event in events(unknown, 'excursion', 'fall')] == ['excursion']
+
+
 def test_a_fall_has_its_onset_before_the_point_of_no_return(fall, biped31):
     """Pushed at 1 s for 0.25 s; the capture point leaves the feet before the centre of mass."""
     found = events(twin(fall, biped31), 'push', 'fall', 'point of no return', 'impact', 'slip')
@@ -136,6 +143,20 @@ def test_lost_messages_and_offsets_are_sensor_faults():
     assert hung.sentence == '/imu repeats one value for 0.50 s while the robot moves'
     assert wrong.size == pytest.approx(30.0, abs=0.1)
     assert 'measures 30.0 N while it is in the air' in wrong.sentence
+
+
+def test_a_foot_that_turns_on_the_ground_slips():
+    """By 0.2 rad about the normal, half a sole's diagonal of 134 mm: 27 mm."""
+    evaluation = standing(duration=2.0)
+    angle = 0.2 * np.clip((evaluation.time - 0.7) / 0.1, 0.0, 1.0)
+    left, right = evaluation.feet
+    middle = left.sole.mean(axis=1, keepdims=True)
+    turn = Rotation.from_rotvec(angle[:, None] * evaluation.normal).as_matrix()
+    turned = np.einsum('kij,kvj->kvi', turn, left.sole - middle) + middle
+    (found,) = events(replace(evaluation, feet=(replace(left, sole=turned), right)), 'slip')
+    assert (found.begin, found.end) == pytest.approx((0.71, 0.79), abs=0.02)
+    assert found.size == pytest.approx(0.8 * 0.2 * 0.134, abs=0.004)  # from a tenth to nine
+    assert 'left_foot turns on the ground' in found.sentence
 
 
 @pytest.fixture(scope='module')

@@ -36,9 +36,9 @@ SEARCHED = 2.0
 
 def falls(scene: Scene, verdict: Verdict) -> list[Event]:
     """Find the fall of an evaluation, if there is one; the robot does not stand up again."""
-    low = sank_at(scene)
-    if low is None and verdict.reason == 'falling_at_end':
-        low = int(np.flatnonzero(np.isfinite(scene.height))[-1])
+    low, known = sank_at(scene), np.flatnonzero(np.isfinite(scene.height))
+    if low is None and verdict.reason == 'falling_at_end' and len(known):
+        low = int(known[-1])
     if low is None:
         return []
     time = scene.timeline.time

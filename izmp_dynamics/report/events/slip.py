@@ -21,7 +21,7 @@ from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.formatting import mm, seconds
 from izmp_dynamics.report.leg_odometry import sole_frame
 from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.timeline import Mask, Timeline
+from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 
 WITHIN = 0.3
 """Time within which a sole must slide that far [s]."""
@@ -141,8 +141,12 @@ def _slides(timeline: Timeline, R: Array, p: Array, on: Mask, lever: float) -> I
     far = along >= max(LEAST_DISTANCE, RATIO * error)
     for begin, end in zip(first.tolist(), stop.tolist(), strict=True):
         rows = np.flatnonzero(far[begin:end]) + begin
-        for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
-            from_, to = _bounds(timeline, p, (begin, end), (int(run[0]), int(run[-1])))
+        apart = np.flatnonzero(np.diff(timeline.time[rows]) > WITHIN / 2) + 1
+        for run in np.split(rows, apart) if len(rows) else ():
+            reach = timeline.time[run[[0, -1]]] + np.array([-WITHIN, WITHIN]) / 2
+            first_row, stop_row = np.searchsorted(timeline.time, reach).tolist()
+            near = max(begin, first_row), min(end - 1, stop_row)
+            from_, to = _bounds(R, p, lever, near)
             (way,) = _ways(R, p, np.array([from_]), np.array([to]), lever)
             sigma = max(error, LEAST_DISTANCE / RATIO) / _SIGMAS
             distance, turned = float(np.hypot(way[0], way[1])), abs(float(way[3]))
@@ -150,7 +154,7 @@ def _slides(timeline: Timeline, R: Array, p: Array, on: Mask, lever: float) -> I
             yield _Slide(from_, to, p[to] - p[from_], distance, turned, significance)
 
 
-def _ways(R: Array, p: Array, before: Array, after: Array, lever: float) -> Array:
+def _ways(R: Array, p: Array, before: Indices, after: Indices, lever: float) -> Array:
     """(N, 4) ways in the sole's axes from rows to later rows, then its turn times the lever."""
     way = np.einsum('kji,kj->ki', R[before], p[after] - p[before])
     turn = np.einsum('kji,kjl->kil', R[before], R[after])
@@ -158,25 +162,23 @@ def _ways(R: Array, p: Array, before: Array, after: Array, lever: float) -> Arra
     return np.column_stack([way, lever * angle])
 
 
-def _bounds(
-    timeline: Timeline, p: Array, stance: tuple[int, int], run: tuple[int, int]
-) -> tuple[int, int]:
-    """Rows between which the sole covers the way from its place before to that after."""
-    time, half = timeline.time, WITHIN / 2
-    first = max(stance[0], int(np.searchsorted(time, time[run[0]] - half)))
-    last = min(stance[1] - 1, int(np.searchsorted(time, time[run[1]] + half)))
-    way = p[last] - p[first]
-    share = (p[first : last + 1] - p[first]) @ way / max(float(way @ way), 1e-12)
-    begin = int(np.flatnonzero(share <= 0.1)[-1]) if (share <= 0.1).any() else 0
-    done = np.flatnonzero(share[begin:] >= 0.9)
-    return first + begin, first + begin + (int(done[0]) if len(done) else last - first - begin)
+def _bounds(R: Array, p: Array, lever: float, near: tuple[int, int]) -> tuple[int, int]:
+    """Rows between which the sole covers the way that it has gone from `near[0]` to `near[1]`."""
+    rows = np.arange(near[0], near[1] + 1)
+    gone = _ways(R, p, np.full(len(rows), near[0]), rows, lever)[:, [0, 1, 3]]
+    share = gone @ gone[-1] / max(float(gone[-1] @ gone[-1]), 1e-12)
+    begin = int(np.flatnonzero(share <= 0.1)[-1])
+    end = begin + int(np.flatnonzero(share[begin:] >= 0.9)[0])
+    return int(rows[begin]), int(rows[end])
 
 
 def _event(scene: Scene, contact: Contact, slide: _Slide, in_root: Array, against: str) -> Event:
     """Describe a slip by its way (3,) in root axes [m]."""
     begin, end = scene.timeline.time[[slide.first, slide.last]].tolist()
     level = scene.nif_R_root[slide.first, :2] @ in_root
-    how = f'slides {where_to(level)}' if slide.distance > slide.turned else 'turns'
     name, size = contact.foot.name, max(slide.distance, slide.turned)
-    sentence = f'{name} {how}{against} by {mm(size)} in {seconds(end - begin)}'
+    how = f'slides {where_to(level)}{against}'
+    if slide.turned > slide.distance:
+        how = f'turns{against} on the ground, its ends'
+    sentence = f'{name} {how} by {mm(size)} in {seconds(end - begin)}'
     return Event(begin, end, 'slip', sentence, name, size, 'm', slide.significance)
