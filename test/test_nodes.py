@@ -56,7 +56,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
 ):
     """At the speed at which it was recorded: every instant, with its stamp."""
     from geometry_msgs.msg import PointStamped, Vector3Stamped, WrenchStamped
-    from std_msgs.msg import Float64
+    from std_msgs.msg import Bool, Float64
 
     from izmp_dynamics.nodes.bag_player import BagPlayer
     from izmp_dynamics.replay.external_wrench import external_of
@@ -70,6 +70,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
         for name in processes:
             nodes.start(name, 'reliable_inputs:=true')
         topics = {'/gap': Vector3Stamped, '/margin': Float64, '/external_wrench': WrenchStamped}
+        topics |= {'/fall_probability': Float64, '/fall_alarm': Bool}
         listener = Listener(node, dict.fromkeys(TRACKS, PointStamped) | topics)
         if processes == GRAPH:
             assert wait_until(
@@ -93,6 +94,11 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     margins = expected.margins['mr_ad'][np.isfinite(expected.margins['mr_ad'])]
     live = [message.data for message in listener.messages['/margin']]
     np.testing.assert_allclose(live, margins, rtol=0, atol=1e-9)
+    live = [message.data for message in listener.messages['/fall_probability']]
+    fall = expected.fall.probability[np.isfinite(expected.fall.probability)]
+    assert len(live) > 0.9 * len(fall)  # from when it is known that somebody subscribes
+    np.testing.assert_allclose(live, fall[-len(live) :], rtol=0, atol=1e-9)
+    assert not any(message.data for message in listener.messages['/fall_alarm'])
 
 
 def assert_same(listener, topic, stamps, values):

@@ -537,6 +537,19 @@ class LowPass:
 
 
 @dataclass(frozen=True)
+class FallAlarm:
+    """When the fall alarm is raised."""
+
+    missed_fall: float = setting(
+        'what a missed fall costs, in false alarms: the alarm is raised from the probability of '
+        'a fall 1 / (1 + missed_fall) on',
+        default=1.0,
+        lower=1e-3,
+        upper=1e6,
+    )
+
+
+@dataclass(frozen=True)
 class Pairing:
     """How samples of different topics are brought to one instant."""
 
@@ -588,6 +601,7 @@ class RobotFile:
     filter: Filter = setting('filter matched to the equations of motion', factory=Filter)
     low_pass: LowPass = setting('low-pass filter', factory=LowPass)
     pairing: Pairing = setting('pairing of stamps', factory=Pairing)
+    fall_alarm: FallAlarm = setting('fall alarm', factory=FallAlarm)
     path: Path | None = dataclasses.field(default=None, metadata=NOT_IN_FILE)
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import FootImu, FootWrench, RobotFile
 from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected
+from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.force_watch import ForceWatch
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.health import ERROR, STARTUP, Input
@@ -51,7 +52,7 @@ from izmp_dynamics.sensing.faults import Faults, Reason
 
 
 class Composed(StageNode):
-    """The whole method: ACD, root acceleration, MR-AD, localizer, IR-MD, IZMP."""
+    """The whole method: ACD, root acceleration, MR-AD, localizer, IR-MD, IZMP, fall alarm."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__('izmp_dynamics', OF_COMPOSED, **options)
@@ -61,7 +62,8 @@ class Composed(StageNode):
         self._source = 'imu'
         self._tare = Tare(self)
         self._faults_before: dict[str, Faults] = {}
-        self._collected, self._wanted_at = Collected(), time.monotonic()
+        self._collected = Collected()
+        self._wanted_at = self._judged_at = time.monotonic()
         self._evaluator: Evaluator | None = None
         self._former: Evaluator | None = None
         self._unsure: frozenset[str] = frozenset()
@@ -78,6 +80,7 @@ class Composed(StageNode):
         self._ir_md_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         self._odometry = self.advertise('odom', Odometry, child_frame_id=self.root)
         self._outputs = IzmpOutputs(self)
+        self._fall_outputs = FallOutputs(self)
         self._input = JointsInput(self, self._take_joints)
         self._accelerometers = list(self._subscribe_to_root())
         self._subscribe_to_feet(self.robot)
@@ -141,14 +144,17 @@ class Composed(StageNode):
             self.health.remark('waiting for frames', ERROR, sentence)
 
     def look_after(self, report: bool) -> None:
-        """Do so, and look who subscribes to pose and IR-MD."""
+        """Do so, and look who subscribes to pose, IR-MD and fall alarm."""
         super().look_after(report)
         with self._lock:
             if self.is_active and self._evaluator is not None:
                 results = (self._odometry, self._rate, self._ir_md_wrench, self._ir_md_rate)
                 if self._outputs.world_wanted or any(result.wanted for result in results):
                     self._wanted_at = time.monotonic()
+                if self._fall_outputs.wanted:
+                    self._judged_at = time.monotonic()
                 self._evaluator.locates = time.monotonic() - self._wanted_at < STARTUP
+                self._evaluator.judges = time.monotonic() - self._judged_at < STARTUP
 
     def hung(self) -> dict[str, list[tuple[int, int]]]:
         """Signal → first and last instant [ns] of the times in which it hung."""
@@ -386,6 +392,8 @@ class Composed(StageNode):
                 self._wrench.numbers(stamp, link, wrench)
                 self._com.numbers(stamp, link, instant.com[0])
             self._put_root(instant)
+        if instant.fall is not None:
+            self._fall_outputs.put(stamp, instant.fall)
         self._joints(self._template.write, stamp, instant.joints, 0)
 
     def _put_verdict(self, instant: Evaluated, known: bool) -> None:

@@ -14,6 +14,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.force_watch import ForceWatch
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
 from izmp_dynamics.nodes.imu_watch import ImuWatch
@@ -38,6 +39,7 @@ from izmp_dynamics.nodes.wire import (
     TrajectorySample,
     WrenchSample,
 )
+from izmp_dynamics.pipeline.falling import FallStage
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import GroundStage
 from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
@@ -54,7 +56,7 @@ _RESULTS = {'root_acceleration': 6, 'root_twist': 3, 'mr_ad/contact_wrench': 6}
 
 
 class Izmp(StageNode):
-    """The IZMP of every source of contact wrenches, the CoP of the feet, and the verdict."""
+    """The IZMP of every source of contact wrenches, the CoP, the verdict and the fall alarm."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__('izmp', SECTIONS['izmp'], **options)
@@ -69,7 +71,7 @@ class Izmp(StageNode):
         )
         super().set_up()
         self._root_noise, self._joint_noise = RootNoise(self), JointNoise(self)
-        self._outputs = IzmpOutputs(self)
+        self._outputs, self._fall_outputs = IzmpOutputs(self), FallOutputs(self)
         self._subscribe_to_sensors()
         self._subscribe_to_nodes()
         self._subscribe_for_ground(self.robot)
@@ -113,6 +115,8 @@ class Izmp(StageNode):
         self._instants.reset()
         self._ir_md.reset()
         self._outputs.frame.reset()
+        if self._feet is not None and self._falling is not None:
+            self._falling.reset()
 
     def flush(self) -> None:
         """Evaluate the last instants."""
@@ -136,6 +140,7 @@ class Izmp(StageNode):
         self._orientation = OrientationStage(rig, filtering, self._source, patience=self.patience)
         self._feet = FeetStage(rig, filtering, patience=self.patience)
         self._feet.unloaded = self._tare.watch(rig)
+        self._falling = FallStage(rig) if rig.feet else None
         self._mr_ad, self._rig = MrAd(self.model), rig
         self._needs_world = rig.robot.ground.moves and rig.ground_reference is None
         odometry = {'odom': ODOMETRY} if self._needs_world else {}
@@ -302,6 +307,7 @@ class Izmp(StageNode):
             if placed is None:
                 self.health.count('ground', Reason.NO_GROUND)
                 continue
+            self._put_fall(instant, placed)
             self._ir_md.push(instant.stamp, placed)
             wrench = instant.results[2]
             if np.isfinite(wrench).all():
@@ -321,6 +327,17 @@ class Izmp(StageNode):
         self._outputs.verdict(stamp, placed, wrench, found, margin)
         izmp: Array = found['mr_ad']
         return izmp
+
+    def _put_fall(self, instant: Ready[JointKinematics], placed: Placed) -> None:
+        """Publish the fall alarm, if anybody subscribes."""
+        if self._falling is None:
+            return
+        if not self._fall_outputs.wanted:
+            self._falling.reset()
+            return
+        up, root = placed.up[None], _root_of(instant)
+        risk = self._falling.evaluate(instant.payload, root, up, placed.ground)
+        self._fall_outputs.put(instant.stamp, risk)
 
     def _put_uncertain(
         self, instant: Ready[JointKinematics], placed: Placed, point: Array

@@ -18,13 +18,13 @@ SECTIONS = {
         *('noise.gyroscope', 'noise.orientation', 'noise.position'),
     ),
     'ir_md': ('gravity', 'ir_md', 'acd.max_gap'),
-    'izmp': ('gravity', 'ground', 'filter.half_width', 'low_pass', 'pairing'),
+    'izmp': ('fall_alarm', 'gravity', 'ground', 'filter.half_width', 'low_pass', 'pairing'),
 }
 """Node → sections of the robot file, or single settings, that are its parameters."""
 
 OF_COMPOSED = (
-    *('acd', 'angular_acceleration', 'filter.half_width', 'gravity', 'ground', 'ir_md'),
-    *('low_pass', 'noise', 'pairing', 'rates', 'root_acceleration'),
+    *('acd', 'angular_acceleration', 'fall_alarm', 'filter.half_width', 'gravity', 'ground'),
+    *('ir_md', 'low_pass', 'noise', 'pairing', 'rates', 'root_acceleration'),
 )
 """Those of the node that is the whole graph: all, so that there is one value of each."""
 

@@ -18,6 +18,7 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.kernel import kernel
 from izmp_dynamics.pipeline.clock import Clocks
+from izmp_dynamics.pipeline.falling import FallStage
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage, joined
@@ -34,6 +35,7 @@ from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.publisher_clock import PublisherClock
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
 from izmp_dynamics.vectors import add, cross, rotate_back, scale, store, vector
@@ -55,6 +57,8 @@ class Evaluated:
         points: same keys → (K, 3) IZMP or CoP [m].
         margins: same keys → (K,) distance from the edge of the support polygon [m].
         ground: plane, soles, loaded feet.
+        fall: whether the robot is about to fall; None where that is not asked for, and for a
+            robot without feet.
     """
 
     joints: JointKinematics
@@ -65,6 +69,7 @@ class Evaluated:
     points: dict[str, Array]
     margins: dict[str, Array]
     ground: Ground
+    fall: FallRisk | None = None
 
     @property
     def stamps(self) -> Stamps:
@@ -86,6 +91,7 @@ class Evaluated:
             some(self.points),
             some(self.margins),
             self.ground.select(rows),
+            None if self.fall is None else self.fall.select(rows),
         )
 
     @property
@@ -192,6 +198,8 @@ class Evaluator:
         if robot.root_acceleration.source != 'imu':
             self._stance = StanceAcceleration(rig, self.feet, causal=live)
         self.mr_ad = MrAd(model)
+        self._fall = FallStage(rig) if rig.feet and not only_ir_md else None
+        self._judges = self._fall is not None
         self._ir_md: IrMdStage | None = None
         if self.world.position is not None and orientation is not None:
             self._ir_md = IrMdStage(model, robot)
@@ -258,6 +266,18 @@ class Evaluator:
         if wanted and not self._locates and self._ir_md is not None:
             self._ir_md.reset()
         self._locates = wanted
+
+    @property
+    def judges(self) -> bool:
+        """Whether the fall alarm is evaluated; false for a robot without feet."""
+        return self._judges
+
+    @judges.setter
+    def judges(self, wanted: bool) -> None:
+        if self._fall is not None:
+            if wanted and not self._judges:
+                self._fall.reset()
+            self._judges = wanted
 
     @property
     def hung(self) -> dict[str, list[tuple[int, int]]]:
@@ -359,6 +379,8 @@ class Evaluator:
         self._begun = self._izmp_known = self._pushed = self._last = self._newest = 0
         if self._stance is not None:
             self._stance.reset()
+        if self._fall is not None:
+            self._fall.reset()
 
     def take(self, signals: Signals) -> None:
         """Hand samples to the stages that need them; `advance` evaluates.
@@ -566,6 +588,9 @@ class Evaluator:
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
         points = {name: ground.zmp(wrench) for name, wrench in wrenches.items()}
+        fall = None
+        if self._fall is not None and self._judges:
+            fall = self._fall.evaluate(joints, root, world.R[:, 2], ground)
         return Evaluated(
             joints=joints,
             root=root,
@@ -575,6 +600,7 @@ class Evaluator:
             points=points,
             margins=ground.margins(points),
             ground=ground,
+            fall=fall,
         )
 
     def _located(self, in_world: Array, world: WorldState) -> list[Evaluated]:

@@ -65,6 +65,9 @@ class Collector:
         external = external_of(results, self.recording.rig)
         put['external'].extend(_nothing(count, 3) if external is None else external[:, :3])
         put['up'].extend(results.world.R[:, 2])
+        fall = results.fall
+        put['fall.probability'].extend(_nothing(count) if fall is None else fall.probability)
+        put['fall.alarm'].extend(np.zeros(count, np.bool_) if fall is None else fall.alarm)
         some = slice(-self._count % self._motion_step, None, self._motion_step)
         known = results.joints.valid[some, None]
         put['motion.stamps'].extend(results.stamps[some])
@@ -109,6 +112,7 @@ class Collector:
         }
         world_p, world_R = self._join('world_p'), self._join('world_R')
         external, up = self._join('external'), self._join('up')
+        probability, alarm = self._join('fall.probability'), self._join('fall.alarm')
         located = bool(np.isfinite(world_p).any() and np.isfinite(world_R).any())
         return Evaluation(
             robot=model.name,
@@ -125,6 +129,8 @@ class Collector:
             feet=tuple(self._foot(k) for k in range(len(robot.feet))),
             external_force=external if np.isfinite(external).any() else None,
             up=up if np.isfinite(up).any() else None,
+            fall_probability=probability if np.isfinite(probability).any() else None,
+            fall_alarm=alarm if np.isfinite(probability).any() else None,
             settle_time=filter_settle_time(
                 robot, 1.0 / max(self.recording.uses['joints'].rate, 1e-9)
             ),

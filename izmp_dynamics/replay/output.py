@@ -55,6 +55,7 @@ class ResultWriter:
         self._write_kinematics(results)
         self._write_wrenches(results)
         self._write_points(results)
+        self._write_fall(results)
         self._write_polygons(results)
         self._write_tf(results)
         self.bag.flush()
@@ -187,6 +188,18 @@ class ResultWriter:
         if 'cop' in results.points:
             gap = results.points['mr_ad'] - results.points['cop']
             self._put('/gap', f'{_GEOMETRY}Vector3Stamped', stamps, 'vector', gap, self.root)
+
+    def _write_fall(self, results: Evaluated) -> None:
+        """Write the fall alarm where it is known; while it is raised, also where it is not."""
+        fall = results.fall
+        if fall is None:
+            return
+        stamps, probability = results.stamps, fall.probability
+        self._put('/fall_probability', 'std_msgs/msg/Float64', stamps, 'data', probability)
+        stated = np.flatnonzero(np.isfinite(probability) | fall.alarm)
+        if len(stated):
+            self._add('/fall_alarm', 'std_msgs/msg/Bool', {})
+            self.bag.write_batch('/fall_alarm', stamps[stated], {'data': fall.alarm[stated]})
 
     def _write_polygons(self, results: Evaluated) -> None:
         """Write the hulls of the loaded soles; their number of corners varies."""

@@ -131,6 +131,9 @@ class Evaluation:
             root axes [N]; None unless every foot measures its whole wrench.
         up: (K, 3) unit vector [-] against gravity in root axes, by the root's orientation; NaN
             where that is not known, None without any.
+        fall_probability: (K,) that the feet cannot bring the robot to rest any more [-]; NaN where
+            that is not known, None without any.
+        fall_alarm: (K,) whether the fall alarm is raised; None without a probability.
         settle_time: what lies closer to an end of a track or to a gap in it is still the filter's
             settling and carries no verdict [s].
         filtering: the filter that all signals passed, in words; empty without one.
@@ -157,6 +160,8 @@ class Evaluation:
     world_R_root: Array | None
     external_force: Array | None = None
     up: Array | None = None
+    fall_probability: Array | None = None
+    fall_alarm: npt.NDArray[np.bool_] | None = None
     settle_time: float = 0.0
     filtering: str = ''
     motion: Motion | None = None
@@ -182,6 +187,7 @@ class Evaluation:
           `mr_ad.point.x` … [m], `mr_ad.margin` [m], and the mask `mr_ad.valid`;
         * `normal.x` …, `ground_point.x` …, `com.x` … [m], and where there are such values
           `world_p_root.x` … [m] and `external_force.x` … [N];
+        * `fall.probability` and the mask `fall.alarm`, where there are feet;
         * for each foot, e.g. left: `left.normal_force` [N] and the mask `left.loaded`.
 
         The corners of the soles and the orientation of the root are not in the table.
@@ -210,6 +216,9 @@ class Evaluation:
             vectors = getattr(self, name)
             if vectors is not None:
                 yield from _xyz(name, vectors)
+        if self.fall_probability is not None and self.fall_alarm is not None:
+            yield 'fall.probability', self.fall_probability
+            yield 'fall.alarm', self.fall_alarm
         for foot in self.feet:
             yield f'{foot.name}.normal_force', foot.normal_force
             yield f'{foot.name}.loaded', foot.loaded

@@ -1,0 +1,63 @@
+"""What is published about the fall alarm: the alarm, its probability, and the sentence why."""
+
+import math
+
+import numpy as np
+from std_msgs.msg import Bool, Float64
+
+from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.stability.fall_alarm import FallRisk
+
+
+class FallOutputs:
+    """Publishes alarm and probability, and states the reason in the diagnostics.
+
+    Args:
+        node: publishes.
+    """
+
+    def __init__(self, node: StageNode) -> None:
+        self._health, self._log = node.health, node.get_logger()
+        self._alarm = node.advertise('fall_alarm', Bool)
+        self._probability = node.advertise('fall_probability', Float64)
+        self._latest: FallRisk | None = None
+        self._reason = ''
+        node.health.judges.append(self._state)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody subscribes."""
+        return self._alarm.wanted or self._probability.wanted
+
+    def put(self, stamp: int, risk: FallRisk) -> None:
+        """Publish what is known of an instant [ns]; an alarm also while nothing is known."""
+        probability, alarm = float(risk.probability[0]), bool(risk.alarm[0])
+        known = math.isfinite(probability)
+        if known:
+            self._probability.numbers(stamp, '', np.array([probability]))
+        if known or alarm:
+            self._alarm(_message, stamp, alarm)
+        if alarm and not self._reason:
+            self._reason = f'Fall alarm: {risk.sentence()}'
+            self._log.error(self._reason, throttle_duration_sec=1.0)
+        elif not alarm:
+            self._reason = ''
+        self._latest = risk
+
+    def _state(self) -> None:
+        """Bring the diagnostics up to date."""
+        if self._latest is None:
+            return
+        probability = float(self._latest.probability[0])
+        known = math.isfinite(probability)
+        self._health.values['fall probability'] = f'{probability:.4f}' if known else 'unknown'
+        self._health.values['fall'] = self._latest.sentence()
+        if self._reason:
+            self._health.remark('fall_alarm', ERROR, self._reason)
+        else:
+            self._health.clear('fall_alarm')
+
+
+def _message(_: int, alarm: bool) -> Bool:
+    return Bool(data=alarm)

@@ -1,0 +1,294 @@
+"""Whether a robot falls within the next second: how probable that is, and an alarm.
+
+The capture point ξ is compared with the set V from which it can be brought to rest
+(`recoverable`): by the ankles, as long as it is inside the polygon of the feet on the ground, or
+by the steps to come if the robot goes on walking as it did (`gait`). Outside V it runs away
+whatever the feet do, by a known law; so the distance outside says when the robot will have fallen
+(`offset_of_fall`). That distance over its standard deviation gives the probability. The alarm is
+raised from the probability on at which to wait would cost more than a false alarm (`threshold`).
+
+Nothing is learned from falls: what is estimated is the state, and by how much it may be wrong.
+After Koolen et al. (2012) and Kalyanakrishnan & Goswami (2011), see docs/references.md.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.stability.capture_point import capture_point, offset_of_fall, pendulum_rate
+from izmp_dynamics.stability.gait import PHASES, Gait
+from izmp_dynamics.stability.recoverable import ALL_AROUND, reach, reach_of_feet, weights
+from izmp_dynamics.stability.support_polygon import plane_axes
+
+Flags = npt.NDArray[np.bool_]
+
+HORIZON = 1.0
+"""Falls are predicted so far ahead [s]."""
+
+FALLEN = np.pi / 4.0
+"""Tilt of the trunk from which on a robot has fallen [rad]."""
+
+WAIT = 0.1
+"""Time in which the next instants make surer what is not [s]."""
+
+HOLD = 0.5
+"""An alarm ends when there was no reason for it for so long [s]."""
+
+LOW = 0.05
+"""A foot that is no higher above the ground can be put down in time [m]."""
+
+COM_ERROR = 0.01
+"""Standard deviation of the centre of mass of the model, along each axis [m]."""
+
+RATE_ERROR = 0.1
+"""Relative standard deviation of ω: the robot is no pendulum with a point mass."""
+
+STEP_ERROR = 0.03
+"""Standard deviation of V by steps, as a robot that is pushed does not land as it is used to [m];
+chosen on walks that are not those of docs/experiments.md."""
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What the alarm is computed from, at K instants, in the root frame; NaN where unknown.
+
+    Attributes:
+        stamps: (K,) [ns].
+        up: (K, 3) unit vector against gravity.
+        com: (K, 3) centre of mass [m].
+        velocity: (K, 3) its velocity against the ground [m/s].
+        corners: for each of F feet (K, V, 3) corners of the sole [m].
+        loaded: (K, F) which feet carry load.
+    """
+
+    stamps: Stamps
+    up: Array
+    com: Array
+    velocity: Array
+    corners: Sequence[Array]
+    loaded: Flags
+
+
+@dataclass(frozen=True)
+class FallRisk:
+    """Whether the robot is about to fall, at K instants.
+
+    Attributes:
+        probability: (K,) that the trunk is tilted by 45° within a second; NaN: unknown.
+        alarm: (K,) whether it is so large that the alarm is raised.
+        margin: (K,) by how much the capture point is inside the set from which it can be brought
+            to rest, negative outside [m].
+        deviation: (K,) standard deviation of the margin [m].
+        direction: (K, 2) where the set is left, or nearest left: ahead and to the left.
+        stepping: (K,) whether the steps of its walk are counted on.
+    """
+
+    probability: Array
+    alarm: Flags
+    margin: Array
+    deviation: Array
+    direction: Array
+    stepping: Flags
+
+    def select(self, rows: Flags | slice) -> 'FallRisk':
+        """Return the instants that a mask or a slice selects."""
+        return FallRisk(
+            self.probability[rows], self.alarm[rows], self.margin[rows], self.deviation[rows],
+            self.direction[rows], self.stepping[rows],
+        )  # fmt: skip
+
+    def sentence(self, row: int = 0) -> str:
+        """Say why."""
+        if not np.isfinite(self.probability[row]):
+            return (
+                'It is not known whether the robot is about to fall: no foot carries load, or '
+                'joints, gyroscope or the direction of gravity are unknown.'
+            )
+        by = 'ankles and the next steps' if self.stepping[row] else 'feet on the ground'
+        side = 'outside' if self.margin[row] < 0.0 else 'inside'
+        return (
+            f'The capture point is {1e3 * abs(self.margin[row]):.0f} ± '
+            f'{1e3 * self.deviation[row]:.0f} mm {side} the set from which the {by} can bring '
+            f'the robot to rest, {_where(self.direction[row])}: it falls within '
+            f'{HORIZON:g} s with a probability of {100.0 * self.probability[row]:.0f} %.'
+        )
+
+
+def threshold(missed_fall: float) -> float:
+    """Probability from which on an alarm costs less than to wait until it is surer.
+
+    An alarm that is wrong costs 1. Waiting for `WAIT` costs that share of a missed fall by which
+    the time that is left to act gets shorter: (1 − p) · 1 = p · missed_fall · WAIT / HORIZON.
+
+    Args:
+        missed_fall: what a missed fall costs, in false alarms.
+    """
+    return 1.0 / (1.0 + missed_fall * WAIT / HORIZON)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """K instants along two level axes, ahead and to the left.
+
+    Attributes:
+        feet: for each foot (K, V, 2) corners of its sole [m].
+        height: (K,) of the centre of mass above the ground [m].
+        rate: (K,) ω of the pendulum [1/s].
+        point: (K, 2) capture point [m].
+        velocity: (K, 2) of the centre of mass [m/s].
+        low: (K, F) which feet carry load or soon do if they are put down.
+    """
+
+    feet: tuple[Array, ...]
+    height: Array
+    rate: Array
+    point: Array
+    velocity: Array
+    low: Flags
+
+    @classmethod
+    def of(cls, balance: Balance, gravity: float) -> '_Seen':
+        """Project what is known along gravity."""
+        up, loaded = balance.up, np.asarray(balance.loaded)
+        known: Flags = np.asarray(np.isfinite(up).all(axis=1))
+        axes = plane_axes(np.where(known[:, None], up, [0.0, 0.0, 1.0]))
+        heights = np.stack(
+            [np.einsum('ki,kvi->kv', up, sole).min(axis=1) for sole in balance.corners], axis=1
+        )
+        ground = np.where(loaded, heights, np.inf).min(axis=1)
+        height = np.einsum('ki,ki->k', up, balance.com) - ground
+        rate = pendulum_rate(height, gravity)
+        com = np.einsum('kai,ki->ka', axes, balance.com)
+        velocity = np.einsum('kai,ki->ka', axes, balance.velocity)
+        return cls(
+            feet=tuple(np.einsum('kai,kvi->kva', axes, sole) for sole in balance.corners),
+            height=height,
+            rate=rate,
+            point=capture_point(com, velocity, rate),
+            velocity=velocity,
+            low=loaded | (heights <= ground[:, None] + LOW),
+        )
+
+
+class FallAlarm:
+    """Judges instants one after the other; pieces of any length give the same results.
+
+    Args:
+        gravity: [m/s²].
+        feet: number of feet.
+        missed_fall: what a missed fall costs, in false alarms.
+    """
+
+    def __init__(self, gravity: float, feet: int, missed_fall: float = 1.0) -> None:
+        self.threshold = threshold(missed_fall)
+        self._gravity = gravity
+        self._gait = Gait() if feet == 2 else None
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget gait and alarm."""
+        if self._gait is not None:
+            self._gait.reset()
+        self._raised = -np.inf
+
+    def push(self, balance: Balance) -> FallRisk:
+        """Judge the next instants."""
+        times, seen = balance.stamps / NANOSECONDS, _Seen.of(balance, self._gravity)
+        sizes = np.stack([reach(foot) for foot in seen.feet], axis=1)
+        own = COM_ERROR**2 + (RATE_ERROR * seen.velocity / seen.rate[:, None] @ ALL_AROUND.T) ** 2
+        standing = reach_of_feet(sizes, seen.low, np.zeros((*seen.low.shape, 2)))
+        offset = offset_of_fall(seen.height, seen.rate, FALLEN, HORIZON)
+        best = _nearest(standing, seen.point, own, offset)
+        stepping = np.zeros(len(times), dtype=np.bool_)
+        if self._gait is not None:
+            walking, errors = self._steps(self._gait, times, seen, balance.loaded, sizes)
+            other = _nearest(walking, seen.point, own + errors, offset)
+            stepping = np.less(other.risk, best.risk)
+            best = other.where(stepping, best)
+        probability = _normal(best.risk)
+        alarm = self._alarms(times, probability)
+        return FallRisk(probability, alarm, best.margin, best.deviation, best.direction, stepping)
+
+    def _steps(
+        self, gait: Gait, times: Array, seen: _Seen, loaded: Flags, sizes: Array
+    ) -> tuple[Array, Array]:
+        """Support functions (K, U) of V by walking on, −∞ where it does not, and variances."""
+        count = len(times)
+        places = np.stack([foot.mean(axis=1) for foot in seen.feet], axis=1)
+        ends, carries = np.zeros((count, PHASES - 1)), np.zeros((count, PHASES, 2), np.bool_)
+        moved, landing = np.zeros((count, PHASES, 2, 2)), np.zeros((count, 2))
+        scatter = np.zeros((count, 2))
+        for k in np.flatnonzero(np.isfinite(places).all(axis=(1, 2))).tolist():
+            gait.see(times[k], places[k], loaded[k])
+            footing = gait.footing(times[k], places[k])
+            if footing is not None:
+                ends[k], carries[k], moved[k] = footing.ends, footing.carries, footing.moved
+                landing[k], scatter[k] = footing.landing, footing.scatter
+        share = weights(ends, seen.rate)
+        walks = carries.any(axis=(1, 2))
+        each = reach_of_feet(sizes[:, None], carries, moved)
+        hull = np.full(each.shape[::2], -np.inf)
+        hull[walks] = np.einsum('kp,kpu->ku', share[walks], each[walks])
+        later = share[:, 2:].sum(axis=1, keepdims=True)
+        by_time = seen.rate[:, None] * scatter[:, 1:] * (landing @ ALL_AROUND.T)
+        return hull, STEP_ERROR**2 + later**2 * (scatter[:, :1] ** 2 + by_time**2)
+
+    def _alarms(self, times: Array, probability: Array) -> Flags:
+        """Whether (K,) the alarm is raised, or was within `HOLD`."""
+        raised = np.where(probability >= self.threshold, times, -np.inf)
+        last = np.maximum.accumulate(np.append(self._raised, raised))[1:]
+        if len(last):
+            self._raised = float(last[-1])
+        alarm: Flags = times - last < HOLD
+        return alarm
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """Where a point leaves a set, or leaves it first: see `FallRisk`.
+
+    Attributes:
+        margin: (K,) [m].
+        deviation: (K,) [m].
+        direction: (K, 2).
+        risk: (K,) how far it is beyond what is a fall, in standard deviations.
+    """
+
+    margin: Array
+    deviation: Array
+    direction: Array
+    risk: Array
+
+    def where(self, rows: Flags, other: '_Nearest') -> '_Nearest':
+        """Take these rows, and the others of another one."""
+        return _Nearest(
+            np.where(rows, self.margin, other.margin),
+            np.where(rows, self.deviation, other.deviation),
+            np.where(rows[:, None], self.direction, other.direction),
+            np.where(rows, self.risk, other.risk),
+        )
+
+
+def _nearest(hull: Array, point: Array, variance: Array, offset: Array) -> _Nearest:
+    """Compare points (K, 2) with hulls (K, U) of variances (K, U); a fall is an offset (K,)."""
+    margins = hull - point @ ALL_AROUND.T
+    least = np.argmin(np.where(np.isfinite(margins), margins, np.inf), axis=1)
+    rows = np.arange(len(point))
+    margin, deviation = margins[rows, least], np.sqrt(variance[rows, least])
+    return _Nearest(margin, deviation, ALL_AROUND[least], (-margin - offset) / deviation)
+
+
+def _normal(deviations: Array) -> Array:
+    """Normal distribution (K,) at so many standard deviations; SciPy would take long to load."""
+    return np.array([0.5 * math.erfc(-each / math.sqrt(2.0)) for each in deviations.tolist()])
+
+
+def _where(direction: Array) -> str:
+    """Name a direction (2,) as the robot faces."""
+    names = ('ahead', 'ahead and to the left', 'to the left', 'behind and to the left', 'behind',
+             'behind and to the right', 'to the right', 'ahead and to the right')  # fmt: skip
+    return names[round(float(np.arctan2(direction[1], direction[0])) / (np.pi / 4.0)) % 8]

@@ -1,0 +1,229 @@
+"""The fall alarm: capture point, what the feet can reach, gait, probability, alarm."""
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.stability.capture_point import capture_point, offset_of_fall, pendulum_rate
+from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm, threshold
+from izmp_dynamics.stability.gait import Gait
+from izmp_dynamics.stability.recoverable import ALL_AROUND, reach, reach_of_feet, weights
+
+G = 9.81
+HEIGHT = 0.8
+RATE = np.sqrt(G / HEIGHT)
+SOLE = np.array([[0.15, 0.06], [-0.09, 0.06], [-0.09, -0.06], [0.15, -0.06]])
+MIDDLES = np.array([[0.0, 0.1], [0.0, -0.1]])
+STEP = 0.008
+
+
+def balance(com, velocity, middles=MIDDLES, loaded=(True, True), lifted=(0.0, 0.0), begin=0.0):
+    """Instants of a robot whose axes are level: com and velocity (K, 2), middles (K, 2, 2)."""
+    com, velocity = np.atleast_2d(com), np.atleast_2d(velocity)
+    count = len(com)
+    middles = np.broadcast_to(middles, (count, 2, 2))
+    lifted = np.broadcast_to(lifted, (count, 2))
+    corners = [
+        np.concatenate(
+            [middles[:, None, k] + SOLE - SOLE.mean(axis=0),
+             np.broadcast_to(lifted[:, None, k, None] - HEIGHT, (count, 4, 1))],
+            axis=2,
+        )
+        for k in range(2)
+    ]  # fmt: skip
+    return Balance(
+        stamps=np.round(1e9 * (begin + STEP * np.arange(count))).astype(np.int64),
+        up=np.tile([0.0, 0.0, 1.0], (count, 1)),
+        com=np.pad(com, ((0, 0), (0, 1))),
+        velocity=np.pad(velocity, ((0, 0), (0, 1))),
+        corners=corners,
+        loaded=np.broadcast_to(loaded, (count, 2)),
+    )
+
+
+def tipping(offset, seconds=2.0):
+    """A pendulum whose capture point is ahead of the front edge by `offset`; its fall [s]."""
+    time = STEP * np.arange(round(seconds / STEP))
+    edge = 0.12
+    com = edge + 0.5 * offset * (np.exp(RATE * time) - np.exp(-RATE * time))
+    velocity = 0.5 * offset * RATE * (np.exp(RATE * time) + np.exp(-RATE * time))
+    fallen = np.interp(0.25 * np.pi * HEIGHT, com - edge, time)
+    zero = np.zeros_like(com)
+    return np.stack([com, zero], 1), np.stack([velocity, zero], 1), fallen
+
+
+def test_at_rest_the_capture_point_is_below_the_centre_of_mass():
+    rate = pendulum_rate(np.array([HEIGHT, 0.0, -1.0, np.nan]), G)
+    assert rate[0] == pytest.approx(RATE)
+    assert np.isnan(rate[1:]).all()
+    com = np.array([[0.1, 0.2]])
+    np.testing.assert_array_equal(capture_point(com, np.zeros((1, 2)), rate[:1]), com)
+
+
+def test_the_offset_of_a_fall_is_that_of_a_pendulum():
+    for offset in (0.02, 0.05, 0.1):
+        *_, fallen = tipping(offset)
+        found = offset_of_fall(np.array([HEIGHT]), np.array([RATE]), np.pi / 4.0, fallen)
+        assert found == pytest.approx(offset, rel=0.03)  # e^(−ω t) is left out
+
+
+def test_a_foot_that_carries_for_ever_reaches_its_own_polygon():
+    sizes = reach(SOLE)[None, None]
+    np.testing.assert_allclose(sizes[0, 0, [0, 8, 16, 24]], [0.15, 0.06, 0.09, 0.06])
+    still, on = np.zeros((1, 1, 2)), np.ones((1, 1), dtype=bool)
+    np.testing.assert_array_equal(reach_of_feet(sizes, on, still)[0], sizes[0, 0])
+    assert np.isneginf(reach_of_feet(sizes, ~on, still)).all()
+    ahead = reach_of_feet(sizes, on, still + np.array([0.3, 0.0]))
+    np.testing.assert_allclose(ahead[0], sizes[0, 0] + ALL_AROUND @ [0.3, 0.0])
+
+
+def test_weights_are_those_of_the_capture_point_over_time():
+    """One centre of pressure after the other brings the capture point to rest on the last."""
+    ends, places = np.array([[0.1, 0.4, 0.5]]), np.array([0.0, 0.2, -0.1, 0.3])
+    share = weights(ends, np.array([RATE]))
+    assert share.sum() == pytest.approx(1.0)
+    xi, before = float(share[0] @ places), 0.0
+    for end, place in zip(ends[0], places, strict=False):
+        xi, before = place + (xi - place) * np.exp(RATE * (end - before)), end
+    assert xi == pytest.approx(places[-1])
+
+
+def test_a_robot_that_stands_is_safe_and_one_that_tips_is_not():
+    calm = FallAlarm(G, 2).push(balance([[0.03, 0.0]], [[0.0, 0.0]]))
+    assert calm.probability[0] < 1e-9
+    assert not calm.alarm[0]
+    assert not calm.stepping[0]
+    assert calm.margin[0] == pytest.approx(0.09)
+    lost = FallAlarm(G, 2).push(balance([[0.03, 0.0]], [[1.0, 0.0]]))
+    assert lost.probability[0] > 0.99
+    assert lost.alarm[0]
+    np.testing.assert_allclose(lost.direction[0], [1.0, 0.0])
+    assert 'mm outside' in lost.sentence()
+    assert 'ahead: ' in lost.sentence()
+
+
+@pytest.mark.parametrize('offset', [0.004, 0.01, 0.03])
+def test_the_alarm_comes_a_second_before_the_fall_of_a_pendulum(offset):
+    com, velocity, fallen = tipping(offset)
+    risk = FallAlarm(G, 2, missed_fall=10.0).push(balance(com, velocity))
+    lead = fallen - STEP * np.argmax(risk.alarm)
+    assert risk.alarm.any()
+    assert lead == pytest.approx(min(1.0, fallen), abs=0.05)
+
+
+def test_the_alarm_follows_from_the_costs():
+    assert threshold(10.0) == 0.5
+    assert threshold(90.0) == pytest.approx(0.1)
+    com, velocity, _ = tipping(0.004)
+    first = [
+        int(np.argmax(FallAlarm(G, 2, cost).push(balance(com, velocity)).alarm))
+        for cost in (1000.0, 10.0, 0.1)
+    ]
+    assert first == sorted(first)
+    assert len(set(first)) == 3
+
+
+@pytest.mark.parametrize('what', ['no feet loaded', 'com', 'velocity', 'up', 'corners'])
+def test_what_is_not_known_is_no_confidence(what):
+    given = balance([[0.03, 0.0]] * 3, [[0.0, 0.0]] * 3)
+    if what == 'no feet loaded':
+        given = balance([[0.03, 0.0]] * 3, [[0.0, 0.0]] * 3, loaded=(False, False))
+    else:
+        values = getattr(given, what)
+        (values[1] if what == 'corners' else values)[1] = np.nan
+    risk = FallAlarm(G, 2).push(given)
+    assert np.isnan(risk.probability[1])
+    assert not risk.alarm.any()
+    assert 'not known' in risk.sentence(1)
+    if what != 'no feet loaded':
+        assert (risk.probability[[0, 2]] < 1e-9).all()
+
+
+def test_an_alarm_holds_while_nothing_is_known_and_ends_half_a_second_later():
+    alarm = FallAlarm(G, 2)
+    assert alarm.push(balance([[0.0, 0.0]], [[2.0, 0.0]])).alarm[0]
+    count = round(0.6 / STEP)
+    calm = np.zeros((count, 2))
+    flying = balance(calm, calm, loaded=(False, False), begin=STEP)
+    risk = alarm.push(flying)
+    assert np.isnan(risk.probability).all()
+    assert risk.alarm[: round(0.48 / STEP)].all()
+    assert not risk.alarm[-1]
+
+
+def walk(steps, length=0.2, time=0.5, support=0.1):
+    """Middles (K, 2, 2) against the robot that moves steadily, and which feet carry load."""
+    middles, loaded, x = [], [], np.array([0.0, 0.0])
+    for step in range(steps):
+        foot = step % 2
+        begin, end = x[foot], x[1 - foot] + length
+        for k in range(round(time / STEP)):
+            t = STEP * k
+            swing = max(t - support, 0.0) / (time - support)
+            at = np.where(np.arange(2) == foot, begin + swing * (end - begin), x)
+            root = length * (step + t / time)
+            middles.append(np.stack([at - root, MIDDLES[:, 1]], axis=1))
+            loaded.append([t < support or foot != 0, t < support or foot != 1])
+        x[foot] = end
+    return np.array(middles), np.array(loaded)
+
+
+def test_the_gait_predicts_where_and_when_the_next_step_lands():
+    middles, loaded = walk(5)
+    gait, found = Gait(), []
+    for k, (places, on) in enumerate(zip(middles, loaded, strict=True)):
+        gait.see(STEP * k, places, on)
+        found.append(gait.footing(STEP * k, places))
+    assert found[0] is None
+    assert found[round(0.9 / STEP)] is None  # it does not know two steps
+    row = round(2.3 / STEP)  # 0.3 s into the fifth step, that of the left foot
+    footing = found[row]
+    np.testing.assert_allclose(footing.ends, [0.0, 0.2, 0.3, 0.7], atol=0.03)
+    np.testing.assert_array_equal(footing.carries[1], [False, True])
+    there = middles[row] + footing.moved[2]
+    np.testing.assert_allclose(there[0] - middles[row, 1], [0.2, 0.2], atol=0.01)
+    np.testing.assert_allclose(footing.moved[4, 1], [0.4, 0.0], atol=0.01)
+    places, on = middles[-1], np.array([True, True])
+    for k in range(round(1.5 / STEP)):
+        gait.see(STEP * (len(middles) + k), places, on)
+    assert gait.footing(STEP * (len(middles) + k), places) is None  # it stands again
+
+
+def test_a_foot_that_bounces_has_not_stepped():
+    gait = Gait()
+    for k in range(100):
+        gait.see(STEP * k, MIDDLES, np.array([True, k % 10 != 3]))
+    assert gait.footing(0.8, MIDDLES) is None
+
+
+def test_steps_to_come_are_counted_on():
+    """What would tip a robot that stands is a part of its walk."""
+    middles, loaded = walk(6)
+    row = round(2.85 / STEP)  # shortly before a touchdown
+    ahead = middles[row, :, 0].max() + 0.12 + 0.03
+    com = np.zeros((row + 1, 2))
+    com[row, 0] = ahead
+    lifted = np.where(loaded, 0.0, 0.2)[: row + 1]
+    given = balance(com, np.zeros_like(com), middles[: row + 1], loaded[: row + 1], lifted)
+    risk = FallAlarm(G, 2).push(given)
+    assert risk.stepping[row]
+    assert risk.margin[row] > 0.0
+    assert 'next steps' in risk.sentence(row)
+
+
+def test_pieces_of_any_length_give_the_same():
+    middles, loaded = walk(5)
+    rng = np.random.default_rng(3)
+    com, velocity = 0.1 * rng.normal(size=(2, len(middles), 2))
+    given = balance(com, velocity, middles, loaded)
+    whole = FallAlarm(G, 2).push(given)
+    one = FallAlarm(G, 2)
+    for k in range(len(middles)):
+        rows = slice(k, k + 1)
+        piece = one.push(
+            Balance(
+                given.stamps[rows], given.up[rows], given.com[rows], given.velocity[rows],
+                [sole[rows] for sole in given.corners], given.loaded[rows],
+            )
+        )  # fmt: skip
+        for name in ('probability', 'alarm', 'margin', 'deviation', 'stepping'):
+            np.testing.assert_allclose(getattr(piece, name)[0], getattr(whole, name)[k], rtol=1e-9)
