@@ -14,7 +14,7 @@ from izmp_dynamics.report.summary import summary_of
 from izmp_dynamics.stability.evaluation import Outage
 from izmp_dynamics.walking.walk_parameters import WalkParameters
 
-from .report_scenarios import bump, falling, standing, walking
+from .report_scenarios import bump, falling, part, standing, walking
 from .report_twins import twin
 
 
@@ -157,6 +157,32 @@ def test_a_foot_that_turns_on_the_ground_slips():
     assert (found.begin, found.end) == pytest.approx((0.71, 0.79), abs=0.02)
     assert found.size == pytest.approx(0.8 * 0.2 * 0.134, abs=0.004)  # from a tenth to nine
     assert 'left_foot turns on the ground' in found.sentence
+
+
+def test_a_flight_that_a_gap_cuts_off_ends_there():
+    evaluation = standing(duration=6.0)
+    aloft = (evaluation.time >= 2.0) & (evaluation.time < 2.2)
+    feet = tuple(
+        replace(foot, loaded=~aloft, normal_force=np.where(aloft, 0.0, foot.normal_force))
+        for foot in evaluation.feet
+    )
+    gap = (evaluation.time >= 2.1) & (evaluation.time < 2.6)
+    (flight,) = events(part(replace(evaluation, feet=feet), ~gap), 'flight')
+    assert (flight.begin, flight.end) == pytest.approx((2.0, 2.1), abs=0.01)
+
+
+def test_outages_are_as_long_as_they_are_and_count_within_the_evaluation():
+    evaluation = standing(duration=4.0)
+    start = int(evaluation.stamps[0])
+    spans = {'/before': (-2.0, -1.0), '/starts_late': (-1.0, 0.5), '/dies': (3.0, 6.0)}
+    outages = tuple(
+        Outage(topic, start + round(begin * 1e9), start + round(end * 1e9), 'stops')
+        for topic, (begin, end) in spans.items()
+    )
+    late, dies = events(replace(evaluation, outages=outages), 'sensor fault')
+    assert (late.begin, late.end, late.size) == (0.0, 0.5, 1.5)
+    assert (dies.begin, dies.end, dies.size) == (3.0, pytest.approx(4.0), 3.0)
+    assert dies.sentence == '/dies brings no message for 3.00 s'
 
 
 @pytest.fixture(scope='module')

@@ -36,14 +36,21 @@ def stretch_findings(recording: Recording, evaluator: Evaluator) -> Iterator[Fin
 
 
 def outages(recording: Recording, evaluator: Evaluator) -> tuple[Outage, ...]:
-    """List the times in which signals hung or stopped, after the evaluation."""
+    """List the times in which signals hung or stopped, after the evaluation.
+
+    A signal that starts after the joints, or ends before them, brings no message meanwhile.
+    """
     found = []
+    last = recording.uses['joints'].newest or recording.origin
     for signal, use in recording.uses.items():
         hung = evaluator.hung.get(signal, [])
         found += [Outage(use.topic, begin, end, 'hangs') for begin, end in hung]
         restored = recording.restored.get(signal, 0.0)
-        for begin, end in use.gaps:
-            if use.is_gap((end - begin) / NANOSECONDS, restored):
+        silent = list(use.gaps)
+        if use.first is not None and use.newest is not None:
+            silent += [(recording.origin, use.first), (use.newest, last)]
+        for begin, end in silent:
+            if begin < last and use.is_gap((end - begin) / NANOSECONDS, restored):
                 found.append(Outage(use.topic, begin, end, 'stops'))
     return tuple(sorted(found, key=lambda outage: (outage.begin, outage.topic)))
 

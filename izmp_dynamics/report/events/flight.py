@@ -22,10 +22,11 @@ def flights(scene: Scene, contacts: Sequence[Contact]) -> list[Event]:
         return []
     loaded = np.any([contact.carries for contact in contacts], axis=0)
     first, stop = scene.timeline.runs(scene.in_flight & ~loaded)
-    time = np.append(scene.timeline.time, scene.timeline.duration)
+    begins = scene.timeline.time[first]
+    ends = scene.timeline.time[stop - 1] + scene.timeline.span[stop - 1]
     return [
         _flight(begin, end)
-        for begin, end in zip(time[first].tolist(), time[stop].tolist(), strict=True)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
         if end - begin >= LEAST
     ]
 

@@ -23,16 +23,22 @@ _SENTENCES = {
 
 def sensor_faults(scene: Scene) -> list[Event]:
     """Find the faults of an evaluation."""
-    outages = [_outage(scene, outage) for outage in scene.evaluation.outages]
-    offsets = [_offset(scene, foot) for foot in scene.evaluation.feet]
-    return [*outages, *(event for event in offsets if event is not None)]
+    found = [_outage(scene, outage) for outage in scene.evaluation.outages]
+    found += [_offset(scene, foot) for foot in scene.evaluation.feet]
+    return [event for event in found if event is not None]
 
 
-def _outage(scene: Scene, outage: Outage) -> Event:
-    origin = int(scene.evaluation.stamps[0]) if len(scene.evaluation.stamps) else 0
-    begin = max((outage.begin - origin) / NANOSECONDS, 0.0)
-    end = max((outage.end - origin) / NANOSECONDS, begin)
-    lasts = end - begin
+def _outage(scene: Scene, outage: Outage) -> Event | None:
+    """An outage, of which begin and end are cut to the evaluation; None if it is over before."""
+    stamps = scene.evaluation.stamps
+    if not len(stamps) or outage.end <= stamps[0]:
+        return None
+    first, last = int(stamps[0]), int(stamps[-1])
+    begin, end = (
+        (min(max(stamp, first), last) - first) / NANOSECONDS
+        for stamp in (outage.begin, outage.end)
+    )
+    lasts = (outage.end - outage.begin) / NANOSECONDS
     sentence = f'{outage.topic} {_SENTENCES[outage.reason].format(seconds(lasts))}'
     return Event(begin, end, 'sensor fault', sentence, outage.topic, lasts, 's')
 
