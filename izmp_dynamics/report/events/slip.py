@@ -6,6 +6,10 @@ along its normal: what it seems to do so is the error of encoders, elastic legs 
 says how large the error along the ground is. On the real robots at hand that was up to 4.5 times
 as large; so a slip is `RATIO` times as large as nearly all motion along the normal. Turning about
 the normal counts with half the sole's length as its lever.
+
+Feet that stand do not move against each other. So a sole that seems to slide in the world, but
+not against any other foot that stands, shows a jump of the localizer; and of the feet that move
+against each other, the one slides that does so against most.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +39,8 @@ RATIO, NEARLY_ALL = 6.0, 99.0
 LEAST_LOAD = 0.2
 """Share of the weight below which a foot only lands or lifts off [-]."""
 
-_SIGMAS = 2.576  # of a percentile of 99 of the size of normally distributed values
+MOVES = 0.5
+"""Share of a slip by which its sole must move against another one that stands [-]."""
 
 
 class _Slide(NamedTuple):
@@ -47,7 +52,6 @@ class _Slide(NamedTuple):
         step: (3,) way in the frame in which the sole is seen [m].
         distance: along the ground [m].
         turned: its turn about the normal times the lever [m].
-        significance: in standard deviations of the motion along the normal.
     """
 
     first: int
@@ -55,7 +59,40 @@ class _Slide(NamedTuple):
     step: Array
     distance: float
     turned: float
-    significance: float
+
+    @property
+    def size(self) -> float:
+        """The larger of both [m]."""
+        return max(self.distance, self.turned)
+
+
+class _Sole(NamedTuple):
+    """A foot's sole.
+
+    Attributes:
+        contact: the foot.
+        firm: (K,) where it carries so much load that it is neither landing nor lifting off.
+        R: (K, 3, 3) root_R_sole.
+        p: (K, 3) its place in the root frame [m].
+        lever: half its length [m].
+    """
+
+    contact: Contact
+    firm: Mask
+    R: Array
+    p: Array
+    lever: float
+
+    @property
+    def name(self) -> str:
+        """Of the foot."""
+        return self.contact.foot.name
+
+    def seen_from(self, other: '_Sole') -> tuple[Array, Array]:
+        """Pose (K, 3, 3), (K, 3) in the axes of another sole, about its place."""
+        R = np.swapaxes(other.R, 1, 2) @ self.R
+        p = np.einsum('kji,kj->ki', other.R, self.p - other.p)
+        return R, p
 
 
 def slips(scene: Scene, contacts: Sequence[Contact], until: float = np.inf) -> list[Event]:
@@ -67,16 +104,23 @@ def slips(scene: Scene, contacts: Sequence[Contact], until: float = np.inf) -> l
         until: the feet of a robot that falls slide in any case: when it begins to [s].
     """
     stands = scene.timeline.time < until
-    firm = [_firm(scene, contact) & stands for contact in contacts]
-    found = [
-        event
-        for contact, on in zip(contacts, firm, strict=True)
-        for event in _against_world(scene, contact, on)
+    soles = [
+        _Sole(
+            contact,
+            _firm(scene, contact) & stands,
+            *sole_frame(contact.foot.sole),
+            _lever(contact.foot.sole),
+        )
+        for contact in contacts
     ]
-    for one, other in permutations(range(len(contacts)), 2):
-        both = firm[one] & firm[other]
-        for event in _against_other(scene, contacts[one], contacts[other], both):
-            if not any(event.begin <= e.end and e.begin <= event.end for e in found):
+    found = [event for sole in soles for event in _against_world(scene, sole, soles)]
+    for one, other in permutations(soles, 2):
+        for event in _against_other(scene, one, other, soles):
+            if not any(
+                event.begin <= e.end and e.begin <= event.end
+                for e in found
+                if e.subject in (one.name, other.name)
+            ):
                 found.append(event)
     return found
 
@@ -89,30 +133,49 @@ def _firm(scene: Scene, contact: Contact) -> Mask:
     return firm
 
 
-def _against_world(scene: Scene, contact: Contact, on: Mask) -> Iterator[Event]:
+def _against_world(scene: Scene, sole: _Sole, soles: Sequence[_Sole]) -> Iterator[Event]:
     evaluation = scene.evaluation
     if evaluation.world_R_root is None or evaluation.world_p_root is None:
         return
-    R, p = sole_frame(contact.foot.sole)
-    world_R = evaluation.world_R_root @ R
-    world_p = np.einsum('kij,kj->ki', evaluation.world_R_root, p) + evaluation.world_p_root
-    for slide in _slides(scene.timeline, world_R, world_p, on, _lever(contact.foot.sole)):
-        in_root = evaluation.world_R_root[slide.first].T @ slide.step
-        yield _event(scene, contact, slide, in_root, '')
+    world_R = evaluation.world_R_root @ sole.R
+    world_p = np.einsum('kij,kj->ki', evaluation.world_R_root, sole.p) + evaluation.world_p_root
+    for slide in _slides(scene.timeline, world_R, world_p, sole.firm, sole.lever):
+        moves = _moves_against(sole, slide, soles)
+        if any(moves) or not moves:
+            in_root = evaluation.world_R_root[slide.first].T @ slide.step
+            yield _event(scene, sole, slide, in_root, '')
 
 
-def _against_other(scene: Scene, one: Contact, other: Contact, on: Mask) -> Iterator[Event]:
-    """Slips of the foot that carries less, as far as that is known, against the other one."""
-    R, p = sole_frame(one.foot.sole)
-    other_R, other_p = sole_frame(other.foot.sole)
-    seen_R = np.swapaxes(other_R, 1, 2) @ R
-    seen_p = np.einsum('kji,kj->ki', other_R, p - other_p)
-    for slide in _slides(scene.timeline, seen_R, seen_p, on, _lever(one.foot.sole)):
+def _against_other(
+    scene: Scene, one: _Sole, other: _Sole, soles: Sequence[_Sole]
+) -> Iterator[Event]:
+    """Slips of a sole against another one, unless it is the other that slides.
+
+    It is the one that moves against more of the feet that stand; of two, the one that carries
+    less, as far as that is known.
+    """
+    both = one.firm & other.firm
+    for slide in _slides(scene.timeline, *one.seen_from(other), both, one.lever):
         rows = slice(slide.first, slide.last + 1)
-        load, other_load = (float(np.mean(c.foot.normal_force[rows])) for c in (one, other))
-        if not load > other_load:
-            in_root = other_R[slide.first] @ slide.step
-            yield _event(scene, one, slide, in_root, f' against {other.foot.name}')
+        moves, others = (sum(_moves_against(sole, slide, soles)) for sole in (one, other))
+        load, others_load = (
+            float(np.mean(sole.contact.foot.normal_force[rows])) for sole in (one, other)
+        )
+        if moves > others or (moves == others and not load > others_load):
+            in_root = other.R[slide.first] @ slide.step
+            yield _event(scene, one, slide, in_root, f' against {other.name}')
+
+
+def _moves_against(sole: _Sole, slide: _Slide, soles: Sequence[_Sole]) -> list[bool]:
+    """For each other foot that stands during a slide, whether the sole moves against it."""
+    rows = slice(slide.first, slide.last + 1)
+    first, last = np.array([slide.first]), np.array([slide.last])
+    moves = []
+    for other in soles:
+        if other is not sole and other.firm[rows].all():
+            (way,) = _ways(*sole.seen_from(other), first, last, sole.lever)
+            moves.append(bool(np.linalg.norm(way[[0, 1, 3]]) >= MOVES * slide.size))
+    return moves
 
 
 def _lever(sole: Array) -> float:
@@ -148,10 +211,8 @@ def _slides(timeline: Timeline, R: Array, p: Array, on: Mask, lever: float) -> I
             near = max(begin, first_row), min(end - 1, stop_row)
             from_, to = _bounds(R, p, lever, near)
             (way,) = _ways(R, p, np.array([from_]), np.array([to]), lever)
-            sigma = max(error, LEAST_DISTANCE / RATIO) / _SIGMAS
             distance, turned = float(np.hypot(way[0], way[1])), abs(float(way[3]))
-            significance = float(along[run].max()) / sigma
-            yield _Slide(from_, to, p[to] - p[from_], distance, turned, significance)
+            yield _Slide(from_, to, p[to] - p[from_], distance, turned)
 
 
 def _ways(R: Array, p: Array, before: Indices, after: Indices, lever: float) -> Array:
@@ -172,13 +233,12 @@ def _bounds(R: Array, p: Array, lever: float, near: tuple[int, int]) -> tuple[in
     return int(rows[begin]), int(rows[end])
 
 
-def _event(scene: Scene, contact: Contact, slide: _Slide, in_root: Array, against: str) -> Event:
+def _event(scene: Scene, sole: _Sole, slide: _Slide, in_root: Array, against: str) -> Event:
     """Describe a slip by its way (3,) in root axes [m]."""
     begin, end = scene.timeline.time[[slide.first, slide.last]].tolist()
     level = scene.nif_R_root[slide.first, :2] @ in_root
-    name, size = contact.foot.name, max(slide.distance, slide.turned)
     how = f'slides {where_to(level)}{against}'
     if slide.turned > slide.distance:
         how = f'turns{against} on the ground, its ends'
-    sentence = f'{name} {how} by {mm(size)} in {seconds(end - begin)}'
-    return Event(begin, end, 'slip', sentence, name, size, 'm', slide.significance)
+    sentence = f'{sole.name} {how} by {mm(slide.size)} in {seconds(end - begin)}'
+    return Event(begin, end, 'slip', sentence, sole.name, slide.size, 'm')
