@@ -10,7 +10,7 @@ from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.report.recent import Instant, Recent
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
 
-from .report_scenarios import standing
+from .report_scenarios import part, standing
 
 FALL = ('fall', 'point of no return', 'impact')
 
@@ -78,3 +78,12 @@ def test_a_push_is_found():
     (push,) = [e for e in live(replace(evaluation, tracks=tracks)) if e.kind == 'push']
     assert (push.begin, push.end) == pytest.approx((5.0, 5.2), abs=0.03)
     assert push.size == pytest.approx(60.0, rel=0.1)
+
+
+def test_a_clock_that_is_set_back_begins_a_new_era():
+    recent = Recent((), (), 30.0, 9.81)
+    (instant,) = instants(part(standing(1.0), slice(0, 1)))
+    for time, era in ((0, 0), (1, 0), (1, 1), (5, 1), (2, 2)):
+        recent.see(instant._replace(stamp=instant.stamp + time))
+        assert recent.era == era
+        assert recent.newest == instant.stamp + time

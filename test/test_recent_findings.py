@@ -1,5 +1,7 @@
 """Findings about the last seconds: stated while they hold, with the keys of the report."""
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
@@ -24,6 +26,7 @@ class Judged:
     def __init__(self):
         self.found = ()
         self.events = ()
+        self.newest = self.era = 0
 
     def snapshot(self):
         return ()
@@ -85,7 +88,8 @@ def test_each_event_is_published_once_when_it_is_over(health):
     assert wait_until(lambda: health.status() and topic.messages)
     judged.found = (BIASED,)  # from now on the next judgement has been made
     assert wait_until(lambda: shows(health, 'biased[mr_ad]'))
-    (message,) = topic.messages
+    message, goes_on = topic.messages  # nothing more arrives, so the slip is published too
+    assert goes_on.status[0].name == 'slip'
     assert message.header.stamp.sec == START // SECOND + 2
     (status,) = message.status
     assert (status.name, status.message, status.level) == ('push', 'Pushed from behind', WARN)
@@ -93,11 +97,61 @@ def test_each_event_is_published_once_when_it_is_over(health):
     assert (values['size'], values['unit'], values['significance']) == ('42', 'N', '9')
 
 
-def test_a_clock_that_is_set_back_begins_a_new_time():
+@pytest.fixture
+def told():
+    """Publishes events of the seconds up to `last`; returns how many messages there are."""
     topic = Published()
     events = EventTopic(topic)
-    push = (Event(2.0, 2.25, 'push', 'Pushed from behind'),)
-    events.publish(push, START, START + 8 * SECOND)
-    events.publish(push, START, START + 9 * SECOND)
-    events.publish(push, START - 100 * SECOND, START - 92 * SECOND)
-    assert len(topic.messages) == 2
+
+    def publish(last, *found, era=0):
+        first = last - 8.0
+        seen = tuple(replace(e, begin=e.begin - first, end=e.end - first) for e in found)
+        stamps = (START + round(at * SECOND) for at in (first, last))
+        events.publish(seen, *stamps, era)
+        return len(topic.messages)
+
+    return publish
+
+
+def test_a_clock_that_is_set_back_begins_a_new_time(told):
+    """By 3 s: the first judgement in the new time has a later stamp than the last before."""
+    push = Event(7.0, 7.25, 'push', 'Pushed from behind')
+    assert told(8.0, push) == 1
+    assert told(9.0, push) == 1
+    assert told(9.5, push, era=1) == 2
+
+
+def test_what_does_not_end_is_published_once(told):
+    fall = Event(7.0, 8.0, 'fall', 'The robot falls; the impact is not recorded')
+    assert told(8.0, fall) == 0
+    assert told(13.0, replace(fall, end=13.0)) == 1
+    assert told(18.0, replace(fall, begin=10.0, end=18.0)) == 1
+    assert told(23.0, replace(fall, begin=15.0, end=23.0)) == 1
+
+
+def test_what_may_go_on_is_published_when_nothing_more_arrives(told):
+    flight = Event(7.5, 8.0, 'flight', 'No foot carries load')
+    assert told(8.0, flight) == 0
+    assert told(8.0, flight) == 1
+    assert told(13.0, replace(flight, end=9.0)) == 1
+
+
+def test_a_fault_that_each_judgement_shifts_is_published_once(told):
+    """The times in the air of a foot whose force sensor drifts."""
+    for judged in range(5):
+        last = 8.0 + 5.0 * judged
+        offset = Event(last - 7.3, last - 0.9, 'sensor fault', 'The sensor drifts', 'left')
+        assert told(last, offset) == 1
+    assert told(last + 5.0, replace(offset, subject='right', end=last)) == 2
+
+
+def test_the_stamps_of_a_fast_bag_make_a_judgement_due(health):
+    judged = Judged()
+    findings = RecentFindings(judged, health, EventTopic(Published()))
+    findings._every = 5.0
+    judged.newest = 10 * SECOND
+    assert findings.due()
+    findings.given()
+    assert not findings.due()
+    judged.newest = 16 * SECOND
+    assert findings.due()

@@ -19,6 +19,16 @@ QOS = QoSProfile(
 HOLD = round(0.5 * NANOSECONDS)
 """What is so new may still go on, or look different when more is known [ns]."""
 
+GOES_ON = 2 * NANOSECONDS
+"""What has lasted for so long is published though it goes on [ns].
+
+Less than the seconds that are judged, without the time between two judgements: so the begin of
+what is published is its own, not that of those seconds.
+"""
+
+SAME = round(0.1 * NANOSECONDS)
+"""Another judgement may shift an event by so much [ns]."""
+
 LEFT_OUT = ('lowest margin',)
 """Kinds that mean a whole recording."""
 
@@ -26,8 +36,9 @@ LEFT_OUT = ('lowest margin',)
 class EventTopic:
     """Publishes the events of the last seconds, whether anybody subscribes by now or later.
 
-    The same event is found again in each judgement while it lies in the seconds that are judged;
-    it is published in the first one after its end.
+    The same event is found again in each judgement while it lies in the seconds that are judged.
+    It is published in the first one after its end, or while it goes on, if it lasts or nothing
+    more arrives.
 
     Args:
         output: of the topic, with `QOS`.
@@ -35,24 +46,39 @@ class EventTopic:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._until = 0
+        self._era = self._until = self._last = 0
+        self._told: list[EventMessage] = []
 
-    def publish(self, events: tuple[Event, ...], first: int, last: int) -> None:
+    def publish(self, events: tuple[Event, ...], first: int, last: int, era: int = 0) -> None:
         """Publish those events that are new.
 
         Args:
             events: of the seconds that are judged; their times count from the first instant.
             first: stamp of the first instant [ns].
             last: stamp of the last one [ns].
+            era: another one begins where the clock was set back.
         """
-        if last < self._until:  # the clock was set back
-            self._until = 0
-        until = last - HOLD
+        if era != self._era:
+            self._until, self._last, self._told = 0, 0, []
+        until, paused = last - HOLD, last == self._last
+        self._told = [told for told in self._told if told.end >= first - SAME]
         for event in events:
             found = event_message(event, first)
-            if event.kind not in LEFT_OUT and self._until < found.end <= until:
+            stated = paused or found.end <= until or found.end - found.begin >= GOES_ON
+            known = self._continue(found) or found.end <= self._until
+            if stated and not known and event.kind not in LEFT_OUT:
                 self._output.publish(_message(found))
-        self._until = max(self._until, until)
+                self._told.append(found)
+        self._era, self._until, self._last = era, until, last
+
+    def _continue(self, found: EventMessage) -> bool:
+        """Whether an event was published before; then remember that it goes on."""
+        for k, told in enumerate(self._told):
+            about = told.name == found.name and told.hardware_id == found.hardware_id
+            if about and found.begin <= told.end + SAME and told.begin <= found.end + SAME:
+                self._told[k] = told._replace(end=max(told.end, found.end))
+                return True
+        return False
 
 
 def _message(found: EventMessage) -> DiagnosticArray:

@@ -33,6 +33,10 @@ class PeriodicJudge(ABC):
     def findings(self, given: Any) -> tuple[ReportFinding, ...]:
         """Judge it."""
 
+    def due(self) -> bool:
+        """Whether the next judgement is due."""
+        return time.monotonic() - self._last >= self._every
+
     def state(self) -> None:
         """State what the last judgement found, and begin the next one if it is due."""
         found, self._found = self._found, None
@@ -44,7 +48,7 @@ class PeriodicJudge(ABC):
             for finding in found:
                 self._health.remark(finding.key, WARN, finding.sentence)
             self._stated = {finding.key for finding in found}
-        if not self._working and time.monotonic() - self._last >= self._every:
+        if not self._working and self.due():
             self._last, self._working = time.monotonic(), True
             threading.Thread(target=self._judge, args=(self.given(),), daemon=True).start()
 

@@ -1,7 +1,9 @@
 """Findings about the last seconds in the diagnostics, with the keys of the report; and events."""
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
+from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.nodes.event_topic import EventTopic
 from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.periodic_judge import PeriodicJudge
@@ -10,7 +12,24 @@ from izmp_dynamics.report.recent import Instant, Recent
 from izmp_dynamics.stability.evaluation import Outage
 
 EVERY = 5.0
-"""Time between two judgements [s]; one takes some hundredths of a second."""
+"""Time between two judgements [s], of the clock or the stamps: the one that has passed sooner.
+
+One takes some hundredths of a second.
+"""
+
+
+class Given(NamedTuple):
+    """What is judged.
+
+    Attributes:
+        instants: the last seconds.
+        outages: when signals could not be used.
+        era: how often the last seconds were forgotten before.
+    """
+
+    instants: tuple[Instant, ...]
+    outages: tuple[Outage, ...]
+    era: int
 
 
 class RecentFindings(PeriodicJudge):
@@ -33,16 +52,21 @@ class RecentFindings(PeriodicJudge):
         super().__init__(health, EVERY)
         self.recent = recent
         self._events, self._outages = events, outages
+        self._judged = 0
         health.judges.append(self.state)
 
-    def given(self) -> tuple[tuple[Instant, ...], tuple[Outage, ...]]:
-        """The last seconds, and when signals could not be used."""
-        return self.recent.snapshot(), tuple(self._outages())
+    def due(self) -> bool:
+        """Whether so much time has passed; a bag may be played faster than it was recorded."""
+        passed = (self.recent.newest - self._judged) / NANOSECONDS
+        return super().due() or passed >= self._every
 
-    def findings(
-        self, given: tuple[tuple[Instant, ...], tuple[Outage, ...]]
-    ) -> tuple[ReportFinding, ...]:
+    def given(self) -> Given:
+        """The last seconds, and when signals could not be used."""
+        self._judged = self.recent.newest
+        return Given(self.recent.snapshot(), tuple(self._outages()), self.recent.era)
+
+    def findings(self, given: Given) -> tuple[ReportFinding, ...]:
         """Judge them, and publish the events."""
-        judged = self.recent.judge(*given)
-        self._events.publish(judged.events, judged.first, judged.last)
+        judged = self.recent.judge(given.instants, given.outages)
+        self._events.publish(judged.events, judged.first, judged.last, given.era)
         return judged.findings

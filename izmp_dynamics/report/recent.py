@@ -73,6 +73,9 @@ class Recent:
         com: gives the centre of mass (T, 3) in the root frame [m] for joint positions (T, n); None
             if it is not known: then a fall is not recognised.
         further: finds what the report does not look for.
+
+    Attributes:
+        era: how often the instants were forgotten.
     """
 
     def __init__(
@@ -88,16 +91,23 @@ class Recent:
         self._total_mass, self._gravity = total_mass, gravity
         self._com, self._further = com, further
         self._instants: deque[Instant] = deque()
+        self.era = 0
+
+    @property
+    def newest(self) -> int:
+        """Stamp of the last instant [ns]; 0 before any."""
+        return self._instants[-1].stamp if self._instants else 0
 
     def reset(self) -> None:
-        """Reset."""
+        """Forget all instants."""
         self._instants.clear()
+        self.era += 1
 
     def see(self, instant: Instant) -> None:
         """Take the next instant."""
         stamp = instant.stamp
-        if self._instants and stamp <= self._instants[-1].stamp:
-            self._instants.clear()
+        if stamp <= self.newest:  # the clock was set back
+            self.reset()
         self._instants.append(instant)
         while stamp - self._instants[0].stamp > SPAN * NANOSECONDS:
             self._instants.popleft()
