@@ -36,6 +36,20 @@ def bag(sound, tmp_path_factory):
     return draft.write(tmp_path_factory.mktemp('hangs') / 'bag')
 
 
+def test_the_running_node_publishes_a_push_and_the_fall_after_it(biped31, fall, monkeypatch):
+    """The recording ends in mid-fall, so the fall is published when nothing more arrives."""
+    monkeypatch.setattr(recent, 'LEAST', 1.0)
+    monkeypatch.setattr(recent_findings, 'EVERY', 0.0)
+    with PlayedGraph(biped31, parameters(), COMPOSED) as graph:
+        graph.play(fall)
+
+        def kinds():
+            graph.status(graph.node('izmp'))
+            return {message.status[0].name for message in graph.messages['/events'].values()}
+
+        assert wait_until(lambda: kinds() >= {'push', 'fall', 'point of no return'})
+
+
 @pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
 def test_the_graph_publishes_the_events_of_the_replay(names, biped31, bag, monkeypatch):
     monkeypatch.setattr(recent, 'LEAST', 1.0)

@@ -87,3 +87,14 @@ def test_a_clock_that_is_set_back_begins_a_new_era():
         recent.see(instant._replace(stamp=instant.stamp + time))
         assert recent.era == era
         assert recent.newest == instant.stamp + time
+
+
+def test_a_slip_is_found():
+    """Of the foot that carries less, against the other one."""
+    evaluation = standing(9.0)
+    left, right = evaluation.feet
+    share = np.clip((evaluation.time - 6.0) / 0.1, 0.0, 1.0)[:, None, None]
+    slides = replace(right, sole=right.sole + 0.02 * share * right.axes[:, None, :, 0])
+    (slip,) = [e for e in live(replace(evaluation, feet=(left, slides))) if e.kind == 'slip']
+    assert (slip.begin, slip.end) == pytest.approx((5.0, 5.1), abs=0.03)
+    assert slip.sentence.startswith('right_foot slides forward against left_foot')
