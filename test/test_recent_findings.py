@@ -121,6 +121,13 @@ def test_a_clock_that_is_set_back_begins_a_new_time(told):
     assert told(9.5, push, era=1) == 2
 
 
+def test_two_events_in_quick_succession_are_two(told):
+    push = Event(5.0, 5.2, 'push', 'Pushed from behind')
+    again = Event(5.25, 5.4, 'push', 'Pushed from the left')
+    assert told(8.0, push, again) == 2
+    assert told(9.0, push, again) == 2
+
+
 def test_what_does_not_end_is_published_once(told):
     fall = Event(7.0, 8.0, 'fall', 'The robot falls; the impact is not recorded')
     assert told(8.0, fall) == 0

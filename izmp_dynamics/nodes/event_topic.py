@@ -62,17 +62,19 @@ class EventTopic:
             self._until, self._last, self._told = 0, 0, []
         until, paused = last - HOLD, last == self._last
         self._told = [told for told in self._told if told.end >= first - SAME]
+        new = []
         for event in events:
             found = event_message(event, first)
             stated = paused or found.end <= until or found.end - found.begin >= GOES_ON
             known = self._continue(found) or found.end <= self._until
             if stated and not known and event.kind not in LEFT_OUT:
                 self._output.publish(_message(found))
-                self._told.append(found)
+                new.append(found)
+        self._told += new
         self._era, self._until, self._last = era, until, last
 
     def _continue(self, found: EventMessage) -> bool:
-        """Whether an event was published before; then remember that it goes on."""
+        """Whether an event was published after an earlier judgement; then remember that it goes on."""
         for k, told in enumerate(self._told):
             about = told.name == found.name and told.hardware_id == found.hardware_id
             if about and found.begin <= told.end + SAME and told.begin <= found.end + SAME:
