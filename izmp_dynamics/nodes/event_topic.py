@@ -74,7 +74,7 @@ class EventTopic:
         self._era, self._until, self._last = era, until, last
 
     def _continue(self, found: EventMessage) -> bool:
-        """Whether an event was published after an earlier judgement; then remember that it goes on."""
+        """Whether an earlier judgement published an event; then remember that it goes on."""
         for k, told in enumerate(self._told):
             about = told.name == found.name and told.hardware_id == found.hardware_id
             if about and found.begin <= told.end + SAME and told.begin <= found.end + SAME:
