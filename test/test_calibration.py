@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
+from izmp_dynamics.calibration import calibrate
 from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
+from izmp_dynamics.calibration.candidate import Candidate, Trial
 from izmp_dynamics.calibration.choice import LEAST_LAG, Estimated, predict
 from izmp_dynamics.calibration.contact import contacts
 from izmp_dynamics.calibration.divergence import Divergence
@@ -21,8 +23,8 @@ from izmp_dynamics.calibration.regressor import link_inertias
 from izmp_dynamics.calibration.residuals import decide_contacts
 from izmp_dynamics.calibration.solver import estimate
 from izmp_dynamics.calibration.time_blocks import labels_of
+from izmp_dynamics.calibration.validation import Squares, folds
 from izmp_dynamics.calibration.validation import errors as errors_on
-from izmp_dynamics.calibration.validation import folds
 from izmp_dynamics.calibration.wording import sentences
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import ReplayError, UnknownNameError
@@ -432,6 +434,40 @@ def test_motion_that_is_predicted_has_chosen_nothing(steps, robot):
         ]
         vars(other).update(blocks=blocks, judged=judged)
         assert np.array_equal(predict(other, 1).rest, predicted.rest) == same
+    others = [0, 2, 3]
+    trial = Trial.of(data, others, data.fit(others).choice)
+    assert len(trial.predicted) == 3
+    assert set(data._fits) == {(0, 2, 3), (2, 3), (0, 3), (0, 2)}
+
+
+def test_a_part_is_predicted_by_the_groups_that_the_others_chose(steps, monkeypatch):
+    """Though all parts together choose the calibration matrices."""
+    rig, _ = steps
+
+    def trial(square):
+        one = np.ones(9)
+        before, after = (
+            Squares(size * one, size * one, np.full((9, 2), size), size * one)
+            for size in (1.0, square)
+        )
+        return Trial((before,) * 4, (after,) * 4, nothing_needed=False)
+
+    scales = {False: (0.8, [0.5] * 4), True: (0.4, [0.4, 0.4, 0.4, 0.9])}
+
+    def make(stretches, layout, *_):
+        matrix = any(p.group == 'ft_matrix' for p in layout.parameters)
+        whole, without = scales[matrix]
+        none = np.zeros(0)
+        free = np.zeros(len(layout.parameters), dtype=bool)
+        return Candidate(
+            layout, None, free, none, none, (), trial(whole), tuple(trial(s) for s in without)
+        )
+
+    monkeypatch.setattr(calibrate, 'make_candidate', make)
+    links = link_inertias(rig.model)
+    best = calibrate.best_candidate(rig, [], links, 'trunk')
+    assert any(p.group == 'ft_matrix' for p in best.layout.parameters)
+    assert [part.force[0] for part in best.trial.predicted] == [0.4, 0.4, 0.4, 0.8]
 
 
 def prepared(steps, **changes):

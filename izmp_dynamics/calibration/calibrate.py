@@ -8,7 +8,7 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.calibration.candidate import Candidate, make_candidate
+from izmp_dynamics.calibration.candidate import Candidate, Trial, make_candidate
 from izmp_dynamics.calibration.choice import ALL
 from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
@@ -153,22 +153,30 @@ def best_candidate(
         def report(fraction: float, k: int = k) -> None:
             progress((k + fraction) / len(choices))
 
-        candidates.append(make_candidate(stretches, layout, report, original))
-    best = _best(candidates, ALL)
-    if not best.before:
+        rivals = len(choices) > 1
+        candidates.append(make_candidate(stretches, layout, report, original, rivals))
+    trials = [candidate.trial for candidate in candidates if candidate.trial is not None]
+    if not trials:
+        return candidates[0]
+    best = candidates[_best(trials)]
+    if len(candidates) == 1:
         return best
-    predicted = (_best(candidates, [p for p in ALL if p != part]).predicted[part] for part in ALL)
-    return dataclasses.replace(best, predicted=tuple(predicted))
+    predicted = (
+        trials[_best([candidate.without[part] for candidate in candidates])].predicted[part]
+        for part in ALL
+    )
+    trial = dataclasses.replace(trials[_best(trials)], predicted=tuple(predicted))
+    return dataclasses.replace(best, trial=trial)
 
 
-def _best(candidates: Sequence[Candidate], parts: Sequence[int]) -> Candidate:
-    """The candidate that predicts these parts of the motion best; the first one unless clear."""
-    best = candidates[0]
-    for other in candidates[1:]:
-        improves = other.improves(parts), best.improves(parts)
-        clear = other.score(parts) < MATRIX_GAIN * best.score(parts)
+def _best(trials: Sequence[Trial]) -> int:
+    """Which candidate predicts the parts of these trials best; the first one unless clear."""
+    best = 0
+    for k, other in enumerate(trials[1:], 1):
+        improves = other.improves, trials[best].improves
+        clear = other.score < MATRIX_GAIN * trials[best].score
         if improves == (True, False) or (clear and improves != (False, True)):
-            best = other
+            best = k
     return best
 
 

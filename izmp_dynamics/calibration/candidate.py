@@ -10,9 +10,11 @@ from izmp_dynamics.calibration.choice import (
     ALL,
     LEAST_INFO,
     WEIGHTS,
+    Choice,
     Estimated,
     choose_items,
     choose_priors,
+    corrected,
     predict,
 )
 from izmp_dynamics.calibration.divergence import Divergence
@@ -36,6 +38,45 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
+class Trial:
+    """How a set of groups does on some parts of the motion, each predicted from the others.
+
+    Attributes:
+        before: errors on each of these parts without corrections.
+        predicted: with the corrections that the other parts chose and gave.
+        nothing_needed: whether these parts together correct nothing.
+    """
+
+    before: tuple[Squares, ...]
+    predicted: tuple[Squares, ...]
+    nothing_needed: bool
+
+    @classmethod
+    def of(cls, data: Estimated, parts: Sequence[int], choice: Choice) -> 'Trial':
+        """Judge what these parts chose, on them; the rest of the motion has no part in it."""
+        return cls(
+            tuple(data.before[part] for part in parts),
+            tuple(predict(data, part, parts) for part in parts),
+            not choice.corrected.any(),
+        )
+
+    @property
+    def improves(self) -> bool:
+        """Whether there is something to correct that does not worsen these parts of the motion."""
+        return improves(*self.errors(), better=self.nothing_needed)
+
+    @property
+    def score(self) -> float:
+        """Held-out errors against those before; small is good."""
+        before, after = self.errors()
+        return after.score(before)
+
+    def errors(self) -> tuple[HeldOut, HeldOut]:
+        """Errors before and after."""
+        return HeldOut.of(self.before), HeldOut.of(self.predicted)
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A set of groups with what came out.
 
@@ -46,8 +87,9 @@ class Candidate:
         sigma: (N,) standard deviations.
         info: (N,) information of the recording about each [-]; NaN of inertias.
         unobservable: names of what was left alone since the recording does not show it.
-        before: errors on each part of the motion; none if there is too little motion.
-        predicted: with the corrections that the other parts chose and gave.
+        trial: on all parts of the motion; None if there is too little motion.
+        without: for each part of the motion the trial on the others, which chooses between
+            candidates; empty if there is no other candidate.
     """
 
     layout: Layout
@@ -56,41 +98,18 @@ class Candidate:
     sigma: Array
     info: Array
     unobservable: tuple[str, ...]
-    before: tuple[Squares, ...] = ()
-    predicted: tuple[Squares, ...] = ()
+    trial: Trial | None = None
+    without: tuple[Trial, ...] = ()
 
     @property
     def accepted(self) -> bool:
         """Whether there is something to correct that does not worsen what was held out."""
-        return self.improves()
-
-    def improves(self, parts: Sequence[int] = ALL) -> bool:
-        """Whether there is something to correct that does not worsen these parts of the motion."""
-        if not self.before:
-            return False
-        before, after = self.errors(parts)
-        return improves(before, after, better=self.nothing_needed)
-
-    def score(self, parts: Sequence[int] = ALL) -> float:
-        """Held-out errors on these parts of the motion against those before; small is good."""
-        if not self.before:
-            return np.inf
-        before, after = self.errors(parts)
-        return after.score(before)
-
-    def errors(self, parts: Sequence[int] = ALL) -> tuple[HeldOut, HeldOut]:
-        """Errors on these parts of the motion, which there must be, before and after."""
-        before, after = (
-            HeldOut.of([squares[part] for part in parts])
-            for squares in (self.before, self.predicted)
-        )
-        return before, after
+        return self.trial is not None and self.trial.improves
 
     @property
     def corrected(self) -> Flags:
         """(N,) what the robot file or the URDF takes."""
-        kept = [p.group != LEVEL for p in self.layout.parameters]
-        return self.free & np.array(kept, dtype=np.bool_)
+        return corrected(self.layout, self.free)
 
     @property
     def nothing_needed(self) -> bool:
@@ -103,6 +122,7 @@ def make_candidate(
     layout: Layout,
     progress: Progress,
     original: Sequence[Instants] | None,
+    rivals: bool = False,
 ) -> Candidate:
     """Estimate; leave alone what the recording does not tell; judge by held-out motion.
 
@@ -111,6 +131,7 @@ def make_candidate(
         layout: what is estimated.
         progress: called with the fraction that is done.
         original: the recording before the mountings of sensors were changed, if they were.
+        rivals: whether there are other candidates to choose from.
     """
     divergence = Divergence.of(layout, WEIGHTS[1]) if layout.inertias else None
     solution = estimate(
@@ -124,7 +145,9 @@ def make_candidate(
         data = replace(data, solution=solution)
     choice = choose_items(data, *priors, parts)
     progress(0.7)
-    predicted = tuple(predict(data, part) for part in parts)
+    trial = Trial.of(data, parts, choice) if parts else None
+    subsets = [[p for p in parts if p != part] for part in parts] if rivals else []
+    without = tuple(Trial.of(data, others, data.fit(others).choice) for others in subsets)
     fixed, sigma, everything = ~choice.free, choice.sigma, solution.x
     if fixed.any() or divergence is not None:
         layout, divergence = priors
@@ -146,8 +169,8 @@ def make_candidate(
             for p, info in zip(layout.parameters, choice.info, strict=True)
             if p.group != LEVEL and info < LEAST_INFO
         ),
-        before=data.before if parts else (),
-        predicted=predicted,
+        trial=trial,
+        without=without,
     )
 
 

@@ -3,10 +3,12 @@
 The choice takes some parts of the motion and the blocks of data that it may see. With all of them
 it is what is estimated in the end; without one part and its blocks it predicts that part, so that
 the errors which a report states are those of motion that chose nothing (nested cross-validation).
+Where sets of groups are chosen without a part, they are judged by what the others predict of each
+other.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -75,6 +77,22 @@ class Estimated:
     layout: Layout
     solution: Solution
     before: tuple[Squares, ...]
+    _fits: 'dict[tuple[int, ...], Fit]' = field(default_factory=dict, init=False)
+
+    def fit(self, parts: Sequence[int]) -> 'Fit':
+        """What these parts of the motion choose and give."""
+        key = tuple(parts)
+        if key not in self._fits:
+            choice = choose_items(self, *choose_priors(self, parts), parts)
+            x = estimate_from(
+                self.blocks_of(parts).total(),
+                choice.layout,
+                self.solution,
+                choice.free,
+                choice.divergence,
+            )
+            self._fits[key] = Fit(choice, x)
+        return self._fits[key]
 
     @cached_property
     def parts(self) -> list[tuple[Flags, ...]]:
@@ -114,6 +132,30 @@ class Choice:
     free: Flags
     sigma: Array
     info: Array
+
+    @property
+    def corrected(self) -> Flags:
+        """(N,) what the robot file or the URDF takes."""
+        return corrected(self.layout, self.free)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What some parts of the motion chose and gave.
+
+    Attributes:
+        choice: of priors and items.
+        x: (N,) values.
+    """
+
+    choice: Choice
+    x: Array
+
+
+def corrected(layout: Layout, free: Flags) -> Flags:
+    """(N,) of what is estimated, what the robot file or the URDF takes."""
+    kept = [p.group != LEVEL for p in layout.parameters]
+    return free & np.array(kept, dtype=np.bool_)
 
 
 def choose_priors(data: Estimated, parts: Sequence[int] = ALL) -> tuple[Layout, Divergence | None]:
@@ -187,10 +229,7 @@ def choose_items(
     return Choice(layout, divergence, free, sigma, info)
 
 
-def predict(data: Estimated, part: int) -> Squares:
-    """Errors on a part of the motion by what the others chose and gave."""
-    others = [p for p in ALL if p != part]
-    choice = choose_items(data, *choose_priors(data, others), others)
-    seen = data.blocks_of(others).total()
-    x = estimate_from(seen, choice.layout, data.solution, choice.free, choice.divergence)
-    return errors(data.stretches, choice.layout, x, data.parts[part])
+def predict(data: Estimated, part: int, among: Sequence[int] = ALL) -> Squares:
+    """Errors on a part of the motion by what the others among some parts chose and gave."""
+    fit = data.fit([p for p in among if p != part])
+    return errors(data.stretches, fit.choice.layout, fit.x, data.parts[part])

@@ -39,7 +39,7 @@ def result_of(
         best: the groups that were chosen.
         notes: sentences to begin with.
     """
-    before, after = best.errors() if best.before else (None, None)
+    before, after = best.trial.errors() if best.trial else (None, None)
     groups = tuple(dict.fromkeys(p.group for p in best.layout.parameters if p.group != LEVEL))
     estimates = tuple(
         Estimate(
@@ -79,7 +79,7 @@ def result_of(
 def _reason(best: Candidate, stretches: Sequence[Instants]) -> str:
     if best.accepted:
         return ''
-    if not best.before:
+    if best.trial is None:
         return (
             f'The robot moves for {motion_time(stretches):.1f} s only; to judge a calibration on '
             f'motion that it has not seen takes {LEAST_MOTION:g} s. Record some steps.'
