@@ -3,7 +3,8 @@
     python benchmarks/against.py REVISION [--seconds 20] [--repeat 3] [--separate]
 
 Both are measured in turn, so that a slow machine or other work on it affects both alike; the
-medians over the repetitions are compared.
+medians over the repetitions are compared. Where other programs run, `chrt -r 5` before the command
+lets these come first.
 """
 
 import argparse
@@ -40,8 +41,11 @@ def graph(root, kind, seconds):
         text=True,
     )
     latency, loads = LATENCY.search(ran.stdout), LOAD.findall(ran.stdout)
-    if not latency or not loads:
+    if not loads:
         sys.exit(f'bench_graph.py failed in {root}:\n{ran.stdout}{ran.stderr}')
+    if not latency:
+        print(f'{root}: no result came in time, {kind}; the computer has too much other work')
+        return np.nan, np.nan, np.nan
     return float(latency[1]), float(latency[2]), sum(map(float, loads))
 
 
@@ -100,13 +104,14 @@ def main():
             subprocess.run(
                 ['git', 'worktree', 'remove', '--force', str(before)], cwd=HERE, check=True
             )
-    table = Table(title=f'against {options.revision}, medians of {options.repeat} runs in turn')
+    title = f'against {options.revision}, medians of {options.repeat} runs in turn'
+    table = Table(title=f'{title}, load {os.getloadavg()[0]:.0f}')
     for head in ('', 'before', 'now', 'ratio'):
         table.add_column(head, justify='left' if not head else 'right')
     figures = ('latency, median [ms]', 'latency, p99 [ms]', 'load of a core [%]')
     rows = [f'{kind}, {figure}' for kind in kinds(options) for figure in figures]
     rows.append('replay, CPU time [s]')
-    old, new = (np.median(measured[name], axis=0) for name in ('before', 'now'))
+    old, new = (np.nanmedian(measured[name], axis=0) for name in ('before', 'now'))
     for name, a, b in zip(rows, old, new, strict=True):
         table.add_row(name.replace('[', r'\['), f'{a:.2f}', f'{b:.2f}', f'{b / a:.2f}')
     Console().print(table)

@@ -87,6 +87,26 @@ def test_strangers_are_no_listeners(node, biped31):
     }  # fmt: skip
 
 
+def test_nodes_subscribe_on_demand_and_are_waited_for(node, biped31):
+    """Whoever asks for IR-MD at the end of the chain wakes all of it."""
+    listeners = Listeners(node, biped31, [])
+    with separate(['mr_ad', 'ir_md', 'izmp']) as nodes:
+        assert wait_until(lambda: not listeners.missing())
+        assert not node.count_subscribers('odom')
+        node.create_subscription(PointStamped, 'ir_md/izmp', print, 10)
+        assert wait_until(listeners.missing)
+
+        def awake():
+            for each in nodes:
+                each.look_after(report=False)
+            return not listeners.missing()
+
+        assert wait_until(awake)
+        infos = node.get_subscriptions_info_by_topic('/odom')
+        assert {info.node_name for info in infos} == {'izmp', 'ir_md'}
+    assert not Listeners(node, dataclasses.replace(biped31, position=None), [])._demands
+
+
 def test_the_graph_in_one_process_listens_for_all(node, biped31):
     played = [topic for topic in biped31.topics() if topic != biped31.position.topic]
     listeners = Listeners(node, biped31, played)
@@ -100,12 +120,15 @@ def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound, tmp_pat
     pytest.importorskip('rosbags', reason='the player reads with rosbags')
     player = BagPlayer(node, sound.write(tmp_path / 'bag'), biped31)
     names = [name for name in GRAPH if name != 'acd']
-    with separate(names), pytest.raises(ReplayError) as raised:
-        player.wait_for_listeners(threading.Event(), patience=0.0, recorder=True)
+    listeners = Listeners(node, biped31, [biped31.accelerometers[0].topic])
+    with separate(names):
+        assert wait_until(lambda: not listeners.missing())
+        with pytest.raises(ReplayError) as raised:
+            player.wait_for_listeners(threading.Event(), patience=0.0, recorder=True)
     player.close()
     assert ('acd', 'joint_states') in raised.value.data['missing']
     assert ('recorder', 'imu') in raised.value.data['missing']
-    assert 'acd (joint_states)' in str(raised.value)
+    assert 'acd (joint_states, imu, ' in str(raised.value)
 
 
 def test_the_missing_are_named_once_with_all_that_they_lack():

@@ -189,6 +189,17 @@ def test_only_what_is_awaited_wakes_a_node(monkeypatch):
     test.queues['/joints'].waiting.append((test.now, 2))  # that wakes it again after a silence
     assert turn() == (both, LOOK_UP)
     assert test.stamps('/joints') == [0, 1, 2]
+    receiver.awaited = {'/imu'}
+    test.publish(2.5)
+    turn()
+    slept = []
+    monkeypatch.setattr(receiving.time, 'sleep', slept.append)
+    receiver.awaited = set()  # nobody wants results
+    test.publish(2.6)
+    count = len(waits.waits)
+    receiver._turn(waits, receiver._receptions)
+    assert (slept, len(waits.waits)) == ([LONGEST_REST], count)
+    assert test.stamps('/imu') == [0, 1, 2.5, 2.6]
     receiver.awaited = {'/elsewhere'}
     test.publish(3)
     assert turn() == (both, LOOK_UP)
@@ -268,7 +279,7 @@ def test_a_subscription_that_never_delivers_is_replaced(acd, monkeypatch):
     """Its topic has a publisher, but nothing comes: the connection may be dead."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(receiving.time, 'monotonic', lambda: clock.now)
-    (entry,), (reception,) = acd.health.inputs, acd.receiver._receptions
+    (entry, *_), (reception, *_) = acd.health.inputs, acd.receiver._receptions
     entry.last = 0.0
     second, replaced = None, []
     for clock.now in range(200):
@@ -290,7 +301,7 @@ def test_a_subscription_that_never_delivers_is_replaced(acd, monkeypatch):
 @pytest.mark.parametrize('first_is_dead', [True, False])
 def test_the_subscription_that_receives_stays(acd, first_is_dead):
     """Over real DDS; no message is lost because a topic was silent for long."""
-    (entry,), (reception,) = acd.health.inputs, acd.receiver._receptions
+    (entry, *_), (reception, *_) = acd.health.inputs, acd.receiver._receptions
     first = reception.subscription
     assert acd.receiver.replace(entry.topic)
     assert not acd.receiver.replace(entry.topic)

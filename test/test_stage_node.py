@@ -68,6 +68,7 @@ def stand(node, stamp):
 def test_wrenches_do_not_wait_for_odometry_for_ever(node):
     """Nothing waits longer than an instant waits for the result of another node."""
     waiting = []
+    node._subscribe_to_odometry()
     for k in range(1, 301):
         stand(node, k * STEP)
         waiting.append(len(node._wrenches._waiting))

@@ -340,6 +340,13 @@ class Composed(StageNode):
         if self._evaluator is not None and (self._watch.usable or not _on_root(signal)):
             self._collected.add(signal, stamp, values)
 
+    def awaited(self) -> list[str] | None:
+        """Topics whose next message may complete an instant; None: any may."""
+        evaluator = self._evaluator
+        if evaluator is None or evaluator.locates or evaluator.waits:
+            return None
+        return [self.robot.joints.topic]
+
     def advance(self) -> None:
         """Evaluate if an instant can be complete; rest until the next one can."""
         collected, evaluator = self._collected, self._evaluator

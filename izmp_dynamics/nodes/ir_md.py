@@ -16,7 +16,7 @@ from izmp_dynamics.nodes.messages import (
     world_instant,
 )
 from izmp_dynamics.nodes.shared_settings import SECTIONS
-from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.stage_node import UNWANTED, StageNode
 from izmp_dynamics.nodes.wire import OdometrySample, TrajectorySample
 from izmp_dynamics.pipeline.momentum import Differenced, IrMdStage
 from izmp_dynamics.pipeline.readiness import InstantQueue
@@ -33,6 +33,7 @@ class IrMd(StageNode):
     def set_up(self) -> None:
         """Advertise and subscribe."""
         self._instants: InstantQueue[JointKinematics] = InstantQueue({'odom': ODOMETRY})
+        self._located = False
         super().set_up()
         self._wrench = self.advertise('ir_md/contact_wrench', WrenchStamped)
         self._rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
@@ -42,12 +43,15 @@ class IrMd(StageNode):
         self.subscribe(
             'joint_kinematics', JointTrajectory, self._take_joints, 'start the node acd.'
         )
-        self.subscribe('odom', Odometry, self._take_odometry, 'start the node localizer.')
+        wanted = (self._wrench, self._rate)
+        self.when_wanted(
+            lambda: any(output.wanted for output in wanted), self._subscribe_to_odometry
+        )
         self.health.counters.append(lambda: self._instants.faults)
 
     def awaited(self) -> list[str]:
         """Topics whose next message may complete an instant."""
-        return [self._instants.awaited or self.instants]
+        return [self._instants.awaited or self.instants] if self._located else []
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage."""
@@ -62,13 +66,22 @@ class IrMd(StageNode):
         else:
             self.health.clear('step')
 
+    def inspect(self) -> None:
+        """State whether anything is computed."""
+        self.health.values['wanted'] = 'yes' if self._located else UNWANTED
+
     def reset(self) -> None:
         """Forget all messages."""
         self._stage.reset()
         self._instants.reset()
 
+    def _subscribe_to_odometry(self) -> None:
+        self._located = True
+        self.subscribe('odom', Odometry, self._take_odometry, 'start the node localizer.')
+
     def _take_joints(self, stamp: int, sample: TrajectorySample) -> None:
-        self._instants.push(stamp, joint_kinematics(stamp, sample, self.model.dof))
+        if self._located:
+            self._instants.push(stamp, joint_kinematics(stamp, sample, self.model.dof))
 
     def _take_odometry(self, stamp: int, sample: OdometrySample) -> None:
         self._instants.add('odom', stamp, sample.values)

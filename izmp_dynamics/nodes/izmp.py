@@ -66,6 +66,7 @@ class Izmp(StageNode):
         self._source = 'imu'
         self._tare = Tare(self)
         self._subscribed: set[str] = set()
+        self._located = False
         self._ir_md: InstantQueue[Placed] = InstantQueue(
             {'ir_md/contact_wrench': 6, 'odom': ODOMETRY}
         )
@@ -87,7 +88,8 @@ class Izmp(StageNode):
         awaited = self._instants.awaited
         if self._feet is None or awaited is None:
             return None
-        later = ['odom', 'ir_md/contact_wrench'] if self._outputs.world_wanted else []
+        wanted = self._located and self._wants_pose()
+        later = ['odom', 'ir_md/contact_wrench'] if wanted else []
         return [awaited or self.instants, *later]
 
     def configure(self, robot: RobotFile) -> None:
@@ -153,18 +155,20 @@ class Izmp(StageNode):
         self.subscribe('root_twist', TwistStamped, self._take_twist, root)
         take = partial(self._take_wrench, 'mr_ad/contact_wrench')
         self.subscribe('mr_ad/contact_wrench', WrenchStamped, take, 'start the node mr_ad.')
-        if self.robot.position is None:
-            return
-        self.subscribe(
-            'ir_md/contact_wrench',
-            WrenchStamped,
-            self._take_ir_md,
-            'start the node ir_md.',
-            required=False,
-        )
-        self.subscribe(
-            'odom', Odometry, self._take_odometry, 'start the node localizer.', required=False
-        )
+        if self.robot.position is not None:
+            self.when_wanted(self._wants_pose, self._subscribe_to_pose)
+
+    def _wants_pose(self) -> bool:
+        """Whether anybody asks for what needs the pose of the root in the world."""
+        needed = self._feet is not None and self._needs_world
+        return needed or self._outputs.frame.in_world or self._outputs.ir_md_wanted
+
+    def _subscribe_to_pose(self) -> None:
+        self._located = True
+        source = 'start the node localizer.'
+        self.subscribe('odom', Odometry, self._take_odometry, source, required=False)
+        topic, source = 'ir_md/contact_wrench', 'start the node ir_md.'
+        self.subscribe(topic, WrenchStamped, self._take_ir_md, source, required=False)
 
     def _subscribe_to_sensors(self) -> None:
         for name, wrench in self._sensors.items():
@@ -308,7 +312,8 @@ class Izmp(StageNode):
                 self.health.count('ground', Reason.NO_GROUND)
                 continue
             self._put_fall(instant, placed)
-            self._ir_md.push(instant.stamp, placed)
+            if self._located:
+                self._ir_md.push(instant.stamp, placed)
             wrench = instant.results[2]
             if np.isfinite(wrench).all():
                 point = self._judge(instant.stamp, placed, wrench)
@@ -372,8 +377,6 @@ class Izmp(StageNode):
 
     def _evaluate_ir_md(self) -> None:
         """Evaluate the wrenches of IR-MD, which come later, with the pose of their instants."""
-        if self.robot.position is None:
-            return
         for stamp, placed, (wrench, odometry) in self._ir_md.take():
             pose = world_instant(odometry)
             contact = ContactWrench.from_array(wrench)

@@ -121,13 +121,13 @@ class IzmpOutputs:
     @property
     def world_wanted(self) -> bool:
         """Whether anybody subscribes to what needs the pose of the root in the world."""
+        return self.frame.in_world or self.broadcaster.wanted or self.ir_md_wanted
+
+    @property
+    def ir_md_wanted(self) -> bool:
+        """Whether anybody subscribes to the IZMP of IR-MD."""
         in_ground = self._in_ground.get('ir_md')
-        return (
-            self.frame.in_world
-            or self.broadcaster.wanted
-            or self._points['ir_md'].wanted
-            or (in_ground is not None and in_ground.wanted)
-        )
+        return self._points['ir_md'].wanted or (in_ground is not None and in_ground.wanted)
 
     def point(self, name: str, stamp: int, placed: Placed, point: Array) -> Array | None:
         """Publish a point (3,) in the root frame [m]; return it, None if there is none."""

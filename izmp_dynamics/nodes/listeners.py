@@ -10,6 +10,14 @@ COMPOSED = 'izmp_dynamics'
 
 RECORDER = 'recorder'
 
+ON_DEMAND = {
+    'mr_ad/momentum_rate': {'odom': 'mr_ad'},
+    'ir_md/contact_wrench': {'odom': 'ir_md'},
+    'ir_md/momentum_rate': {'odom': 'ir_md'},
+    'ir_md/izmp': {'odom': 'izmp', 'ir_md/contact_wrench': 'izmp'},
+}
+"""Result → what a node subscribes to as soon as somebody subscribes to that result."""
+
 
 def graph_listeners(robot: RobotFile) -> dict[str, frozenset[str]]:
     """Topic as the robot file names it → nodes of the graph that subscribe to it.
@@ -17,9 +25,10 @@ def graph_listeners(robot: RobotFile) -> dict[str, frozenset[str]]:
     The topic joint_kinematics stands for the nodes that have no sensor.
     """
     placed = robot.position is not None
+    of_imu = {'acd', 'angular_acceleration', 'izmp', *(['localizer'] if placed else [])}
     wanted = {
         robot.joints.topic: {'acd'},
-        robot.imu.topic: {'angular_acceleration', 'izmp', *(['localizer'] if placed else [])},
+        robot.imu.topic: of_imu,
         'joint_kinematics': {'mr_ad', *(['ir_md'] if placed else [])},
     }
     wanted |= {sensor.topic: {'angular_acceleration'} for sensor in robot.accelerometers}
@@ -27,7 +36,7 @@ def graph_listeners(robot: RobotFile) -> dict[str, frozenset[str]]:
         wanted[robot.position.topic] = {'localizer', 'izmp'}
     if robot.ground.topic is not None:
         wanted[robot.ground.topic] = {'izmp'}
-    wanted |= {foot.wrench.topic: {'izmp'} for foot in robot.feet if foot.wrench}
+    wanted |= {foot.wrench.topic: {'acd', 'izmp'} for foot in robot.feet if foot.wrench}
     if robot.ground.source == 'feet_imus':
         wanted |= {foot.imu.topic: {'izmp'} for foot in robot.feet if foot.imu}
     return {topic: frozenset(names) for topic, names in wanted.items()}
@@ -49,6 +58,7 @@ class Listeners:
         self._node = node
         self._played = tuple(played)
         self._wanted = graph_listeners(robot)
+        self._demands = {} if robot.position is None else ON_DEMAND
         self._joints = robot.joints.topic
         self._recorder = recorder
 
@@ -65,7 +75,13 @@ class Listeners:
             if self._recorder and topic in self._played:
                 wanted |= {RECORDER}
             found += [(name, topic) for name in sorted(wanted - names)]
-        return found
+        return found if composed else found + self._missing_on_demand()
+
+    def _missing_on_demand(self) -> list[tuple[str, str]]:
+        """Pairs as above of nodes that somebody asks for a result."""
+        asked = [inputs for result, inputs in self._demands.items() if self._subscriptions(result)]
+        pairs = {(name, topic) for inputs in asked for topic, name in inputs.items()}
+        return sorted((name, topic) for name, topic in pairs if name not in self._names(topic))
 
     def count(self) -> int:
         """How many subscriptions of the played topics there are, by whomever."""

@@ -19,7 +19,7 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.position_input import PositionInput
 from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
-from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.stage_node import UNWANTED, StageNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.nodes.wire import ImuSample, TrajectorySample
 from izmp_dynamics.pipeline.limits import LARGEST_MOTION
@@ -84,11 +84,18 @@ class Localizer(StageNode):
 
     def awaited(self) -> list[str] | None:
         """Topics whose next message may complete an instant; None: any may."""
+        if not self._wanted:
+            return []
         awaited, position = self._instants.awaited, self.robot.position
         if awaited or self._stage is None or position is None:
             return [awaited or self.instants]
         signal = self._stage.awaited if self._source == 'imu' else 'position'
         return [self.robot.imu.topic if signal == 'orientation' else position.topic]
+
+    @property
+    def _wanted(self) -> bool:
+        """Whether anybody subscribes to odometry or TF; the samples are taken in any case."""
+        return self._publish_odometry.wanted or self._broadcaster.wanted
 
     def configure(self, robot: RobotFile) -> None:
         """Make the stage, as soon as the IMU's frame and the position's type are known."""
@@ -104,6 +111,10 @@ class Localizer(StageNode):
         self._instants.reset()
         for stage in self.stages:
             stage.reset()
+
+    def inspect(self) -> None:
+        """State whether anything is computed."""
+        self.health.values['wanted'] = 'yes' if self._wanted else UNWANTED
 
     def flush(self) -> None:
         """Hand out the last instants."""
@@ -175,6 +186,8 @@ class Localizer(StageNode):
         """Publish the instants that are decided."""
         if self._stage is None:
             return
+        if not self._wanted:
+            self._instants.reset()
         for instant in self._instants.take():
             stamps = np.array([instant.stamp])
             q, moves = instant.payload

@@ -37,6 +37,7 @@ class MrAd(StageNode):
         self._wrenches: InstantQueue[tuple[ContactWrench, Array]] = InstantQueue(
             {'odom': ODOMETRY}
         )
+        self._oriented = False
         super().set_up()
         self._publish_wrench = self.advertise('mr_ad/contact_wrench', WrenchStamped)
         self._publish_com = self.advertise('com', PointStamped)
@@ -48,18 +49,12 @@ class MrAd(StageNode):
         self.subscribe('root_acceleration', AccelStamped, self._take_acceleration, source)
         self.subscribe('root_twist', TwistStamped, self._take_twist, source)
         if self.robot.position is not None:
-            self.subscribe(
-                'odom',
-                Odometry,
-                self._take_odometry,
-                'start the node localizer; without it there is no momentum rate.',
-                required=False,
-            )
+            self.when_wanted(lambda: self._publish_rate.wanted, self._subscribe_to_odometry)
         self.health.counters.append(lambda: self._instants.faults)
 
     def awaited(self) -> list[str]:
         """Topics whose next message may complete an instant."""
-        odometry = ['odom'] if self._publish_rate.wanted else []
+        odometry = ['odom'] if self._oriented and self._publish_rate.wanted else []
         return [self._instants.awaited or self.instants, *odometry]
 
     def configure(self, robot: RobotFile) -> None:
@@ -70,6 +65,11 @@ class MrAd(StageNode):
         """Forget all messages."""
         self._instants.reset()
         self._wrenches.reset()
+
+    def _subscribe_to_odometry(self) -> None:
+        self._oriented = True
+        source = 'start the node localizer; without it there is no momentum rate.'
+        self.subscribe('odom', Odometry, self._take_odometry, source, required=False)
 
     def _take_joints(self, stamp: int, sample: TrajectorySample) -> None:
         if sample.point is not None:
@@ -101,7 +101,7 @@ class MrAd(StageNode):
                 continue
             self._publish_wrench.numbers(stamp, root, wrench.force, wrench.moment)
             self._publish_com.numbers(stamp, root, com)
-            if self.robot.position is not None:
+            if self._oriented:
                 self._wrenches.push(stamp, (wrench, com))
         self._rate()  # also without odometry, or the wrenches would wait for ever
 

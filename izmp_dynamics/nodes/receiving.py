@@ -13,7 +13,7 @@ and what is computed is fresh.
 import gc
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -162,13 +162,13 @@ class Receiver:
         rest_until: when nothing waits, messages are left in their queues until then, by the steady
             clock [s]: to wake for each of them would cost more than to read them.
         awaited: topics whose messages wake the node; those on others are left in their queues
-            until then, or for `LONGEST_REST`. None: any message does.
+            until then, or for `LONGEST_REST`. None: any message does; empty: none does.
     """
 
     def __init__(self, handed_out: Callable[[], None] = lambda: None) -> None:
         self.handed_out = handed_out
         self.rest_until = 0.0
-        self.awaited: Container[str] | None = None
+        self.awaited: Collection[str] | None = None
         self._silent = True
         self._group = _Reserved()
         self._receptions: list[Reception] = []
@@ -295,10 +295,16 @@ class Receiver:
     def _turn(self, wait_set: Any, known: list[Reception]) -> None:
         """Hand out what is there, or comes soon."""
         rest = self.rest_until - time.monotonic()
-        if rest > 0.0:
+        if rest > 0.0:  # then some are there, which takes no wait set to see
             time.sleep(min(rest, self._longest_rest))
+            self._silent = not self.take(known)
+            return
         wait_set.clear_entities()
         waking, others = self._parted(known)
+        if not waking:
+            time.sleep(self._longest_rest)
+            self._silent = not self.take(others)
+            return
         for reception in waking:
             wait_set.add_subscription(reception.subscription.handle)
         wait_set.wait(round((self._longest_rest if others else LOOK_UP) * NANOSECONDS))
@@ -322,7 +328,7 @@ class Receiver:
         if awaited is None or self._silent:
             return known, []
         waking = [reception for reception in known if reception.topic in awaited]
-        if not waking:
+        if not waking and awaited:
             return known, []
         return waking, [reception for reception in known if reception.topic not in awaited]
 

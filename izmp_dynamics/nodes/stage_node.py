@@ -44,6 +44,9 @@ LIVE = nanoseconds(0.1)
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
 
+UNWANTED = 'no: nobody subscribes to the results, and none is computed'
+"""Said by a node that waits until somebody does."""
+
 MAIN_RESULT = '/mr_ad/izmp'
 """The topic that the line in the log names, if the node publishes it."""
 
@@ -142,6 +145,7 @@ class StageNode(ManagedNode):
         self._pause, self._rates, self.is_ahead = PauseWatch(), RateWatch(), False
         self._outputs_made: list[Output] = []
         self._searches: list[Callable[[Mapping[str, list[str]]], bool]] = []
+        self._demands: list[tuple[Callable[[], bool], Callable[[], None]]] = []
         self._sought: list[str] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.configure(self.robot)
@@ -224,7 +228,10 @@ class StageNode(ManagedNode):
             self.receiver.rest_until = until
 
     def awaited(self) -> Iterable[str] | None:
-        """Topics whose next message may complete an instant; None: any may."""
+        """Topics whose next message may complete an instant; None: any may.
+
+        Without any, messages are taken now and then, as nobody asks for results.
+        """
         return None
 
     def advance(self) -> None:
@@ -297,6 +304,24 @@ class StageNode(ManagedNode):
         self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, raw=reader is not None)
         return entry
 
+    def when_wanted(self, wanted: Callable[[], bool], subscribe: Callable[[], None]) -> None:
+        """Subscribe now or, looking four times a second, when it is wanted for the first time.
+
+        Args:
+            wanted: whether anybody asks for what needs these messages.
+            subscribe: does so.
+        """
+        if wanted():
+            subscribe()
+        else:
+            self._demands.append((wanted, subscribe))
+
+    def _subscribe_on_demand(self) -> None:
+        """Subscribe to what is wanted by now."""
+        demands, self._demands = self._demands, []
+        for demand in demands:
+            self.when_wanted(*demand)
+
     def advertise(
         self, topic: str, msgtype: Any, qos: QoSProfile = RESULT, **constants: Any
     ) -> Output:
@@ -306,12 +331,15 @@ class StageNode(ManagedNode):
         return output
 
     def _receive(self, entry: Input, read: Callable[[Any], tuple[int, Any]], given: Any) -> None:
-        with self._lock, self._guarded(entry.signal):
+        with self._lock:
             if not self.is_active:
                 return
-            stamp, message = read(given)
-            entry.received(stamp)
-            self._admit(entry, stamp, message)
+            try:
+                stamp, message = read(given)
+                entry.received(stamp)
+                self._admit(entry, stamp, message)
+            except Exception as error:
+                self.fail(entry.signal, error)
 
     def _admit(self, entry: Input, stamp: int, message: Any) -> None:
         """Hand a message on as soon as its stamp is beyond doubt."""
@@ -515,6 +543,7 @@ class StageNode(ManagedNode):
             types = self._topic_types() if self._searches else {}
             with self._lock:
                 self._searches = [search for search in self._searches if not search(types)]
+                self._subscribe_on_demand()
                 self._flush_after_pause()
             if report:
                 self._report()

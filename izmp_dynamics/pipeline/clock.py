@@ -222,8 +222,11 @@ class Clocks(Generic[Batch]):
 
     def follows(self, name: str, stamp: int) -> bool:
         """Whether a sample is of the present time without any doubt, the usual case; take it."""
+        for each in self.gates.values():
+            if each.turned:
+                return False
         gate = self.gates.get(name)
-        return gate is not None and gate.follows(stamp) and not self.turned
+        return gate is not None and gate.follows(stamp)
 
     @property
     def new_time(self) -> bool:

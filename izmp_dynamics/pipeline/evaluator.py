@@ -256,6 +256,7 @@ class Evaluator:
     def locates(self) -> bool:
         """Whether instants get the pose of the root and IR-MD, which cost a third of the work.
 
+        If not, `prompt` alone is given instants, unless there is none.
         A ground that moves in the world needs the pose in any case.
         """
         return self._locates
@@ -329,19 +330,24 @@ class Evaluator:
         Args:
             newest: signal → newest stamp of these samples [ns].
         """
-        if self._izmp_known < len(self._pending):
+        if self.waits:
             return True
         if self._pushed < self._izmp_known and self.world.awaited in newest:
             return True
         stamp = newest.get('joints')
         return stamp is not None and stamp >= self.joints.due(stamp)
 
+    @property
+    def waits(self) -> bool:
+        """Whether an instant of the joints lacks other signals."""
+        return self._izmp_known < len(self._pending)
+
     def idle_after(self, stamp: int) -> float:
         """Time after joints at `stamp` [ns] in which no samples complete an instant [s].
 
         As far as that can be foreseen, see `JointStage.idle_after`.
         """
-        return 0.0 if self._izmp_known < len(self._pending) else self.joints.idle_after(stamp)
+        return 0.0 if self.waits else self.joints.idle_after(stamp)
 
     def flush(self) -> list[Evaluated]:
         """Return the instants that are left at the end of the signals."""
@@ -456,6 +462,9 @@ class Evaluator:
             self._forget()
             return []
         self._evaluate_izmp()
+        if not self.locates and self._prompt is not None:
+            self._pass_over()
+            return []
         if not self.locates:
             return self._complete(self._izmp_known)
         count = self._decided((self.world,), self._pushed, self._izmp_known)
@@ -534,15 +543,27 @@ class Evaluator:
         world = self._worlds.rows(slice(count))
         results = self._located(self._differenced[on_bus], world.rows(on_bus))
         self._worlds = self._worlds.rows(slice(count, None))
+        self._differenced = self._differenced[count:]
+        self._drop(count)
+        return results
+
+    def _pass_over(self) -> None:
+        """Leave instants whose IZMP is known as they are: `prompt` was given all there is."""
+        self._pieces.clear()
+        self._worlds, self._differenced = WorldState.unknown(0), np.empty((0, 6))
+        self._pushed = 0
+        if self._izmp_known:
+            self._drop(self._izmp_known)
+
+    def _drop(self, count: int) -> None:
+        """Go on after the first of the pending instants."""
         self._last = int(self._pending.stamps[count - 1])
         self._pending = self._pending.select(slice(count, None))
         self._reaches_bus = self._reaches_bus[count:]
-        self._differenced = self._differenced[count:]
         self._izmp_known -= count
         self._begun -= count
         self._pushed = max(self._pushed - count, 0)
         self._forget()
-        return results
 
     def _difference(self, decided: int, final: bool) -> int:
         """Difference the momentum of decided instants; return how many are known by then."""
