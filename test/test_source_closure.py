@@ -17,6 +17,7 @@ from izmp_dynamics.seesaw.study.robot_digest import robot_digest
 from izmp_dynamics.seesaw.study.tasks import Study
 from izmp_dynamics.studies import runs as runs_module
 from izmp_dynamics.studies.angular_momentum.study import Study as MomentumStudy
+from izmp_dynamics.studies.fall_alarm.study import Study as FallStudy
 from izmp_dynamics.studies.itu_biped.study import Study as ItuStudy
 from izmp_dynamics.studies.paper.campaign import Campaign
 from izmp_dynamics.studies.paper.experiment import Experiment
@@ -56,6 +57,10 @@ RELIES_ON = {
     'studies.angular_momentum.walks': (
         *EVERYWHERE, 'walking/com_programme.py', 'walking/momentum_parameters.py',
         'simulation/mujoco/ankle_feedback.py',
+    ),
+    'studies.fall_alarm.trials': (
+        'stability/fall_alarm.py', 'stability/gait.py', 'dynamics/com_motion.py',
+        'pipeline/evaluator.py', 'simulation/mujoco/ankle_feedback.py', 'walking/walk.py',
     ),
     'studies.real.tasks': (
         'bags/reader.py', 'pipeline/evaluator.py', 'dynamics/mr_ad.py', 'sensing/acd.py',
@@ -213,6 +218,7 @@ def test_all_runs_of_the_studies_are_about_modules_that_are_checked_here(tmp_pat
         'itu_biped': ItuStudy.quick(),
         'angular_momentum': MomentumStudy.quick(tmp_path),
         'seesaw': Study.quick(),
+        'fall_alarm': FallStudy.of(3),
     }
     found = {
         need.module

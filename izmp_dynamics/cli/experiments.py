@@ -11,9 +11,13 @@ _PAGES = {
     'itu_biped': 'studies.itu_biped.page',
     'angular_momentum': 'studies.angular_momentum.page',
     'seesaw': 'seesaw.study.page',
+    'fall_alarm': 'studies.fall_alarm.page',
     'real': 'studies.real.page',
 }
 """Experiment → module with its figures."""
+
+_TRIALS = 3500
+"""Walks of the fall alarm: some 16 h that the robot survives."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -24,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
         description="Make the paper's figures 6 to 11 and the tables behind them from simulated "
         'walks, beside the values that the paper states; likewise figures 7 to 11 of the paper on '
         'the ITU Biped, the experiments on walks with estimated angular momentum, and figures 2 '
-        'to 5 of the paper on iCub on a seesaw.',
+        'to 5 of the paper on iCub on a seesaw, and trials of the fall alarm.',
     )
     actions = parser.add_subparsers(metavar='ACTION', required=True)
     listing = actions.add_parser('list', help='list the figures')
@@ -74,7 +78,26 @@ def add_parser(subparsers: Any) -> None:
         '--robot', choices=('icub', 'biped31'), default='icub', help='default: icub'
     )
     seesaw.set_defaults(run=run_seesaw)
+    _add_fall_alarm(actions)
     _add_real(actions)
+
+
+def _add_fall_alarm(actions: Any) -> None:
+    fall_alarm = actions.add_parser(
+        'fall_alarm',
+        help='lead times and false alarms of the fall alarm in walks with pushes',
+        description='Let a robot walk and stand under pushes, and compare the fall alarm with the '
+        'falls, as OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them. Finished '
+        'trials are kept in OUT/runs, so an interrupted command goes on where it stopped, and one '
+        'with more trials makes only those that are new.',
+    )
+    _add_options(fall_alarm)
+    fall_alarm.add_argument(
+        '--trials', type=_at_least(1), metavar='N',
+        help=f'walks of up to 20 s, with a stance to ten of them (default: {_TRIALS}; 10 with '
+        '--quick)',
+    )  # fmt: skip
+    fall_alarm.set_defaults(run=run_fall_alarm)
 
 
 def _add_real(actions: Any) -> None:
@@ -188,6 +211,15 @@ def run_seesaw(options: argparse.Namespace) -> int:
     from izmp_dynamics.seesaw.study.tasks import Study
 
     study = Study.quick(options.robot) if options.quick else Study(options.robot)
+    return _make(options, page(study), study)
+
+
+def run_fall_alarm(options: argparse.Namespace) -> int:
+    """Make figures and page of the fall alarm."""
+    from izmp_dynamics.studies.fall_alarm.page import page
+    from izmp_dynamics.studies.fall_alarm.study import Study
+
+    study = Study.of(options.trials or (10 if options.quick else _TRIALS))
     return _make(options, page(study), study)
 
 

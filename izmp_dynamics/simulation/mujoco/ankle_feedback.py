@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.simulation.mujoco.engine import mujoco
 from izmp_dynamics.simulation.mujoco.model import MujocoRobot
 from izmp_dynamics.simulation.mujoco.spec import GYRO, ORIENTATION
 from izmp_dynamics.walking.leg_ik import Leg
@@ -72,10 +72,11 @@ class AnkleController:
         """
         row = min(round(time / self.plan.time_step), len(self.plan) - 1)
         root = self.plan.root
-        imu = Rotation.from_quat(np.roll(data.sensordata[self.orientation], -1)).as_matrix()
-        world_R_root = imu @ self.root_R_imu.T
-        tilt = 0.5 * np.sum(np.cross(root.rotation[row], world_R_root, axis=0), axis=1)
-        tilt = world_R_root.T @ tilt
+        imu = np.empty(9)
+        mujoco.mju_quat2Mat(imu, data.sensordata[self.orientation])
+        world_R_root = imu.reshape(3, 3) @ self.root_R_imu.T
+        turned = world_R_root @ root.rotation[row].T
+        tilt = world_R_root.T @ (0.5 * _axis(turned - turned.T))
         rate = self.root_R_imu @ data.sensordata[self.gyro] - root.angular_velocity[row]
         turn = self.feedback.tilt * tilt[:2] + self.feedback.rate * rate[:2]
         turn = np.clip(turn, -self.feedback.limit, self.feedback.limit)
@@ -83,3 +84,8 @@ class AnkleController:
         for columns, weight in zip(self.ankles, self.weights[row], strict=True):
             change[list(columns)] += weight * turn
         return change
+
+
+def _axis(skew: Array) -> Array:
+    """The vector a (3,) of a skew matrix with skew @ b = a × b."""
+    return np.array([skew[2, 1], skew[0, 2], skew[1, 0]])

@@ -113,4 +113,5 @@ def take_contacts(plant: MujocoRobot, data: Any, ground: Array) -> None:
         mujoco.mj_contactForce(plant.model, data, index, wrench)
         force = sign * wrench[:3] @ frames[index].reshape(3, 3)
         ground[foot, :3] += force
-        ground[foot, 3:] += np.cross(points[index], force)
+        (x, y, z), (fx, fy, fz) = points[index].tolist(), force.tolist()
+        ground[foot, 3:] += (y * fz - z * fy, z * fx - x * fz, x * fy - y * fx)

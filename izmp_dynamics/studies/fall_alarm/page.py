@@ -1,0 +1,65 @@
+"""All pictures of `izmp experiments fall_alarm`, and the words of their page."""
+
+from types import ModuleType
+
+from izmp_dynamics.stability.fall_alarm import HORIZON, STEP_ERROR, threshold
+from izmp_dynamics.studies.fall_alarm import failures, leads, roc
+from izmp_dynamics.studies.fall_alarm.study import FIRST_SEED, IMPULSES, KINDS, Study
+from izmp_dynamics.studies.fall_alarm.trials import DURATIONS, PAUSES, SPEEDS, TURNS
+from izmp_dynamics.studies.page import Page
+
+FIGURES: dict[str, tuple[ModuleType, str]] = {
+    'leads': (leads, 'lead times before the falls'),
+    'roc': (roc, 'false alarms per hour against falls seen in time, over the threshold'),
+    'failures': (failures, 'every false alarm and every alarm that came late'),
+}
+"""Name → module with `runs` and `picture`, and what it shows."""
+
+_LEAD = (
+    'biped31 walks or stands in MuJoCo and is pushed again and again, until it falls or the '
+    'trial is over. A fall is a trunk that is tilted by 45°. How long before does the alarm come, '
+    'and how often is it raised although the robot survives?'
+)
+
+_METHOD = (
+    'The robot follows its plan by stiff servos; the ankles compensate the tilt of the IMU, but '
+    'no step is adapted to a push. Pushes act on the trunk; direction, duration, impulse and the '
+    'pauses between them are uniformly distributed. The alarm sees noisy sensors without any '
+    'filter, by the same code as the nodes and the replay: IMU and accelerometers with the noise '
+    'of a MTi-20, encoders of 16 bits, an orientation that is tilted by 0.3° (1 σ, constant in a '
+    'trial), force sensors with 1 N and 0.1 N·m of noise, all at 125 Hz. An alarm is true if the '
+    'robot falls while it lasts, false if there is no fall within 2 s of its end; the lead counts '
+    'from the begin of the alarm that lasts until the fall. The last 2 s before a fall do not '
+    'count as survived, nor what is later than 4 s after the last push. The parameter that was '
+    'chosen, the error of the steps, was chosen on seeds that are not used here.'
+)
+
+
+def page(study: Study) -> Page:
+    """Return what `study` shows and says."""
+    return Page(
+        figures=FIGURES,
+        title='The fall alarm, measured',
+        heading='The fall alarm, measured',
+        lead=_LEAD,
+        method=_METHOD,
+        settings=settings(study),
+    )
+
+
+def settings(study: Study) -> dict[str, str]:
+    """List what is tried, for the page."""
+    return {
+        **{
+            f'trials, {kind}': f'{study.count(kind)}, seeds {FIRST_SEED} to '
+            f'{FIRST_SEED + study.count(kind) - 1}; impulses up to {IMPULSES[kind]:g} N·s'
+            for kind in KINDS
+        },
+        'speeds': ', '.join(f'{speed:g}' for speed in SPEEDS) + ' m/s',
+        'turns': ', '.join(f'{turn:g}' for turn in TURNS) + ' rad/s',
+        'pushes': f'{DURATIONS[0]:g} to {DURATIONS[1]:g} s, every {PAUSES[0]:g} to '
+        f'{PAUSES[1]:g} s',
+        'horizon': f'{HORIZON:g} s',
+        'threshold by the costs': f'{threshold(1.0):.3f}',
+        'error of the steps': f'{1e3 * STEP_ERROR:g} mm',
+    }
