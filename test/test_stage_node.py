@@ -135,3 +135,16 @@ def test_an_error_in_a_timer_or_a_service_is_logged_and_does_not_end_the_thread(
     (text,) = log.error.call_args_list[0].args
     assert 'Traceback' in text
     assert 'ValueError: contrived' in text
+
+
+def test_an_error_after_a_series_of_messages_leaves_all_topics_awake(node, monkeypatch):
+    stand(node, STEP)
+    assert node.receiver.awaited == {'/root_acceleration'}
+
+    def fail():
+        raise ValueError('a contrived error')
+
+    monkeypatch.setattr(node, 'awaited', fail)
+    node.handed_out()
+    assert node.receiver.awaited is None
+    assert sum(node.health.counts['joint_kinematics'].values()) == 1

@@ -210,9 +210,10 @@ class StageNode(ManagedNode):
         with self._lock:
             if not self.is_active:
                 return
+            awaited = None
             with self._guarded(self.instants):
                 self.advance()
-            awaited = self.awaited()
+                awaited = self.awaited()
         self.receiver.awaited = (
             None if awaited is None else {self._full_names.get(topic, '') for topic in awaited}
         )
