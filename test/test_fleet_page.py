@@ -131,6 +131,7 @@ def test_the_page_without_a_browser(rows):
     assert re.search(r'<(?:script|link|img)[^>]+(?:src|href)=', html) is None
 
 
+@pytest.mark.usefixtures('rows')
 def test_no_bag_at_all_is_a_page_too():
     numbers = fleet_statistics([], 4)
     assert '0 bags' in page.fleet_page([], numbers)

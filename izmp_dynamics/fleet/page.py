@@ -19,8 +19,10 @@ try:
 except ImportError as error:
     raise MissingDependencyError('jinja2', 'Writing the page', 'pip install jinja2') from error
 
-DATA_TABLES = Library('itables', 'itables', 'html/dt_bundle.js')
-DATA_TABLES_STYLE = Library('itables', 'itables', 'html/dt_bundle.css')
+_PAGE = ('The page of a fleet', 'pip install itables uplot-python')
+
+DATA_TABLES = Library('itables', 'itables', 'html/dt_bundle.js', *_PAGE)
+DATA_TABLES_STYLE = Library('itables', 'itables', 'html/dt_bundle.css', *_PAGE)
 """DataTables, as ITables brings it."""
 
 SHOWN = (

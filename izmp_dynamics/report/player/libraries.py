@@ -12,8 +12,6 @@ from izmp_dynamics.errors import MissingDependencyError
 
 INSTALL = 'pip install k3d uplot-python trimesh pycollada'
 
-_NEEDED_FOR = 'A report that plays'
-
 
 @dataclass(frozen=True)
 class Library:
@@ -23,11 +21,15 @@ class Library:
         package: name that pip installs.
         module: the module that the file belongs to.
         path: of the file within it.
+        needed_for: what does not work without it, as the beginning of a sentence.
+        install: the command that installs it and what else is needed for that.
     """
 
     package: str
     module: str
     path: str
+    needed_for: str = 'A report that plays'
+    install: str = INSTALL
 
     def read(self) -> str:
         """Return the file's text.
@@ -40,7 +42,7 @@ class Library:
             file = Path(folder) / self.path
             if file.is_file():
                 return file.read_text(encoding='utf-8')
-        raise MissingDependencyError(self.package, _NEEDED_FOR, INSTALL)
+        raise MissingDependencyError(self.package, self.needed_for, self.install)
 
 
 THREE = Library('k3d', 'k3d', 'static/standalone.js')
