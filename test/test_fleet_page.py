@@ -166,12 +166,13 @@ def test_the_table_holds_every_column(rows, tmp_path):
     full = rows[1] | {
         'metadata': {'robot_id': 'a'}, 'transient': False, 'missing': ['x'],
         'events': [{'kind': 'push', 'begin': 1.0, 'end': 2.0}],
-        'signals': [{'topic': '/imu', 'count': 3, 'gated': 1}],
+        'signals': [{'topic': '/imu', 'count': 3, 'gated': 1}], 'bag': '/logs/\udcff',
     }  # fmt: skip
     (tmp_path / 'fleet.parquet').write_bytes(written([full, *rows[2:5]]))
     table = parquet.read_table(tmp_path / 'fleet.parquet')
     assert table.column_names == list(COLUMNS)
     first = table.slice(0, 1).to_pylist()[0]
     assert first['events'][0]['kind'] == 'push'
+    assert first['bag'] == '/logs/\\udcff'  # a name that is not Unicode
     assert first['metadata'] == [('robot_id', 'a')]
     assert table['start'][0].value == full['start']

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import re
+from collections import defaultdict
 from pathlib import Path
 
 from izmp_dynamics.bags.whole_file import write_whole
@@ -55,6 +56,7 @@ class Ledger:
                 kind='in_use', path=folder,
             ) from error  # fmt: skip
         self._rows: dict[tuple[str, str], Row] = {}
+        self._by_size: defaultdict[int, list[Row]] = defaultdict(list)
         self._added: set[Task] = set()
         self._read()
 
@@ -78,21 +80,22 @@ class Ledger:
 
     def hashes_like(self, task: Task) -> tuple[str, ...]:
         """Return the hashes of evaluated bags of the same size and robot: one may be the same."""
-        return tuple(sorted(
-            {row['sha256'] for row in self._rows.values()
-             if row['size'] == task.bag.size and row['sha256'] and self._is_valid(row, task)}
-        ))  # fmt: skip
+        alike = (row for row in self._by_size[task.bag.size] if self._is_valid(row, task))
+        return tuple(sorted({row['sha256'] for row in alike if row['sha256']}))
 
     def add(self, task: Task, done: Done) -> Row:
         """Keep what came out of a task, and return its row."""
         if done.row is None:
-            same = next(row for row in self._rows.values()
-                        if row['sha256'] == done.sha256 and self._is_valid(row, task))  # fmt: skip
+            same = next(
+                row
+                for row in self._by_size[task.bag.size]
+                if row['sha256'] == done.sha256 and self._is_valid(row, task)
+            )
             place = {'bag': task.bag.url, 'name': task.bag.name, 'stamp': task.bag.stamp}
             row = same | place | {'robot_file': task.robot}
         else:
             row = done.row | ({'report': self._write(task, done)} if done.files else {})
-        self._rows[row['bag'], row['robot_file']] = row
+        self._note(row)
         self._added.add(task)
         self._file.write(json.dumps(row, ensure_ascii=True, allow_nan=False).encode() + b'\n')
         self._file.flush()
@@ -124,4 +127,8 @@ class Ledger:
         for line in lines[:-1]:
             row = json.loads(line)
             if row.keys() == COLUMNS.keys():  # else of another version, thus out of date
-                self._rows[row['bag'], row['robot_file']] = row
+                self._note(row)
+
+    def _note(self, row: Row) -> None:
+        self._rows[row['bag'], row['robot_file']] = row
+        self._by_size[row['size']].append(row)

@@ -16,10 +16,19 @@ def parquet(rows: Sequence[Row]) -> bytes:
     """
     arrow = library('pyarrow', 'Writing the table')
     writer = library('pyarrow.parquet', 'Writing the table', 'pyarrow')
-    table = arrow.Table.from_pylist(list(rows), schema=schema(arrow))
+    table = arrow.Table.from_pylist(_unicode(list(rows)), schema=schema(arrow))
     file = io.BytesIO()
     writer.write_table(table, file, compression='zstd')
     return file.getvalue()
+
+
+def _unicode(value: Any) -> Any:
+    r"""The same with texts that are Unicode: the name of a file need not be, e.g. '\xff'."""
+    if isinstance(value, str):
+        return value.encode('utf-8', 'backslashreplace').decode('utf-8')
+    if isinstance(value, dict):
+        return {_unicode(key): _unicode(entry) for key, entry in value.items()}
+    return [_unicode(entry) for entry in value] if isinstance(value, list) else value
 
 
 def schema(arrow: Any) -> Any:
