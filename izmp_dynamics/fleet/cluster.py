@@ -17,9 +17,9 @@ START_TIME = 60.0
 
 _PRELOAD = 'izmp_dynamics.fleet.worker'
 
-_SETTINGS = {
-    # a worker that is restarted shall not be given up for what others died of
-    'distributed.scheduler.allowed-failures': 3,
+SETTINGS = {
+    'distributed.scheduler.allowed-failures': 3,  # of workers, until their task is given up
+    'distributed.scheduler.worker-saturation': 1.0,  # so none is counted that merely waits there
     'distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS': 1,
     'distributed.worker.memory.target': False,  # results are small: nothing to spill
     'distributed.worker.memory.spill': False,
@@ -59,7 +59,7 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
     """
     distributed = library('distributed', 'Evaluating a fleet')
     dask = library('dask', 'Evaluating a fleet')
-    with dask.config.set(_SETTINGS):
+    with dask.config.set(SETTINGS):
         logging.getLogger('distributed').setLevel(logging.CRITICAL)  # deaths of workers are rows
         if cluster.scheduler is not None:
             with _client(distributed, cluster.scheduler) as client:
