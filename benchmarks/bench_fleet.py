@@ -11,6 +11,7 @@ Run: ``python benchmarks/bench_fleet.py [--bags 200] [--workers 2] [--kills 20] 
 
 import argparse
 import heapq
+import logging
 import os
 import random
 import tempfile
@@ -67,6 +68,7 @@ def s3_server(logs: Path) -> Iterator[str]:
     import s3fs
     from moto.server import ThreadedMotoServer
 
+    logging.getLogger('werkzeug').setLevel(logging.ERROR)
     server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)
     server.start()
     os.environ |= {

@@ -97,7 +97,7 @@ def _started(distributed: Any, cluster: Cluster, tasks: int) -> Iterator[Any]:
             processes=True,
             host='127.0.0.1',
             memory_limit=cluster.memory,
-            dashboard_address=None,
+            dashboard_address='127.0.0.1:0',  # any free port
             preload=[_PRELOAD],
         )
     except ValueError as error:
