@@ -20,6 +20,7 @@ from izmp_dynamics.calibration.regressor import (
     regressor,
     transformation,
 )
+from izmp_dynamics.calibration.selection import items, least_needed
 from izmp_dynamics.calibration.smooth import SmoothSignal
 from izmp_dynamics.calibration.solver import Linear, noise_of
 from izmp_dynamics.calibration.urdf_text import with_inertials
@@ -233,3 +234,18 @@ def test_a_sensor_that_drifts_from_swing_to_swing_is_named():
 )
 def test_neither_noise_nor_little_nor_a_few_swings_are_a_drift(drift, noise, count):
     assert not drifts([swings(drift, noise, count)], 300.0)
+
+
+def test_of_items_that_replace_each_other_the_likelier_one_stays(biped31, model):
+    """A payload that the URDF lacks, and not two force sensors that are turned."""
+    groups = ('payload', 'ft_rotation', 'ft_offsets')
+    layout = make_layout(make_rig(biped31), link_inertias(model), 'trunk', groups)
+    left = items(layout)
+    costs_nothing = {'payload.com': 0.01, 'feet[l_foot].rotation': 0.02}
+    assert least_needed(layout, left, costs_nothing) == 'feet[l_foot].rotation'
+    assert least_needed(layout, left, costs_nothing | {'feet[l_foot].rotation': 0.5}) == (
+        'payload.com'
+    )
+    assert least_needed(layout, left, {'payload.com': 0.9, 'feet[l_foot].offset': 0.2}) == (
+        'feet[l_foot].offset'
+    )
