@@ -1,6 +1,7 @@
 """`izmp replay --expect`: limits, their answers, JUnit, exit status."""
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,14 @@ def test_numbers_are_looked_up_by_place_number_and_name(tmp_path, disturbed):
     assert [e.met for e in found] == [True, True, False, False, False]
     assert 'is no number' in found[2].sentence
     assert "There is no 'mr_add' in tracks; valid: mr_ad, ir_md, cop." in found[3].sentence
+
+
+def test_an_entry_of_a_plain_list_is_looked_up_as_any_other(tmp_path, disturbed):
+    noted = replace(disturbed, notes=('a note',))
+    text = 'values: [{name: notes.0, most: 1}, {name: notes.1, most: 1}]'
+    first, second = check_limits(noted, limits(tmp_path, text))
+    assert (first.met, first.sentence) == (False, "'a note' is no number.")
+    assert (second.met, second.sentence) == (False, "There is no '1' in notes; valid: 0.")
 
 
 @pytest.mark.parametrize(

@@ -126,10 +126,11 @@ def replay(
             summary = summarise(scene)
             writer.write_events(summary.events, int(evaluation.stamps[0]))
         write_summary(scene, summary, partial, static=static)
-        expectations = () if limits is None else check_limits(summary, limits)
-        if limits is not None:
-            text = junit_xml(str(bag_path), expectations, summary.verdict.text)
-            (partial / EXPECTED).write_text(text, encoding='utf-8', errors='backslashreplace')
+    # From here on the results are kept, whatever the limits ask for.
+    expectations = () if limits is None else check_limits(summary, limits)
+    if limits is not None:
+        text = junit_xml(str(bag_path), expectations, summary.verdict.text)
+        (folder / EXPECTED).write_text(text, encoding='utf-8', errors='backslashreplace')
     return ReplayResult(
         folder / 'bag',
         folder / 'report.html',

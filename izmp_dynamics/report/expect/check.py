@@ -99,7 +99,8 @@ def _look_up(report: Mapping[str, Any], name: str) -> Any:
     value: Any = report
     for depth, key in enumerate(parts := name.split('.')):
         if isinstance(value, list):
-            named = {str(entry['name']): entry for entry in value if 'name' in dict(entry)}
+            records = (entry for entry in value if isinstance(entry, Mapping))
+            named = {str(entry['name']): entry for entry in records if 'name' in entry}
             value = {str(k): entry for k, entry in enumerate(value)} | named
         if not isinstance(value, Mapping) or key not in value:
             where = '.'.join(parts[:depth]) or 'report.json'
