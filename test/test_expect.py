@@ -1,12 +1,15 @@
 """`izmp replay --expect`: limits, their answers, JUnit, exit status."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.report import findings
 from izmp_dynamics.report.expect.check import check_limits
 from izmp_dynamics.report.expect.junit import junit_error, junit_xml
 from izmp_dynamics.report.expect.limits import Limits, ValueLimit, load_limits
@@ -68,9 +71,12 @@ def test_a_margin_must_hold_with_its_uncertainty_where_that_is_asked(tmp_path, d
     margin, uncertainty = calm.judged.averaged_margin, calm.verdict.uncertainty
     least = margin - 0.5 * uncertainty
     assert answers(tmp_path, calm, f'margin: {{least: {least}}}') == {f'margin ≥ {least:g}': True}
-    assert list(answers(tmp_path, calm, f'margin: {{least: {least}, surely: true}}').values()) == [
-        False
-    ]
+    most = margin + 0.5 * uncertainty
+    assert answers(tmp_path, calm, f'margin: {{most: {most}}}') == {f'margin ≤ {most:g}': True}
+    text = f'margin: {{least: {least}, most: {most}, surely: true}}'
+    assert list(answers(tmp_path, calm, text).values()) == [False, False]
+    text = f'margin: {{least: {margin - 2 * uncertainty}, most: {margin + 2 * uncertainty}, '
+    assert all(answers(tmp_path, calm, text + 'surely: true}').values())
 
 
 def test_numbers_are_looked_up_by_place_number_and_name(tmp_path, disturbed):
@@ -107,6 +113,9 @@ def test_an_entry_of_a_plain_list_is_looked_up_as_any_other(tmp_path, disturbed)
      ('margin: 20 mm', 'wrong_type', 'least'),
      ('events: [{kind: pushes, most: 0}]', 'invalid_choice', 'valid: excursion, push, slip'),
      ('events: [{kind: push, most: -1}]', 'out_of_range', 'valid: 0 to'),
+     ('no_findings: [noisey]', 'invalid_choice', "Did you mean 'noisy'"),
+     ('no_findings: [noisy, "flight[mr_ad]"]', 'invalid_choice', "no finding 'flight"),
+     ('no_findings: ["noisy[mr-ad]"]', 'invalid_choice', r'[mr_ad], [ir_md], [cop] after noisy'),
      ('events: {push: 0}', 'wrong_type', 'must be a list'),
      ('verdict: [good]', 'invalid_choice', 'valid: stable, marginal')],
 )  # fmt: skip
@@ -114,6 +123,16 @@ def test_a_wrong_file_is_refused_with_what_is_valid(tmp_path, text, kind, senten
     with raising(RobotFileError, kind) as caught:
         limits(tmp_path, text)
     assert any(part in str(caught.value) for part in sentence.split('|')), str(caught.value)
+
+
+def test_every_key_of_a_finding_may_be_asked_for():
+    source = Path(findings.__file__).read_text()
+    made = set(re.findall(r"ReportFinding\(\s*f?'(\w+)", source))
+    assert made | {'imu_contradicts_joints'} == set(findings.KINDS)
+    described = (EXAMPLE.parents[1] / 'docs' / 'results.md').read_text()
+    assert [kind for kind in findings.KINDS if not re.search(rf'`{kind}\W', described)] == []
+    assert findings.is_key('imu_contradicts_joints[/imu]')
+    assert findings.is_key('no_value[ir_md]')
 
 
 def test_junit_holds_any_text(disturbed):
@@ -154,5 +173,31 @@ def test_a_recording_that_cannot_be_evaluated_is_an_error_in_the_copy(corrupted)
     assert ElementTree.fromstring(copy.read_text()).get('errors') == '1'
     assert not desk.results.exists()
     assert izmp(*given, '--junit', copy).status == 2
-    stated.write_text('margn: 1')
-    assert_refused(izmp(*given, '--expect', stated), 'limits.yaml')
+    inside = izmp(*given, '--expect', stated, '--junit', desk.results / 'junit.xml')
+    assert (inside.status, inside.out) == (2, '')
+    assert 'choose another place' in inside.err
+
+
+FAILURES = {
+    'limits': "unknown key 'margn'",
+    'robot': 'robot.yaml',
+    OSError(28, 'No space left on device'): 'No space left',
+    MemoryError(): 'MemoryError',
+    KeyboardInterrupt(): 'did not come to its end',
+}
+
+
+@pytest.mark.parametrize('failure', FAILURES, ids=str)
+def test_whatever_fails_the_answer_of_an_earlier_run_does_not_remain(
+    tmp_path, monkeypatch, failure
+):
+    stated, robot, copy = (tmp_path / name for name in ('limits.yaml', 'robot.yaml', 'a/b/c.xml'))
+    stated.write_text('margn: 1' if failure == 'limits' else 'verdict: [stable]')
+    robot.write_text('' if failure == 'robot' else 'name: any')
+    if isinstance(failure, BaseException):
+        fails = Mock(side_effect=failure)
+        monkeypatch.setattr('izmp_dynamics.model.robot_file.load_robot_file', fails)
+    given = ('replay', 'bag', '--robot', robot, '-o', tmp_path / 'out', '--expect', stated)
+    assert izmp(*given, '--junit', copy).status in (1, 130)
+    (case,) = ElementTree.fromstring(copy.read_text()).findall('testsuite/testcase/error')
+    assert FAILURES[failure] in case.get('message')

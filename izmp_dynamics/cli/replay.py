@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from izmp_dynamics.errors import IzmpError
-
 if TYPE_CHECKING:
+    from izmp_dynamics.replay.run import ReplayResult
     from izmp_dynamics.report.expect.check import Expectation
 
 NOT_MET = 3
@@ -66,8 +65,8 @@ def add_parser(subparsers: Any) -> None:
         '--junit',
         type=Path,
         metavar='FILE',
-        help='with --expect: a further copy of expect.xml, written also if the recording cannot '
-        'be evaluated',
+        help='with --expect: a further copy of expect.xml outside OUT, written also if the '
+        'recording cannot be evaluated',
     )
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     parser.set_defaults(run=run)
@@ -75,17 +74,53 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate and say what came out."""
-    from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.cli.terminal import printable
-    from izmp_dynamics.model.robot_file import Filter, load_robot_file
-    from izmp_dynamics.replay.run import replay
     from izmp_dynamics.report.expect.junit import junit_error, junit_xml
-    from izmp_dynamics.report.expect.limits import load_limits
     from izmp_dynamics.report.summary import summary_lines
 
-    if options.junit is not None and options.expect is None:
-        print('izmp: error: --junit needs --expect LIMITS.', file=sys.stderr)
+    wrong = _wrong_usage(options)
+    if wrong:
+        print(f'izmp: error: {wrong}', file=sys.stderr)
         return 2
+    # Whatever ends the process, no answer of an earlier run remains.
+    _write(options.junit, junit_error(str(options.bag), 'The evaluation did not come to its end.'))
+    try:
+        result = _evaluated(options)
+    except Exception as error:
+        _write(options.junit, junit_error(str(options.bag), str(error) or repr(error)))
+        raise
+    status = _state(result.expectations)
+    text = junit_xml(str(options.bag), result.expectations, result.summary.verdict.text)
+    _write(options.junit, text)
+    if not options.quiet:
+        for note in result.notes:
+            print(printable(f'Note: {note}'))
+        verdict, *figures = summary_lines(result.summary)
+        for line in (verdict, result.summary.verdict.advice, *result.summary.remarks, *figures):
+            if line:
+                print(printable(line))
+        print(f'Report: {result.html}')
+        print(f'Bag:    {result.bag}')
+    return status
+
+
+def _wrong_usage(options: argparse.Namespace) -> str:
+    """What is wrong with the options for a CI; empty if nothing is."""
+    if options.junit is None:
+        return ''
+    if options.expect is None:
+        return '--junit needs --expect LIMITS.'
+    if options.junit.resolve().is_relative_to(options.output.resolve()):
+        return '--junit FILE is in OUT, which has expect.xml; choose another place.'
+    return ''
+
+
+def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.model.robot_file import Filter, load_robot_file
+    from izmp_dynamics.replay.run import replay
+    from izmp_dynamics.report.expect.limits import load_limits
+
     limits = None if options.expect is None else load_limits(options.expect)
     robot = load_robot_file(options.robot, options.urdf)
     if options.low_pass is not None:
@@ -96,35 +131,17 @@ def run(options: argparse.Namespace) -> int:
         chosen = dataclasses.replace(robot.filter, **changes)
         low_pass = dataclasses.replace(robot.low_pass, cutoff=None)
         robot = dataclasses.replace(robot, low_pass=low_pass, filter=chosen)
-    try:
-        with progress_bar('Evaluating', options.quiet) as progress:
-            result = replay(
-                options.bag,
-                robot,
-                options.output,
-                storage=options.storage,
-                overwrite=options.overwrite,
-                static=options.static,
-                limits=limits,
-                progress=progress,
-            )
-    except IzmpError as error:
-        if options.junit is not None:
-            _write(options.junit, junit_error(str(options.bag), str(error)))
-        raise
-    if options.junit is not None:
-        text = junit_xml(str(options.bag), result.expectations, result.summary.verdict.text)
-        _write(options.junit, text)
-    if not options.quiet:
-        for note in result.notes:
-            print(printable(f'Note: {note}'))
-        verdict, *figures = summary_lines(result.summary)
-        for line in (verdict, result.summary.verdict.advice, *result.summary.remarks, *figures):
-            if line:
-                print(printable(line))
-        print(f'Report: {result.html}')
-        print(f'Bag:    {result.bag}')
-    return _state(result.expectations)
+    with progress_bar('Evaluating', options.quiet) as progress:
+        return replay(
+            options.bag,
+            robot,
+            options.output,
+            storage=options.storage,
+            overwrite=options.overwrite,
+            static=options.static,
+            limits=limits,
+            progress=progress,
+        )
 
 
 def _state(expectations: 'Sequence[Expectation]') -> int:
@@ -138,8 +155,11 @@ def _state(expectations: 'Sequence[Expectation]') -> int:
     return NOT_MET if failed else 0
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding='utf-8', errors='backslashreplace')
+def _write(path: Path | None, text: str) -> None:
+    from izmp_dynamics.bags.whole_file import write_whole
+
+    if path is not None:
+        write_whole(path, text.encode(errors='backslashreplace'))
 
 
 def _filter(text: str) -> dict[str, Any]:

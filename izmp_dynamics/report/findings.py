@@ -13,7 +13,7 @@ import numpy as np
 from izmp_dynamics.report.excursions import TOLERANCE, Excursion
 from izmp_dynamics.report.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.report.pushes import ExternalForces, push_remarks
-from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.scene import LABELS, Scene
 from izmp_dynamics.report.statistics import FALL_TIMES, TrackStatistics, time_mean
 from izmp_dynamics.report.verdict import USABLE_SHARE, bias_in_words, noise_in_words
 from izmp_dynamics.sensing.faults import Fault, Reason
@@ -31,6 +31,17 @@ SHORT = 0.5
 """Time at the end without load, and share of time without a value, below which nothing is said."""
 
 
+OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
+"""Kinds of findings about a track."""
+
+KINDS = (
+    *OF_TRACKS, 'settling', 'support_unknown', 'support_unknown_at_end', 'flight',
+    'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'mean_foot_force', 'push',
+    'unexplained_force', Reason.IMU_CONTRADICTS.value,
+)  # fmt: skip
+"""All kinds of findings."""
+
+
 class ReportFinding(NamedTuple):
     """One finding.
 
@@ -41,6 +52,16 @@ class ReportFinding(NamedTuple):
 
     key: str
     sentence: str
+
+
+def is_key(text: str) -> bool:
+    """Whether a report can have a finding with this key, or of this kind."""
+    kind, bracket, name = text.partition('[')
+    if not bracket:
+        return kind in KINDS
+    if kind == Reason.IMU_CONTRADICTS.value:
+        return name.endswith(']')
+    return kind in OF_TRACKS and name in [f'{track}]' for track in LABELS]
 
 
 def find(

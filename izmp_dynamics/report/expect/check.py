@@ -54,13 +54,20 @@ def _margin(summary: Summary, limits: Limits) -> Iterator[Expectation]:
         return
     margin = judged.averaged_margin if judged else math.nan
     found = f'The smallest margin is {mm(margin)}'
-    name = 'margin'
-    if limit.surely:
-        uncertainty = summary.verdict.uncertainty
-        margin, name = margin - uncertainty, 'margin less its uncertainty'
-        found += f' ± {mm(uncertainty)}'
-    at = f' at {judged.averaged_margin_time:.2f} s' if judged and math.isfinite(margin) else ''
-    yield _within(name, margin, limit.least, limit.most, f'{found}{at}.')
+    uncertainty = summary.verdict.uncertainty
+    found += f' ± {mm(uncertainty)}' if limit.surely else ''
+    found += (
+        f' at {judged.averaged_margin_time:.2f} s.' if judged and math.isfinite(margin) else '.'
+    )
+    if not limit.surely:
+        yield _within('margin', margin, limit.least, limit.most, found)
+        return
+    if limit.least is not None:
+        name = 'margin less its uncertainty'
+        yield _within(name, margin - uncertainty, limit.least, None, found)
+    if limit.most is not None:
+        name = 'margin with its uncertainty'
+        yield _within(name, margin + uncertainty, None, limit.most, found)
 
 
 def _events(events: Sequence[Event], limit: EventLimit) -> Expectation:

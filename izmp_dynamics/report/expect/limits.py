@@ -1,11 +1,15 @@
 """Limits that a recording must meet, as a YAML file states them: config/limits_example.yaml."""
 
+import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.settings import read_settings, setting
 from izmp_dynamics.report.events.event import KINDS
+from izmp_dynamics.report.findings import KINDS as FINDINGS
+from izmp_dynamics.report.findings import OF_TRACKS, is_key
+from izmp_dynamics.report.scene import LABELS
 from izmp_dynamics.report.verdict import HEADLINES
 
 
@@ -35,7 +39,7 @@ class MarginLimit:
     least: float | None = _least()
     most: float | None = _most()
     surely: bool = setting(
-        'whether the margin less its uncertainty (95 %) must be as large', default=False
+        'whether the margin must hold with its uncertainty (95 %)', default=False
     )
 
     def __post_init__(self) -> None:
@@ -92,12 +96,25 @@ class Limits:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a file that states nothing."""
+        """Refuse a file that states nothing, and findings that no report can have."""
         if not any(vars(self).values()):
             raise RobotFileError(
                 'it states no limit; valid keys: verdict, margin, events, values, no_findings.',
                 kind='no_limit',
             )
+        for index, key in enumerate(self.no_findings):
+            if not is_key(key):
+                raise _no_such_finding(key, f'no_findings[{index}]')
+
+
+def _no_such_finding(key: str, place: str) -> RobotFileError:
+    near = difflib.get_close_matches(key[:80].partition('[')[0], FINDINGS, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near and near[0] != key.partition('[')[0] else ''
+    return RobotFileError(
+        f"there is no finding '{key:.80}'; valid: {', '.join(FINDINGS)}; of one track, "
+        f'[{"], [".join(LABELS)}] after {", ".join(OF_TRACKS)}.{hint}',
+        kind='invalid_choice', key=place, valid=FINDINGS,
+    )  # fmt: skip
 
 
 def load_limits(path: Path) -> Limits:
