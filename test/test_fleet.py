@@ -230,6 +230,20 @@ def test_a_copied_bag_is_known_by_its_content(kept, robot):
         assert ledger.result(task) == row
 
 
+def test_a_rotated_log_is_known_after_its_old_name_has_a_new_row(kept, robot):
+    out, bag, _, row = kept
+    older = bag.rename(bag.parent / 'older')
+    shutil.copytree(older, bag)
+    (bag / 'walk_0.mcap').write_bytes(b'a new recording of another size')
+    latest, rotated = task_of(bag, robot), task_of(older, robot)
+    with Ledger(out) as ledger:
+        assert ledger.hashes_like(rotated) == ('abc',)
+        ledger.add(latest, Done(done_row(latest, sha256='def'), 'def'))
+        assert ledger.add(rotated, Done(None, 'abc')) == row | {
+            'bag': rotated.bag.url, 'name': 'older', 'stamp': rotated.bag.stamp
+        }  # fmt: skip
+
+
 def test_what_failed_for_a_reason_outside_of_the_bag_is_tried_again(kept):
     out, _, task, _ = kept
     failed = blank(task.bag, task.robot) | of_error('no network', 'OSError', transient=True)
