@@ -1,5 +1,9 @@
 """Which bags there are, and which robot file each has."""
 
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 
 pytest.importorskip('fsspec', reason='bags are found with fsspec')
@@ -7,6 +11,9 @@ pytest.importorskip('fsspec', reason='bags are found with fsspec')
 from izmp_dynamics.errors import FleetError, IzmpError
 from izmp_dynamics.fleet.robots import RobotFiles
 from izmp_dynamics.fleet.sources import BagSource, find_bags
+from izmp_dynamics.fleet.task import content_hash
+from izmp_dynamics.fleet.urls import public
+from izmp_dynamics.replay.hashes import data_hashes
 
 from .conftest import REPOSITORY
 
@@ -52,6 +59,36 @@ def test_a_bag_is_found_once_by_path_glob_and_url(logs):
     assert list(names(find_bags(places), logs)) == ['a/killed', 'a/walk', 'b/one.mcap']
 
 
+def test_loose_files_are_bags_with_what_sqlite_has_beside_them(tmp_path):
+    put(tmp_path / 'logs', 'a.db3', 'a.db3-shm', 'a.db3-wal', 'b.db3')
+    with_log = ['a.db3', 'a.db3-shm', 'a.db3-wal']
+    folder = tmp_path / 'logs'
+    assert names(find_bags([str(folder)]), folder) == {'a.db3': with_log, 'b.db3': ['b.db3']}
+    (bag,) = find_bags([f'{folder}/a.db3'])
+    assert sorted(file.name for file in bag.files) == with_log
+    assert RobotFiles(['*={bag}/robot.yaml']).file_for(bag) == folder / 'robot.yaml'
+
+
+def memory():
+    import fsspec
+
+    return fsspec.filesystem('memory')
+
+
+def test_a_remote_file_is_fetched_with_its_log_which_its_hash_contains(tmp_path):
+    remote = memory()
+    remote.pipe({'/fleet/a.db3': b'data', '/fleet/a.db3-wal': b'log', '/fleet/b.db3': b'data'})
+    found = {}
+    for bag in find_bags(['memory://fleet']):
+        (tmp_path / bag.name).mkdir()
+        found[bag.name] = bag.fetch(tmp_path / bag.name)
+    remote.rm('/fleet', recursive=True)
+    assert found['a.db3'].with_name('a.db3-wal').read_bytes() == b'log'
+    assert content_hash(found['a.db3']) != content_hash(found['b.db3']) != ''
+    assert data_hashes(found['a.db3']).keys() == {'a.db3', 'a.db3-wal'}
+    assert data_hashes(found['a.db3'].parent).keys() == {'a.db3', 'a.db3-wal'}
+
+
 def test_a_list_names_places_and_a_missing_one_is_a_bag_without_files(logs):
     put(logs, 'today.txt')
     (logs / 'today.txt').write_text(f'# today\na/walk\n\n{logs}/b/one.mcap\nb/gone.mcap\n')
@@ -80,6 +117,70 @@ def test_a_place_without_a_bag_is_refused(place, kind):
     assert caught.value.kind == kind
 
 
+@pytest.fixture
+def host():
+    """Bags of a protocol whose URLs state user and host, as those of SFTP and FTP do."""
+    import fsspec
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class Remote(MemoryFileSystem):
+        protocol = 'remote'
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return '/' + path.partition('://')[2].partition('/')[2] if '://' in path else path
+
+        @staticmethod
+        def _get_kwargs_from_urls(url):
+            return {'host': url.partition('://')[2].partition('/')[0]}
+
+    fsspec.register_implementation('remote', Remote, clobber=True)
+    files = {f'/fleet/{name}': b'here/x.mcap\ngone.mcap' for name in ('x.mcap', 'all.txt')}
+    memory().pipe(files | {'/fleet/here/x.mcap': b'data'})
+    yield
+    memory().rm('/fleet', recursive=True)
+
+
+def test_the_host_of_a_bag_is_kept_and_its_user_is_not(host, tmp_path):
+    found = find_bags(['remote://me@one/fleet/x.mcap', 'remote://me@two/fleet/x.mcap'])
+    assert [bag.url for bag in found] == ['remote://one/fleet/x.mcap', 'remote://two/fleet/x.mcap']
+    assert found[0].fetch(tmp_path).read_bytes()
+    listed = find_bags(['remote://me@one/fleet/all.txt'])
+    assert [(bag.url, len(bag.files)) for bag in listed] == [
+        ('remote://one/fleet/gone.mcap', 0), ('remote://one/fleet/here/x.mcap', 1)
+    ]  # fmt: skip
+    assert listed[1].given.startswith('remote://me@one/')
+
+
+def test_the_signature_of_a_url_is_used_and_not_written(tmp_path):
+    pytest.importorskip('aiohttp')
+    put(tmp_path, 'walk.mcap')
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        url = f'http://127.0.0.1:{server.server_port}/walk.mcap'
+        (tmp_path / 'all.txt').write_text(f'{url}?key=SECRET\n{url}.zstd?key=SECRET')
+        bag, gone = find_bags([str(tmp_path / 'all.txt')])
+        (tmp_path / 'here').mkdir()
+        path = bag.fetch(tmp_path / 'here')
+        server.shutdown()
+    assert path.read_bytes() == b'walk.mcap'
+    assert 'SECRET' in bag.given
+    assert path.name == bag.name == 'walk.mcap'
+    assert (bag.url, gone.url) == (url, f'{url}.zstd')
+    assert public(f"403, url='{url}?key=SECRET' (no)") == f"403, url='{url}' (no)"
+
+
+@pytest.mark.parametrize(
+    'url', ['https://TOKEN@logs.org/a.mcap', 'ftp://me:TOKEN@logs.org/', 's3://me:TOKEN@logs/x']
+)
+def test_a_password_in_a_url_is_refused_and_not_repeated(url):
+    with pytest.raises(FleetError, match='password') as caught:
+        find_bags([url])
+    assert caught.value.kind == 'password_in_url'
+    assert 'TOKEN' not in str(caught.value)
+
+
 def bag(url):
     return BagSource(url, ())
 
@@ -94,6 +195,12 @@ def test_the_first_pattern_chooses_the_robot_file():
 def test_a_bag_without_a_robot_file_is_refused():
     with pytest.raises(FleetError, match=r"'/logs/x'.*walk_\*"):
         RobotFiles([f'walk_*={ROBOT}']).file_for(bag('/logs/x'))
+
+
+def test_a_robot_file_beside_a_bag_that_is_elsewhere_is_refused():
+    with pytest.raises(FleetError, match='only for bags on this computer') as caught:
+        RobotFiles(['*={bag}/robot.yaml']).file_for(bag('s3://logs/x'))
+    assert caught.value.kind == 'robot_not_local'
 
 
 @pytest.mark.parametrize('rules', [['=x'], ['walk_*='], [str(ROBOT), str(ROBOT)], ['no.yaml']])

@@ -24,6 +24,7 @@ from izmp_dynamics.fleet.row import Row, badness, blank, of_error
 from izmp_dynamics.fleet.sources import BagSource, find_bags
 from izmp_dynamics.fleet.statistics import fleet_statistics
 from izmp_dynamics.fleet.task import Done, Task, code, evaluate
+from izmp_dynamics.fleet.urls import public
 from izmp_dynamics.studies.interrupts import held_back
 
 RETRIES = 2
@@ -150,7 +151,7 @@ def _done(task: Task, outcome: Done | Exception) -> Done:
             )  # fmt: skip
         return outcome
     kind = type(outcome).__name__
-    said = f'{kind}: {outcome}'
+    said = public(f'{kind}: {outcome}')
     if kind == 'KilledWorker':
         said = (
             'every process that evaluated it was killed, perhaps for want of memory; give each '

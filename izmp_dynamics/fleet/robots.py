@@ -57,7 +57,7 @@ class RobotFiles:
         """Return the robot file of a bag, absolute.
 
         Raises:
-            FleetError: no rule matches.
+            FleetError: no rule matches, or the file is beside a bag that is behind a URL.
         """
         for pattern, file in self._rules:
             if fnmatchcase(bag.url, pattern) or fnmatchcase(bag.name, pattern):
@@ -73,8 +73,13 @@ class RobotFiles:
 
 
 def _path(file: str, bag: BagSource) -> Path:
-    is_file = len(bag.files) == 1 and bag.files[0].name == bag.name
-    folder = bag.url.rpartition('/')[0] if is_file else bag.url
+    if _BAG in file and not bag.is_local:
+        raise FleetError(
+            f"'{file}' is the place of a robot file only for bags on this computer, not for "
+            f"'{bag.url}'; copy the robot file and add --robot PATTERN=FILE for such bags.",
+            kind='robot_not_local', bag=bag.url,
+        )  # fmt: skip
+    folder = bag.url.rpartition('/')[0] if bag.is_file else bag.url
     return Path(file.replace(_BAG, folder)).absolute()
 
 

@@ -6,19 +6,20 @@ fsspec reads them all: a path, `file://`, `s3://` (with s3fs), `gs://` (with gcs
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.bags.metadata import FILE
 from izmp_dynamics.errors import FleetError, MissingDependencyError
+from izmp_dynamics.fleet.urls import public, refuse_password, url_of
 
 DATA = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
 """Ends of the names of storage files."""
 
-BESIDE = ('.db3-wal', '.db3-shm')
-"""Ends of the names of what belongs to a storage file."""
+_BESIDE = ('-wal', '-shm')
+"""What SQLite appends to the name of a .db3 for the files beside it."""
 
 _STAMPS = ('ETag', 'etag', 'md5Hash', 'mtime', 'LastModified', 'updated')
 """What file systems call a value that changes with the content, the surest first."""
@@ -41,7 +42,7 @@ class SourceFile:
     @property
     def name(self) -> str:
         """Its name without folders."""
-        return self.path.rpartition('/')[2]
+        return public(self.path).rpartition('/')[2]
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,26 @@ class BagSource:
     """Where a bag is.
 
     Attributes:
-        url: absolute path, or URL.
+        url: absolute path, or URL without user and query.
         files: what belongs to it; none if there is nothing at that place.
+        given: the place as it was given, by which workers reach its file system; it may contain a
+            signature and is not written.
     """
 
     url: str
     files: tuple[SourceFile, ...]
+    given: str = field(default='', repr=False)
 
     @property
     def name(self) -> str:
         """Last part of its path."""
         return self.url.rstrip('/').rpartition('/')[2]
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a storage file, not a folder; SQLite's files may be beside it."""
+        names = [file.name for file in self.files]
+        return self.name in names and FILE not in names
 
     @property
     def is_local(self) -> bool:
@@ -85,14 +95,12 @@ class BagSource:
         """
         if self.is_local:
             return Path(self.url)
-        files, _ = file_system(self.url)
+        files, _ = file_system(self.given or self.url)
         place = folder / (self.name or 'bag')
-        if len(self.files) == 1 and self.files[0].name == self.name:
-            files.get_file(self.files[0].path, str(place))
-            return place
-        place.mkdir()
+        into = folder if self.is_file else place
+        into.mkdir(exist_ok=True)
         for file in self.files:
-            files.get_file(file.path, str(place / file.name))
+            files.get_file(file.path, str(into / file.name))
         return place
 
 
@@ -100,10 +108,11 @@ def file_system(url: str) -> tuple[Any, str]:
     """Return the file system of fsspec for a URL or path, and the path in it.
 
     Raises:
-        FleetError: the protocol is unknown.
+        FleetError: the protocol is unknown, or the URL contains a password.
         MissingDependencyError: the library for the protocol is not installed.
     """
     fsspec = library('fsspec', 'Finding bags')
+    refuse_password(url)
     try:
         files, path = fsspec.core.url_to_fs(url)
     except ValueError as error:
@@ -159,11 +168,11 @@ def _lines(place: str) -> Iterator[str]:
         entry = line.strip()
         if entry and not entry.startswith('#'):
             absolute = '://' in entry or entry.startswith('/')
-            yield entry if absolute else files.unstrip_protocol(f'{base}/{entry}')
+            yield entry if absolute else url_of(files, place, f'{base}/{entry}')
 
 
 def _listed(place: str) -> list[BagSource]:
-    return list(_bags_at(place)) or [BagSource(place.removeprefix('file://'), ())]
+    return list(_bags_at(place)) or [_bag(*file_system(place), [], place)]
 
 
 def _bags_at(place: str) -> Iterator[BagSource]:
@@ -171,7 +180,7 @@ def _bags_at(place: str) -> Iterator[BagSource]:
     try:
         is_glob = re.search(r'[*?\[]', path) and not files.exists(path)
         for root in sorted(files.glob(path)) if is_glob else [path]:
-            yield from _bags_below(files, root)
+            yield from _bags_below(files, root, place)
     except OSError as error:
         raise FleetError(
             f"'{place}' cannot be read: {error.strerror or error}.",
@@ -179,34 +188,38 @@ def _bags_at(place: str) -> Iterator[BagSource]:
         ) from error  # fmt: skip
 
 
-def _bags_below(files: Any, root: str) -> Iterator[BagSource]:
+def _bags_below(files: Any, root: str, place: str) -> Iterator[BagSource]:
     if files.isfile(root):
-        if root.endswith(DATA):
-            yield _bag(files, root, [_file(root, files.info(root))])
+        if public(root).endswith(DATA):
+            beside = [root + end for end in _BESIDE if root.endswith('.db3')]
+            paths = [root, *filter(files.exists, beside)]
+            yield _bag(files, root, [_file(path, files.info(path)) for path in paths], place)
         return
     folders: dict[str, list[SourceFile]] = {}
     for path, info in files.find(root, detail=True).items():
         hidden = any(part.startswith('.') for part in path[len(root) :].split('/'))
-        if not hidden and (path.endswith((*DATA, *BESIDE)) or path.endswith(f'/{FILE}')):
+        if not hidden and path.endswith((*DATA, *(f'.db3{end}' for end in _BESIDE), f'/{FILE}')):
             folders.setdefault(path.rpartition('/')[0], []).append(_file(path, info))
     for folder, found in folders.items():
         if not _is_result(files, folder):
-            yield from _bags_in(files, folder, sorted(found, key=lambda file: file.path))
+            yield from _bags_in(files, folder, sorted(found, key=lambda file: file.path), place)
 
 
-def _bags_in(files: Any, folder: str, found: list[SourceFile]) -> Iterator[BagSource]:
-    """One bag if the folder is one, else a bag per storage file.
+def _bags_in(files: Any, folder: str, found: list[SourceFile], place: str) -> Iterator[BagSource]:
+    """One bag if the folder is one, else a bag per storage file and what is beside it.
 
     It is one with a metadata.yaml; or without, if the recorder was killed, by the names of its
     files: NAME/NAME_0.mcap, NAME/NAME_1.mcap and so on.
     """
-    data = [file for file in found if file.name.endswith(DATA)]
-    numbered = re.compile(re.escape(folder.rpartition('/')[2]) + r'_\d+\.')
-    if data and (len(data) < len(found) or all(numbered.match(file.name) for file in data)):
-        yield _bag(files, folder, found)
+    data = [file.path for file in found if file.name.endswith(DATA)]
+    numbered = re.compile(re.escape(f'{folder}/{folder.rpartition("/")[2]}') + r'_\d+\.')
+    has_metadata = any(file.name == FILE for file in found)
+    if data and (has_metadata or all(map(numbered.match, data))):
+        yield _bag(files, folder, found, place)
     else:
-        for file in data:
-            yield _bag(files, file.path, [file])
+        for path in data:
+            own = (path, *(path + end for end in _BESIDE))
+            yield _bag(files, path, [file for file in found if file.path in own], place)
 
 
 def _is_result(files: Any, folder: str) -> bool:
@@ -215,9 +228,9 @@ def _is_result(files: Any, folder: str) -> bool:
     return name == 'bag' and bool(files.exists(f'{parent}/report.json'))
 
 
-def _bag(files: Any, path: str, found: list[SourceFile]) -> BagSource:
-    url = str(files.unstrip_protocol(path))
-    return BagSource(url.removeprefix('file://'), tuple(found))
+def _bag(files: Any, path: str, found: list[SourceFile], place: str) -> BagSource:
+    url = public(url_of(files, place, path))
+    return BagSource(url.removeprefix('file://'), tuple(found), place)
 
 
 def _file(path: str, info: Mapping[str, Any]) -> SourceFile:

@@ -18,12 +18,15 @@ def input_hashes(bag: Path, robot: RobotFile, urdf: Urdf) -> dict[str, str]:
 
 
 def data_hashes(bag: Path) -> dict[str, str]:
-    """SHA-256 of the data files of a bag, a folder or a file, by name."""
-    files = sorted(bag.iterdir()) if bag.is_dir() else [bag]
+    """SHA-256 of the data files of a bag, a folder or a file, by name.
+
+    A write-ahead log of SQLite counts: it holds what a killed recorder had written last.
+    """
+    files = sorted(bag.iterdir()) if bag.is_dir() else [bag, bag.with_name(f'{bag.name}-wal')]
     return {
         file.name: file_hash(file)
         for file in files
-        if file.is_file() and {'.mcap', '.db3'} & set(file.suffixes)
+        if file.is_file() and {'.mcap', '.db3', '.db3-wal'} & set(file.suffixes)
     }
 
 
