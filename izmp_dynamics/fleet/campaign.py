@@ -19,7 +19,7 @@ from izmp_dynamics.fleet.engine import perform
 from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page, libraries
 from izmp_dynamics.fleet.parquet import parquet
-from izmp_dynamics.fleet.robots import RobotFiles, digest_if_usable
+from izmp_dynamics.fleet.robots import RobotFiles
 from izmp_dynamics.fleet.row import Row, badness, blank, of_error
 from izmp_dynamics.fleet.sources import BagSource, find_bags
 from izmp_dynamics.fleet.statistics import fleet_statistics
@@ -122,7 +122,7 @@ def _tasks(
         except FleetError as error:
             refused.append(blank(bag, '') | of_error(str(error), error.kind, transient=False))
         else:
-            task = Task(bag, str(robot), digest_if_usable(robot), reports)
+            task = Task(bag, str(robot), rules.digest(robot), reports)
             tasks.append(dataclasses.replace(task, known=ledger.hashes_like(task)))
     return tasks, refused
 

@@ -30,6 +30,7 @@ class RobotFiles:
     """
 
     def __init__(self, given: Sequence[str]) -> None:
+        self.digest = cache(digest_if_usable)  # of a robot file, as it is when first asked for
         self._rules: list[tuple[str, str]] = []
         self._default = ''
         for text in given:
@@ -83,7 +84,6 @@ def _path(file: str, bag: BagSource) -> Path:
     return Path(file.replace(_BAG, folder)).absolute()
 
 
-@cache
 def robot_digest(file: Path) -> str:
     """Digest of a robot file and its URDF, which decide the results.
 

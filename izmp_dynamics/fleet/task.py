@@ -17,7 +17,8 @@ import izmp_dynamics
 from izmp_dynamics.bags.metadata import FILE
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.temporary_folder import temporary_folder
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.errors import FleetError, IzmpError
+from izmp_dynamics.fleet.robots import digest_if_usable
 from izmp_dynamics.fleet.row import Row, blank, of_error, of_metadata, of_report
 from izmp_dynamics.fleet.sources import BagSource
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -32,6 +33,8 @@ from izmp_dynamics.studies.source_closure import code_digest
 REPORT = ('report.html', 'report.json')
 
 _PREFIX = 'izmp-fleet-'
+
+_OTHER_ROBOT = 'other_robot'
 
 _one_at_a_time = threading.Lock()
 
@@ -106,8 +109,8 @@ def evaluate(task: Task) -> Done:
             else:
                 row |= of_report(summary_of(evaluation).as_dict())
         except IzmpError as error:
-            said = str(error).replace(str(bag), task.bag.url)
-            row |= of_error(said, error.kind or type(error).__name__, transient=False)
+            said, kind = str(error).replace(str(bag), task.bag.url), error.kind
+            row |= of_error(said, kind or type(error).__name__, transient=kind == _OTHER_ROBOT)
         row['seconds'] = time.perf_counter() - begin
         return Done(row, sha256, files)
 
@@ -129,13 +132,26 @@ def _metadata(bag: Path) -> Row:
 
 
 def _evaluated(bag: Path, task: Task) -> Evaluation:
+    _require_same_robot(task)
     robot = load_robot_file(task.robot)
     evaluation = evaluate_bag(bag, robot)
+    hashes = input_hashes(bag, robot, read_urdf(robot.urdf_path))
+    _require_same_robot(task)  # nor was it changed meanwhile
     return dataclasses.replace(
         evaluation,
-        hashes=input_hashes(bag, robot, read_urdf(robot.urdf_path)),
+        hashes=hashes,
         notes=tuple(note.replace(str(bag), task.bag.url) for note in evaluation.notes),
     )
+
+
+def _require_same_robot(task: Task) -> None:
+    if digest_if_usable(Path(task.robot)) != task.robot_sha256:
+        raise FleetError(
+            f"On '{socket.gethostname()}', the robot file '{task.robot}' with its URDF is not the "
+            'one that the command has read; have the same files on all computers, do not change '
+            'them meanwhile, and run the command again.',
+            kind=_OTHER_ROBOT, path=task.robot,
+        )  # fmt: skip
 
 
 def _report(evaluation: Evaluation, folder: Path) -> dict[str, bytes]:
