@@ -201,7 +201,7 @@ def task_of(bag, robot):
 
 
 def done_row(task, **columns):
-    from izmp_dynamics.fleet.task import code
+    from izmp_dynamics.fleet.code import code
 
     known = {'state': 'stable', 'sha256': 'abc', 'code': code()}
     return blank(task.bag, task.robot) | known | {'robot_sha256': task.robot_sha256} | columns

@@ -15,6 +15,7 @@ from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.bags.whole_file import write_whole
 from izmp_dynamics.errors import FleetError
 from izmp_dynamics.fleet.cluster import Cluster, connected
+from izmp_dynamics.fleet.code import LIBRARIES, code
 from izmp_dynamics.fleet.engine import perform
 from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page, libraries
@@ -23,7 +24,7 @@ from izmp_dynamics.fleet.robots import RobotFiles
 from izmp_dynamics.fleet.row import Row, badness, blank, of_error
 from izmp_dynamics.fleet.sources import BagSource, find_bags
 from izmp_dynamics.fleet.statistics import fleet_statistics
-from izmp_dynamics.fleet.task import Done, Task, code, evaluate
+from izmp_dynamics.fleet.task import Done, Task, evaluate
 from izmp_dynamics.fleet.urls import public
 from izmp_dynamics.studies.interrupts import held_back
 
@@ -145,8 +146,9 @@ def _done(task: Task, outcome: Done | Exception) -> Done:
     if isinstance(outcome, Done):
         if outcome.row is not None and outcome.row['code'] != code():
             raise FleetError(
-                f"The worker on '{outcome.row['host']}' runs another version of izmp_dynamics "
-                'than this command; install the same one on all computers of the cluster.',
+                f"The worker on '{outcome.row['host']}' runs another version of izmp_dynamics, "
+                f'{", ".join(LIBRARIES[:-1])} or {LIBRARIES[-1]} than this command; install the '
+                'same ones on all computers of the cluster.',
                 kind='other_version', host=outcome.row['host'],
             )  # fmt: skip
         return outcome

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from izmp_dynamics.bags.whole_file import write_whole
 from izmp_dynamics.errors import FleetError
+from izmp_dynamics.fleet.code import code
 from izmp_dynamics.fleet.row import COLUMNS, Row
-from izmp_dynamics.fleet.task import Done, Task, code
+from izmp_dynamics.fleet.task import Done, Task
 
 FILE = 'rows.jsonl'
 

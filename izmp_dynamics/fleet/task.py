@@ -18,6 +18,7 @@ from izmp_dynamics.bags.metadata import FILE
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.temporary_folder import temporary_folder
 from izmp_dynamics.errors import FleetError, IzmpError
+from izmp_dynamics.fleet.code import code
 from izmp_dynamics.fleet.robots import digest_if_usable
 from izmp_dynamics.fleet.row import Row, blank, of_error, of_metadata, of_report
 from izmp_dynamics.fleet.sources import BagSource
@@ -28,7 +29,6 @@ from izmp_dynamics.replay.hashes import data_hashes, file_hash, input_hashes
 from izmp_dynamics.report.summary import summary_of
 from izmp_dynamics.report.writer import write_report
 from izmp_dynamics.stability.evaluation import Evaluation
-from izmp_dynamics.studies.source_closure import code_digest
 
 REPORT = ('report.html', 'report.json')
 
@@ -71,11 +71,6 @@ class Done:
     row: Row | None
     sha256: str = ''
     files: dict[str, bytes] = field(default_factory=dict)
-
-
-def code() -> str:
-    """Digest of the code that decides the results: another one means another version."""
-    return code_digest(__name__)
 
 
 def evaluate(task: Task) -> Done:
