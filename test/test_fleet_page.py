@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 
 import pytest
 
@@ -114,6 +115,12 @@ def test_it_sorts(tab, rows):
     assert longest == pytest.approx(max(r['duration'] for r in rows if r['duration']), abs=0.05)
     assert shown == pytest.approx(shortest[: len(shown)], abs=0.06)
     tab.run('void parts.table.order([]).draw()')
+
+
+def test_a_median_is_that_of_the_numbers(tab):
+    for values in ([3.0], [10.0, 1.0, 2.0], [10.0, 1.0, 2.0, 3.0]):
+        assert tab.run(f'median({values})') == statistics.median(values)
+    assert tab.run('median([])') is None
 
 
 def test_a_group_is_a_filter(tab, rows):

@@ -71,7 +71,11 @@ function fillChoices(fleet) {
   }
 }
 
-const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+// Sorts the values; undefined without one.
+function median(values) {
+  const count = values.sort((a, b) => a - b).length;
+  return count ? (values[(count - 1) >> 1] + values[count >> 1]) / 2 : undefined;
+}
 
 function groupTable(bags, states, name, title) {
   const groups = new Map();
@@ -91,7 +95,7 @@ function groupTable(bags, states, name, title) {
     row.insertCell().append(button);
     row.insertCell().textContent = members.length;
     const margins = members.map((bag) => bag.margin).filter((margin) => margin !== null);
-    const middle = median(margins); // sorts them
+    const middle = median(margins);
     for (const margin of [middle, margins[0]]) row.insertCell().textContent = margin?.toFixed(1) ?? '';
     const bar = Object.assign(document.createElement('div'), { className: 'bar' });
     for (const state of states) {
