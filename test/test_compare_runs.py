@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.signal import lfilter
 
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.studies.compare_runs.alignment import PHASES, align, sampled
 from izmp_dynamics.studies.compare_runs.difference import of_all, of_strides, over_time
 from izmp_dynamics.studies.compare_runs.result import Result, Series, load_results
-from izmp_dynamics.studies.compare_runs.table import as_table, escaped, rows_of, to_latex
+from izmp_dynamics.studies.compare_runs.table import _means, as_table, escaped, rows_of, to_latex
 
 from .command_line import assert_refused, izmp
 from .raising import raising
@@ -88,16 +89,40 @@ def test_the_interval_of_strides_is_welchs():
     assert np.isnan(alone.half)
 
 
-def test_the_interval_over_time_holds_for_values_that_resemble_their_neighbours():
-    """Noise of first order with ρ = 0.9: the mean of 1000 is within it in 95 % of the cases."""
+@pytest.mark.parametrize('white', [0.0, 1.0])
+@pytest.mark.parametrize('rho', [0.0, 0.9, 0.99])
+def test_intervals_over_time_hold_for_values_that_resemble_their_neighbours(rho, white):
+    """Noise of first order, alone and with as much white noise, for a minute with a gap."""
     rng = np.random.default_rng(5)
-    white = rng.standard_normal((400, 1100))
-    noise = np.zeros_like(white)
-    for k in range(1, white.shape[1]):
-        noise[:, k] = 0.9 * noise[:, k - 1] + white[:, k]
-    found = [of_all(row) for row in noise[:, 100:]]
-    within = np.mean([abs(float(each.mean)) < float(each.half) for each in found])
-    assert 0.91 < within < 0.98
+    slow = lfilter([np.sqrt(1 - rho**2)], [1, -rho], rng.standard_normal((150, 7000)))[:, 1000:]
+    noise = slow + white * rng.standard_normal(slow.shape)
+    noise[:, 3000:3300] = np.nan
+    time = 0.01 * np.arange(noise.shape[1])
+    in_all, in_time = [], []
+    for row in noise:
+        whole, local = of_all(row), over_time(time, row)
+        in_all.append(abs(whole.mean) < whole.half)
+        known = np.isfinite(local.mean)
+        in_time.append(np.mean(np.abs(local.mean[known]) < local.half[known]))
+    assert 0.90 < np.mean(in_all) < 0.99
+    assert 0.93 < np.mean(in_time) < 0.985
+
+
+def test_a_recording_too_short_for_its_fluctuation_has_no_interval():
+    time = np.linspace(0.0, 2.0, 201)
+    drift = np.sin(0.5 * np.pi * time)
+    assert np.isnan(of_all(drift).half)
+    assert np.isnan(over_time(time, drift).half).all()
+    assert np.isnan(of_all(np.full(9, np.nan)).half)
+    assert of_all(np.zeros(9)).half == 0.0
+
+
+def test_a_stride_that_is_hardly_known_does_not_count():
+    rows = np.ones((4, PHASES))
+    rows[1, 5:] = np.nan
+    rows[2, :5] = np.nan
+    rows[3] = np.nan
+    np.testing.assert_array_equal(_means(rows), [1.0, np.nan, 1.0, np.nan])
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from izmp_dynamics.studies.publish import files_of, to_csv
 _METHOD = (
     'Series are those of OUT/bag of izmp replay: IZMP of MR-AD and CoP in the root frame, instant '
     'by instant. Over the gait cycle, strides are taken as independent samples (Welch). Over '
-    'time, neighbouring instants resemble each other: n of them count as n (1 − ρ)/(1 + ρ), with '
-    'the correlation ρ of neighbours. An interval of 95 % that does not contain zero at a single '
+    'time, neighbouring instants resemble each other: the interval of a mean follows from the '
+    'autocovariance of the difference, and there is none where the recording is shorter than five '
+    'times what that needs. An interval of 95 % that does not contain zero at a single '
     'phase or instant means little: of a hundred, five do so by chance.'
 )
 

@@ -17,6 +17,7 @@ HEADINGS = (
     'difference to the first', '95 % from', '95 % to',
 )  # fmt: skip
 
+_KNOWN = 0.9  # share of a stride that its mean needs
 _LARGE = 10.0  # from here on one decimal is shown, else three
 
 _LATEX = {
@@ -83,11 +84,11 @@ def _rows(results: Sequence[Result], alignment: Alignment, aligned: Aligned) -> 
 
 
 def _means(rows: Array) -> Array:
-    """Mean of each stride (S,); NaN of one without any value."""
+    """Mean of each stride (S,); NaN of one with a value at less than 90 % of its phases."""
     known = np.isfinite(rows)
-    with np.errstate(invalid='ignore'):
+    with np.errstate(invalid='ignore', divide='ignore'):
         means: Array = np.where(known, rows, 0.0).sum(axis=1) / known.sum(axis=1)
-    return means
+    return np.where(known.mean(axis=1) >= _KNOWN, means, np.nan)
 
 
 def as_table(rows: Sequence[Row]) -> Table:
