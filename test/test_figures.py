@@ -1,5 +1,6 @@
 """What `izmp live` says about results that are late and about a simulation that is slow."""
 
+import pickle
 from collections.abc import Callable
 from unittest.mock import Mock
 
@@ -15,19 +16,25 @@ from izmp_dynamics.nodes.output import ResultAge
 
 
 @pytest.fixture
-def said():
-    """Takes diagnostics of nodes (name, level, values); returns the summary."""
+def takers():
+    """Figures, and what takes the messages of each topic."""
     takers = dict[str, Callable]()
     node = Mock()
     node.create_subscription = lambda kind, topic, take, qos: takers.update({topic: take})
-    figures = Figures(node)
-    takers['margin'](Float64(data=0.02))
+    return Figures(node), takers
+
+
+@pytest.fixture
+def said(takers):
+    """Takes diagnostics of nodes (name, level, values); returns the summary."""
+    figures, take = takers
+    take['margin'](Float64(data=0.02))
 
     def say(*statuses):
         for name, level, values in statuses:
             pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
             status = DiagnosticStatus(name=name, level=level, values=pairs)
-            takers['/diagnostics'](DiagnosticArray(status=[status]))
+            take['/diagnostics'](DiagnosticArray(status=[status]))
         return figures.summary()
 
     return say
@@ -50,6 +57,36 @@ def test_late_results_and_a_slow_simulation_are_said_in_words(said):
     *_, third, fourth = said(fresh, begin, graph, slow, graph, slow).splitlines()
     assert third == f'Late in 2 of 3 s. {late}'
     assert fourth.startswith('The simulation ran at 0.23 of real time: ')
+
+
+def test_a_long_run_takes_no_more_memory(takers):
+    figures, take = takers
+    reports = [
+        DiagnosticArray(status=[status])
+        for status in (
+            DiagnosticStatus(name='graph', values=[KeyValue(key=LATE, value='Late.')]),
+            DiagnosticStatus(name='simulation', values=[KeyValue(key=FACTOR, value='0.5')]),
+        )
+    ]
+
+    def run(count):
+        for k in range(count):
+            take['margin'](Float64(data=0.02 + 0.03 * (-1) ** k))
+            for report in reports:
+                take['/diagnostics'](report)
+        return len(
+            pickle.dumps(
+                {
+                    name: value
+                    for name, value in vars(figures).items()
+                    if name not in ('_awaited', '_statuses')
+                }
+            )
+        )
+
+    first = run(100)
+    assert run(1000) < first + 50
+    assert 'least -10.0 mm, outside the support polygon 50.0% of the time' in figures.summary()
 
 
 def test_the_age_of_a_result_follows_the_clock_of_a_simulation():

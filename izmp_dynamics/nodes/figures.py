@@ -1,5 +1,6 @@
 """Live figures of the graph for the terminal."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -21,6 +22,19 @@ LATE, FACTOR = 'finding late', 'real-time factor'
 _STYLES = {DiagnosticStatus.OK: 'green', DiagnosticStatus.WARN: 'yellow'}
 
 
+class _Numbers:
+    """What is said of a series of numbers, however long it is."""
+
+    count, last, least, total, below_zero = 0, 0.0, math.inf, 0.0, 0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        self.last = value
+        self.least = min(self.least, value)
+        self.total += value
+        self.below_zero += value < 0.0
+
+
 class Figures:
     """Subscribes to points, margin, gap and diagnostics.
 
@@ -33,11 +47,11 @@ class Figures:
         self._awaited = awaited
         self._points: dict[str, tuple[float, str]] = {}
         self._counts = dict.fromkeys(POINTS, 0)
-        self._margins: list[float] = []
+        self._margins = _Numbers()
         self._gap = 0.0
         self._worst_gap = 0.0
-        self._reports, self._late = 0, list[str]()
-        self._factors: list[tuple[float, bool]] = []
+        self._reports, self._late, self._how_late = 0, 0, ''
+        self._factors, self._slow = _Numbers(), False
         self._statuses: dict[str, DiagnosticStatus] = {}
         for topic in POINTS:
             node.create_subscription(PointStamped, topic, self._taker(topic), RESULT)
@@ -58,8 +72,9 @@ class Figures:
             _, where = self._points.get(topic, (0.0, '–'))
             table.add_row(name, where, f'{self._counts[topic]} points')
         margins = self._margins
-        if margins:
-            table.add_row('margin', _coloured(margins[-1]), f'least {1e3 * min(margins):.0f} mm')
+        if margins.count:
+            least = f'least {1e3 * margins.least:.0f} mm'
+            table.add_row('margin', _coloured(margins.last), least)
             table.add_row(
                 'IZMP – CoP',
                 f'{1e3 * self._gap:.1f} mm',
@@ -76,13 +91,13 @@ class Figures:
         awaited = self._awaited()
         if awaited and not any(self._counts.values()):
             return f'Nothing came out. Nothing came on {", ".join(awaited)}.'
-        if not self._margins:
+        margins = self._margins
+        if not margins.count:
             return f'Points: {points}. No margin: was a foot ever loaded?'
-        margins = np.array(self._margins)
-        outside = float(np.mean(margins < 0.0))
+        outside = margins.below_zero / margins.count
         lines = [
             f'Points: {points}',
-            f'Margin: least {1e3 * margins.min():.1f} mm, outside the support polygon '
+            f'Margin: least {1e3 * margins.least:.1f} mm, outside the support polygon '
             f'{outside:.1%} of the time',
             f'Largest gap between IZMP and CoP: {1e3 * self._worst_gap:.1f} mm',
             *self._slowness(),
@@ -92,9 +107,9 @@ class Figures:
     def _slowness(self) -> Iterator[str]:
         """Say so if results were late, or a simulation slow."""
         if self._late:
-            yield f'Late in {len(self._late)} of {self._reports} s. {self._late[-1]}'
-        if any(slow for _, slow in self._factors):
-            factor = float(np.mean([factor for factor, _ in self._factors]))
+            yield f'Late in {self._late} of {self._reports} s. {self._how_late}'
+        if self._slow:
+            factor = self._factors.total / self._factors.count
             yield (
                 f'The simulation ran at {factor:.2f} of real time: the computer was too slow for '
                 'it or for the graph, for which it waits. The results are those of a fast one.'
@@ -110,7 +125,7 @@ class Figures:
         return take
 
     def _take_margin(self, message: Float64) -> None:
-        self._margins.append(message.data)
+        self._margins.add(message.data)
 
     def _take_gap(self, message: Vector3Stamped) -> None:
         self._gap = float(np.linalg.norm(vector(message.vector)))
@@ -122,10 +137,11 @@ class Figures:
             values = _values(status)
             if FACTOR not in values:
                 self._reports += 1
-                self._late += [values[LATE]] if LATE in values else []
+                self._late += LATE in values
+                self._how_late = values.get(LATE, self._how_late)
             elif float(values[FACTOR]) > 0.0:
-                slow = status.level != DiagnosticStatus.OK
-                self._factors.append((float(values[FACTOR]), slow))
+                self._factors.add(float(values[FACTOR]))
+                self._slow |= status.level != DiagnosticStatus.OK
 
 
 def _coloured(margin: float) -> Text:
