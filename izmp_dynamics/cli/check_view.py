@@ -10,7 +10,7 @@ from rich.text import Text
 from izmp_dynamics.bags.batch import Topic
 from izmp_dynamics.cli.terminal import printable
 from izmp_dynamics.replay.check import CheckResult
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.sensing.faults import left_out
 from izmp_dynamics.stability.evaluation import SignalHealth
 
 _STYLES = {'error': 'red', 'warning': 'yellow', 'note': 'dim'}
@@ -40,7 +40,7 @@ def _signals(signals: Sequence[SignalHealth]) -> Table:
     table = Table(title='Signals in use', title_justify='left', box=box.SIMPLE)
     for heading in ('topic', 'used as'):
         table.add_column(heading, overflow='fold')
-    for heading in ('messages', 'rate [Hz]', 'gap [ms]', 'gated'):
+    for heading in ('messages', 'rate [Hz]', 'gap [ms]', 'left out'):
         table.add_column(Text(heading), justify='right', no_wrap=True)
     for signal in signals:
         table.add_row(
@@ -49,7 +49,7 @@ def _signals(signals: Sequence[SignalHealth]) -> Table:
             str(signal.count),
             f'{signal.rate:.1f}',
             f'{1e3 * signal.longest_gap:.1f}',
-            str(sum(signal.gated.values()) - signal.gated.get(Fault(Reason.INTERPOLATED), 0)),
+            str(left_out(signal.gated)),
         )
     return table
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from izmp_dynamics.fleet.sources import BagSource
+from izmp_dynamics.sensing.faults import Fault, left_out
 
 Row = dict[str, Any]
 """Column → value, as JSON can hold it."""
@@ -79,7 +80,7 @@ def of_report(report: Mapping[str, Any]) -> Row:
     gap: Mapping[str, Any] = next(
         (pair for pair in report['pairs'] if _compares(pair, verdict['judged_by'])), {}
     )
-    signals = [_signal(entry) for entry in report['health']]
+    signals = [of_health(entry) for entry in report['health']]
     return {
         'robot': report['robot'],
         'start': report['start_stamp'],
@@ -106,6 +107,12 @@ def of_report(report: Mapping[str, Any]) -> Row:
         'longest_gap': max((signal['longest_gap'] or 0.0 for signal in signals), default=None),
         'signals': signals,
     }
+
+
+def of_health(health: Mapping[str, Any]) -> Row:
+    """Return the entry of the column `signals` that an entry of the health of a report fills."""
+    gated = {Fault.parse(key): number for key, number in health['gated'].items()}
+    return {key: health.get(key) for key in SIGNAL} | {'gated': left_out(gated)}
 
 
 def of_metadata(custom: Mapping[str, str], distro: str, storage: str) -> Row:
@@ -140,11 +147,6 @@ def badness(row: Mapping[str, Any]) -> tuple[int, float, str]:
 
 def _compares(pair: Mapping[str, Any], judged: str | None) -> bool:
     return bool(pair['count']) and pair['second'] == 'cop' and pair['first'] in (judged, 'mr_ad')
-
-
-def _signal(health: Mapping[str, Any]) -> Row:
-    gated = {'gated': sum(health['gated'].values())}
-    return {key: health.get(key) for key in SIGNAL} | gated
 
 
 def _first(custom: Mapping[str, str], keys: tuple[str, ...]) -> str | None:

@@ -6,6 +6,7 @@ sentence is made where a person reads it.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
@@ -54,6 +55,11 @@ class Reason(Enum):
         """Whether it counts evaluated instants, not messages."""
         return self in _PER_INSTANT
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether it counts samples that were not used: no repaired ones, nor missing ones."""
+        return self not in _REPAIRED and (not self.per_instant or self is Reason.HANGS)
+
 
 _PER_INSTANT = (
     Reason.TIME_REPEATED,
@@ -65,6 +71,7 @@ _PER_INSTANT = (
     Reason.NO_FRAME,
     Reason.IN_FLIGHT,
 )
+_REPAIRED = (Reason.STAMP_RESTORED, Reason.JOINT_REPAIRED)
 _TEXTS = {
     Reason.UNREADABLE: 'message cannot be read',
     Reason.NO_ORIENTATION: 'no orientation to add gravity back',
@@ -131,3 +138,8 @@ class Fault(NamedTuple):
 
 Faults = Counter[Fault]
 """Fault → number."""
+
+
+def left_out(faults: Mapping[Fault, int]) -> int:
+    """Number of samples that were not used; of each joint that was not, where it is one."""
+    return sum(number for fault, number in faults.items() if fault.reason.leaves_out)
