@@ -80,6 +80,7 @@ def test_a_point_on_the_edge_is_not_called_inside():
     assert (verdict.state, verdict.reason) == ('stable', 'inside')
     assert 'inside the support polygon or within 5.0 mm of its edge' in verdict.sentence
     assert 'CoP stayed' not in verdict.sentence
+    assert 'not outside for long enough to tip the robot' in verdict.sentence
 
 
 def test_a_push_leaves_the_cop_inside_and_is_a_disturbance():

@@ -132,7 +132,7 @@ def nothing_came_out(recording: Recording, evaluation: Evaluation) -> ReplayErro
     return ReplayError(
         f'There is no IZMP: the normal force of MR-AD is {np.nanmax(force):.1f} N at most and '
         f'always below ground.minimum_force ({recording.rig.minimum_force:.1f} N); set a lower '
-        'one, or check the z axes of the soles.',
+        f'one, or check the z axes of the soles.{_perhaps_another_robot(recording)}',
         kind='below_minimum_force',
         force=float(np.nanmax(force)),
         minimum_force=recording.rig.minimum_force,
@@ -235,3 +235,16 @@ def _apart(use: TopicUse, other: TopicUse) -> float:
     if use.first is None or use.newest is None or other.first is None or other.newest is None:
         return 0.0
     return max(use.first - other.newest, other.first - use.newest, 0) / NANOSECONDS
+
+
+def _perhaps_another_robot(recording: Recording) -> str:
+    """A sentence to add if the recording lacks joints of the robot; else empty."""
+    names = recording.model.joint_names
+    there = {column for group in recording.groups for column in group.columns}
+    absent = [name for k, name in enumerate(names) if k not in there]
+    if not absent:
+        return ''
+    return (
+        f' {len(absent)} of the {len(names)} joints are not in the recording '
+        f'({list_names(absent)}): is the robot file of another robot?'
+    )

@@ -60,8 +60,9 @@ class SignalTopics:
                 self._do_without_imu(absent.pop('imu')[1])
             elif signal in absent and signal in _REQUIRED:
                 raise self._not_there(signal, wanted, types, *absent[signal])
+        types_of = {signal: types for signal, _, types in _signals(robot)}
         for signal, (kind, why) in absent.items():
-            self.leave_out(signal, kind, why)
+            self.leave_out(signal, kind, why, self._unused(types_of[signal], robot))
         if robot.imu.from_position:
             self._require_pose()
         without = [foot.name for foot in robot.feet if foot.wrench is None]
@@ -173,6 +174,16 @@ class SignalTopics:
             return 'ambiguous_topic', f"topic '{wanted}' may be any of {', '.join(alike)}"
         return 'not_in_bag', f"topic '{wanted}' is not in the bag"
 
+    def _unused(self, types: tuple[str, ...], robot: RobotFile) -> tuple[str, ...]:
+        """Topics with messages of these types that no signal of the robot takes."""
+        topics = self.bag.topics
+        used = {resolve_topic(wanted, topics) for _, wanted, _ in _signals(robot)}
+        return tuple(
+            topic.name
+            for topic in topics.values()
+            if topic.msgtype in types and topic.count and topic.name not in used
+        )
+
     def _not_there(
         self, signal: str, wanted: str, types: tuple[str, ...], kind: str, why: str
     ) -> ReplayError:
@@ -182,7 +193,7 @@ class SignalTopics:
         if len(topics_ending_in(wanted, topics)) > 1:
             remedy = f'State the one that is meant, with its namespace, as {_key(signal)}.'
         elif there:
-            remedy = f'If one of these is meant, make it {_key(signal)}: {", ".join(there)}.'
+            remedy = _perhaps(signal, there)
         else:
             remedy = f'No other topic has messages of type {types[0]} either; it must be recorded.'
         return ReplayError(
@@ -193,13 +204,14 @@ class SignalTopics:
             candidates=tuple(there),
         )
 
-    def leave_out(self, signal: str, kind: str, why: str) -> None:
+    def leave_out(self, signal: str, kind: str, why: str, others: tuple[str, ...] = ()) -> None:
         """Take a sensor out of the robot; one accelerometer alone takes all with it.
 
         Args:
             signal: the sensor's.
             kind: identifies the reason.
             why: the reason, as the beginning of a sentence.
+            others: topics that may be meant.
 
         Raises:
             ReplayError: if the robot file insists on the sensor.
@@ -237,7 +249,9 @@ class SignalTopics:
             self.robot = dataclasses.replace(self.robot, accelerometers=())
             lost = "the angular acceleration is the gyroscope's difference quotient"
         message = f'{signal}: {why}; without it {lost}.'
-        self.missing.append(Finding('note', kind, message))
+        self.missing.append(
+            Finding('note', kind, message, _perhaps(signal, others) if others else '')
+        )
 
 
 def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -256,6 +270,10 @@ def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield f'feet[{foot.name}]', foot.wrench.topic, (WRENCH,)
         if foot.imu is not None:
             yield f'foot_imus[{foot.name}]', foot.imu.topic, (IMU,)
+
+
+def _perhaps(signal: str, topics: Sequence[str]) -> str:
+    return f'If one of these is meant, make it {_key(signal)}: {", ".join(topics)}.'
 
 
 def _key(signal: str) -> str:

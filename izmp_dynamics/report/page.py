@@ -8,7 +8,7 @@ from typing import Any
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.report import excursions, formatting, significance, statistics, verdict
+from izmp_dynamics.report import errors, excursions, formatting, significance, statistics, verdict
 from izmp_dynamics.report.events.event import STEPS
 from izmp_dynamics.report.figure import Figure
 from izmp_dynamics.sensing.faults import Fault
@@ -33,6 +33,7 @@ _RULES = {
     'fallen_height': verdict.FALLEN_HEIGHT,
     'fall_times': statistics.FALL_TIMES,
     'ratio': significance.RATIO,
+    'assumed_tilt': errors.ASSUMED_TILT,
 }
 
 

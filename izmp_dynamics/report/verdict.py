@@ -456,7 +456,7 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
             'inside',
             f'the {track.described} stayed inside the support polygon{but} for {time}; '
             f'minimum margin: {margin_mm(track.averaged_margin)}{known} at '
-            f'{instant(track.averaged_margin_time)}.{_cop_bound(scene, track)}',
+            f'{instant(track.averaged_margin_time)}.{_bound(scene, track)}',
             '',
         )
     worst = max(errors, key=lambda excursion: excursion.depth)
@@ -476,15 +476,16 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
     )
 
 
-def _cop_bound(scene: Scene, track: TrackStatistics) -> str:
-    """Add where the CoP was, if the margin is smaller than its uncertainty."""
-    if track.error.against != 'cop' or track.averaged_margin > track.error.uncertainty:
+def _bound(scene: Scene, track: TrackStatistics) -> str:
+    """Say why a margin that is smaller than its uncertainty is none the less enough."""
+    if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
         return ''
-    margin = scene.averaged('cop').margin
-    margin = margin[np.isfinite(margin)]
-    if not len(margin) or margin.min() < 0:
-        return ''
-    return f' The measured CoP stayed {mm(float(margin.min()))} inside.'
+    if track.error.against == 'cop':
+        margin = scene.averaged('cop').margin
+        margin = margin[np.isfinite(margin)]
+        if len(margin) and margin.min() >= 0:
+            return f' The measured CoP stayed {mm(float(margin.min()))} inside.'
+    return ' Even if it was wrong by that, it was not outside for long enough to tip the robot.'
 
 
 def _about_cop(tracks: dict[str, TrackStatistics], track: TrackStatistics) -> str:
