@@ -3,7 +3,7 @@
 from math import isfinite
 
 from izmp_dynamics.report.events.event import Event
-from izmp_dynamics.report.formatting import margin_mm, seconds
+from izmp_dynamics.report.formatting import margin_mm, mm, seconds
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import TrackStatistics
 
@@ -15,4 +15,6 @@ def lowest_margin(scene: Scene, judged: TrackStatistics) -> list[Event]:
         return []
     over = seconds(scene.averaging_time)
     sentence = f'Smallest margin of {judged.described}, averaged over {over}: {margin_mm(margin)}'
+    if judged.name != 'cop':  # nothing measures the error of the CoP
+        sentence += f' (± {mm(judged.error.uncertainty)})'
     return [Event(at, at, 'lowest margin', sentence, judged.name, margin, 'm')]

@@ -49,14 +49,14 @@ def _peak(force: Array, time: Array, at: float) -> float:
 
 
 def _touchdown(name: str, at: float, force: float) -> Event:
-    sentence = f'{name} touches down'
+    sentence = f'Foot {name} touches down'
     if np.isfinite(force):
-        sentence += f', at most {newtons(force)} in the next {seconds(LANDING)}'
+        sentence += f', with a peak of {newtons(force)} in the next {seconds(LANDING)}'
     return Event(at, at, 'touchdown', sentence, name, force, 'N')
 
 
 def _lift_off(name: str, at: float, stance: float) -> Event:
-    sentence = f'{name} lifts off'
+    sentence = f'Foot {name} lifts off'
     if np.isfinite(stance):
         sentence += f' after {seconds(stance)} on the ground'
     return Event(at, at, 'lift-off', sentence, name, stance, 's')

@@ -49,11 +49,13 @@ class Alignment:
         by: 'time' or 'steps'.
         foot: whose touchdowns begin the strides; '' over time.
         quantities: aligned.
+        strides: result → its strides of that foot, or of the one that has the most in all.
     """
 
     by: str
     foot: str
     quantities: tuple[Aligned, ...]
+    strides: dict[str, int]
 
 
 def align(results: Sequence[Result], by: str = '', foot: str = '') -> Alignment:
@@ -70,29 +72,35 @@ def align(results: Sequence[Result], by: str = '', foot: str = '') -> Alignment:
     common = [q for q in QUANTITIES if all(q.name in result.series for result in results)]
     if not common:
         raise ReplayError('The results have no quantity in common.', kind='nothing_in_common')
-    counts = {
-        name: min(len(_strides(result, name)) for result in results) for name in _feet(results)
-    }
+    each = {name: [len(_strides(result, name)) for result in results] for name in _feet(results)}
+    counts = {name: min(strides) for name, strides in each.items()}
     if foot and foot not in counts:
         raise ReplayError(
             f"No result has steps of a foot '{foot}'; valid: {', '.join(counts) or 'none'}.",
             kind='unknown_foot', foot=foot,
         )  # fmt: skip
     chosen = foot or max(counts, key=lambda name: counts[name], default='')
+    strides = dict(zip([r.name for r in results], each.get(chosen, []), strict=False))
     enough = counts.get(chosen, 0) >= LEAST_STRIDES
     if by == 'steps' and not enough:
         raise ReplayError(
             f'An alignment by steps needs {LEAST_STRIDES} strides of one foot in each result; '
-            f'there are {counts.get(chosen, 0)} at most. Use --align time.',
+            f'there are {in_words(strides, chosen)}. Use --align time.',
             kind='too_few_strides',
         )
     if by == 'time' or not enough:
-        return Alignment('time', '', _over_time(results, common))
+        return Alignment('time', '', _over_time(results, common), strides)
     aligned = tuple(
         Aligned(q, np.linspace(0.0, 100.0, PHASES), tuple(_cut(r, chosen, q) for r in results))
         for q in common
     )
-    return Alignment('steps', chosen, aligned)
+    return Alignment('steps', chosen, aligned, strides)
+
+
+def in_words(strides: dict[str, int], foot: str = '') -> str:
+    """How many strides each result has."""
+    listed = ', '.join(f'{count} in {name}' for name, count in strides.items()) or 'none'
+    return f'{listed} (of {foot})' if foot else listed
 
 
 def _feet(results: Sequence[Result]) -> list[str]:

@@ -54,7 +54,7 @@ def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned
             )  # fmt: skip
         axes[1].axhline(0.0, color=look['ink'], linewidth=0.8)
         axes[0].set(xlabel=x_label, ylabel=label)
-        axes[1].set(xlabel=x_label, ylabel=f'less {drawn[0]:.24} [{quantity.unit}]')
+        axes[1].set(xlabel=x_label, ylabel=f'minus {drawn[0]:.24} [{quantity.unit}]')
         return canvas
 
     return Picture(
@@ -129,6 +129,6 @@ def _data(
         headings.append(f'{name} [{aligned.quantity.unit}]')
         columns.append(mean)
     for name, found in zip(names[1:], differences, strict=True):
-        headings += [f'{name} less {names[0]}', f'95 % ± of {name} less {names[0]}']
+        headings += [f'{name} minus {names[0]}', f'95 % ± of {name} minus {names[0]}']
         columns += [found.mean, found.half]
     return Table(tuple(headings), np.column_stack(columns).tolist())

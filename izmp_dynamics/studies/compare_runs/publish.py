@@ -1,13 +1,19 @@
 """From folders of results to a page, with index.html, numbers.csv, table.tex and pictures."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from izmp_dynamics.report.events.event import KINDS
-from izmp_dynamics.report.formatting import mm, seconds
-from izmp_dynamics.studies.compare_runs.alignment import Alignment, align
+from izmp_dynamics.report.formatting import margin_mm, mm, seconds
+from izmp_dynamics.studies.compare_runs.alignment import (
+    LEAST_STRIDES,
+    Alignment,
+    align,
+    in_words,
+)
 from izmp_dynamics.studies.compare_runs.picture import picture_of
 from izmp_dynamics.studies.compare_runs.result import Result, load_results
 from izmp_dynamics.studies.compare_runs.table import Row, as_table, rows_of, shown, to_latex
@@ -67,14 +73,14 @@ def compare_runs(
         figures={},
         title='Comparison of runs',
         heading='Runs compared',
-        lead=f'{listed}, {_aligned(alignment)}. Differences are to the first.',
+        lead=f'{listed}, {_aligned(results, alignment)}. Differences are to the first.',
         method=_METHOD,
         settings={result.name: str(result.folder) for result in results},
         tables={'Verdicts and events': _verdicts(results), 'Numbers': shown(rows)},
     )
     files = {
         'numbers.csv': to_csv(as_table(rows)),
-        'table.tex': to_latex(rows, f'{listed}, {_aligned(alignment)}.').encode(),
+        'table.tex': to_latex(rows, f'{listed}, {_aligned(results, alignment)}.').encode(),
         'index.html': render(page, pictures).encode(),
     }
     for picture in pictures:
@@ -83,10 +89,16 @@ def compare_runs(
     return Comparison(out / 'index.html', alignment, tuple(rows))
 
 
-def _aligned(alignment: Alignment) -> str:
+def _aligned(results: Sequence[Result], alignment: Alignment) -> str:
     if alignment.by == 'steps':
         return f'over the gait cycle from touchdown to touchdown of {alignment.foot}'
-    return 'over time from the first instant'
+    aligned = 'over time from the first instant'
+    if len({round(result.duration, 2) for result in results}) > 1:
+        shortest = min(results, key=lambda result: result.duration)
+        aligned += f', as long as the shortest ({shortest.name}, {seconds(shortest.duration)})'
+    if max(alignment.strides.values(), default=0):
+        aligned += f'; strides, {LEAST_STRIDES} needed by steps: {in_words(alignment.strides)}'
+    return aligned
 
 
 def _verdicts(results: Sequence[Result]) -> Table:
@@ -97,9 +109,17 @@ def _verdicts(results: Sequence[Result]) -> Table:
     for result, count in zip(results, counts, strict=True):
         report = result.report
         judged = report['tracks'].get(report['verdict']['judged_by'])
-        margin = mm(judged['averaged_margin']) if judged else '–'
+        margin = _margin(judged) if judged else '–'
         rows.append([
             result.name, report['robot'], seconds(result.duration), report['verdict']['headline'],
             margin, *(str(count[kind]) for kind in kinds),
         ])  # fmt: skip
     return Table(('result', 'robot', 'duration', 'verdict', 'smallest margin', *kinds), rows)
+
+
+def _margin(judged: Mapping[str, Any]) -> str:
+    """The smallest margin of the averaged point, with its uncertainty where that is known."""
+    margin = margin_mm(judged['averaged_margin'])
+    if judged['name'] == 'cop':
+        return margin
+    return f'{margin} ± {mm(judged["error"]["uncertainty"])}'
