@@ -21,11 +21,13 @@ from .command_line import REPOSITORY, izmp
 
 distributed = pytest.importorskip('distributed', reason='a fleet runs on Dask')
 
-from izmp_dynamics.fleet.campaign import run_fleet  # noqa: E402
+from izmp_dynamics.cli.fleet import _lines  # noqa: E402
+from izmp_dynamics.fleet.campaign import Fleet, run_fleet  # noqa: E402
 from izmp_dynamics.fleet.cluster import SETTINGS, Cluster, connected  # noqa: E402
 from izmp_dynamics.fleet.engine import perform  # noqa: E402
 from izmp_dynamics.fleet.ledger import Ledger  # noqa: E402
 from izmp_dynamics.fleet.robots import robot_digest  # noqa: E402
+from izmp_dynamics.fleet.statistics import fleet_statistics  # noqa: E402
 from izmp_dynamics.fleet.task import Done, Task, evaluate  # noqa: E402
 
 PATIENCE = 240.0
@@ -183,6 +185,19 @@ def test_a_local_bag_gives_the_same_row_without_its_report(logs, robot, single):
     }
     known = Task(bag, str(robot), robot_digest(robot), known=(done.sha256,))
     assert evaluate(known) == Done(None, done.sha256)
+
+
+def test_a_bag_that_is_cut_off_says_so(sway, robot, tmp_path):
+    bag = Draft.of_bag(sway[1], TOPICS, start=1.0, stop=2.5).write(tmp_path / 'walk')
+    (file,) = bag.glob('*.mcap')
+    os.truncate(file, int(0.7 * file.stat().st_size))
+    row = evaluate(task_of(bag, robot)).row
+    assert row['state'] != 'error', row['error']
+    assert row['findings'][0] == 'damaged_bag'
+    assert f"'{file.name}' is cut off" in row['damage']
+    assert not any('cut off' in note for note in row['notes'])
+    assert f'walk: {row["damage"]}' in _lines(Fleet(tmp_path, (row,), 1, 0))
+    assert fleet_statistics([row], 1)['damaged'] == [{'bag': row['bag'], 'damage': row['damage']}]
 
 
 @pytest.fixture

@@ -43,6 +43,18 @@ def tab(rows, tmp_path_factory):
         yield tab
 
 
+def test_the_findings_say_why_a_bag_has_no_verdict_and_what_could_not_be_read(rows):
+    def shown(**columns):
+        (row,) = page._data([rows[1] | columns])['rows']
+        return row[page.SHOWN.index('findings')]
+
+    assert shown(state='error', error='There is no robot file.', findings=None) == [
+        'There is no robot file.'
+    ]
+    said = "'walk.mcap' is cut off: it ends at byte 1000000."
+    assert shown(damage=said, findings=['damaged_bag', 'settling']) == [said, 'settling']
+
+
 def column(tab, heading):
     """What the first page of the table shows in a column."""
     return tab.run(

@@ -87,9 +87,13 @@ def _lines(fleet: Any) -> list[str]:
     states = ', '.join(f'{counts[s]} {words.get(s, s)}' for s in STATES if counts[s])
     kept = f' ({fleet.kept} of an earlier run)' if fleet.kept else ''
     worst = [row for row in fleet.rows[:5] if row['state'] != 'stable']
+    damaged = [row for row in fleet.rows if row['damage']]
+    more = [f'{len(damaged) - 5} more bags are damaged.'] if len(damaged) > 5 else []
     return [
         f'{fleet.bags} bags{kept}: {states}.',
         *(f'{row["name"]}: {row["verdict"]}' for row in worst),
+        *(f'{row["name"]}: {row["damage"]}' for row in damaged[:5]),
+        *more,
         f'Page:    {fleet.folder / PAGE}',
         f'Table:   {fleet.folder / TABLE}',
         f'Numbers: {fleet.folder / NUMBERS}',

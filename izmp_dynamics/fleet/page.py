@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.fleet.row import STATES, Row
+from izmp_dynamics.fleet.row import DAMAGED, STATES, Row
 from izmp_dynamics.report.player.libraries import UPLOT, UPLOT_STYLE, Library
 from izmp_dynamics.report.player.packing import compressed
 from izmp_dynamics.report.verdict import HEADLINES
@@ -82,9 +82,15 @@ def _data(rows: Sequence[Row]) -> dict[str, Any]:
     return {
         'columns': SHOWN,
         'states': {state: _headline(state) for state in STATES},
-        'rows': [[row[name] for name in SHOWN] for row in rows],
+        'rows': [[(row | {'findings': _findings(row)})[name] for name in SHOWN] for row in rows],
         'reports': [quote(row['report']) if row['report'] else None for row in rows],
     }
+
+
+def _findings(row: Row) -> list[str]:
+    """The keys; in words why a bag was not evaluated, or what of it could not be read."""
+    words = [row['error'] or row['damage']]
+    return [*filter(None, words), *(key for key in row['findings'] or () if key != DAMAGED)]
 
 
 def _allowed(script: str) -> str:

@@ -15,6 +15,9 @@ Row = dict[str, Any]
 STATES = ('fell', 'unstable', 'disturbed', 'marginal', 'error', 'unclear', 'stable')
 """Verdicts, the worst first; 'error' is a bag that could not be evaluated."""
 
+DAMAGED = 'damaged_bag'
+"""Key of the finding that not all of the bag could be read."""
+
 UNIT_KEYS = ('robot_id', 'robot_name', 'robot_serial', 'serial_number', 'serial', 'robot')
 SOFTWARE_KEYS = ('software_version', 'software', 'git_commit', 'commit', 'version')
 """Keys of a bag's own metadata (`ros2 bag record --custom-data KEY=VALUE`) that name the single
@@ -37,7 +40,7 @@ COLUMNS: Mapping[str, str] = {
     # events
     'pushes': 'int', 'events': 'events',
     # health of the signals
-    'findings': 'texts', 'missing': 'texts', 'notes': 'texts',
+    'damage': 'text', 'findings': 'texts', 'missing': 'texts', 'notes': 'texts',
     'gated': 'int', 'longest_gap': 'float', 'signals': 'signals',
     # where it comes from
     'report': 'text', 'sha256': 'text', 'robot_sha256': 'text', 'stamp': 'text',
@@ -100,6 +103,7 @@ def of_report(report: Mapping[str, Any]) -> Row:
         'gap_rms': gap.get('rms'),
         'pushes': len(report['external_forces']['pushes']),
         'events': [{key: event.get(key) for key in EVENT} for event in report['events']],
+        'damage': next((f['sentence'] for f in report['findings'] if f['key'] == DAMAGED), None),
         'findings': [finding['key'] for finding in report['findings']],
         'missing': report['missing'],
         'notes': report['notes'],

@@ -39,6 +39,9 @@ def fleet_statistics(rows: Sequence[Row], asked: int) -> dict[str, Any]:
             for row in rows[:WORST]
             if row['state'] != 'stable'
         ],
+        'damaged': [
+            {name: row[name] for name in ('bag', 'damage')} for row in rows if row['damage']
+        ],
         'errors': [
             {name: row[name] for name in ('bag', 'error_kind', 'error', 'transient')}
             for row in rows

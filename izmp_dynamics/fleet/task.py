@@ -136,6 +136,7 @@ def _evaluated(bag: Path, task: Task) -> Evaluation:
         evaluation,
         hashes=hashes,
         notes=tuple(note.replace(str(bag), task.bag.url) for note in evaluation.notes),
+        damage=evaluation.damage.replace(str(bag), task.bag.url),
     )
 
 

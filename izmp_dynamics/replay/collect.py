@@ -92,6 +92,7 @@ class Collector:
         stages: Mapping[str, str],
         faults: Mapping[str, Faults],
         outages: Sequence[Outage] = (),
+        damage: str | None = None,
     ) -> Evaluation:
         """Join everything; the collector is empty afterwards.
 
@@ -102,6 +103,7 @@ class Collector:
             stages: further parameters that the evaluation chose, by name.
             faults: signal → what could not be used, by reason.
             outages: times in which signals could not be used.
+            damage: what of the bag could not be read.
         """
         model, robot = self.recording.model, self.recording.robot
         tracks = {
@@ -140,6 +142,7 @@ class Collector:
             world_R_root=world_R if located else None,
             missing=tuple(missing),
             notes=tuple(notes),
+            damage=damage or '',
             health=self._health(faults),
             outages=tuple(outages),
             parameters=flatten(robot) | dict(stages),

@@ -56,15 +56,15 @@ def evaluate_bag(
         notes = (
             *([choice.text] if choice and choice.notable else []),
             *reader.notes,
-            *([reader.damage] if reader.damage else []),
             *(str(found) for found in signal_findings(recording) if found.severity == 'warning'),
             *map(str, stretch_findings(recording, evaluator)),
             *evaluator.root.warnings,
         )
+        damage = reader.damage
     missing = [str(found) for found in recording.missing]
     used = {'angular_acceleration.used': evaluator.root.method, **stated(choice)}
     evaluation = collector.evaluation(
-        {}, missing, notes, used, evaluator.faults, outages(recording, evaluator)
+        {}, missing, notes, used, evaluator.faults, outages(recording, evaluator), damage
     )
     nothing = nothing_came_out(recording, evaluation)
     if nothing is not None:

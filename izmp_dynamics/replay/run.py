@@ -101,7 +101,6 @@ def replay(
             notes = (
                 *([choice.text] if choice and choice.notable else []),
                 *bag.notes,
-                *([bag.damage] if bag.damage else []),
                 *(
                     str(found)
                     for found in signal_findings(recording)
@@ -118,6 +117,7 @@ def replay(
                 {'angular_acceleration.used': evaluator.root.method, **stated(choice)},
                 evaluator.faults,
                 outages(recording, evaluator),
+                bag.damage,
             )
             nothing = nothing_came_out(recording, evaluation)
             if nothing is not None:

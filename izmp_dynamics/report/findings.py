@@ -37,7 +37,7 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 KINDS = (
     *OF_TRACKS, 'settling', 'support_unknown', 'support_unknown_at_end', 'flight',
     'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'mean_foot_force', 'push',
-    'unexplained_force', Reason.IMU_CONTRADICTS.value,
+    'unexplained_force', 'damaged_bag', Reason.IMU_CONTRADICTS.value,
 )  # fmt: skip
 """All kinds of findings."""
 
@@ -79,6 +79,7 @@ def find(
         forces: external forces.
     """
     found = [
+        *_damage(scene),
         *_support(scene),
         *_gaps(scene, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
@@ -87,6 +88,12 @@ def find(
         *_pushes(forces),
     ]
     return tuple(found)
+
+
+def _damage(scene: Scene) -> Iterator[ReportFinding]:
+    """All that follows concerns only what could be read."""
+    if scene.evaluation.damage:
+        yield ReportFinding('damaged_bag', scene.evaluation.damage)
 
 
 def _support(scene: Scene) -> Iterator[ReportFinding]:

@@ -140,6 +140,7 @@ class Evaluation:
         motion: the robot's joints, at most 50 Hz; None where only the evaluated values are known.
         missing: what could not be evaluated, and why: one sentence each.
         notes: anomalies of the inputs: one sentence each.
+        damage: what of the bag could not be read, in sentences; empty if all was.
         health: one entry per input topic.
         outages: times in which a signal could not be used, as far as they are known one by one.
         parameters: parameters that were used, by dotted name (for the report).
@@ -167,6 +168,7 @@ class Evaluation:
     motion: Motion | None = None
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    damage: str = ''
     health: tuple[SignalHealth, ...] = ()
     outages: tuple[Outage, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
