@@ -60,17 +60,35 @@ def test_alarms_are_counted():
     fell = Outcome.of([alarmed((1.2, 1.7), (4.0, 10.0), fallen=4.9)])
     np.testing.assert_allclose(fell.leads, [0.9], atol=0.011)
     assert fell.in_time == 1.0
+    assert fell.untilted == 0
     (false,) = fell.false_alarms
     assert false.begin == pytest.approx(1.2)
     assert false.push[0] == 1.0
-    assert fell.hours * 3600.0 == pytest.approx(2.9)
+    assert fell.hours * 3600.0 == pytest.approx(1.9)  # from the push on, until 2 s before
     missed = Outcome.of([alarmed(fallen=4.9)])
     assert missed.leads.tolist() == [0.0]
     assert missed.in_time == 0.0
-    soon = Outcome.of([alarmed((3.1, 3.6), (4.0, 10.0), fallen=4.9)])
-    assert not soon.false_alarms  # the robot fell, and this was part of it
     survived = Outcome.of([alarmed((2.0, 2.6))])
     assert survived.rate == pytest.approx(1.0 / survived.hours)
     assert survived.rate_bound == pytest.approx(4.744 / survived.hours, rel=1e-3)  # Poisson
     strict = Outcome.of([alarmed((2.0, 2.6))], threshold=0.999)
     assert not strict.false_alarms
+    assert Outcome.of([alarmed(fallen=9.99)]).untilted == 1
+
+
+@pytest.mark.parametrize(
+    ('spans', 'fallen', 'lead', 'false'),
+    [
+        ([(1.2, 10.0)], 8.7, 0.7, 1),  # the second push, at 8 s, felled the robot
+        ([(1.2, 8.3)], 8.7, 0.0, 1),  # withdrawn before the fall
+        ([(1.2, 7.5)], 8.7, 0.0, 1),
+        ([(7.0, 10.0)], 8.7, 0.7, 0),
+        ([(3.1, 3.6), (4.0, 10.0)], 4.9, 0.9, 0),  # both are part of the fall
+        ([(2.5, 10.0)], 4.9, 2.0, 1),  # no lead is longer than what makes an alarm true
+    ],
+)
+def test_an_alarm_has_no_lead_over_a_push_that_it_cannot_know(spans, fallen, lead, false):
+    outcome = Outcome.of([alarmed(*spans, fallen=fallen)])
+    np.testing.assert_allclose(outcome.leads, [lead], atol=0.011)
+    assert outcome.raised >= outcome.leads
+    assert len(outcome.false_alarms) == false

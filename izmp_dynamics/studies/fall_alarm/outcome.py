@@ -1,4 +1,10 @@
-"""Alarms against falls: which are true, how early they come, which are false."""
+"""Alarms against falls: which are true, how early they come, which are false.
+
+The time that a robot survives begins with the first push and ends `LAST` before a fall, or `AFTER`
+the last push; an alarm that begins before the end of it is false, even if it lasts until a fall.
+An alarm is true if it is raised at the last instant before the fall. It cannot have foreseen
+a push, so its lead counts from the last one before the fall at the soonest.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +17,8 @@ from izmp_dynamics.stability.fall_alarm import HOLD
 from izmp_dynamics.studies.fall_alarm.trials import Trial
 
 LAST = 2.0
-"""Time before a fall that does not count as survived; an alarm in it is not false [s]."""
+"""Time before a fall that does not count as survived; an alarm that begins in it is not false, and
+no lead is longer [s]."""
 
 AFTER = 4.0
 """Time after the last push that still counts [s]."""
@@ -22,7 +29,7 @@ TOO_LATE = 0.2
 
 @dataclass(frozen=True)
 class FalseAlarm:
-    """An alarm that no fall followed.
+    """An alarm that no fall followed within `LAST`.
 
     Attributes:
         seed: of the trial.
@@ -42,16 +49,23 @@ class Outcome:
     """What became of the trials of a kind.
 
     Attributes:
-        leads: (F,) time from the begin of the alarm that lasts until the fall to the fall, when
-            the trunk is tilted by 45° [s]; 0 without an alarm.
+        leads: (F,) time to the fall, when the trunk is tilted by 45°, from the begin of the alarm
+            that is raised until then, or from the last push if that is later [s]; 0 without an
+            alarm at the last instant before the fall.
+        raised: (F,) the same from the begin of the alarm whatever pushes came since, at most
+            `LAST` [s]: the lead if none of them changed anything.
         seeds: (F,) of the trials that ended in a fall.
-        hours: survived [h].
+        untilted: falls of which the trial ended before the trunk was tilted by 45°; they count
+            at its end.
+        hours: survived, from the first push on [h].
         pushes: survived.
         false_alarms: in the time that was survived.
     """
 
     leads: Array
+    raised: Array
     seeds: Array
+    untilted: int
     hours: float
     pushes: int
     false_alarms: tuple[FalseAlarm, ...]
@@ -64,24 +78,31 @@ class Outcome:
             trials: of one kind.
             threshold: probability from which on the alarm is raised; that of the product if None.
         """
-        leads, seeds, false_alarms = [], [], []
-        survived, pushes = 0.0, 0
+        leads, raised, seeds, false_alarms = [], [], [], []
+        survived, pushes, untilted = 0.0, 0, 0
         for trial in trials:
             fell = bool(np.isfinite(trial.fallen))
-            lead = 0.0
-            for begin, end in _episodes(trial, threshold):
-                if fell and trial.time[end] >= trial.fallen - HOLD:
-                    lead = trial.fallen - float(trial.time[begin])
-                elif not fell or trial.time[end] < trial.fallen - LAST:
-                    false_alarms.append(_false_alarm(trial, begin, end))
+            over, begins = trial.fallen - LAST if fell else _end(trial), trial.pushes[:, 0]
+            lead = since = 0.0
+            for first, last in _episodes(trial, threshold):
+                begin = float(trial.time[first])
+                if begin < over or not fell:
+                    false_alarms.append(_false_alarm(trial, first, last))
+                if fell and last == np.count_nonzero(trial.time < trial.fallen) - 1:
+                    since = min(trial.fallen - begin, LAST)
+                    lead = min([since, *(trial.fallen - begins[begins < trial.fallen]).tolist()])
             if fell:
                 leads.append(lead)
+                raised.append(since)
                 seeds.append(trial.seed)
-            over = trial.fallen - LAST if fell else _end(trial)
-            survived += over
-            pushes += int(np.count_nonzero(trial.pushes[:, 0] < over))
+                untilted += int(trial.fallen > trial.time[-1] - 1e-3)
+            survived += max(over - float(begins.min(initial=np.inf)), 0.0)
+            pushes += int(np.count_nonzero(begins < over))
         hours = survived / 3600.0
-        return cls(np.array(leads), np.array(seeds), hours, pushes, tuple(false_alarms))
+        return cls(
+            np.array(leads), np.array(raised), np.array(seeds), untilted, hours, pushes,
+            tuple(false_alarms),
+        )  # fmt: skip
 
     @property
     def in_time(self) -> float:

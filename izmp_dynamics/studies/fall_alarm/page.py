@@ -27,11 +27,11 @@ _METHOD = (
     'pauses between them are uniformly distributed. The alarm sees noisy sensors without any '
     'filter, by the same code as the nodes and the replay: IMU and accelerometers with the noise '
     'of a MTi-20, encoders of 16 bits, an orientation that is tilted by 0.3° (1 σ, constant in a '
-    'trial), force sensors with 1 N and 0.1 N·m of noise, all at 125 Hz. An alarm is true if the '
-    'robot falls while it lasts, false if there is no fall within 2 s of its end; the lead counts '
-    'from the begin of the alarm that lasts until the fall. The last 2 s before a fall do not '
-    'count as survived, nor what is later than 4 s after the last push. The parameter that was '
-    'chosen, the error of the steps, was chosen on seeds that are not used here.'
+    'trial), force sensors with 1 N and 0.1 N·m of noise, all at 125 Hz. An alarm is true if it '
+    'is raised at the last instant before the fall, false if there is no fall within 2 s of its '
+    'begin. The lead counts from the begin of the true alarm, or from the last push before the '
+    'fall if that is later, since no alarm foresees a push. Time counts as survived from the '
+    'first push on, until 2 s before a fall or 4 s after the last push.'
 )
 
 

@@ -82,17 +82,14 @@ def _mean(outcome: Outcome) -> float:
 
 
 def _facts(used: dict[str, Outcome]) -> tuple[Fact, ...]:
-    hours = sum(each.hours for each in used.values())
-    facts = [
-        Fact('threshold', 'threshold by the costs', threshold(1.0), '', 3),
-        Fact('hours', 'time with pushes survived', hours, 'h', 2, wanted=f'≥ {HOURS:g} h',
-             holds=hours >= HOURS),
-    ]  # fmt: skip
+    facts = [Fact('threshold', 'threshold by the costs', threshold(1.0), '', 3)]
     for kind, each in used.items():
         judged = kind == 'walking'
         facts += [
             Fact(f'false_{kind}', f'false alarms, {kind}', len(each.false_alarms), '', 0),
-            Fact(f'hours_{kind}', f'time survived, {kind}', each.hours, 'h', 2),
+            Fact(f'hours_{kind}', f'time survived, {kind}', each.hours, 'h', 2,
+                 wanted=f'≥ {HOURS:g} h' if judged else '',
+                 holds=each.hours >= HOURS if judged else None),
             Fact(f'pushes_{kind}', f'pushes survived, {kind}', each.pushes, '', 0),
             Fact(f'rate_{kind}', f'false alarms, {kind}', each.rate, 'per hour', 2,
                  wanted='≤ 1 per hour' if judged else '',
