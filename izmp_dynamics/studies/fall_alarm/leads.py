@@ -61,9 +61,9 @@ def picture(study: Study, load: Load) -> Picture:
         ours='{falls_walking} falls while walking: {mean_walking} in the mean, {least_walking} at '
         'least, in {share_walking} of them 0.2 s or more. {falls_standing} while standing: '
         '{mean_standing}, {least_standing}, {share_standing}. From the begin of the alarm, '
-        'whatever pushes came since: {raised_walking} in the mean, {least_raised_walking} at least; '
-        'standing: {raised_standing}, {least_raised_standing}. {untilted} of the trials with a '
-        'fall ended before the trunk was tilted by 45°; their leads count to their end.',
+        'whatever pushes came since: {raised_walking} in the mean, {least_raised_walking} at '
+        'least; standing: {raised_standing}, {least_raised_standing}. {untilted} of the trials '
+        'with a fall ended before the trunk was tilted by 45°; their leads count to their end.',
         why='',
         data=Table(
             ('kind', 'seed', 'lead [s]'),

@@ -31,7 +31,9 @@ _METHOD = (
     'is raised at the last instant before the fall, false if there is no fall within 2 s of its '
     'begin. The lead counts from the begin of the true alarm, or from the last push before the '
     'fall if that is later, since no alarm foresees a push. Time counts as survived from the '
-    'first push on, until 2 s before a fall or 4 s after the last push.'
+    'first push on, until 2 s before a fall or 4 s after the last push. What the trials lack: '
+    'jitter of the stamps, lost and late messages, another robot. The error of the steps was '
+    'chosen with this robot, these gaits and this distribution of pushes, on other seeds.'
 )
 
 
