@@ -3,6 +3,8 @@
 import json
 import re
 import statistics
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -53,6 +55,30 @@ def test_the_findings_say_why_a_bag_has_no_verdict_and_what_could_not_be_read(ro
     ]
     said = "'walk.mcap' is cut off: it ends at byte 1000000."
     assert shown(damage=said, findings=['damaged_bag', 'settling']) == [said, 'settling']
+
+
+def test_a_fleet_of_three_bags(rows, tab):
+    """In place of the large one: units that suit it, no empty columns, a median of alike bags."""
+    few = [dict(row) for row in rows if row['margin'] is not None][:3]
+    for row, robot, margin in zip(few, ('a', 'b', 'b'), (-1e-4, 0.02, 0.03), strict=True):
+        row |= {'unit': None, 'software': None, 'robot': robot, 'margin': margin}
+        row |= {'duration': 10.0, 'size': 2_000_000, 'start': 1_000_000_000}
+    html = page.fleet_page(few, fleet_statistics(few, 3))
+    assert '30 s recorded, 6.0 MB' in html
+    before = tab.run('location.href')
+    other = Path(unquote(urlsplit(before).path)).with_name('few.html')
+    other.write_text(html, encoding='utf-8')
+    tab.open(other.as_uri())
+    tab.until('document.body.dataset.ready === "yes"')
+    shown = tab.run('[...document.querySelectorAll("#bags th")].map((e) => e.innerText)')
+    assert not {'Unit', 'Software'} & set(shown)
+    assert column(tab, 'Margin') == ['−0.1', '20.0', '30.0']
+    assert set(column(tab, 'Recorded')) == {''}
+    tab.run('window.fleet.then((parts) => { window.parts = parts; })')
+    assert tab.run('parts.charts[0].axes[1]._values') == ['0', '1']
+    tab.open(before)
+    tab.until('document.body.dataset.ready === "yes"')
+    tab.run('window.fleet.then((parts) => { window.parts = parts; })')
 
 
 def column(tab, heading):

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 PERIOD = 60.0
 """Time between two lines where there is no terminal [s]."""
 
+ENOUGH = 10
+"""Bags from which the time that is left is estimated: before, most are still being evaluated."""
+
 
 @contextmanager
 def fleet_progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]]:
@@ -29,8 +32,8 @@ def fleet_progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]
             bar(size / total if total else done / bags, said)
             if not (quiet or is_terminal) and now - shown >= PERIOD:
                 shown = now
-                left = (now - begin) * (total / size - 1.0) if size else float('nan')
-                print(f'izmp: {said}, {left:.0f} s left', file=sys.stderr, flush=True)
+                left = time_left(done, size, total, now - begin)
+                print(f'izmp: {said}{left}', file=sys.stderr, flush=True)
 
         yield tell
 
@@ -40,3 +43,8 @@ def progress_line(done: int, bags: int, size: int, elapsed: float) -> str:
     if not done or elapsed <= 0.0:
         return f'{done} of {bags} bags'
     return f'{done} of {bags} bags, {done / elapsed:.2g} bags/s, {size / elapsed / 1e6:.3g} MB/s'
+
+
+def time_left(done: int, size: int, total: int, elapsed: float) -> str:
+    """Say how long the rest takes: ', 40 s left'; nothing while too few bags are done to tell."""
+    return f', {elapsed * (total / size - 1.0):.0f} s left' if done >= ENOUGH and size else ''

@@ -1,10 +1,15 @@
 'use strict';
 // The distribution and the trend of the margins of some bags: [{ state, margin [mm], start [s] }].
 
-const BINS = 40, PERIODS = 30;
+const BINS = 40, PERIODS = 30, ENOUGH = 5; // bags of which a median is drawn
 
-const axes = () => [0, 1].map(() => ({
-  stroke: css('muted'), grid: { stroke: css('grid') }, ticks: { stroke: css('grid') },
+const numeral = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
+const numbers = { values: (plot, values) => values.map((value) => numeral.format(value).replace('-', '−')) };
+const counted = { incrs: [1, 2, 5].flatMap((k) => [0, 1, 2, 3, 4, 5].map((n) => k * 10 ** n)).sort((a, b) => a - b) };
+
+// Two axes, each with options of its own.
+const axes = (...options) => options.map((one) => ({
+  stroke: css('muted'), grid: { stroke: css('grid') }, ticks: { stroke: css('grid') }, ...one,
 }));
 
 // Bags per interval of the margin, stacked by state, the worst at the bottom.
@@ -29,31 +34,33 @@ function distribution(uPlot, element, bags, states) {
     width: element.clientWidth, height: 240, legend: { show: false }, cursor: { show: false },
     scales: { x: { time: false, range: [low - width / 2, low + (BINS + 0.5) * width] },
       y: { range: (plot, min, max) => [0, Math.max(max, 1) * 1.05] } },
-    axes: axes(), series: [{}, ...series],
+    axes: axes(numbers, { ...numbers, ...counted }), series: [{}, ...series],
   }, [middle, ...series.map((one) => one.heights)], element);
 }
 
-// Margin over the time of recording, a point per bag, with the median of equal parts of the time.
+// Margin over the time of recording, a point per bag; of one robot also the median of equal parts
+// of the time, where that has enough bags.
 function trend(uPlot, element, bags, states) {
   const dated = bags.filter((bag) => bag.start !== null && bag.margin !== null)
     .sort((a, b) => a.start - b.start);
   const times = dated.map((bag) => bag.start);
   const points = states.map((state) => dated.map((bag) => bag.state === state ? bag.margin : null));
-  const median = new Array(dated.length).fill(null);
+  const medians = new Array(dated.length).fill(null);
+  const alike = new Set(dated.map((bag) => bag.robot)).size === 1;
   const first = times[0] ?? 0, step = ((times.at(-1) ?? 1) - first) / PERIODS || 1;
-  for (let begin = 0, end; begin < dated.length; begin = end) {
+  for (let begin = 0, end; alike && begin < dated.length; begin = end) {
     const period = Math.floor((times[begin] - first) / step);
     end = begin + 1;
     while (end < dated.length && Math.floor((times[end] - first) / step) === period) end += 1;
-    const margins = dated.slice(begin, end).map((bag) => bag.margin).sort((a, b) => a - b);
-    median[begin + ((end - begin) >> 1)] = margins[margins.length >> 1];
+    const middle = median(dated.slice(begin, end).map((bag) => bag.margin));
+    if (end - begin >= ENOUGH) medians[begin + ((end - begin) >> 1)] = middle;
   }
   return new uPlot({
     width: element.clientWidth, height: 240, legend: { show: false },
-    cursor: { show: false }, axes: axes(),
+    cursor: { show: false }, axes: axes({}, numbers),
     series: [{}, ...states.map((state) => ({
       label: state, stroke: css(state), paths: () => null,
       points: { show: true, size: 5, fill: css(state), width: 0 },
     })), { label: 'median', stroke: css('ink'), width: 2, spanGaps: true, points: { show: false } }],
-  }, [times, ...points, median], element);
+  }, [times, ...points, medians], element);
 }

@@ -8,9 +8,10 @@ const escaped = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCod
 
 const date = (stamp) => {
   const s = stamp / NANOSECONDS;
-  return s < FIRST_REAL_STAMP ? `${s.toFixed(1)} s` : new Date(s * 1e3).toISOString().slice(0, 19).replace('T', ' ');
+  return s < FIRST_REAL_STAMP ? '' : new Date(s * 1e3).toISOString().slice(0, 19).replace('T', ' ');
 };
-const scaled = (factor, digits) => (value) => (value * factor).toFixed(digits);
+const fixed = (value, digits) => value.toFixed(digits).replace('-', '−');
+const scaled = (factor, digits) => (value) => fixed(value * factor, digits);
 
 // Column → heading and how a value is shown.
 const TEXTS = ['name', 'robot', 'unit', 'software', 'findings', 'verdict', 'bag'];
@@ -26,8 +27,9 @@ const COLUMNS = {
 function column(fleet, name) {
   const place = fleet.columns.indexOf(name), [title, format = (value) => value] = COLUMNS[name];
   const states = Object.keys(fleet.states);
+  const empty = fleet.rows.length > 0 && fleet.rows.every((row) => row[place] === null);
   return {
-    title, name, data: null, ...(TEXTS.includes(name) && { type: 'string', className: 'dt-left' }), visible: !['verdict', 'bag'].includes(name),
+    title, name, data: null, ...(TEXTS.includes(name) && { type: 'string', className: 'dt-left' }), visible: !empty && !['verdict', 'bag'].includes(name),
     render: (_, use, __, { row }) => {
       const value = fleet.rows[row][place];
       if (name === 'state' && use === 'sort') return states.indexOf(value);
@@ -96,7 +98,7 @@ function groupTable(bags, states, name, title) {
     row.insertCell().textContent = members.length;
     const margins = members.map((bag) => bag.margin).filter((margin) => margin !== null);
     const middle = median(margins);
-    for (const margin of [middle, margins[0]]) row.insertCell().textContent = margin?.toFixed(1) ?? '';
+    for (const margin of [middle, margins[0]]) row.insertCell().textContent = margin === undefined ? '' : fixed(margin, 1);
     const bar = Object.assign(document.createElement('div'), { className: 'bar' });
     for (const state of states) {
       const share = members.filter((bag) => bag.state === state).length / members.length;

@@ -27,7 +27,7 @@ DATA_TABLES_STYLE = Library('itables', 'itables', 'html/dt_bundle.css', *_PAGE)
 
 SHOWN = (
     'state', 'name', 'robot', 'unit', 'software', 'start', 'duration', 'margin', 'uncertainty',
-    'outside_time', 'excursions', 'pushes', 'gap_mean', 'gated', 'findings', 'verdict', 'bag',
+    'findings', 'outside_time', 'excursions', 'pushes', 'gap_mean', 'gated', 'verdict', 'bag',
 )  # fmt: skip
 """Columns of the table on the page."""
 
@@ -67,7 +67,8 @@ def fleet_page(rows: Sequence[Row], numbers: Mapping[str, Any]) -> str:
     html: str = environment.from_string(_asset(__package__, _TEMPLATE)).render(
         numbers=numbers,
         states={state: _headline(state) for state in STATES},
-        hours=numbers['duration'] / 3600.0,
+        recorded=_duration(numbers['duration']),
+        size=_size(numbers['size']),
         data=compressed(json.dumps(_data(rows), allow_nan=False).encode()),
         tables=compressed(found[DATA_TABLES].encode()),
         uplot=compressed(found[UPLOT].encode()),
@@ -91,6 +92,16 @@ def _findings(row: Row) -> list[str]:
     """The keys; in words why a bag was not evaluated, or what of it could not be read."""
     words = [row['error'] or row['damage']]
     return [*filter(None, words), *(key for key in row['findings'] or () if key != DAMAGED)]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100.0:
+        return f'{seconds:.0f} s'
+    return f'{seconds / 60.0:.0f} min' if seconds < 6000.0 else f'{seconds / 3600.0:.1f} h'
+
+
+def _size(count: int) -> str:
+    return f'{count / 1e6:.1f} MB' if count < 1e9 else f'{count / 1e9:.1f} GB'
 
 
 def _allowed(script: str) -> str:
