@@ -36,6 +36,7 @@ WITHOUT_UNIT = {
     'gain',
     'soles',
     'rows',
+    'fall_alarm',
 }  # fmt: skip; rotations, unit vectors, masks, indices
 
 
