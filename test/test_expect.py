@@ -43,12 +43,13 @@ def test_the_example_states_every_key_and_is_checked(disturbed):
     stated = load_limits(EXAMPLE)
     assert all(vars(stated).values())
     found = {e.name: e for e in check_limits(disturbed, stated)}
-    assert len(found) == 1 + 1 + 5 + 3 + 2
+    assert len(found) == 1 + 1 + 5 + 4 + 2
     assert not found['verdict: stable or marginal'].met
     assert not found['margin ≥ 0.02'].met
     assert found['number of push ≤ 0'].met
     assert found['number of excursion (size ≥ 0.01) ≤ 1'].met
     assert found['flight_time ≤ 0'].met
+    assert not found['fall_alarm.count ≤ 0'].met  # it is not evaluated here
     assert not found['feet.0.loaded_share ≥ 0.3, ≤ 0.9'].met  # both feet carry all the time
 
 

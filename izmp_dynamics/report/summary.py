@@ -10,6 +10,7 @@ import numpy as np
 
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.events.find import find_events
+from izmp_dynamics.report.fall_alarm import FallAlarmStatistics, fall_alarm
 from izmp_dynamics.report.findings import ReportFinding, find
 from izmp_dynamics.report.formatting import mm, newtons, ratio, seconds
 from izmp_dynamics.report.pushes import ExternalForces, PushStatistics, external_forces
@@ -64,6 +65,7 @@ class Summary:
         pairs: the sources compared with each other.
         feet: the feet in the order of the robot file.
         external_forces: those besides gravity and ground contact: pushes, and what is an error.
+        fall_alarm: what the fall alarm said; None where it is not evaluated.
         events: what happened when, in the order of time.
         findings: what a reader should know before trusting the numbers, with keys.
         missing: what could not be evaluated, and why.
@@ -91,6 +93,7 @@ class Summary:
     pairs: tuple[PairStatistics, ...]
     feet: tuple[FootStatistics, ...]
     external_forces: ExternalForces
+    fall_alarm: FallAlarmStatistics | None
     events: tuple[Event, ...]
     findings: tuple[ReportFinding, ...]
     missing: tuple[str, ...]
@@ -144,6 +147,7 @@ def summarise(scene: Scene) -> Summary:
     forces = external_forces(scene)
     judged = tracks.get(verdict.judged_by or '')
     stamps = evaluation.stamps
+    events = find_events(scene, judged, forces, verdict)
     return Summary(
         robot=evaluation.robot,
         root=evaluation.root,
@@ -163,7 +167,8 @@ def summarise(scene: Scene) -> Summary:
         pairs=pairs,
         feet=tuple(_feet(scene)),
         external_forces=forces,
-        events=find_events(scene, judged, forces, verdict),
+        fall_alarm=fall_alarm(scene, events),
+        events=events,
         findings=find(scene, tracks, judged, forces),
         missing=tuple(evaluation.missing),
         notes=tuple(evaluation.notes),
@@ -179,11 +184,13 @@ def summary_of(evaluation: Evaluation) -> Summary:
 
 
 def summary_lines(summary: Summary) -> list[str]:
-    """Say in three lines of plain text what the figures of the report show."""
+    """Say in a few lines of plain text what the figures of the report show."""
+    alarm = summary.fall_alarm
     return [
         summary.verdict.text,
         f'Agreement: {_agreement(summary)}',
         f'Forces: {_forces(summary)}',
+        *([f'Fall alarm: {alarm.sentence}'] if alarm is not None else []),
     ]
 
 

@@ -13,6 +13,7 @@ KINDS = {
     'flight': 'no foot carried load',
     'fall': 'the robot fell',
     'point of no return': 'the centre of mass left the support polygon for good',
+    'fall alarm': 'the fall alarm was raised',
     'impact': 'the body hit the ground',
     'sensor fault': 'a signal could not be used, or was wrong',
     'lowest margin': 'the averaged IZMP was nearest to the edge',
@@ -37,7 +38,7 @@ class Event:
         sentence: what happened, without the time.
         subject: the foot, topic or track that it is about; '' for the robot.
         size: how large, in `unit`; NaN where there is no such number.
-        unit: 'm', 'N', 's', 'm/s' or ''.
+        unit: 'm', 'N', 's', 'm/s' or '' (a probability).
         significance: how far it stands out, in standard deviations of what is no event; NaN
             where nothing is compared.
     """

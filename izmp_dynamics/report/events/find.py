@@ -10,6 +10,7 @@ from izmp_dynamics.report.events.push import pushes
 from izmp_dynamics.report.events.sensor_fault import sensor_faults
 from izmp_dynamics.report.events.slip import slips
 from izmp_dynamics.report.events.step import steps
+from izmp_dynamics.report.fall_alarm import alarms
 from izmp_dynamics.report.pushes import ExternalForces
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import TrackStatistics
@@ -36,6 +37,7 @@ def find_events(
         *pushes(forces.pushes),
         *slips(scene, contacts, until=onset),
         *fallen,
+        *alarms(scene),
         *sensor_faults(scene),
     ]
     if judged is not None:

@@ -19,7 +19,7 @@ OK, WARN, ERROR = 0, 1, 2
 """Levels of diagnostic_msgs/DiagnosticStatus."""
 
 _LEVELS = dict.fromkeys((*STEPS, 'lowest margin'), OK)
-_LEVELS |= dict.fromkeys(('fall', 'point of no return', 'impact'), ERROR)
+_LEVELS |= dict.fromkeys(('fall', 'fall alarm', 'point of no return', 'impact'), ERROR)
 
 
 class EventMessage(NamedTuple):

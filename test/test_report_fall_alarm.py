@@ -1,0 +1,77 @@
+"""The fall alarm in report, events and limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.report.events.message import ERROR, event_message
+from izmp_dynamics.report.expect.check import check_limits
+from izmp_dynamics.report.expect.limits import Limits, ValueLimit
+from izmp_dynamics.report.page import render
+from izmp_dynamics.report.summary import summary_lines, summary_of
+
+from .report_scenarios import falling, standing
+
+
+def alarmed(evaluation, *spans, known=np.inf):
+    """An evaluation with alarms, and a probability that is not known from some time on."""
+    time = evaluation.time
+    raised = np.zeros(len(time), dtype=bool)
+    for begin, end in spans:
+        raised |= (time >= begin) & (time < end)
+    probability = np.where(raised, 0.95, 0.004)
+    probability[time >= known] = np.nan
+    return summary_of(replace(evaluation, fall_probability=probability, fall_alarm=raised))
+
+
+@pytest.fixture(scope='module')
+def fallen():
+    """It sinks from 6.06 s on, until 6.5 s; the first of two alarms is over long before."""
+    return alarmed(falling(), (2.0, 2.6), (5.7, 6.8), known=6.3)
+
+
+def test_a_recording_without_an_alarm_states_the_largest_probability():
+    summary = alarmed(standing(duration=4.0))
+    assert summary.fall_alarm.count == 0
+    assert np.isnan([summary.fall_alarm.first, summary.fall_alarm.lead]).all()
+    assert summary_lines(summary)[-1] == (
+        'Fall alarm: never; largest probability of a fall within 1 s: 0.4 %, at 0.00 s.'
+    )
+    limits = Limits(values=(ValueLimit('fall_alarm.count', most=0),))
+    assert check_limits(summary, limits)[0].met
+
+
+def test_the_lead_is_that_of_the_alarm_during_the_fall(fallen):
+    alarm = fallen.fall_alarm
+    assert (alarm.count, alarm.probability) == (2, 0.95)
+    assert alarm.first == pytest.approx(2.0, abs=0.01)
+    assert alarm.raised_time == pytest.approx(1.7, abs=0.02)
+    assert alarm.lead == pytest.approx(0.8, abs=0.04)
+    assert alarm.sentence.startswith('raised at 2.00 s, 5.70 s, 0.')
+    assert 's before the impact; largest probability' in alarm.sentence.replace('\u2009', ' ')
+    assert 'It is known for 6.30' in alarm.sentence
+    limits = Limits(values=(ValueLimit('fall_alarm.lead', least=0.2, most=1.0),))
+    assert check_limits(fallen, limits)[0].met
+
+
+def test_a_fall_without_an_alarm_is_said():
+    alarm = alarmed(falling(), (2.0, 2.6)).fall_alarm
+    assert alarm.lead == 0.0
+    assert alarm.sentence.startswith('raised at 2.00 s, but not as the robot fell; largest')
+    assert alarmed(falling()).fall_alarm.sentence.startswith('never, although the robot fell; ')
+
+
+def test_page_and_events_have_it(fallen):
+    first, second = (event for event in fallen.events if event.kind == 'fall alarm')
+    assert (first.begin, first.size) == pytest.approx((2.0, 0.95), abs=0.01)
+    assert second.end == pytest.approx(6.8, abs=0.02)
+    assert event_message(first, 0).level == ERROR
+    assert 'Fall alarm: raised at' in render(fallen.as_dict() | {'out_of_view': {}}, {})
+
+
+def test_where_it_is_not_evaluated_nothing_is_said():
+    summary = summary_of(standing(duration=4.0))
+    assert summary.fall_alarm is None
+    assert summary.as_dict()['fall_alarm'] is None
+    assert not any(line.startswith('Fall alarm') for line in summary_lines(summary))
