@@ -227,3 +227,14 @@ def test_pieces_of_any_length_give_the_same():
         )  # fmt: skip
         for name in ('probability', 'alarm', 'margin', 'deviation', 'stepping'):
             np.testing.assert_allclose(getattr(piece, name)[0], getattr(whole, name)[k], rtol=1e-9)
+
+
+def test_the_direction_is_that_of_the_largest_risk_not_of_the_least_margin():
+    """20 mm inside the left edge, 25 mm inside the front one, towards which the robot moves."""
+    thrown = 0.3
+    now = balance([[0.095 - thrown, 0.14]], [[thrown * RATE, 0.0]])
+    risk = FallAlarm(G, feet=2).push(now)
+    np.testing.assert_allclose(risk.direction[0], [1.0, 0.0], atol=1e-9)
+    assert risk.margin[0] == pytest.approx(0.025)
+    assert risk.deviation[0] == pytest.approx(np.hypot(0.01, 0.1 * thrown))
+    assert 0.005 < risk.probability[0] < 0.05

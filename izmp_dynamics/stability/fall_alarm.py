@@ -81,9 +81,9 @@ class FallRisk:
         probability: (K,) that the trunk is tilted by 45° within a second; NaN: unknown.
         alarm: (K,) whether it is so large that the alarm is raised.
         margin: (K,) by how much the capture point is inside the set from which it can be brought
-            to rest, negative outside [m].
+            to rest, negative outside, where it most probably leaves it [m].
         deviation: (K,) standard deviation of the margin [m].
-        direction: (K, 2) where the set is left, or nearest left: ahead and to the left.
+        direction: (K, 2) where that is: ahead and to the left.
         stepping: (K,) whether the steps of its walk are counted on.
     """
 
@@ -249,7 +249,7 @@ class FallAlarm:
 
 @dataclass(frozen=True)
 class _Nearest:
-    """Where a point leaves a set, or leaves it first: see `FallRisk`.
+    """Where a point leaves a set most probably: see `FallRisk`.
 
     Attributes:
         margin: (K,) [m].
@@ -274,12 +274,18 @@ class _Nearest:
 
 
 def _nearest(hull: Array, point: Array, variance: Array, offset: Array) -> _Nearest:
-    """Compare points (K, 2) with hulls (K, U) of variances (K, U); a fall is an offset (K,)."""
-    margins = hull - point @ ALL_AROUND.T
-    least = np.argmin(np.where(np.isfinite(margins), margins, np.inf), axis=1)
+    """Compare points (K, 2) with hulls (K, U) of variances (K, U); a fall is an offset (K,).
+
+    The direction is that of the largest risk: where the variance is larger, a margin that is not
+    the least one may be more probably overrun.
+    """
+    margins, deviations = hull - point @ ALL_AROUND.T, np.sqrt(variance)
+    risks = (-margins - offset[:, None]) / deviations
+    most = np.argmax(np.where(np.isfinite(risks), risks, -np.inf), axis=1)
     rows = np.arange(len(point))
-    margin, deviation = margins[rows, least], np.sqrt(variance[rows, least])
-    return _Nearest(margin, deviation, ALL_AROUND[least], (-margin - offset) / deviation)
+    return _Nearest(
+        margins[rows, most], deviations[rows, most], ALL_AROUND[most], risks[rows, most]
+    )
 
 
 def _normal(deviations: Array) -> Array:
