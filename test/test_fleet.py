@@ -297,8 +297,10 @@ def _behave(number):
     if number == 2:
         raise ValueError('always')
     mark = Path(os.environ['IZMP_TEST_MARK'])
-    if number == 3 and not mark.exists():
+    if number in (3, 30) and not mark.exists():
         mark.touch()
+        if number == 30:
+            os.kill(os.getpid(), signal.SIGKILL)
         raise OSError('only once')
     return 10 * number
 
@@ -313,6 +315,14 @@ def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch):
     assert type(found.pop(1)).__name__ == 'KilledWorker'
     assert str(found.pop(2)) == 'always'
     assert found == {number: 10 * number for number in range(3, 16)}
+
+
+def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkeypatch):
+    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
+    monkeypatch.setitem(SETTINGS, 'distributed.deploy.lost-worker-timeout', '0.1s')
+    monkeypatch.setattr('izmp_dynamics.fleet.cluster.CHECKED', 0.5)
+    with connected(Cluster(1), 1) as client:
+        assert dict(perform(client, _behave, [30, 5], retries=0)) == {30: 300, 5: 50}
 
 
 @pytest.fixture

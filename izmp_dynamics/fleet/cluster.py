@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,11 +16,15 @@ from izmp_dynamics.errors import FleetError
 START_TIME = 60.0
 """Time within which a scheduler must answer [s]."""
 
+CHECKED = 5.0
+"""Time between two looks for workers that ended for good [s]."""
+
 _PRELOAD = 'izmp_dynamics.fleet.worker'
 
 SETTINGS = {
     'distributed.scheduler.allowed-failures': 3,  # of workers, until their task is given up
     'distributed.scheduler.worker-saturation': 1.0,  # so none is counted that merely waits there
+    'distributed.deploy.lost-worker-timeout': '60s',  # within which a busy computer restarts one
     'distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS': 1,
     'distributed.worker.memory.target': False,  # results are small: nothing to spill
     'distributed.worker.memory.spill': False,
@@ -86,7 +91,7 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
 @contextmanager
 def _started(distributed: Any, cluster: Cluster, tasks: int) -> Iterator[Any]:
     if cluster.slurm is not None:
-        with slurm_cluster(cluster.slurm) as jobs:
+        with slurm_cluster(cluster.slurm) as jobs, _kept_up(jobs):
             yield jobs
         return
     count = cluster.workers or len(os.sched_getaffinity(0))
@@ -104,8 +109,26 @@ def _started(distributed: Any, cluster: Cluster, tasks: int) -> Iterator[Any]:
         raise FleetError(
             f'The processes cannot be started: {error}.', kind='no_workers'
         ) from error
-    with local:
+    with local, _kept_up(local):
         yield local
+
+
+@contextmanager
+def _kept_up(cluster: Any) -> Iterator[None]:
+    """Start workers anew that were lost with what restarts them, as if they die at their start."""
+    count, ended = len(cluster.worker_spec), threading.Event()
+
+    def look() -> None:
+        while not ended.wait(CHECKED):
+            cluster.scale(count)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def slurm_cluster(profile: Path) -> Any:
