@@ -23,7 +23,7 @@ WORKERS := -n auto --maxprocesses 4 --dist loadfile
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
 	k3d uplot-python trimesh pycollada websockets \
-	distributed pyarrow itables s3fs moto duckdb dask-jobqueue \
+	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb dask-jobqueue \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \
 	ros-jazzy-std-srvs
 

@@ -16,6 +16,7 @@ _IMPORTED_AS = {
     'pycollada': 'collada',
     'ros-rclpy': 'rclpy',
     'uplot-python': 'uplot',
+    'ros-jazzy-std-srvs': 'std_srvs',
     'ros-jazzy-visualization-msgs': 'visualization_msgs',
 }
 _TRY = """

@@ -871,7 +871,7 @@ def test_a_signal_while_the_report_is_made(corrupted, monkeypatch, number):
     def interrupt(*arguments, **keywords):
         signal.raise_signal(number)
 
-    monkeypatch.setattr('izmp_dynamics.replay.run.write_report', interrupt)
+    monkeypatch.setattr('izmp_dynamics.replay.run.write_summary', interrupt)
     desk = corrupted()
     outcome = desk.replay()
     assert outcome.status == 130
