@@ -694,7 +694,8 @@ def test_a_cut_bag_is_evaluated_up_to_the_cut(corrupted, sound_points, storage, 
     assert checked.status == 0
     note = re.search(rf"'{file.name}'[^.]*[^']* (\d\.\d{{3}}) s ", replayed.out)
     assert f'at byte {file.stat().st_size}' in note[0]  # where it really ends
-    assert note[0] in ' '.join(desk.report()['notes'])
+    damage = [found for found in desk.report()['findings'] if found['key'] == 'damaged_bag']
+    assert note[0] in damage[0]['sentence']
     assert note[0] in checked.out
     points, cut = desk.points(), float(note[1])
     assert abs(cut - 2.0 * share) < 0.25
