@@ -1,4 +1,4 @@
-"""Joints that hang: told from joints that stand still, whatever the pieces and the order."""
+"""Joints that hang are not joints that stand still, whatever the pieces and the order."""
 
 import numpy as np
 import pytest

@@ -98,7 +98,7 @@ def test_each_event_is_published_once_when_it_is_over(health):
 
 
 @pytest.fixture
-def told():
+def published():
     """Publishes events of the seconds up to `last`; returns how many messages there are."""
     topic = Published()
     events = EventTopic(topic)
@@ -113,43 +113,43 @@ def told():
     return publish
 
 
-def test_a_clock_that_is_set_back_begins_a_new_time(told):
+def test_a_clock_that_is_set_back_begins_a_new_time(published):
     """By 3 s: the first judgement in the new time has a later stamp than the last before."""
     push = Event(7.0, 7.25, 'push', 'Pushed from behind')
-    assert told(8.0, push) == 1
-    assert told(9.0, push) == 1
-    assert told(9.5, push, era=1) == 2
+    assert published(8.0, push) == 1
+    assert published(9.0, push) == 1
+    assert published(9.5, push, era=1) == 2
 
 
-def test_two_events_in_quick_succession_are_two(told):
+def test_two_events_in_quick_succession_are_two(published):
     push = Event(5.0, 5.2, 'push', 'Pushed from behind')
     again = Event(5.25, 5.4, 'push', 'Pushed from the left')
-    assert told(8.0, push, again) == 2
-    assert told(9.0, push, again) == 2
+    assert published(8.0, push, again) == 2
+    assert published(9.0, push, again) == 2
 
 
-def test_what_does_not_end_is_published_once(told):
+def test_what_does_not_end_is_published_once(published):
     fall = Event(7.0, 8.0, 'fall', 'The robot falls; the impact is not recorded')
-    assert told(8.0, fall) == 0
-    assert told(13.0, replace(fall, end=13.0)) == 1
-    assert told(18.0, replace(fall, begin=10.0, end=18.0)) == 1
-    assert told(23.0, replace(fall, begin=15.0, end=23.0)) == 1
+    assert published(8.0, fall) == 0
+    assert published(13.0, replace(fall, end=13.0)) == 1
+    assert published(18.0, replace(fall, begin=10.0, end=18.0)) == 1
+    assert published(23.0, replace(fall, begin=15.0, end=23.0)) == 1
 
 
-def test_what_may_go_on_is_published_when_nothing_more_arrives(told):
+def test_what_may_go_on_is_published_when_nothing_more_arrives(published):
     flight = Event(7.5, 8.0, 'flight', 'No foot carries load')
-    assert told(8.0, flight) == 0
-    assert told(8.0, flight) == 1
-    assert told(13.0, replace(flight, end=9.0)) == 1
+    assert published(8.0, flight) == 0
+    assert published(8.0, flight) == 1
+    assert published(13.0, replace(flight, end=9.0)) == 1
 
 
-def test_a_fault_that_each_judgement_shifts_is_published_once(told):
+def test_a_fault_that_each_judgement_shifts_is_published_once(published):
     """The times in the air of a foot whose force sensor drifts."""
     for judged in range(5):
         last = 8.0 + 5.0 * judged
         offset = Event(last - 7.3, last - 0.9, 'sensor fault', 'The sensor drifts', 'left')
-        assert told(last, offset) == 1
-    assert told(last + 5.0, replace(offset, subject='right', end=last)) == 2
+        assert published(last, offset) == 1
+    assert published(last + 5.0, replace(offset, subject='right', end=last)) == 2
 
 
 def test_the_stamps_of_a_fast_bag_make_a_judgement_due(health):

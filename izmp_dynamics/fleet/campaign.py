@@ -75,7 +75,7 @@ def run_fleet(
         cluster: where the work is done.
         reports: write the full report of every bag as well.
         retries: how often a bag is tried again that failed for a reason outside of it.
-        progress: is told how far it is.
+        progress: called with what is done.
 
     Raises:
         IzmpError: nothing can be evaluated; a sentence says why. (A single bag that cannot is a

@@ -47,7 +47,7 @@ class EventTopic:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._era = self._until = self._last = 0
-        self._told: list[EventMessage] = []
+        self._published: list[EventMessage] = []
 
     def publish(self, events: tuple[Event, ...], first: int, last: int, era: int = 0) -> None:
         """Publish those events that are new.
@@ -59,9 +59,9 @@ class EventTopic:
             era: another one begins where the clock was set back.
         """
         if era != self._era:
-            self._until, self._last, self._told = 0, 0, []
+            self._until, self._last, self._published = 0, 0, []
         until, paused = last - HOLD, last == self._last
-        self._told = [told for told in self._told if told.end >= first - SAME]
+        self._published = [earlier for earlier in self._published if earlier.end >= first - SAME]
         new = []
         for event in events:
             found = event_message(event, first)
@@ -70,15 +70,15 @@ class EventTopic:
             if stated and not known and event.kind not in LEFT_OUT:
                 self._output.publish(_message(found))
                 new.append(found)
-        self._told += new
+        self._published += new
         self._era, self._until, self._last = era, until, last
 
     def _continue(self, found: EventMessage) -> bool:
         """Whether an earlier judgement published an event; then remember that it goes on."""
-        for k, told in enumerate(self._told):
-            about = told.name == found.name and told.hardware_id == found.hardware_id
-            if about and found.begin <= told.end + SAME and told.begin <= found.end + SAME:
-                self._told[k] = told._replace(end=max(told.end, found.end))
+        for k, earlier in enumerate(self._published):
+            about = earlier.name == found.name and earlier.hardware_id == found.hardware_id
+            if about and found.begin <= earlier.end + SAME and earlier.begin <= found.end + SAME:
+                self._published[k] = earlier._replace(end=max(earlier.end, found.end))
                 return True
         return False
 

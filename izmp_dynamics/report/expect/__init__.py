@@ -1,1 +1,1 @@
-"""What a recording must meet: limits from a file, checked against a report, told to a CI."""
+"""What a recording must meet: limits from a file, checked against a report, reported to CI."""
