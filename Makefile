@@ -5,7 +5,7 @@
 #   make test     lint, types, tests
 #   make docs     the documentation with the API page, as HTML in build/docs
 #   make bench    the measured speeds and accuracies
-#   make reproduce  all pages of the experiments in reproduced/, with the time that each takes;
+#   make reproduce  all pages of papers and recordings in reproduced/ (not fall_alarm), with the time of each;
 #                 interrupted it goes on where it stopped; LOGS=FOLDER: with your recordings
 #   make clean    remove what the other targets made, except .venv (make distclean: that too)
 #

@@ -108,6 +108,15 @@ def test_intervals_over_time_hold_for_values_that_resemble_their_neighbours(rho,
     assert 0.93 < np.mean(in_time) < 0.985
 
 
+@pytest.mark.parametrize(('count', 'held'), [(1000, 0.83), (2000, 0.90), (6000, 0.94)])
+def test_intervals_of_few_correlation_times_are_too_narrow_by_as_much_as_documented(count, held):
+    rho, rng = 0.99, np.random.default_rng(6)
+    white = rng.standard_normal((600, count + 1000))
+    noise = lfilter([np.sqrt(1 - rho**2)], [1, -rho], white)[:, 1000:]
+    whole = [each for each in map(of_all, noise) if np.isfinite(each.half)]
+    assert np.mean([abs(each.mean) < each.half for each in whole]) == pytest.approx(held, abs=0.04)
+
+
 def test_a_recording_too_short_for_its_fluctuation_has_no_interval():
     time = np.linspace(0.0, 2.0, 201)
     drift = np.sin(0.5 * np.pi * time)

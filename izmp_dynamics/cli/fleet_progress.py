@@ -25,7 +25,7 @@ def fleet_progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]
     is_terminal = sys.stderr.isatty()
     with progress_bar('Finding bags', quiet) as bar:
 
-        def tell(done: int, bags: int, size: int, total: int) -> None:
+        def show(done: int, bags: int, size: int, total: int) -> None:
             nonlocal shown
             now = time.monotonic()
             said = progress_line(done, bags, size, now - begin)
@@ -35,7 +35,7 @@ def fleet_progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]
                 left = time_left(done, size, total, now - begin)
                 print(f'izmp: {said}{left}', file=sys.stderr, flush=True)
 
-        yield tell
+        yield show
 
 
 def progress_line(done: int, bags: int, size: int, elapsed: float) -> str:
@@ -46,5 +46,5 @@ def progress_line(done: int, bags: int, size: int, elapsed: float) -> str:
 
 
 def time_left(done: int, size: int, total: int, elapsed: float) -> str:
-    """Say how long the rest takes: ', 40 s left'; nothing while too few bags are done to tell."""
+    """Say how long the rest takes: ', 40 s left'; nothing while too few bags are done."""
     return f', {elapsed * (total / size - 1.0):.0f} s left' if done >= ENOUGH and size else ''
