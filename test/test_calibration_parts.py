@@ -229,6 +229,18 @@ def test_a_sensor_that_drifts_from_swing_to_swing_is_named():
     assert re.search(r"'left' drifts by (29|30|31) ± \S+ N a minute", sentence), sentence
 
 
+def test_noise_of_three_axes_is_no_drift_once_in_hundreds_of_recordings():
+    """Of four swings: their scatter is known by six degrees of freedom only."""
+    rng = np.random.default_rng(4)
+    values = 100.0 * rng.standard_normal((1000, 4, 3))
+    parts = (swings(0.0, 0.0, 4) for _ in values)
+    found = 0
+    for part, noise in zip(parts, values, strict=True):
+        part.values[:, :3] = np.repeat(noise, len(part.row) // 4, axis=0)
+        found += len(drifts([part], 1.0))
+    assert found <= 9  # 2.7 expected; by three standard deviations of one axis 120
+
+
 @pytest.mark.parametrize(
     ('drift', 'noise', 'count'), [(0.5, 5.0, 6), (0.2, 0.01, 6), (2.0, 0.1, 3)]
 )

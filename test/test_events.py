@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.report.events.directions import edge_towards, from_where, where_to
 from izmp_dynamics.report.events.event import KINDS, STEPS, Event
-from izmp_dynamics.report.events.fall import _for_good
+from izmp_dynamics.report.events.fall import _for_good, _impact, _velocity
 from izmp_dynamics.report.events.message import event_message
 from izmp_dynamics.report.summary import summary_of
 from izmp_dynamics.stability.evaluation import Outage
@@ -50,7 +50,7 @@ def test_an_excursion_that_a_push_made_says_so():
     found = events(replace(evaluation, external_force=force), 'excursion', 'push')
     sentences = {event.kind: event.sentence for event in found}
     assert sentences['push'] == 'Pushed from behind with 42.0 N for 0.18 s'
-    assert sentences['excursion'].endswith('; from behind with 42.0 N')
+    assert sentences['excursion'].endswith('; pushed from behind with 42.0 N')
 
 
 def test_without_load_the_robot_flies_or_is_held():
@@ -106,6 +106,23 @@ def test_a_margin_that_is_not_known_is_not_below_zero():
     margin = np.array([0.1, np.nan, np.nan, -0.01, np.nan, -0.05])
     assert _for_good(margin, np.arange(6)) == 3
     assert _for_good(margin, np.arange(3)) is None
+
+
+def test_what_never_sinks_has_no_impact():
+    time = np.arange(5.0)
+    assert _impact(time, np.array([0.0, np.nan, -0.2, -0.1, -0.3]), 2, 4) is None
+
+
+def test_velocity_is_against_the_ground_while_the_root_yaws():
+    """The position is 0.1 m ahead of the sole and moves to its left at 0.05 m/s."""
+    time = 0.008 * np.arange(100)
+    yaw = 0.3 + 1.5 * time
+    R = np.stack([np.cos(yaw), np.sin(yaw), -np.sin(yaw), np.cos(yaw)], axis=1).reshape(-1, 2, 2)
+    in_sole = np.column_stack([np.full(100, 0.1), 0.05 * time])
+    velocity = _velocity(time, np.einsum('kij,kj->ki', R, in_sole), R[:, :, 0])
+    np.testing.assert_allclose(
+        np.einsum('kji,kj->ki', R, velocity)[5:-5], np.tile([0.0, 0.05], (90, 1)), atol=2e-4
+    )
 
 
 def test_without_the_centre_of_mass_there_is_an_excursion_and_no_fall():
@@ -199,6 +216,9 @@ def test_a_jump_of_the_localizer_is_no_slip_but_a_slip_is():
     jump = np.where(evaluation.time >= 3.0, 0.02, 0.0)[:, None] * np.eye(3)[0]
     jumps = replace(evaluation, world_p_root=evaluation.world_p_root + jump)
     assert events(jumps, 'slip') == []
+    away = jump * (evaluation.time < 3.2)[:, None]
+    comes_back = replace(evaluation, world_p_root=evaluation.world_p_root + away)
+    assert events(comes_back, 'slip') == []
     (slip,) = events(shifted(evaluation, 0), 'slip')
     assert (slip.begin, slip.end) == pytest.approx((3.0, 3.1), abs=0.03)
     assert slip.subject == evaluation.feet[0].name

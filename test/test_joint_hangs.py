@@ -75,6 +75,23 @@ def test_a_robot_that_was_put_to_sleep_is_at_rest():
     assert hanging(judged(held(walking(), 100, 140), asleep=slice(100, 140))) == []
 
 
+@pytest.mark.parametrize('asleep', [slice(0), slice(100, 140)])
+def test_messages_wait_no_longer_than_until_the_witness_is_known(asleep):
+    imu = np.random.default_rng(1).normal(size=(300, 6))
+    imu[asleep] = imu[0]
+    positions = held(walking(), 100, 140)
+    witnesses = Witnesses(['imu'])
+    gate = JointHangs(PERIOD, 4, witnesses, (0.0, 0.0))
+    longest = count = 0
+    for k in range(300):
+        given = Samples(STAMPS, positions).rows(slice(k, k + 1))
+        count += len(gate.push(given))
+        witnesses.see('imu', Samples(STAMPS, imu).rows(slice(k, k + 1)))
+        count += len(gate.settle(NOTHING, int(STAMPS[k]) - PATIENCE))
+        longest = max(longest, k + 1 - count)
+    assert longest == 9  # those of 0.1 s but the one with which it is known
+
+
 def test_joints_that_came_to_rest_do_not_hang():
     """Coarse encoders of joints that slow down for 0.3 s, and then stand."""
     time = np.minimum(STAMPS * 1e-9, 2.0)

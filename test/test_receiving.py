@@ -4,6 +4,7 @@ import itertools
 from collections import Counter, deque
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
@@ -15,6 +16,7 @@ from sensor_msgs.msg import JointState
 from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes import receiving
 from izmp_dynamics.nodes.acd import Acd
+from izmp_dynamics.nodes.collected import MOST_COLLECTED
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, STARTUP, Health
 from izmp_dynamics.nodes.losses import Losses
 from izmp_dynamics.nodes.receiving import (
@@ -273,6 +275,17 @@ def acd():
     yield node
     node.destroy_node()
     rclpy.shutdown()
+
+
+def test_witnesses_do_not_pile_up_while_no_joints_arrive(acd):
+    for k in range(3 * MOST_COLLECTED):
+        acd._see('imu', 1_000_000 * k, SimpleNamespace(values=np.full(6, float(k))))
+        acd.advance()
+        assert acd._collected.count <= MOST_COLLECTED
+
+
+def test_a_witness_with_another_clock_does_not_begin_a_new_time(acd):
+    assert acd._clocks.leading == '/joint_states'
 
 
 def test_a_subscription_that_never_delivers_is_replaced(acd, monkeypatch):

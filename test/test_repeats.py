@@ -82,3 +82,10 @@ def test_times_of_hanging_are_joined():
     log.add(np.array([31, 32]) * 10 * MS)
     log.add(np.array([80]) * 10 * MS)
     assert log.spans == [(100 * MS, 320 * MS), (800 * MS, 800 * MS)]
+
+
+def test_a_clock_that_is_set_back_begins_another_time_of_hanging():
+    log = HangLog()
+    log.add(np.array([100, 101]) * MS)
+    log.add(np.array([10, 11]) * MS)
+    assert log.spans == [(100 * MS, 101 * MS), (10 * MS, 11 * MS)]

@@ -7,8 +7,10 @@ whether they are.
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.stats
 
 from izmp_dynamics.calibration.instants import RATE
+from izmp_dynamics.calibration.selection import SIGNIFICANT
 from izmp_dynamics.calibration.solver import Linear, vectors
 from izmp_dynamics.conventions import Array
 
@@ -17,9 +19,6 @@ LEAST_SWINGS = 4
 
 LEAST_DRIFT = 0.01
 """Drift of the force over a recording, as part of the weight, from which on it is said [-]."""
-
-SIGNIFICANT = 3.0
-"""Standard deviations from zero of a drift that is one."""
 
 
 def swing_means(part: Linear) -> tuple[Array, Array]:
@@ -51,7 +50,9 @@ def drifts(linear: Sequence[Linear], weight: float) -> list[str]:
         left = force - force.mean(axis=0) - t[:, None] * slope
         sigma = np.sqrt((left**2).sum() / (left.shape[1] * (len(t) - 2)) / (t @ t))
         size = float(np.linalg.norm(slope))
-        if size * np.ptp(times) > LEAST_DRIFT * weight and size > SIGNIFICANT * sigma:
+        axes, unknown = left.shape[1], left.shape[1] * (len(t) - 2)
+        least = axes * scipy.stats.f.ppf(SIGNIFICANT, axes, unknown)
+        if size * np.ptp(times) > LEAST_DRIFT * weight and size**2 > least * sigma**2:
             said.append(
                 f"The offset of the force sensor of foot '{foot}' drifts by {60.0 * size:.2g} ± "
                 f'{60.0 * sigma:.1g} N a minute. What is corrected is its mean: record less at '

@@ -542,7 +542,7 @@ class FallAlarm:
 
     missed_fall: float = setting(
         'what a missed fall costs, in false alarms: the alarm is raised from the probability of '
-        'a fall 1 / (1 + missed_fall) on',
+        'a fall 1 / (1 + 0.1 missed_fall) on',
         default=1.0,
         lower=1e-3,
         upper=1e6,

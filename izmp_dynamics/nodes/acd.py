@@ -18,6 +18,7 @@ from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.template import JointTemplate
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
+from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.pipeline.standstill import compile_joints
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
@@ -33,6 +34,8 @@ class Acd(StageNode):
         """Advertise and subscribe."""
         self._collected = Collected()
         super().set_up()
+        # The other topics only show whether the robot moves.
+        self._clocks = Clocks(self.resolve_topic_name(self.robot.joints.topic))
         self._template = JointTemplate(self.model.joint_names)
         self._joints = self.advertise('joint_kinematics', JointTrajectory)
         self._input = JointsInput(self, self._take)
@@ -74,10 +77,9 @@ class Acd(StageNode):
 
     def advance(self) -> None:
         """Evaluate if an instant that reaches the bus can be complete; rest until the next one."""
-        stamp = self._collected.newest.get('joints')
-        if stamp is None:
-            return
-        if self._collected.count >= MOST_COLLECTED or stamp >= self._stage.due(stamp):
+        stamp = self._collected.newest.get('joints', 0)
+        due = stamp > 0 and stamp >= self._stage.due(stamp)
+        if due or self._collected.count >= MOST_COLLECTED:
             now = time.monotonic()
             self.evaluate()
             self.rest(now + self._stage.idle_after(stamp), stamp)

@@ -47,6 +47,11 @@ class FallOutputs:
 
     def _state(self) -> None:
         """Bring the diagnostics up to date."""
+        if self._latest is not None and not self.wanted:  # nothing is evaluated any more
+            self._latest, self._reason = None, ''
+            self._health.values.pop('fall probability', None)
+            self._health.values.pop('fall', None)
+            self._health.clear('fall_alarm')
         if self._latest is None:
             return
         probability = float(self._latest.probability[0])

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from std_msgs.msg import Float64
 
-from izmp_dynamics.nodes.messages import stamp_of, vector
+from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.nodes.qos import RESULT
 
 POINTS = {'mr_ad/izmp': 'IZMP (MR-AD)', 'ir_md/izmp': 'IZMP (IR-MD)', 'cop': 'CoP'}
@@ -45,7 +45,7 @@ class Figures:
 
     def __init__(self, node: Node, awaited: Callable[[], Sequence[str]] = tuple) -> None:
         self._awaited = awaited
-        self._points: dict[str, tuple[float, str]] = {}
+        self._points: dict[str, str] = {}
         self._counts = dict.fromkeys(POINTS, 0)
         self._margins = _Numbers()
         self._gap = 0.0
@@ -69,7 +69,7 @@ class Figures:
         if awaited:
             table.add_row('waiting for', Text(', '.join(awaited), style='yellow'), '')
         for topic, name in POINTS.items():
-            _, where = self._points.get(topic, (0.0, '–'))
+            where = self._points.get(topic, '–')
             table.add_row(name, where, f'{self._counts[topic]} points')
         margins = self._margins
         if margins.count:
@@ -119,7 +119,7 @@ class Figures:
         def take(message: PointStamped) -> None:
             x, y, z = (1e3 * vector(message.point)).tolist()
             where = f'x {x:6.0f}  y {y:6.0f}  z {z:6.0f} mm in {message.header.frame_id}'
-            self._points[topic] = (stamp_of(message) * 1e-9, where)
+            self._points[topic] = where
             self._counts[topic] += 1
 
         return take

@@ -136,6 +136,7 @@ class Localizer(StageNode):
             filtering=filtering,
             correction=rig.imu.correction,
             may_hang=True,
+            clocked=rig.clocked,
         )
         self._gyroscope, self._root_R_imu = gyroscope, rig.imu.R
         self._imu = Stage((gyroscope,), self.patience)

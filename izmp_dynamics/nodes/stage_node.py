@@ -349,7 +349,7 @@ class StageNode(ManagedNode):
             return
         self._take_all(entry.topic, Messages.one(stamp, message))
         while self._clocks.new_time:
-            self._announce_reset(entry.topic)
+            self._announce_reset(self._clocks.leading)
             with self._guarded(entry.signal):
                 self.evaluate()
                 self.flush()

@@ -158,15 +158,15 @@ class JointHangs:
         return joined(passed, samples)
 
     def settle(self, like: Samples, newest: int) -> Samples:
-        """Return what waits for witnesses that are behind, or all at the end of the stream.
+        """Return what waited, if the witnesses are known by now or not waited for any more.
 
         Args:
             like: samples of the same width.
             newest: stamp up to which no witness is waited for any more [ns].
         """
         stop, passed = self._stop, list[Samples]()
-        if stop is not None and stop.due and stop.hangs is None and stop.due <= newest:
-            self._judge(stop, passed, final=True)
+        if stop is not None and self.waits:
+            self._judge(stop, passed, final=stop.due <= newest)
         return joined(passed, like)
 
     def flush(self, like: Samples) -> Samples:

@@ -206,14 +206,16 @@ class JointStage:
             return np.zeros(0, dtype=np.bool_)
         selected = self._bus.select(stamps, self._last)
         self._last = int(stamps[-1])
+        hung = np.zeros(len(stamps), dtype=np.bool_)
         for group, gate in zip(self.groups, self._hangs, strict=True):
             hangs = gate.hangs(stamps) & selected[:, None]
             if hangs.any():
-                rows = hangs.any(axis=1)
-                self._faults[Fault(Reason.HANGS)] += int(np.count_nonzero(rows))
-                self.hung.add(stamps[rows])
+                hung |= hangs.any(axis=1)
                 columns = np.array(group.columns)[hangs.any(axis=0)].tolist()
                 self.hung_joints |= {self.model.joint_names[column] for column in columns}
+        if hung.any():
+            self._faults[Fault(Reason.HANGS)] += int(np.count_nonzero(hung))
+            self.hung.add(stamps[hung])
         return selected
 
     def due(self, stamp: int) -> int:

@@ -226,9 +226,9 @@ class HangLog:
         self.spans: list[tuple[int, int]] = []
 
     def add(self, instants: Stamps) -> None:
-        """Take instants (K,) [ns], increasing."""
+        """Take instants (K,) [ns], increasing unless the clock is set back."""
         for instant in instants.tolist():
-            if self.spans and instant - self.spans[-1][1] <= NANOSECONDS * HANGS:
+            if self.spans and 0 <= instant - self.spans[-1][1] <= NANOSECONDS * HANGS:
                 self.spans[-1] = self.spans[-1][0], instant
             else:
                 self.spans.append((instant, instant))

@@ -272,7 +272,9 @@ class _MeasuredNoise:
         wanted = {f'joints[{k}]': len(group.columns) for k, group in enumerate(self._groups)}
         wanted |= {'imu': 6} | {name: 3 for name in self._variances if name.startswith('acc')}
         found = {name: self._variance(name, width) for name, width in wanted.items()}
-        return [name for name, variance in found.items() if np.isnan(variance).any()]
+        unknown = [name for name, variance in found.items() if np.isnan(variance).any()]
+        named = ('joints' if name.startswith('joints[') else name for name in unknown)
+        return list(dict.fromkeys(named))
 
     def noise(self, dof: int) -> SampleNoise:
         """What was measured so far, NaN where that is nothing; for n = `dof` joints."""

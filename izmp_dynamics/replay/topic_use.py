@@ -31,7 +31,7 @@ LONG_GAP = 0.1
 """A gap that is remarked on, if it is also as long as ten messages [s]."""
 
 MOST_GAPS = 1000
-"""Gaps that are remembered one by one."""
+"""Gaps that are remembered one by one: the longest ones."""
 
 BACK = 0.5
 """A message that is older than an earlier one by so much was not merely delayed [s]."""
@@ -164,8 +164,10 @@ class TopicUse:
         steps = np.diff(top) / NANOSECONDS
         if (steps > 0).any():
             self.steps.append(float(np.median(steps[steps > 0])))
-            for row in np.flatnonzero(steps > LONG_GAP)[: MOST_GAPS - len(self.gaps)].tolist():
-                self.gaps.append((int(top[row]), int(top[row + 1])))
+            rows = np.flatnonzero(steps > LONG_GAP).tolist()
+            self.gaps += [(int(top[row]), int(top[row + 1])) for row in rows]
+            if len(self.gaps) > MOST_GAPS:  # of a slow topic every interval is that long
+                self.gaps = sorted(self.gaps, key=lambda gap: gap[0] - gap[1])[:MOST_GAPS]
             longest = int(np.argmax(steps))
             if steps[longest] > self.longest_gap:
                 self.longest_gap, self.gap_at = float(steps[longest]), int(top[longest])

@@ -86,7 +86,17 @@ def _segments(carries: Mask, timeline: Timeline) -> Iterator[tuple[int, int, boo
 
 
 def sole_frame(corners: Array) -> tuple[Array, Array]:
-    """Axes (K, 3, 3) and middle (K, 3) of a sole, of any orientation fixed to it; NaN if none."""
+    """Axes that are fixed to a sole, and its middle.
+
+    Args:
+        corners: (K, V, 3) of the sole in the root frame [m].
+
+    Returns:
+        (K, 3, 3) axes of the sole in the root frame, as columns: x along the first edge, z along
+        the normal, up or down by the order of the corners; (K, 3) mean of the corners [m]. NaN
+        where the sole is not known; no axes if it has fewer than three corners, or its first three
+        lie on a line.
+    """
     middle = corners.mean(axis=1) if corners.shape[1] else np.full((len(corners), 3), np.nan)
     R = np.full((len(corners), 3, 3), np.nan)
     if corners.shape[1] < 3:

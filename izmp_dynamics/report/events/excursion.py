@@ -59,7 +59,7 @@ def _pushed(found: Excursion, pushes: tuple[PushStatistics, ...]) -> str:
         for push in pushes
         if push.start <= end and found.start <= push.start + push.duration + BEFORE
     ]
-    return f'; {described(max(near, key=lambda push: push.size))}' if near else ''
+    return f'; pushed {described(max(near, key=lambda push: push.size))}' if near else ''
 
 
 def _edge(scene: Scene, name: str, found: Excursion) -> str:

@@ -18,7 +18,7 @@ from izmp_dynamics.report.formatting import mm, seconds
 from izmp_dynamics.report.leg_odometry import sole_frame
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.timeline import Indices, Mask
-from izmp_dynamics.report.verdict import FALLING_HEIGHT, Verdict, sank_at
+from izmp_dynamics.report.verdict import FALLING_HEIGHT, FALLING_SPEED, Verdict, sank_at
 from izmp_dynamics.stability.support_polygon import margins, plane_axes
 
 SMOOTHING = 0.04
@@ -55,14 +55,14 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
     over_feet = bool(np.isfinite(com[searched]).any())
     stages = [Event(
         float(time[begin]), float(time[end]), 'fall',
-        _sentence(time, begin, lost, hit, over_feet), size=sinking, unit='m/s',
+        _sentence(time, begin, lost, hit, _how(sinking, over_feet)), size=sinking, unit='m/s',
     )]  # fmt: skip
     if lost is not None:
-        beyond = -float(capture[lost]) if np.isfinite(capture[lost]) else np.nan
+        beyond = -float(capture[lost])
         stages.append(Event(
             float(time[lost]), float(time[lost]), 'point of no return',
             'The centre of mass is beyond the edge of the support polygon for good'
-            + (f', the capture point {mm(beyond)} beyond' if np.isfinite(beyond) else ''),
+            + (f', the capture point {mm(beyond)} beyond' if beyond > 0.0 else ''),
             size=beyond, unit='m',
         ))  # fmt: skip
     if hit is not None:
@@ -74,9 +74,15 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
     return stages
 
 
-def _sentence(time: Array, begin: int, lost: int | None, hit: int | None, over_feet: bool) -> str:
+def _how(sinking: float, over_feet: bool) -> str:
+    if not sinking > FALLING_SPEED:
+        return 'tips'
+    return 'sinks over its feet' if over_feet else 'sinks'
+
+
+def _sentence(time: Array, begin: int, lost: int | None, hit: int | None, how: str) -> str:
     if lost is None:
-        sentence = f'The robot sinks{" over its feet" if over_feet else ""}'
+        sentence = f'The robot {how}'
     else:
         sentence = f'The robot falls: no return after {seconds(float(time[lost] - time[begin]))}'
     if hit is None:
@@ -96,15 +102,35 @@ def _margins(scene: Scene) -> tuple[Array, Array]:
     axes = plane_axes(up)
     velocity = np.full((len(up), 2), np.nan)
     for k, foot in enumerate(evaluation.feet):
-        away = np.einsum('kij,kj->ki', axes, evaluation.com - sole_frame(foot.sole)[1])
+        R, middle = sole_frame(foot.sole)
         rows: Mask = scene.supporting == k
-        velocity[rows] = _slope(scene.timeline.time, away)[rows]
+        velocity[rows] = _velocity(
+            scene.timeline.time,
+            np.einsum('kij,kj->ki', axes, evaluation.com - middle),
+            np.einsum('kij,kj->ki', axes, R[:, :, 0]),
+        )[rows]
     thrown = np.einsum('kij,ki->kj', axes, velocity) * scene.time_constant
     points = evaluation.com, evaluation.com + thrown
     loaded = np.stack([foot.loaded for foot in evaluation.feet], axis=1)
     soles = tuple(foot.sole for foot in evaluation.feet)
     com, capture = margins(points, soles, loaded, up)
     return com, capture
+
+
+def _velocity(time: Array, position: Array, fixed: Array) -> Array:
+    """Velocity (K, 2) on the ground of a position (K, 2) from a sole that rests on it [m/s].
+
+    Args:
+        time: (K,) [s].
+        position: (K, 2) along axes that yaw with the root [m].
+        fixed: (K, 2) a direction that is fixed to the sole, along the same axes.
+    """
+    change = _slope(time, fixed)
+    yaw = fixed[:, 0] * change[:, 1] - fixed[:, 1] * change[:, 0]
+    yaw = yaw / np.einsum('ki,ki->k', fixed, fixed)  # of the sole, seen from the axes
+    across = np.column_stack([-position[:, 1], position[:, 0]])
+    velocity: Array = _slope(time, position) - yaw[:, None] * across
+    return velocity
 
 
 def _for_good(margin: Array, rows: Indices) -> int | None:
@@ -122,7 +148,7 @@ def _impact(time: Array, speed: Array, begin: int, low: int) -> int | None:
     """Row until which the COM sinks about as fast as ever, if most of that is lost then."""
     stop = int(np.searchsorted(time, time[low] + SEARCHED))
     within = speed[begin:stop]
-    if not np.isfinite(within).any():
+    if not (within > 0.0).any():  # it never sinks
         return None
     fastest = int(np.nanargmax(within))
     largest = within[fastest]

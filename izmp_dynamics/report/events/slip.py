@@ -224,9 +224,13 @@ def _ways(R: Array, p: Array, before: Indices, after: Indices, lever: float) -> 
 
 
 def _bounds(R: Array, p: Array, lever: float, near: tuple[int, int]) -> tuple[int, int]:
-    """Rows between which the sole covers the way that it has gone from `near[0]` to `near[1]`."""
+    """Rows between which the sole covers the way to where it is farthest from where it was.
+
+    That is within the rows from `near[0]` to `near[1]`; it may come back.
+    """
     rows = np.arange(near[0], near[1] + 1)
     gone = _ways(R, p, np.full(len(rows), near[0]), rows, lever)[:, [0, 1, 3]]
+    gone = gone[: int(np.argmax(np.einsum('ij,ij->i', gone, gone))) + 1]
     share = gone @ gone[-1] / max(float(gone[-1] @ gone[-1]), 1e-12)
     begin = int(np.flatnonzero(share <= 0.1)[-1])
     end = begin + int(np.flatnonzero(share[begin:] >= 0.9)[0])

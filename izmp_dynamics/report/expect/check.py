@@ -75,7 +75,7 @@ def _events(events: Sequence[Event], limit: EventLimit) -> Expectation:
         event
         for event in events
         if event.kind == limit.kind
-        and not event.size < limit.size
+        and not (limit.size > 0.0 and event.size < limit.size)
         and event.end - event.begin >= limit.duration
     ]
     name = f'number of {limit.kind}'

@@ -45,7 +45,7 @@ function listEvents(page, clock) {
   const write = () => {
     page.listed = page.events.filter((event) => steps.checked || !event.step);
     list.replaceChildren(...page.listed.map((event) => entry(event, clock)));
-    if (!page.listed.length) list.textContent = 'No excursion, no push.';
+    if (!page.listed.length) list.textContent = 'No events.';
     mark();
   };
   const mark = () => page.listed.forEach((event, k) => {
