@@ -1,7 +1,7 @@
 'use strict';
 // Time series with uPlot: one time axis for all, a marker at the clock's time, bands for events.
 
-const BANDS = { excursion: 'outside', push: 'other', fall: 'bad', slip: 'warn', flight: 'measured', 'sensor fault': 'unsure' };
+const BANDS = { excursion: 'outside', push: 'other', fall: 'bad', 'fall alarm': 'bad', slip: 'warn', flight: 'measured', 'sensor fault': 'unsure' };
 
 function makeSeries(uPlot, page, array, clock, place) {
   const plots = [];

@@ -167,7 +167,7 @@ function makeStage(THREE, data, array, clock, page) {
   if (data.shapes.length) layer('robot', 'robot', 'muted');
   layer('ground', 'support polygon', 'good');
   for (const track of tracks) layer(track.name, track.label, track.colour);
-  layer('force', 'contact force', 'mr-ad');
+  layer('force', 'contact forces, in the colours of their points', 'muted');
   layer('com', 'centre of mass', 'ink');
   if (pushes.some((value) => Number.isFinite(value))) layer('push', 'push', 'outside');
   if ((data.view !== 'root')) layer('follow', 'follow', 'muted');
