@@ -58,13 +58,17 @@ class PlayedGraph:
 
     def _publisher(self):
         def publish(output, message):
+            self._waiting.append((output.topic, message))
             if isinstance(message, bytes):
                 message = deserialize_message(message, output.msgtype)
             if hasattr(message, 'header'):
                 self.messages[output.topic][stamp_of(message)] = message
-            self._waiting.append((output.topic, message))
 
         return publish
+
+    def give(self, topic, message):
+        """Let a sensor publish a message, or its bytes."""
+        self._waiting.append((topic, message))
 
     def node(self, name):
         """The node with this task; the composed one has them all."""
@@ -103,8 +107,10 @@ class PlayedGraph:
             for node in self.nodes:
                 for reception in node.receiver._receptions:
                     if reception.topic == topic:
-                        given = serialize_message(message) if reception.raw else message
-                        reception.callback(given)
+                        if not isinstance(message, bytes):
+                            message = serialize_message(message)
+                        raw, kind = reception.raw, reception.msgtype
+                        reception.callback(message if raw else deserialize_message(message, kind))
                         node.evaluate()
 
     def values(self, name):

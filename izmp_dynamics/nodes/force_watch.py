@@ -30,7 +30,7 @@ STEP = 0.008
 EVERY = 30.0
 """Time between two judgements of it [s]; one takes a tenth of a second."""
 
-_STEP = nanoseconds(STEP)
+_SPAN, _STEP = nanoseconds(SPAN), nanoseconds(STEP)
 
 OF_FEET = ('foot_pulls', 'foot_unit', 'feet_exchanged')
 """What the last seconds show; the report finds the mean force in them."""
@@ -101,9 +101,7 @@ class RecentSteps(PeriodicJudge):
     def __init__(self, health: Health, every: float) -> None:
         super().__init__(health, every)
         self.rig: Rig | None = None
-        self._samples: defaultdict[str, deque[tuple[int, Array]]] = defaultdict(
-            lambda: deque(maxlen=round(SPAN / STEP))
-        )
+        self._samples: defaultdict[str, deque[tuple[int, Array]]] = defaultdict(deque)
 
     def see(self, signal: str, stamp: int, values: Array) -> None:
         """Take a sample (m,) of 'joints', 'imu' or 'feet[NAME]' at a stamp [ns]."""
@@ -113,6 +111,8 @@ class RecentSteps(PeriodicJudge):
         if samples and stamp < samples[-1][0]:  # the clock was set back
             samples.clear()
         samples.append((stamp, values.copy()))
+        while stamp - samples[0][0] > _SPAN:
+            samples.popleft()
 
     def given(self) -> Recorded | None:
         """What can be judged; None as long as a signal is missing."""
