@@ -211,7 +211,6 @@ class StandingRobot:
     Attributes:
         fault: which; empty if there is none.
         offset: of the stamps against the clock [ns].
-        burst: samples to be published at once, with the stamps of as much time.
         last: newest sound stamp [ns].
         count: samples so far.
     """
@@ -225,7 +224,7 @@ class StandingRobot:
 
         self.node, self.robot = node, robot
         self.model = load_model(robot.urdf_path, robot.root)
-        self.fault, self.offset, self.burst = '', 0, 0
+        self.fault, self.offset = '', 0
         self.last, self.count = 0, 0
         self.wire = {}
         self.joints = node.create_publisher(JointState, 'joint_states', SENSOR)
@@ -252,10 +251,6 @@ class StandingRobot:
         stamp = time.time_ns()
         while not self.stop.is_set():
             self.sample(stamp + self.offset)
-            while self.burst:
-                self.offset += _STEP
-                self.sample(stamp + self.offset)
-                self.burst -= 1
             stamp = max(stamp + _STEP, time.time_ns() - _STEP)
             time.sleep(max(0.0, (stamp - time.time_ns()) * 1e-9))
 

@@ -72,13 +72,6 @@ def graph(biped31, tmp_path_factory):
         yield graph
 
 
-@pytest.fixture
-def impatient(biped31, tmp_path_factory):
-    """A node that skips what has waited too long, and a robot that stands."""
-    with running(biped31, tmp_path_factory, ('composed',)) as graph:
-        yield graph
-
-
 @contextmanager
 def running(biped31, tmp_path_factory, *nodes):
     """Processes with nodes that work, what listens to them, and a robot that stands."""
@@ -216,23 +209,6 @@ def test_a_clock_that_is_set_back_resets_the_nodes(graph):
     assert goes_on(listener, '/ir_md/izmp')
     robot.offset += 100 * 10**9
     assert wait_until(lambda: listener.messages['/mr_ad/izmp'][-1].header.stamp.sec > today - 50)
-    assert goes_on(listener)
-
-
-def test_a_burst_of_ten_queues_passes(impatient):
-    """80 s of all sensors at once: what is lost or skipped is counted, the newest counts."""
-    from izmp_dynamics.nodes.qos import DEPTH
-
-    _, listener, robot = impatient
-    assert wait_until(lambda: diagnostics(listener) > 10)  # until the usual rate is known
-    since = diagnostics(listener)
-    robot.burst = 10 * DEPTH
-    assert wait_until(lambda: robot.burst == 0)
-    end = robot.last
-    assert found(listener, 'burst[/joint_states]', since)
-    assert found(listener, 'joints.skipped', since)
-    assert wait_until(lambda: max(listener.values['/mr_ad/izmp']) > end)
-    assert wait_until(lambda: max(listener.values['/ir_md/izmp']) > end)
     assert goes_on(listener)
 
 
