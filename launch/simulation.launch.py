@@ -28,6 +28,10 @@ ARGUMENTS = {
     'speed': ('0.3', 'Of the walk [m/s].'),
     'steps': ('20', 'Number of steps of the walk.'),
     'loop': ('false', 'Begin again at the end.'),
+    'lockstep': (
+        'false',
+        'Wait for the graph where it is too slow, at most half a second ahead of its results.',
+    ),
 }
 
 
@@ -39,7 +43,7 @@ def generate_launch_description() -> LaunchDescription:
         Node(
             package='izmp_dynamics',
             executable='simulation',
-            parameters=[gait, parameters(loop=bool), {'publish_clock': clock}],
+            parameters=[gait, parameters(loop=bool, lockstep=bool), {'publish_clock': clock}],
             output='screen',
             on_exit=end_if_refused,
         ),

@@ -15,6 +15,7 @@ from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.bag_player import AHEAD
 from izmp_dynamics.nodes.gait import plan_gait
+from izmp_dynamics.nodes.graph_pace import GraphPace
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
@@ -26,6 +27,9 @@ from izmp_dynamics.simulation.mujoco.model import build_mujoco
 CHUNK = 4
 """Steps of the physics that are computed at a time: one tick of the bus."""
 
+AHEAD_OF_RESULTS = 60
+"""Such turns by which the simulation may be ahead of the results in lockstep: half a second."""
+
 SUBSCRIBED = 1.0
 """The joints must have had a subscriber for so long before the robot begins to move [s]."""
 
@@ -34,7 +38,8 @@ class Simulation(Node):
     """Publishes every sample with the stamp of its instant; /clock has the same time.
 
     Physics and messages take turns, so a slow computer makes the simulation slower and not wrong;
-    the diagnostics state the real-time factor.
+    the diagnostics state the real-time factor. With the parameter `lockstep` it waits for the
+    graph as well.
 
     Attributes:
         taken: counts the joint messages that the graph has taken; if set, the simulation waits
@@ -57,6 +62,7 @@ class Simulation(Node):
         robot = load_robot_file(path, urdf or None)
         self.rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
         self._loop = fixed(self, 'loop', False, 'begin again at the end; time goes on')
+        lockstep = fixed(self, 'lockstep', False, 'wait for the results of a graph that is slow')
         clock = fixed(self, 'publish_clock', True, 'publish /clock; else stamps are of today')
         with announced(self.get_logger(), 'Building the robot in MuJoCo'):
             self._plant = build_mujoco(robot)
@@ -71,6 +77,7 @@ class Simulation(Node):
         )
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.taken: Callable[[], int] | None = None
+        self._pace = GraphPace(self, AHEAD_OF_RESULTS) if lockstep else None
         self._published, self._turns, self._turns_waited = 0, 0, 0
         self.is_over = False
         self.fall = ''
@@ -94,7 +101,7 @@ class Simulation(Node):
             self._begin_if_subscribed()
             return
         self._turns += 1
-        if self.taken is not None and self._published - self.taken() > AHEAD:
+        if self._graph_is_behind:
             self._turns_waited += 1
             return
         run = self._run.advance(CHUNK)
@@ -102,6 +109,8 @@ class Simulation(Node):
         for row in range(len(run)):
             self._sensors.publish(run, row)
             self.stamp = int(run.stamps[row])
+        if self._pace is not None:
+            self._pace.published(self.stamp)
         self._publish_clock()
         self.fall = run.fall
         if not self._run.is_over:
@@ -113,6 +122,13 @@ class Simulation(Node):
         else:
             self.is_over = True
             self._timer.cancel()
+
+    @property
+    def _graph_is_behind(self) -> bool:
+        """Whether the graph has more to do than it should."""
+        if self.taken is not None and self._published - self.taken() > AHEAD:
+            return True
+        return self._pace is not None and self._pace.is_behind
 
     def _begin_if_subscribed(self) -> None:
         """Wait for a subscriber, so that the first messages are not lost."""

@@ -1,0 +1,68 @@
+"""A simulation in lockstep with the graph: it waits while results come, and not for ever."""
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+
+from rclpy.serialization import serialize_message
+from trajectory_msgs.msg import JointTrajectory
+
+from izmp_dynamics.nodes import graph_pace
+from izmp_dynamics.nodes.graph_pace import PATIENCE, GraphPace
+from izmp_dynamics.nodes.messages import header
+
+STEP = 8_000_000
+"""Between two pieces [ns]."""
+
+
+class Graph:
+    """Publishes results when it is told to, by a clock of the test."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.count = 100.0, 0
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+        monkeypatch.setattr(graph_pace, 'time', clock)
+        self.pace = GraphPace(self, ahead=3)
+
+    def create_subscription(self, msgtype, topic, callback, qos, raw):
+        assert (msgtype, topic, raw) == (JointTrajectory, 'joint_kinematics', True)
+        self.answer = callback
+
+    def publish_until_behind(self, most=20):
+        """Let the simulation go on; return how many pieces it publishes."""
+        for count in range(most):
+            if self.pace.is_behind:
+                return count
+            self.count += 1
+            self.pace.published(self.count * STEP)
+        return most
+
+    def result(self, piece):
+        self.answer(serialize_message(JointTrajectory(header=header(piece * STEP, ''))))
+
+
+def test_before_the_first_result_nobody_is_waited_for(monkeypatch):
+    assert Graph(monkeypatch).publish_until_behind() == 20
+
+
+def test_it_waits_for_the_result_of_the_oldest_piece(monkeypatch):
+    graph = Graph(monkeypatch)
+    graph.result(0)
+    assert graph.publish_until_behind() == 4
+    assert graph.publish_until_behind() == 0
+    graph.result(1)
+    assert graph.publish_until_behind() == 1
+    graph.result(5)
+    assert graph.publish_until_behind() == 4
+
+
+def test_a_graph_that_has_died_is_waited_for_again_when_it_is_back(monkeypatch):
+    graph = Graph(monkeypatch)
+    graph.result(0)
+    graph.publish_until_behind()
+    graph.now += PATIENCE
+    assert graph.publish_until_behind() == 20
+    graph.result(graph.count)
+    assert graph.publish_until_behind() == 4
