@@ -28,9 +28,9 @@ from rich.console import Console
 from rich.table import Table
 
 from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.engine.cluster import Cluster, connected
+from izmp_dynamics.engine.outcomes import outcomes
 from izmp_dynamics.fleet.campaign import run_fleet
-from izmp_dynamics.fleet.cluster import Cluster, connected
-from izmp_dynamics.fleet.engine import perform
 from izmp_dynamics.fleet.robots import robot_digest
 from izmp_dynamics.fleet.row import RUN, Row
 from izmp_dynamics.fleet.sources import find_bags
@@ -169,10 +169,10 @@ def _nothing(number: int) -> int:
 def scheduler_time(workers: int, tasks: int = 2000) -> float:
     """Time that scheduler and client need for a task [s]."""
     with connected(Cluster(workers), tasks) as client:
-        for _ in perform(client, _nothing, range(50), 0):
+        for _ in outcomes(client, _nothing, range(50)):
             pass
         begin = time.perf_counter()
-        for _ in perform(client, _nothing, range(tasks), 0):
+        for _ in outcomes(client, _nothing, range(tasks)):
             pass
         return (time.perf_counter() - begin) / tasks
 

@@ -94,8 +94,12 @@ class ReplayError(IzmpError):
     """A recording can be read but not evaluated with this robot."""
 
 
+class ClusterError(IzmpError):
+    """Work cannot be handed to processes or a cluster (start, scheduler, profile of jobs)."""
+
+
 class FleetError(IzmpError):
-    """Many recordings cannot be evaluated together (places, robot files, cluster, folder)."""
+    """Many recordings cannot be evaluated together (places, robot files, folder)."""
 
 
 class MotionError(IzmpError):

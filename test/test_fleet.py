@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
@@ -22,9 +21,8 @@ from .command_line import REPOSITORY, izmp
 distributed = pytest.importorskip('distributed', reason='a fleet runs on Dask')
 
 from izmp_dynamics.cli.fleet import _lines  # noqa: E402
+from izmp_dynamics.engine.cluster import Cluster  # noqa: E402
 from izmp_dynamics.fleet.campaign import Fleet, run_fleet  # noqa: E402
-from izmp_dynamics.fleet.cluster import SETTINGS, Cluster, connected  # noqa: E402
-from izmp_dynamics.fleet.engine import perform  # noqa: E402
 from izmp_dynamics.fleet.ledger import Ledger  # noqa: E402
 from izmp_dynamics.fleet.robots import robot_digest  # noqa: E402
 from izmp_dynamics.fleet.statistics import fleet_statistics  # noqa: E402
@@ -290,68 +288,6 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ['thesis.tex']
 
 
-def _behave(number):
-    """What a task may do to its worker; one that is tried again succeeds."""
-    if number == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    if number == 2:
-        raise ValueError('always')
-    mark = Path(os.environ['IZMP_TEST_MARK'])
-    if number in (3, 30) and not mark.exists():
-        mark.touch()
-        if number == 30:
-            os.kill(os.getpid(), signal.SIGKILL)
-        raise OSError('only once')
-    return 10 * number
-
-
-def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch):
-    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
-    monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
-    with connected(Cluster(1), 4) as client:
-        found = dict(perform(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
-        with connected(Cluster(scheduler=client.scheduler.address), 1) as other:
-            found |= dict(perform(other, _behave, [15], retries=0))
-    assert type(found.pop(1)).__name__ == 'KilledWorker'
-    assert str(found.pop(2)) == 'always'
-    assert found == {number: 10 * number for number in range(3, 16)}
-
-
-def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkeypatch):
-    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
-    monkeypatch.setitem(SETTINGS, 'distributed.deploy.lost-worker-timeout', '0.1s')
-    monkeypatch.setattr('izmp_dynamics.fleet.cluster.CHECKED', 0.5)
-    with connected(Cluster(1), 1) as client:
-        assert dict(perform(client, _behave, [30, 5], retries=0)) == {30: 300, 5: 50}
-
-
-@pytest.fixture
-def slurm(tmp_path, monkeypatch):
-    """A folder in which `sbatch` writes what it was asked for, and runs it here."""
-    pytest.importorskip('dask_jobqueue')
-    commands = {
-        'sbatch': 'cp "$1" job; setsid sh job >output 2>&1 & echo "Submitted batch job $!"',
-        'scancel': 'kill -- "-$1" || true',
-    }
-    for name, command in commands.items():
-        (tmp_path / name).write_text(f'#!/bin/sh\ncd {tmp_path}\n{command}\n')
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv('PATH', f'{tmp_path}{os.pathsep}{os.environ["PATH"]}')
-    monkeypatch.setenv('PYTHONPATH', str(REPOSITORY))
-    return tmp_path
-
-
-def test_a_profile_for_slurm(slurm):
-    profile = {'jobs': 1, 'queue': 'robots', 'cores': 1, 'memory': '1GB', 'interface': 'lo',
-               'walltime': '00:10:00'}  # fmt: skip
-    (slurm / 'profile.yaml').write_text(yaml.safe_dump(profile))
-    with connected(Cluster(slurm=slurm / 'profile.yaml'), 2) as client:
-        assert dict(perform(client, str, [1, 2], retries=0)) == {1: '1', 2: '2'}
-    script = (slurm / 'job').read_text()
-    assert '#SBATCH -p robots' in script
-    assert '--preload izmp_dynamics.fleet.worker' in script
-
-
 @pytest.mark.parametrize(
     ('options', 'sentence'),
     [
@@ -363,7 +299,7 @@ def test_a_profile_for_slurm(slurm):
 def test_a_cluster_that_is_not_there_is_a_sentence(
     options, sentence, logs, robot, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr('izmp_dynamics.fleet.cluster.START_TIME', 0.5)
+    monkeypatch.setattr('izmp_dynamics.engine.cluster.START_TIME', 0.5)
     if '--slurm' in options:
         pytest.importorskip('dask_jobqueue')
     outcome = izmp('fleet', logs, '--robot', robot, '-o', tmp_path / 'out', *options)

@@ -42,6 +42,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
     ('seesaw',),
     ('replay',),
     ('calibration',),
+    ('engine',),
     ('nodes',),
     ('seesaw/nodes',),
     ('studies',),

@@ -12,8 +12,8 @@ import pytest
 
 from izmp_dynamics.bags.temporary_folder import temporary_folder
 from izmp_dynamics.bags.whole_file import write_whole
+from izmp_dynamics.studies.campaign import perform_all
 from izmp_dynamics.studies.files import write_files
-from izmp_dynamics.studies.runs import perform_all
 from izmp_dynamics.studies.store import Store
 
 from .command_line import izmp

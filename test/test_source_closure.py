@@ -17,6 +17,7 @@ from izmp_dynamics.seesaw.study.robot_digest import robot_digest
 from izmp_dynamics.seesaw.study.tasks import Study
 from izmp_dynamics.studies import runs as runs_module
 from izmp_dynamics.studies.angular_momentum.study import Study as MomentumStudy
+from izmp_dynamics.studies.campaign import perform_all
 from izmp_dynamics.studies.fall_alarm.study import Study as FallStudy
 from izmp_dynamics.studies.itu_biped.study import Study as ItuStudy
 from izmp_dynamics.studies.paper.campaign import Campaign
@@ -24,7 +25,7 @@ from izmp_dynamics.studies.paper.experiment import Experiment
 from izmp_dynamics.studies.real.figure import LogFigure
 from izmp_dynamics.studies.real.logs import Log, Logs
 from izmp_dynamics.studies.real.study import Study as RealStudy
-from izmp_dynamics.studies.runs import Run, perform_all
+from izmp_dynamics.studies.runs import Run
 from izmp_dynamics.studies.source_closure import PACKAGE, Sources, code_digest
 from izmp_dynamics.studies.store import Store
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.engine.cluster import Cluster
 from izmp_dynamics.errors import RobotFileError, SensingError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.resources import find_resource
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.differences import backward_quotient
+from izmp_dynamics.studies.campaign import perform_all
 from izmp_dynamics.studies.paper.bench import Bench
 from izmp_dynamics.studies.paper.campaign import Campaign
 from izmp_dynamics.studies.paper.experiment import Experiment, load_experiment
@@ -27,7 +29,7 @@ from izmp_dynamics.studies.paper.setups import (
     Setup,
 )
 from izmp_dynamics.studies.paper.trial import Trial, WalkCase, simulate_trial
-from izmp_dynamics.studies.runs import Run, perform, perform_all
+from izmp_dynamics.studies.runs import Run, perform
 from izmp_dynamics.studies.store import Store, StoreError
 from izmp_dynamics.studies.tipping_arm import arm_of_wrench
 
@@ -299,8 +301,8 @@ def test_processes_give_the_same_results(tmp_path):
     campaign = Campaign.of(Experiment(steps=6, seeds=4))
     runs = [campaign.phases(SETUP_B), campaign.phases(SETUP_D)]
     one, two = Store(tmp_path / 'one'), Store(tmp_path / 'two')
-    perform_all(runs, one, jobs=1)
-    perform_all(runs, two, jobs=2)
+    perform_all(runs, one)
+    perform_all(runs, two, Cluster(2))
     for run in runs:
         np.testing.assert_array_equal(perform(run, one)['measures'], perform(run, two)['measures'])
 

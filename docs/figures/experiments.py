@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from izmp_dynamics.engine.cluster import Cluster
 from izmp_dynamics.seesaw.study import page as seesaw_page
 from izmp_dynamics.seesaw.study.tasks import Study as SeesawStudy
 from izmp_dynamics.studies.angular_momentum import page as momentum_page
@@ -18,6 +19,8 @@ from izmp_dynamics.studies.paper.campaign import Campaign
 from izmp_dynamics.studies.paper.experiment import Experiment
 from izmp_dynamics.studies.publish import publish
 
+TWO = Cluster(workers=2)
+
 PICTURES = ('fig9', 'zero_crossing', 'prediction')
 
 
@@ -26,17 +29,19 @@ def main() -> None:
     here = Path(__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         experiment, out = Experiment(), Path(folder)
-        publish(paper_page.page(experiment), Campaign.of(experiment), out, only=PICTURES, jobs=2)
+        publish(
+            paper_page.page(experiment), Campaign.of(experiment), out, only=PICTURES, cluster=TWO
+        )
         for name in PICTURES:
             print(shutil.copy(out / f'{name}.png', here / f'experiments_{name}.png'))
         itu = Study.full()
-        publish(itu_page.page(itu), itu, out, only=['falls'], jobs=2)
+        publish(itu_page.page(itu), itu, out, only=['falls'], cluster=TWO)
         print(shutil.copy(out / 'falls.png', here / 'experiments_itu_falls.png'))
         momentum = MomentumStudy.full(out)
-        publish(momentum_page.page(momentum), momentum, out, only=['grid'], jobs=2)
+        publish(momentum_page.page(momentum), momentum, out, only=['grid'], cluster=TWO)
         print(shutil.copy(out / 'grid.png', here / 'experiments_momentum_grid.png'))
         seesaw = SeesawStudy()
-        publish(seesaw_page.page(seesaw), seesaw, out, only=['fig4', 'fig5'], jobs=2)
+        publish(seesaw_page.page(seesaw), seesaw, out, only=['fig4', 'fig5'], cluster=TWO)
         for name in ('fig4', 'fig5'):
             print(shutil.copy(out / f'{name}.png', here / f'seesaw_{name}.png'))
 

@@ -6,6 +6,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.cli.cluster_options import add_cluster_options, at_least, cluster_of
+
 _PAGES = {
     'paper': 'studies.paper.page',
     'itu_biped': 'studies.itu_biped.page',
@@ -93,7 +95,7 @@ def _add_fall_alarm(actions: Any) -> None:
     )
     _add_options(fall_alarm)
     fall_alarm.add_argument(
-        '--trials', type=_at_least(1), metavar='N',
+        '--trials', type=at_least(1), metavar='N',
         help=f'walks of up to 20 s, with a stance to ten of them (default: {_TRIALS}; 10 with '
         '--quick)',
     )  # fmt: skip
@@ -119,7 +121,7 @@ def _add_paper_options(paper: argparse.ArgumentParser) -> None:
     paper.add_argument(
         '--file', type=Path, metavar='FILE', help='experiment file (default: as in the paper)'
     )
-    paper.add_argument('--seeds', type=_at_least(2), metavar='N', help='repetitions (default: 20)')
+    paper.add_argument('--seeds', type=at_least(2), metavar='N', help='repetitions (default: 20)')
     paper.add_argument(
         '--noise-density',
         type=float,
@@ -141,9 +143,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar='FIGURE',
         help='of those that `izmp experiments list` names; repeatable',
     )
-    parser.add_argument(
-        '--jobs', type=_at_least(1), default=2, metavar='N', help='processes (default: 2)'
-    )
+    add_cluster_options(parser, '--jobs', 2)
     parser.add_argument(
         '--quick', action='store_true', help='few and short runs: does everything work?'
     )
@@ -151,16 +151,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--strict', action='store_true', help='exit with 1 if something that must hold does not'
     )
-
-
-def _at_least(least: int) -> Any:
-    def whole_number(text: str) -> int:
-        value = int(text)
-        if value < least:
-            raise argparse.ArgumentTypeError(f'must be at least {least}, not {value}')
-        return value
-
-    return whole_number
 
 
 def run_list(options: argparse.Namespace) -> int:
@@ -244,7 +234,12 @@ def _make(options: argparse.Namespace, page: Any, subject: Any) -> int:
 
     with progress_bar('Experiments', options.quiet) as progress:
         results = publish(
-            page, subject, options.output, only=options.only, jobs=options.jobs, progress=progress
+            page,
+            subject,
+            options.output,
+            only=options.only,
+            cluster=cluster_of(options),
+            progress=progress,
         )
     _report(options, results)
     return int(options.strict and not all(fact.holds for _, fact in results.claims))

@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.cli.cluster_options import add_cluster_options, cluster_of
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -34,14 +36,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--reports', action='store_true', help='the full report of every bag, in OUT/reports'
     )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        '--workers', type=_number, metavar='N', help='processes here (default: one per core)'
-    )
-    where.add_argument('--scheduler', metavar='ADDRESS', help='of a Dask scheduler')
-    where.add_argument(
-        '--slurm', type=Path, metavar='FILE', help='profile of jobs for Slurm (docs/fleet.md)'
-    )
+    add_cluster_options(parser, '--workers', None)
     parser.add_argument(
         '--memory', default='auto', metavar='SIZE', help='of each process here, e.g. 2GB'
     )
@@ -57,9 +52,8 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.cli.fleet_progress import fleet_progress
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.fleet.campaign import run_fleet
-    from izmp_dynamics.fleet.cluster import Cluster
 
-    cluster = Cluster(options.workers, options.memory, options.scheduler, options.slurm)
+    cluster = cluster_of(options, options.memory)
     with fleet_progress(options.quiet) as progress:
         fleet = run_fleet(
             options.logs,
@@ -98,10 +92,3 @@ def _lines(fleet: Any) -> list[str]:
         f'Table:   {fleet.folder / TABLE}',
         f'Numbers: {fleet.folder / NUMBERS}',
     ]
-
-
-def _number(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'must be at least 1, not {value}')
-    return value

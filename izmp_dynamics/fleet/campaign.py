@@ -13,10 +13,11 @@ from pathlib import Path
 
 from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.bags.whole_file import write_whole
+from izmp_dynamics.engine.cluster import PURPOSE, Cluster, connected
+from izmp_dynamics.engine.interrupts import held_back
+from izmp_dynamics.engine.outcomes import outcomes
 from izmp_dynamics.errors import FleetError
-from izmp_dynamics.fleet.cluster import Cluster, connected
 from izmp_dynamics.fleet.code import LIBRARIES, code
-from izmp_dynamics.fleet.engine import perform
 from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page, libraries
 from izmp_dynamics.fleet.parquet import parquet
@@ -26,7 +27,6 @@ from izmp_dynamics.fleet.sources import BagSource, find_bags
 from izmp_dynamics.fleet.statistics import fleet_statistics
 from izmp_dynamics.fleet.task import Done, Task, evaluate
 from izmp_dynamics.fleet.urls import public
-from izmp_dynamics.studies.interrupts import held_back
 
 RETRIES = 2
 """How often a bag is tried again whose evaluation raised what no bag should cause."""
@@ -107,7 +107,7 @@ def run_fleet(
 
 def _require_libraries() -> None:
     """Say before the work, and not after it, what is missing for its results."""
-    library('distributed', 'Evaluating a fleet')
+    library('distributed', PURPOSE)
     library('pyarrow', 'Writing the table')
     libraries()
 
@@ -134,7 +134,7 @@ def _evaluate_all(
     size, done, bytes_done = sum(task.bag.size for task in tasks), 0, 0
     progress(0, len(tasks), 0, size)
     with connected(cluster, len(tasks)) as client:
-        for task, outcome in perform(client, evaluate, tasks, retries):
+        for task, outcome in outcomes(client, evaluate, tasks, retries):
             with held_back():
                 ledger.add(task, _done(task, outcome))
             done, bytes_done = done + 1, bytes_done + task.bag.size

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.engine.cluster import Cluster
 from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.studies.campaign import HERE, perform_all
 from izmp_dynamics.studies.files import write_files
 from izmp_dynamics.studies.page import Figure, Figures, Page
 from izmp_dynamics.studies.picture import Fact, Picture, Table
-from izmp_dynamics.studies.runs import perform, perform_all
+from izmp_dynamics.studies.runs import perform
 from izmp_dynamics.studies.store import Store
 
 
@@ -43,7 +45,7 @@ def publish(
     folder: Path,
     *,
     only: Sequence[str] = (),
-    jobs: int = 1,
+    cluster: Cluster = HERE,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> Results:
     """Make figures, tables and page.
@@ -53,7 +55,7 @@ def publish(
         subject: what the figures' functions are called with: it knows the runs.
         folder: where everything goes; finished runs in it are used again.
         only: names of figures; all of them if empty.
-        jobs: number of processes.
+        cluster: where the runs are done.
         progress: called with the fraction that is done.
 
     Raises:
@@ -64,7 +66,7 @@ def publish(
     modules = selected(page.figures, only)
     store = Store(folder / 'runs')
     runs = [run for module in modules for run in module.runs(subject)]
-    perform_all(runs, store, jobs, lambda fraction: progress(0.9 * fraction))
+    perform_all(runs, store, cluster, lambda fraction: progress(0.9 * fraction))
     pictures = []
     for index, module in enumerate(modules):
         picture = module.picture(subject, lambda run: perform(run, store))

@@ -5,13 +5,17 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.bags.libraries import library
-from izmp_dynamics.errors import FleetError
+from izmp_dynamics.engine.interrupts import held_back
+from izmp_dynamics.errors import ClusterError
+
+PURPOSE = 'Work in several processes or on a cluster'
+"""What the libraries are needed for, as the beginning of a sentence."""
 
 START_TIME = 60.0
 """Time within which a scheduler must answer [s]."""
@@ -19,16 +23,17 @@ START_TIME = 60.0
 CHECKED = 5.0
 """Time between two looks for workers that ended for good [s]."""
 
-_PRELOAD = 'izmp_dynamics.fleet.worker'
+_PRELOAD = 'izmp_dynamics.engine.worker'
 
 SETTINGS = {
     'distributed.scheduler.allowed-failures': 3,  # of workers, until their task is given up
     'distributed.scheduler.worker-saturation': 1.0,  # so none is counted that merely waits there
     'distributed.deploy.lost-worker-timeout': '60s',  # within which a busy computer restarts one
     'distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS': 1,
+    'distributed.worker.profile.enabled': False,  # nobody looks at it
     'distributed.worker.memory.target': False,  # results are small: nothing to spill
     'distributed.worker.memory.spill': False,
-    'distributed.worker.memory.pause': 0.9,
+    'distributed.worker.memory.pause': False,  # else one that keeps its memory waits for ever
     'distributed.worker.memory.terminate': 0.95,
 }
 
@@ -49,6 +54,11 @@ class Cluster:
     scheduler: str | None = None
     slurm: Path | None = None
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is this computer."""
+        return self.scheduler is None and self.slurm is None
+
 
 @contextmanager
 def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
@@ -59,58 +69,54 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
         tasks: how many there are; more processes are not started.
 
     Raises:
-        FleetError: it cannot be reached or started.
+        ClusterError: it cannot be reached or started.
         MissingDependencyError: its library is not installed.
+        KeyboardInterrupt: Ctrl-C, also while processes start, who leave it to this one.
     """
-    distributed = library('distributed', 'Evaluating a fleet')
-    dask = library('dask', 'Evaluating a fleet')
-    with dask.config.set(SETTINGS):
-        logging.getLogger('distributed').setLevel(logging.CRITICAL)  # deaths of workers are rows
-        if cluster.scheduler is not None:
-            with _client(distributed, cluster.scheduler) as client:
-                yield client
-        else:
-            with _started(distributed, cluster, tasks) as own, distributed.Client(own) as client:
-                yield client
+    distributed = library('distributed', PURPOSE)
+    dask = library('dask', PURPOSE)
+    with dask.config.set(SETTINGS), ExitStack() as stack:
+        logging.getLogger('distributed').setLevel(logging.CRITICAL)  # deaths of workers are known
+        with held_back():
+            if cluster.scheduler is not None:
+                client = stack.enter_context(_client(distributed, cluster.scheduler))
+            else:
+                own = stack.enter_context(_started(distributed, cluster, tasks))
+                stack.enter_context(_kept_up(own))
+                client = stack.enter_context(distributed.Client(own))
+        yield client
 
 
-@contextmanager
-def _client(distributed: Any, address: str) -> Iterator[Any]:
+def _client(distributed: Any, address: str) -> Any:
     try:
-        client = distributed.Client(address, timeout=START_TIME)
+        return distributed.Client(address, timeout=START_TIME)
     except (OSError, TimeoutError, ValueError) as error:
-        raise FleetError(
+        raise ClusterError(
             f"No Dask scheduler answers at '{address}'; start one with `dask scheduler` and give "
             f'the address that it prints, e.g. tcp://head:8786.',
             kind='no_scheduler', address=address,
         ) from error  # fmt: skip
-    with client:
-        yield client
 
 
-@contextmanager
-def _started(distributed: Any, cluster: Cluster, tasks: int) -> Iterator[Any]:
+def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
     if cluster.slurm is not None:
-        with slurm_cluster(cluster.slurm) as jobs, _kept_up(jobs):
-            yield jobs
-        return
+        return slurm_cluster(cluster.slurm)
     count = cluster.workers or len(os.sched_getaffinity(0))
+    memory = {} if cluster.memory == 'auto' else {'memory_limit': cluster.memory}
     try:
-        local = distributed.LocalCluster(
+        return distributed.LocalCluster(
             n_workers=max(1, min(count, tasks)),
             threads_per_worker=1,
             processes=True,
             host='127.0.0.1',
-            memory_limit=cluster.memory,
             dashboard_address='127.0.0.1:0',  # any free port
             preload=[_PRELOAD],
+            **memory,
         )
     except ValueError as error:
-        raise FleetError(
+        raise ClusterError(
             f'The processes cannot be started: {error}.', kind='no_workers'
         ) from error
-    with local, _kept_up(local):
-        yield local
 
 
 @contextmanager
@@ -139,10 +145,10 @@ def slurm_cluster(profile: Path) -> Any:
             dask_jobqueue.SLURMCluster.
 
     Raises:
-        FleetError: the profile cannot be used, or Slurm is not here.
+        ClusterError: the profile cannot be used, or Slurm is not here.
         MissingDependencyError: dask-jobqueue is not installed.
     """
-    jobqueue = library('dask_jobqueue', 'Evaluating a fleet with Slurm', 'dask-jobqueue')
+    jobqueue = library('dask_jobqueue', 'Work in jobs of Slurm', 'dask-jobqueue')
     options = _profile(profile)
     jobs = options.pop('jobs')
     preload = [*options.pop('worker_extra_args', ()), '--preload', _PRELOAD]
@@ -152,7 +158,7 @@ def slurm_cluster(profile: Path) -> Any:
         )
         cluster.scale(jobs=jobs)
     except (TypeError, ValueError, OSError, RuntimeError) as error:
-        raise FleetError(
+        raise ClusterError(
             f"Slurm cannot start what '{profile}' describes: {error}.",
             kind='slurm', path=profile,
         ) from error  # fmt: skip
@@ -164,12 +170,12 @@ def _profile(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding='utf-8'))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise FleetError(
+        raise ClusterError(
             f"The profile '{path}' cannot be read: {error}.", kind='unreadable', path=path
         ) from error
     jobs = content.get('jobs') if isinstance(content, Mapping) else None
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
-        raise FleetError(
+        raise ClusterError(
             f"The profile '{path}' must state `jobs`, the number of jobs, and the arguments of "
             'dask_jobqueue.SLURMCluster, e.g. `queue`, `cores`, `memory` and `walltime`.',
             kind='no_jobs', path=path,

@@ -1,9 +1,9 @@
-"""What every worker process does first (`dask worker --preload izmp_dynamics.fleet.worker`)."""
+"""What every worker process does first (`dask worker --preload izmp_dynamics.engine.worker`)."""
 
 import logging
 from typing import Any
 
-from izmp_dynamics.studies.interrupts import leave_to_parent
+from izmp_dynamics.engine.interrupts import leave_to_parent
 
 
 def dask_setup(_: Any) -> None:

@@ -1,0 +1,44 @@
+"""Options that state where many tasks are done, for `izmp fleet` and `izmp experiments`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int | None) -> None:
+    """Add the number of processes here, the address of a scheduler, a profile for Slurm.
+
+    Args:
+        parser: gets the options.
+        name: of the option for the processes, e.g. '--workers'.
+        default: number of processes; None for one per core.
+    """
+    where = parser.add_mutually_exclusive_group()
+    shown = 'one per core' if default is None else default
+    where.add_argument(
+        name, dest='workers', type=at_least(1), default=default, metavar='N',
+        help=f'processes here (default: {shown})',
+    )  # fmt: skip
+    where.add_argument('--scheduler', metavar='ADDRESS', help='of a Dask scheduler')
+    where.add_argument(
+        '--slurm', type=Path, metavar='FILE', help='profile of jobs for Slurm (docs/fleet.md)'
+    )
+
+
+def cluster_of(options: argparse.Namespace, memory: str = 'auto') -> Any:
+    """Return the `Cluster` that the options state."""
+    from izmp_dynamics.engine.cluster import Cluster
+
+    return Cluster(options.workers, memory, options.scheduler, options.slurm)
+
+
+def at_least(least: int) -> Any:
+    """Type of an option: a whole number, with a sentence for smaller ones."""
+
+    def whole_number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f'must be at least {least}, not {value}')
+        return value
+
+    return whole_number

@@ -1,0 +1,89 @@
+"""Tasks on a cluster: a stream of outcomes, whatever happens to the workers.
+
+The engine knows nothing of bags or studies. A worker that dies loses nothing: what it had not
+handed over is done again elsewhere. A task that raises is tried again, and at last gives its
+exception.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from graphlib import TopologicalSorter
+from typing import Any, TypeVar
+
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.engine.cluster import PURPOSE
+from izmp_dynamics.errors import ClusterError
+
+AT_A_TIME = 4000
+"""Tasks that the scheduler knows at a time: enough for a thousand workers."""
+
+T = TypeVar('T')
+R = TypeVar('R')
+
+
+def outcomes(
+    client: Any,
+    function: Callable[[T], R],
+    tasks: Sequence[T],
+    retries: int = 0,
+    needs: Callable[[T], Iterable[T]] = lambda task: (),
+) -> Iterator[tuple[T, R | Exception]]:
+    """Do tasks on a cluster; yield each with its result, or with the exception that it ended with.
+
+    Args:
+        client: `distributed.Client`.
+        function: what is done with a task, importable on the workers.
+        tasks: each once, hashable, in the order in which they are begun.
+        retries: how often a task that raises is tried again.
+        needs: which of the tasks must have ended before this one begins.
+
+    Yields:
+        The tasks in the order in which they end.
+
+    Raises:
+        ClusterError: the scheduler is gone.
+    """
+    order = TopologicalSorter({task: needs(task) for task in tasks})
+    order.prepare()
+    waiting = deque(order.get_ready())
+    running: dict[Any, T] = {}
+    ended = library('distributed', PURPOSE).as_completed()
+    at_a_time = _at_a_time(client, len(tasks))
+
+    def begin() -> None:
+        while waiting and len(running) < at_a_time:
+            task = waiting.popleft()
+            future = client.submit(function, task, pure=False, retries=retries)
+            running[future] = task
+            ended.add(future)
+
+    begin()
+    for future in ended:
+        task = running.pop(future)
+        yield task, _outcome(future)
+        del future  # the workers forget the result
+        order.done(task)
+        waiting += order.get_ready()
+        begin()
+
+
+def _at_a_time(client: Any, count: int) -> int:
+    """How many tasks the scheduler may know at a time.
+
+    It keeps many tasks until a worker is free. Few it would hand out all at once, and those that
+    only wait at a worker would count as killed with it: they get one per worker from here.
+    """
+    threads = sum(client.nthreads().values())
+    return threads if threads and count <= 2 * threads else AT_A_TIME
+
+
+def _outcome(future: Any) -> Any:
+    if future.status == 'cancelled':  # the client does so with all when it loses the scheduler
+        raise ClusterError(
+            'The scheduler of the cluster is gone; what is finished is kept.',
+            kind='scheduler_lost',
+        )
+    try:
+        return future.result()
+    except Exception as error:
+        return error

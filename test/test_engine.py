@@ -1,0 +1,113 @@
+"""Tasks on a Dask cluster, whatever happens to its workers."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .command_line import REPOSITORY
+
+pytest.importorskip('distributed', reason='the engine is Dask')
+
+from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
+from izmp_dynamics.engine.outcomes import outcomes
+
+
+def _behave(number):
+    """What a task may do to its worker; one that is tried again succeeds."""
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 2:
+        raise ValueError('always')
+    mark = Path(os.environ['IZMP_TEST_MARK'])
+    if number in (3, 30) and not mark.exists():
+        mark.touch()
+        if number == 30:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise OSError('only once')
+    return 10 * number
+
+
+def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch):
+    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
+    monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
+    with connected(Cluster(1), 4) as client:
+        found = dict(outcomes(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
+        with connected(Cluster(scheduler=client.scheduler.address), 1) as other:
+            found |= dict(outcomes(other, _behave, [15]))
+    assert type(found.pop(1)).__name__ == 'KilledWorker'
+    assert str(found.pop(2)) == 'always'
+    assert found == {number: 10 * number for number in range(3, 16)}
+
+
+def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkeypatch):
+    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
+    monkeypatch.setitem(SETTINGS, 'distributed.deploy.lost-worker-timeout', '0.1s')
+    monkeypatch.setattr('izmp_dynamics.engine.cluster.CHECKED', 0.5)
+    with connected(Cluster(1), 1) as client:
+        assert dict(outcomes(client, _behave, [30, 5])) == {30: 300, 5: 50}
+
+
+def _grow(number):
+    """Take more memory than there is for a worker, and keep it; 1 alone does so."""
+    if number == 1:
+        taken = bytearray(os.urandom(1_000_000)) * 2000
+        while taken:
+            time.sleep(0.01)
+    return 10 * number
+
+
+def test_what_needs_more_memory_than_a_worker_has_is_an_error_and_others_go_on():
+    """Two tasks for one worker: the one that only waits there does not count as killed."""
+    with connected(Cluster(1, memory='1GB'), 2) as client:
+        found = dict(outcomes(client, _grow, [1, 2]))
+    assert type(found.pop(1)).__name__ == 'KilledWorker'
+    assert found == {2: 20}
+
+
+def _done_before(number):
+    """Which tasks had ended when this one began."""
+    folder = Path(os.environ['IZMP_TEST_MARK'])
+    found = {int(path.name) for path in folder.iterdir()}
+    (folder / str(number)).touch()
+    return found
+
+
+def test_a_task_begins_after_those_that_it_needs(tmp_path, monkeypatch):
+    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path))
+    needs = {3: [9], 7: [1, 4], 9: [7]}
+    with connected(Cluster(2), 5) as client:
+        found = outcomes(client, _done_before, [3, 7, 9, 1, 4], needs=lambda k: needs.get(k, ()))
+        ended = dict(found)
+    assert list(ended)[2:] == [7, 9, 3]
+    assert all(ended[task] >= set(needed) for task, needed in needs.items())
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """A folder in which `sbatch` writes what it was asked for, and runs it here."""
+    pytest.importorskip('dask_jobqueue')
+    commands = {
+        'sbatch': 'cp "$1" job; setsid sh job >output 2>&1 & echo "Submitted batch job $!"',
+        'scancel': 'kill -- "-$1" || true',
+    }
+    for name, command in commands.items():
+        (tmp_path / name).write_text(f'#!/bin/sh\ncd {tmp_path}\n{command}\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}{os.pathsep}{os.environ["PATH"]}')
+    monkeypatch.setenv('PYTHONPATH', str(REPOSITORY))
+    return tmp_path
+
+
+def test_a_profile_for_slurm(slurm):
+    profile = {'jobs': 1, 'queue': 'robots', 'cores': 1, 'memory': '1GB', 'interface': 'lo',
+               'walltime': '00:10:00'}  # fmt: skip
+    (slurm / 'profile.yaml').write_text(yaml.safe_dump(profile))
+    with connected(Cluster(slurm=slurm / 'profile.yaml'), 2) as client:
+        assert dict(outcomes(client, str, [1, 2])) == {1: '1', 2: '2'}
+    script = (slurm / 'job').read_text()
+    assert '#SBATCH -p robots' in script
+    assert '--preload izmp_dynamics.engine.worker' in script
