@@ -276,6 +276,36 @@ def test_a_half_written_line_is_cut_off(kept):
     assert [line['gated'] for line in rows_in(out)] == [None, 7]
 
 
+@pytest.mark.parametrize(
+    'damage',
+    [
+        lambda line: line[:40] + line[50:],
+        lambda line: line.replace('"size": ', '"size": "a'),
+        lambda line: line.replace('"margin": null', '"margin": "a"'),
+        lambda line: '[' * 5000,
+        lambda line: '\udcff' + line,
+        lambda line: '7',
+    ],
+)
+def test_a_damaged_line_is_named_and_its_bag_evaluated_again(kept, damage, caplog):
+    out, _, task, row = kept
+    rows, other = out / 'rows.jsonl', '{"another": "version"}\n'
+    with rows.open('a') as file:
+        file.write(other)
+    rows.write_text(
+        damage(rows.read_text().splitlines()[0]) + '\n' + other, 'utf-8', 'surrogateescape'
+    )
+    with Ledger(out) as ledger:
+        assert f"Line 1 of '{rows}' is damaged" in caplog.text
+        assert ledger.result(task) is None
+        ledger.add(task, Done(row, 'abc'))
+    caplog.clear()
+    with Ledger(out) as ledger:
+        assert ledger.result(task) == row
+    assert not caplog.text
+    assert rows.read_text().split('\n')[1] + '\n' == other
+
+
 def test_two_runs_do_not_write_to_one_folder(kept):
     with Ledger(kept[0]), pytest.raises(FleetError, match='Another run'):
         Ledger(kept[0])

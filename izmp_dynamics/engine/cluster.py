@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,7 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
     """
     distributed = library('distributed', PURPOSE)
     dask = library('dask', PURPOSE)
+    resource_tracker.ensure_running()  # whoever starts it lets Ctrl-C through again
     with dask.config.set(SETTINGS), ExitStack() as stack:
         logging.getLogger('distributed').setLevel(logging.CRITICAL)  # deaths of workers are known
         with held_back():

@@ -6,6 +6,7 @@ process, all finished bags are kept, and nothing is written twice.
 
 import fcntl
 import json
+import logging
 import os
 import re
 from collections import defaultdict
@@ -14,12 +15,14 @@ from pathlib import Path
 from izmp_dynamics.bags.whole_file import write_whole
 from izmp_dynamics.errors import FleetError
 from izmp_dynamics.fleet.code import code
-from izmp_dynamics.fleet.row import COLUMNS, Row
+from izmp_dynamics.fleet.row import Row, parsed
 from izmp_dynamics.fleet.task import Done, Task
 
 FILE = 'rows.jsonl'
 
 REPORTS = 'reports'
+
+_log = logging.getLogger(__name__)
 
 
 class Ledger:
@@ -121,14 +124,28 @@ class Ledger:
         return f'{place}/report.html'
 
     def _read(self) -> None:
-        """Read all lines; one that a killed process left half-written is cut off."""
+        """Read all lines; one that a killed process left half-written is cut off.
+
+        A damaged one is named and blanked out, so that its bag is evaluated again.
+        """
         lines = self._file.read().split(b'\n')
         self._file.truncate(sum(len(line) + 1 for line in lines[:-1]))
+        begin = 0
+        for number, line in enumerate(lines[:-1], 1):
+            try:
+                row = parsed(line) if line.strip() else None
+            except ValueError as error:
+                _log.warning(
+                    "Line %d of '%s' is damaged (%s); its bag is evaluated again.",
+                    number, self.folder / FILE, error,
+                )  # fmt: skip
+                self._file.seek(begin)
+                self._file.write(b' ' * len(line))
+            else:
+                if row is not None:
+                    self._note(row)
+            begin += len(line) + 1
         self._file.seek(0, os.SEEK_END)
-        for line in lines[:-1]:
-            row = json.loads(line)
-            if row.keys() == COLUMNS.keys():  # else of another version, thus out of date
-                self._note(row)
 
     def _note(self, row: Row) -> None:
         self._rows[row['bag'], row['robot_file']] = row

@@ -3,6 +3,7 @@
 Lengths in m, times in s, forces in N, shares from 0 to 1; None where there is no value.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,6 +50,11 @@ COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 """Column → kind; 'stamp' is nanoseconds since the epoch."""
 
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    'text': str, 'int': int, 'float': (int, float), 'bool': bool, 'stamp': int,
+    'texts': list, 'map': dict, 'events': list, 'signals': list,
+}  # fmt: skip
+
 EVENT = {'kind': 'text', 'begin': 'float', 'end': 'float', 'sentence': 'text', 'subject': 'text',
          'size': 'float', 'unit': 'text', 'significance': 'float'}  # fmt: skip
 SIGNAL = {'topic': 'text', 'used_as': 'text', 'count': 'int', 'rate': 'float',
@@ -70,6 +76,27 @@ def blank(bag: BagSource, robot_file: str) -> Row:
         'transient': False,
     }
     return dict.fromkeys(COLUMNS) | known
+
+
+def parsed(line: bytes) -> Row | None:
+    """Return the row that a line of JSON holds; None if it has the columns of another version.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f'no JSON: {error}') from error
+    if not isinstance(row, dict):
+        raise ValueError('no row')
+    if row.keys() != COLUMNS.keys():
+        return None
+    for name, kind in COLUMNS.items():
+        needed = name in ('bag', 'robot_file', 'size', 'stamp', 'transient')
+        if not isinstance(row[name], _TYPES[kind]) and (needed or row[name] is not None):
+            raise ValueError(f'{name} is {row[name]!r:.40}')
+    return row
 
 
 def of_report(report: Mapping[str, Any]) -> Row:
