@@ -1,12 +1,14 @@
-"""A fleet under fire, how it scales, and what a larger cluster would do.
+"""A fleet under fire, how it scales, what a larger cluster would do, and how its page opens.
 
-Run: ``python benchmarks/bench_fleet.py [--bags 200] [--workers 2] [--kills 20] [--seed 1]``
+Run: ``python benchmarks/bench_fleet.py [--bags 200] [--workers 2] [--kills 20] [--seed 1]
+[--only fire scaling page]``
 
 1. Short bags on an S3 server on loopback (Moto) are evaluated while workers are killed (SIGKILL)
    at random; every row is compared with that of a single evaluation in this process, bit for bit.
 2. The same bags from a disk with one worker and with two: bags per second.
 3. The scheduler's own time per task, measured with tasks that do nothing; and with it and the
    task times of 2 a simulation of 8 to 1000 workers.
+4. The time until the page of 10 000 bags is ready in headless Chromium, if that is installed.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import heapq
 import logging
 import os
 import random
+import sys
 import tempfile
 import threading
 import time
@@ -31,12 +34,16 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.engine.cluster import Cluster, connected
 from izmp_dynamics.engine.outcomes import outcomes
 from izmp_dynamics.fleet.campaign import run_fleet
+from izmp_dynamics.fleet.page import fleet_page
 from izmp_dynamics.fleet.robots import robot_digest
 from izmp_dynamics.fleet.row import RUN, Row
 from izmp_dynamics.fleet.sources import find_bags
+from izmp_dynamics.fleet.statistics import fleet_statistics
 from izmp_dynamics.fleet.task import Task, evaluate
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.simulation.scenarios import simulate_sway
+
+PARTS = ('fire', 'scaling', 'page')
 
 PLACE = ('bag', 'name', 'stamp', *RUN)
 """Columns that differ between a bag here and its copy on the server."""
@@ -195,26 +202,8 @@ def simulated(seconds: Sequence[float], bags: int, workers: int, overhead: float
     return max(free)
 
 
-def main() -> None:
-    """Run all parts and print what they give."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--bags', type=int, default=200)
-    parser.add_argument('--workers', type=int, default=2)
-    parser.add_argument('--kills', type=int, default=20)
-    parser.add_argument('--seed', type=int, default=1)
-    options = parser.parse_args()
-    console = Console(width=100)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_bags(folder / 'logs', options.bags, options.seed)
-        console.print(under_fire(folder / 'logs', folder, options))
-        rates, seconds = scaling(folder / 'logs', folder)
-    console.print(
-        f'From a disk: {rates[1]:.2f} bags/s with one worker, {rates[2]:.2f} with two: '
-        f'{rates[2] / rates[1]:.2f} ×; a task takes {np.median(seconds):.2f} s (median)'
-    )
-    overhead = scheduler_time(options.workers)
-    console.print(f'Scheduler and client: {1e3 * overhead:.2f} ms per task')
+def simulation(seconds: Sequence[float], overhead: float) -> Table:
+    """Part 3: times and speed-ups, by the length of the evaluation of a bag."""
     table = Table(title='Simulated: 10 000 bags, by the length of their evaluation')
     table.add_column('workers', justify='right')
     scales = (1.0, 10.0, 60.0)
@@ -228,7 +217,58 @@ def main() -> None:
             alone, many = (simulated(tasks, 10_000, n, overhead) for n in (1, workers))
             cells.append(f'{many:.0f} s, {alone / many:.0f} ×')
         table.add_row(str(workers), *cells)
-    console.print(table)
+    return table
+
+
+def page_times(folder: Path, bags: int = 10_000, times: int = 5) -> list[float]:
+    """Part 4: from navigation to the finished page [s], a few times."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from test.chromium import chromium
+    from test.fleet_rows import rows_of_many
+
+    rows = rows_of_many(bags)
+    page = folder / 'fleet.html'
+    page.write_text(fleet_page(rows, fleet_statistics(rows, bags)), encoding='utf-8')
+    found = []
+    with chromium() as tab:
+        for _ in range(times):
+            tab.open('about:blank')
+            tab.call('Page.navigate', url=page.as_uri())
+            tab.until('document.body?.dataset.ready === "yes"')
+            found.append(tab.run('performance.now()') / 1e3)
+    return found
+
+
+def main() -> None:
+    """Run the chosen parts and print what they give."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--bags', type=int, default=200)
+    parser.add_argument('--workers', type=int, default=2)
+    parser.add_argument('--kills', type=int, default=20)
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--only', nargs='+', choices=PARTS, default=PARTS)
+    options = parser.parse_args()
+    console = Console(width=100)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if {'fire', 'scaling'} & set(options.only):
+            write_bags(folder / 'logs', options.bags, options.seed)
+        if 'fire' in options.only:
+            console.print(under_fire(folder / 'logs', folder, options))
+        if 'scaling' in options.only:
+            rates, seconds = scaling(folder / 'logs', folder)
+            console.print(
+                f'From a disk: {rates[1]:.2f} bags/s with one worker, {rates[2]:.2f} with two: '
+                f'{rates[2] / rates[1]:.2f} ×; a task takes {np.median(seconds):.2f} s (median)'
+            )
+            overhead = scheduler_time(options.workers)
+            console.print(f'Scheduler and client: {1e3 * overhead:.2f} ms per task')
+            console.print(simulation(seconds, overhead))
+        if 'page' in options.only:
+            times = page_times(folder)
+            console.print(
+                f'Page of 10 000 bags: ready after {min(times):.2f} to {max(times):.2f} s'
+            )
 
 
 if __name__ == '__main__':

@@ -279,7 +279,7 @@ def test_a_half_written_line_is_cut_off(kept):
 @pytest.mark.parametrize(
     'damage',
     [
-        lambda line: line[:40] + line[50:],
+        lambda line: line[:-5],
         lambda line: line.replace('"size": ', '"size": "a'),
         lambda line: line.replace('"margin": null', '"margin": "a"'),
         lambda line: '[' * 5000,

@@ -114,6 +114,17 @@ def test_it_opens_offline_and_shows_the_worst_first(tab, rows):
     assert set(column(tab, 'Verdict')) == {'Fell'}
 
 
+@pytest.mark.parametrize(('width', 'is_wide'), [(1100, False), (1400, True)])
+def test_the_table_fits_the_window(tab, width, is_wide):
+    tab.call('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1,
+             mobile=False)  # fmt: skip
+    assert tab.run('byId("bags").offsetWidth - byId("bags_wrapper").clientWidth') <= 0
+    assert tab.run('document.body.scrollWidth') <= width
+    assert tab.run('document.querySelector("#bags th.wide").offsetWidth > 0') == is_wide
+    assert tab.run('document.querySelector(".narrow").offsetWidth > 0') != is_wide
+    tab.call('Emulation.clearDeviceMetricsOverride')
+
+
 def test_hostile_names_are_text(tab):
     assert tab.run('window.evil') is None
     assert EVIL in tab.run('document.querySelector("#groups").innerText')

@@ -8,13 +8,17 @@ const escaped = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCod
 
 const date = (stamp) => {
   const s = stamp / NANOSECONDS;
-  return s < FIRST_REAL_STAMP ? '' : new Date(s * 1e3).toISOString().slice(0, 19).replace('T', ' ');
+  return s < FIRST_REAL_STAMP ? '' : new Date(s * 1e3).toISOString().slice(0, 16).replace('T', ' ');
 };
 const fixed = (value, digits) => value.toFixed(digits).replace('-', '−');
 const scaled = (factor, digits) => (value) => fixed(value * factor, digits);
 
 // Column → heading and how a value is shown.
 const TEXTS = ['name', 'robot', 'unit', 'software', 'findings', 'verdict', 'bag'];
+const CLASSES = {
+  name: 'dt-left wraps', findings: 'dt-left wraps', // the longest texts
+  excursions: 'wide', pushes: 'wide', gap_mean: 'wide', gated: 'wide', // shown where there is room
+};
 const COLUMNS = {
   state: ['Verdict'], name: ['Bag'], robot: ['Robot'], unit: ['Unit'], software: ['Software'],
   start: ['Recorded [UTC]', date], duration: ['Duration [s]', scaled(1, 1)],
@@ -29,7 +33,8 @@ function column(fleet, name) {
   const states = Object.keys(fleet.states);
   const empty = fleet.rows.length > 0 && fleet.rows.every((row) => row[place] === null);
   return {
-    title, name, data: null, ...(TEXTS.includes(name) && { type: 'string', className: 'dt-left' }), visible: !empty && !['verdict', 'bag'].includes(name),
+    title, name, data: null, visible: !empty && !['verdict', 'bag'].includes(name),
+    ...(TEXTS.includes(name) && { type: 'string' }), className: CLASSES[name] ?? (TEXTS.includes(name) ? 'dt-left' : ''),
     render: (_, use, __, { row }) => {
       const value = fleet.rows[row][place];
       if (name === 'state' && use === 'sort') return states.indexOf(value);
