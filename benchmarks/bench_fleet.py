@@ -6,9 +6,9 @@ Run: ``python benchmarks/bench_fleet.py [--bags 200] [--workers 2] [--kills 20] 
 1. Short bags on an S3 server on loopback (Moto) are evaluated while workers are killed (SIGKILL)
    at random; every row is compared with that of a single evaluation in this process, bit for bit.
 2. The same bags from a disk with one worker and with two: bags per second.
-3. The scheduler's own time per task, measured with tasks that do nothing; and with it and the
-   task times of 2 a simulation of 8 to 1000 workers.
-4. The time until the page of 10 000 bags is ready in headless Chromium, if that is installed.
+3. The time of the command for a task, measured with tasks that do nothing and with rows that are
+   kept; and with it and the task times of 2 a simulation of 8 to 1000 workers.
+4. The page of 10 000 bags: how long writing it takes, and until it is ready in headless Chromium.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.engine.cluster import Cluster, connected
 from izmp_dynamics.engine.outcomes import outcomes
 from izmp_dynamics.fleet.campaign import run_fleet
+from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page
 from izmp_dynamics.fleet.robots import robot_digest
 from izmp_dynamics.fleet.row import RUN, Row
@@ -111,9 +113,7 @@ class Killer:
             threading.Timer(self._draw.uniform(0.0, 0.5), self._kill).start()
 
     def _kill(self) -> None:
-        children = psutil.Process().children(recursive=True)
-        workers = [each for each in children if 'spawn_main' in ' '.join(each.cmdline())]
-        if workers:
+        if workers := _workers():
             self._draw.choice(workers).kill()
             self.killed += 1
 
@@ -147,26 +147,49 @@ def under_fire(logs: Path, folder: Path, options: argparse.Namespace) -> str:
     )
 
 
-def scaling(logs: Path, folder: Path) -> tuple[dict[int, float], list[float]]:
-    """Part 2: bags per second by number of workers, and the times of the tasks [s].
+@dataclass(frozen=True)
+class Pace:
+    """How a campaign went, once all workers were at work and until no bag waited.
 
-    From the first bag that is done to the last, so that the start of processes does not count.
+    Attributes:
+        rate: bags per second.
+        worker: CPU time of the workers per bag [s].
+        command: CPU time of this process per bag: scheduler, client, results [s].
     """
-    rates, seconds = {}, []
-    for workers in (1, 2):
-        ends: list[float] = []
 
-        def note(done: int, *_: int, ends: list[float] = ends) -> None:
+    rate: float
+    worker: float
+    command: float
+
+
+def scaling(logs: Path, folder: Path) -> tuple[list[Pace], list[float]]:
+    """Part 2: the pace with one and with two workers, and the times of the tasks [s]."""
+    paces, seconds = [], []
+    for workers in (1, 2):
+        ends: list[tuple[float, float, float]] = []
+
+        def note(done: int, *_: int, ends: list[tuple[float, float, float]] = ends) -> None:
             if done:
-                ends.append(time.perf_counter())
+                ends.append((time.perf_counter(), _cpu_of_workers(), time.process_time()))
 
         place = folder / f'workers_{workers}'
         fleet = run_fleet([str(logs)], [str(ROBOT)], place, Cluster(workers), progress=note)
-        first = 2 * workers  # by then every worker has begun
-        rates[workers] = (len(ends) - first) / (ends[-1] - ends[first - 1])
+        steady = np.array(ends[20:-2])  # the same bags in both
+        taken, worker, command = (steady[-1] - steady[0]) / (len(steady) - 1)
+        paces.append(Pace(1.0 / taken, worker, command))
         if workers == 1:
             seconds = sorted(row['seconds'] for row in fleet.rows)[:-1]  # less the one that starts
-    return rates, seconds
+    return paces, seconds
+
+
+def _workers() -> list[psutil.Process]:
+    children = psutil.Process().children(recursive=True)
+    return [each for each in children if 'spawn_main' in ' '.join(each.cmdline())]
+
+
+def _cpu_of_workers() -> float:
+    times = [each.cpu_times() for each in _workers()]
+    return sum(each.user + each.system for each in times)
 
 
 def _nothing(number: int) -> int:
@@ -184,14 +207,26 @@ def scheduler_time(workers: int, tasks: int = 2000) -> float:
         return (time.perf_counter() - begin) / tasks
 
 
+def result_time(logs: Path, folder: Path) -> float:
+    """Time that keeping the row of a task needs [s], as the command does between two others."""
+    digest = robot_digest(ROBOT)
+    tasks = [Task(bag, str(ROBOT), digest) for bag in find_bags([str(logs)])[:50]]
+    done = evaluate(tasks[0])
+    with Ledger(folder) as ledger:
+        begin = time.perf_counter()
+        for task in tasks:
+            ledger.add(task, done)
+        return (time.perf_counter() - begin) / len(tasks)
+
+
 def simulated(seconds: Sequence[float], bags: int, workers: int, overhead: float) -> float:
-    """Time of a campaign [s]: the scheduler hands the next bag to a free worker, one at a time.
+    """Time of a campaign [s]: the command hands the next bag to a free worker, one at a time.
 
     Args:
         seconds: times of tasks, drawn from at random.
         bags: number of tasks.
         workers: number of workers.
-        overhead: time of the scheduler for a task [s].
+        overhead: time of the command for a task [s].
     """
     tasks = np.random.default_rng(1).choice(seconds, bags)
     free = [0.0] * workers
@@ -220,23 +255,24 @@ def simulation(seconds: Sequence[float], overhead: float) -> Table:
     return table
 
 
-def page_times(folder: Path, bags: int = 10_000, times: int = 5) -> list[float]:
-    """Part 4: from navigation to the finished page [s], a few times."""
+def page_times(folder: Path, bags: int = 10_000, times: int = 5) -> tuple[float, list[float]]:
+    """Part 4: to write the page, and from navigation to the finished page, a few times [s]."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from test.chromium import chromium
     from test.fleet_rows import rows_of_many
 
     rows = rows_of_many(bags)
-    page = folder / 'fleet.html'
+    page, found = folder / 'fleet.html', []
+    begin = time.perf_counter()
     page.write_text(fleet_page(rows, fleet_statistics(rows, bags)), encoding='utf-8')
-    found = []
+    written = time.perf_counter() - begin
     with chromium() as tab:
         for _ in range(times):
             tab.open('about:blank')
             tab.call('Page.navigate', url=page.as_uri())
             tab.until('document.body?.dataset.ready === "yes"')
             found.append(tab.run('performance.now()') / 1e3)
-    return found
+    return written, found
 
 
 def main() -> None:
@@ -256,18 +292,30 @@ def main() -> None:
         if 'fire' in options.only:
             console.print(under_fire(folder / 'logs', folder, options))
         if 'scaling' in options.only:
-            rates, seconds = scaling(folder / 'logs', folder)
+            (one, two), seconds = scaling(folder / 'logs', folder)
+            borne = 2.0 / (two.worker + two.command)
             console.print(
-                f'From a disk: {rates[1]:.2f} bags/s with one worker, {rates[2]:.2f} with two: '
-                f'{rates[2] / rates[1]:.2f} ×; a task takes {np.median(seconds):.2f} s (median)'
+                f'From a disk: {one.rate:.2f} bags/s with one worker, {two.rate:.2f} with two: '
+                f'{two.rate / one.rate:.2f} ×; a task takes {np.median(seconds):.2f} s (median)'
             )
-            overhead = scheduler_time(options.workers)
-            console.print(f'Scheduler and client: {1e3 * overhead:.2f} ms per task')
-            console.print(simulation(seconds, overhead))
-        if 'page' in options.only:
-            times = page_times(folder)
             console.print(
-                f'Page of 10 000 bags: ready after {min(times):.2f} to {max(times):.2f} s'
+                f'CPU time of a bag in workers and command: {1e3 * one.worker:.0f} + '
+                f'{1e3 * one.command:.0f} ms with one worker, {1e3 * two.worker:.0f} + '
+                f'{1e3 * two.command:.0f} ms with two: two cores of their own would do '
+                f'{borne:.2f} bags/s, {borne * one.worker:.2f} × what one worker can'
+            )
+            scheduler = scheduler_time(options.workers)
+            results = result_time(folder / 'logs', folder / 'rows')
+            console.print(
+                f'The command per task: {1e3 * scheduler:.2f} ms for scheduler and client, '
+                f'{1e3 * results:.2f} ms for its row'
+            )
+            console.print(simulation(seconds, scheduler + results))
+        if 'page' in options.only:
+            written, times = page_times(folder)
+            console.print(
+                f'Page of 10 000 bags: written in {written:.1f} s, ready in the browser after '
+                f'{min(times):.2f} to {max(times):.2f} s'
             )
 
 
