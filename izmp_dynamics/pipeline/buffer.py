@@ -130,6 +130,15 @@ class SampleBuffer:
         self._end += count
         self.newest = int(stamps[-1])
 
+    def append_one(self, stamp: int, values: Array) -> None:
+        """Take a sample (1, width) at `stamp` [ns] that follows those that are there."""
+        self.closed = False
+        if self._end == len(self._stamps):
+            self._make_room(1)
+        self._stamps[self._end], self._values[self._end] = stamp, values
+        self._end += 1
+        self.newest = stamp
+
     def expect(self, stamp: int) -> None:
         """Note that a sample with a usable stamp [ns] arrived, which a stage may still hold."""
         self.received_until, self.closed = stamp, False

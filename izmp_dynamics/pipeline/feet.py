@@ -90,8 +90,9 @@ class FeetStage(Stage):
             if name in self.sensors:
                 stream, stamps = self.sensors[name], joints.stamps
                 readings[:, k] = stream.at(stamps).values
-                hangs = stream.count_hanging(stamps, stream.hangs(stamps, joints.moving))
-                readings[hangs, k] = np.nan
+                if stream.has_hung:
+                    hangs = stream.count_hanging(stamps, stream.hangs(stamps, joints.moving))
+                    readings[hangs, k] = np.nan
         states = mr_ad_states(joints, root)
         poses, corners, forces, wrenches = self._feet.evaluate(states, joints.valid, readings)
         R, p = poses[:, :, :POSITION].reshape(*poses.shape[:2], 3, 3), poses[:, :, POSITION:]

@@ -89,16 +89,15 @@ class Witnesses:
     def __init__(self, signals: Iterable[str]) -> None:
         self._changes = {signal: Changes() for signal in signals}
 
-    def __contains__(self, signal: str) -> bool:
-        return signal in self._changes
-
     def reset(self) -> None:
         """Forget all samples."""
         self._changes = {signal: Changes() for signal in self._changes}
 
     def see(self, signal: str, samples: Samples) -> None:
-        """Take samples (T, m) of one of them."""
-        self._changes[signal].see(samples)
+        """Take samples (T, m) of one of them; other signals are ignored."""
+        changes = self._changes.get(signal)
+        if changes is not None:
+            changes.see(samples)
 
     def changed(self, begin: int, end: int) -> bool | None:
         """Whether one of them changed after `begin` and not after `end` [ns]; None: not known."""
@@ -182,6 +181,11 @@ class JointHangs:
         for rows, joints in self._spans.parts(instants, around=True):
             mask |= rows[:, None] & joints
         return mask
+
+    @property
+    def has_hung(self) -> bool:
+        """Whether joints have ever hung."""
+        return self._spans.any
 
     @property
     def waits(self) -> bool:

@@ -168,8 +168,7 @@ class JointStage:
 
     def witness(self, signal: str, samples: Samples) -> None:
         """Take samples of a signal that shows whether the robot moves; others are ignored."""
-        if signal in self._witnesses:
-            self._witnesses.see(signal, samples)
+        self._witnesses.see(signal, samples)
 
     def settle(self) -> JointKinematics:
         """Return the instants that waited for a witness.
@@ -208,6 +207,8 @@ class JointStage:
         self._last = int(stamps[-1])
         hung = np.zeros(len(stamps), dtype=np.bool_)
         for group, gate in zip(self.groups, self._hangs, strict=True):
+            if not gate.has_hung:
+                continue
             hangs = gate.hangs(stamps) & selected[:, None]
             if hangs.any():
                 hung |= hangs.any(axis=1)
@@ -397,6 +398,8 @@ class JointStage:
 
     def _without_hanging(self, group: int, kinematics: JointKinematics) -> JointKinematics:
         """Leave out the joints of a group that hang."""
+        if not self._hangs[group].has_hung:
+            return kinematics
         wrong = self._hangs[group].hangs(kinematics.stamps)
         if not wrong.any():
             return kinematics

@@ -77,6 +77,11 @@ class HangSpans:
         self._spans: list[_Span] = []
         self.open = False
 
+    @property
+    def any(self) -> bool:
+        """Whether the signal has ever hung."""
+        return bool(self._spans)
+
     def see(self, stamp: int) -> None:
         """Take note of the stamp of a sample [ns] that does not repeat the one before."""
         if self._spans and self._spans[-1].after == FOREVER:
@@ -147,6 +152,11 @@ class RepeatGate:
         """Whether the newest sample waits for a change."""
         return bool(self._held)
 
+    @property
+    def has_hung(self) -> bool:
+        """Whether the signal has ever hung."""
+        return self._spans.any
+
     def repeats(self, values: Array) -> bool:
         """Whether a next sample (m,) would repeat the newest one."""
         last = self._last
@@ -158,16 +168,18 @@ class RepeatGate:
         """Take samples; return those that can be used by now."""
         if not len(samples):
             return samples
-        last = self._last
-        if len(samples) == 1 and not self._held and last is not None:
-            if samples.values[0, 0] != last[0]:
-                self._spans.see(int(samples.stamps[0]))
-                self._changes, self._last = self._changes + 1, samples.values[0].copy()
-                return samples
-        elif len(samples) > 1 and not self._held and self._passes(samples):
+        if len(samples) > 1 and not self._held and self._passes(samples):
             return samples
         passed = [part for k in range(len(samples)) for part in self._judge(samples, k)]
         return joined(passed, samples)
+
+    def follow(self, stamp: int, values: Array) -> None:
+        """Take a sample (m,) at `stamp` [ns] that repeats nothing, while none waits."""
+        self._spans.see(stamp)
+        last = self._last
+        if last is not None and (values[0] != last[0] or (values != last).any()):
+            self._changes += 1
+        self._last = values.copy()
 
     def flush(self, like: Samples) -> Samples:
         """Return the samples that wait, at the end of the stream or before a pause."""
@@ -208,10 +220,7 @@ class RepeatGate:
         if held and not self._keep:
             self.faults[_REPEATED] += len(held)
             held = []
-        self._spans.see(stamp)
-        if self._last is not None and (values != self._last).any():
-            self._changes += 1
-        self._last = values.copy()
+        self.follow(stamp, values)
         return [*held, one]
 
 

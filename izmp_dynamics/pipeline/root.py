@@ -167,6 +167,8 @@ class RootStage(Stage):
 
     def without_hanging(self, state: RootState, moving: npt.NDArray[np.bool_]) -> RootState:
         """Leave out the instants at which the IMU hangs while the robot moves (K,)."""
+        if not self.imu.has_hung:
+            return state
         differenced = self.method == 'gyro' and not self._matched
         rows = self.imu.hangs(state.stamps, moving, around=differenced)
         self.imu.count_hanging(state.stamps, rows)

@@ -211,6 +211,7 @@ class SampleStream:
         self._smoothing = Samples.empty(self._width)
         self.received = False
         self.period: float | None = None
+        self._is_plain = False
         self._filter: StreamFilter | None = None
         if self._known_period is not None:
             self._begin(self._known_period)
@@ -234,9 +235,39 @@ class SampleStream:
         if not len(samples):
             return samples
         self.received = True
+        if len(samples) == 1 and self._is_plain:
+            usable = self._follow(int(samples.stamps[0]), samples.values)
+            if usable is not None:
+                return usable
         if self.clock is not None:
             samples = Samples(*self.clock.push(samples.stamps, samples.values))
         return self._admit(samples)
+
+    def _follow(self, stamp: int, values: Array) -> Samples | None:
+        """Take a sample (1, width) that no gate holds back, nor the one before; return that one.
+
+        The usual case of a running system, as `_admit` does it at three times the cost; None if it
+        is another case, and nothing has been taken.
+        """
+        gate, repeats, buffer, before = self._gate, self._repeats, self.buffer, self._gate.pending
+        if not gate.is_confirmed_by(stamp) or (
+            repeats is not None and (repeats.waiting or repeats.repeats(gate.sample[0]))
+        ):
+            return None
+        if not _all_credible(values, self._largest, self._quaternion_at):
+            return None
+        if self.clock is not None and not self.clock.follows(stamp):
+            return None
+        usable = Samples(np.array([before]), gate.follow(stamp, values))
+        if repeats is not None:
+            repeats.follow(before, usable.values[0])
+        if self._quaternion is not None:
+            usable = self._continued(usable, self._quaternion)
+        buffer.append_one(before, usable.values)
+        buffer.expect(stamp)
+        buffer.unconfirmed = 0 if self._next_repeats() else stamp
+        buffer.sample = gate.sample
+        return usable
 
     def _admit(self, samples: Samples) -> Samples:
         """Let samples through the gates."""
@@ -287,6 +318,11 @@ class SampleStream:
         """Count the instants without a value and those that were interpolated."""
         return paired.count_missing(self._faults)
 
+    @property
+    def has_hung(self) -> bool:
+        """Whether the signal has ever hung, whatever the robot did."""
+        return self._repeats is not None and self._repeats.has_hung
+
     def hangs(self, instants: Stamps, moving: Flags, around: bool = False) -> Flags:
         """Find the instants at which the signal hangs while the robot moves.
 
@@ -306,6 +342,8 @@ class SampleStream:
         Counts nothing; see `hangs` for the arguments.
         """
         values = self.buffer.at(instants).values
+        if not self.has_hung:
+            return values
         rows = self.hangs(instants, moving)
         return np.where(rows[:, None], np.nan, values) if rows.any() else values
 
@@ -427,6 +465,7 @@ class SampleStream:
         if self._correction.gyroscope_delay:
             self._filter = GyroscopeDelay(self._correction.gyroscope_delay, reach, self._filter)
         self.period, self.buffer.reach = period, reach
+        self._is_plain = self._filter is None and not self._corrects
         if self._may_hang:
             causal = self._filtering.causal and self._filtering.cutoff is not None
             back, ahead = self._filtering.spread(period)

@@ -127,9 +127,8 @@ class OrientationStage(Stage):
         """
         quaternions = self.stream.buffer.at(instants).values
         R: Array = matrices_from_quaternions(quaternions) @ self._sensor_R_root
-        rows = self.hangs(instants, moving)
-        if rows.any():
-            R[rows] = np.nan
+        if self.stream.has_hung or (self._imu is not None and self._imu.has_hung):
+            R[self.hangs(instants, moving)] = np.nan
         return R
 
 

@@ -1,6 +1,7 @@
 """The state of the joints at a series of instants, and what was wrong with its samples."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ class JointKinematics:
     def __len__(self) -> int:
         return len(self.stamps)
 
-    @property
+    @cached_property
     def moving(self) -> Mask:
         """(K,) whether any joint moves at all, or may do so."""
         moving: Mask = (self.velocities != 0.0).any(axis=1)

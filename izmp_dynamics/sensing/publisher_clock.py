@@ -85,7 +85,7 @@ class PublisherClock:
         begin = 0
         if len(stamps) <= _FEW:
             for stamp in stamps.tolist():
-                if not self._follows(stamp):
+                if not self.follows(stamp):
                     break
                 begin += 1
             if begin == len(stamps):
@@ -106,8 +106,8 @@ class PublisherClock:
         """Return the samples that wait, at the end of the stream or before a pause."""
         return self._joined(self._close())
 
-    def _follows(self, stamp: int) -> bool:
-        """Whether a single sample is regular, the usual case of a running system; follow it."""
+    def follows(self, stamp: int) -> bool:
+        """Whether a single sample is regular, the usual case of a running system; take it."""
         if self._run or not self._period or self._since_median >= MEMORY - 1:
             return False
         if not self._period < 2 * (stamp - self._last) <= 3 * self._period:

@@ -193,6 +193,17 @@ class StampGate:
         self.pending, self.sample = stamp, values.copy()
         return admitted
 
+    def is_confirmed_by(self, stamp: int) -> bool:
+        """Whether a next sample at `stamp` [ns] shows that the pending one can be used."""
+        return 0 < self.pending <= stamp - max(self._min_spacing, 1)
+
+    def follow(self, stamp: int, values: Array) -> Array:
+        """Take such a sample (1, width); return the one that was pending."""
+        admitted = self.sample
+        self._previous, self.pending, self.sample = self.pending, stamp, values.copy()
+        self.overtaken = {}
+        return admitted
+
     def flush(self) -> tuple[Stamps, Array]:
         """Return the sample that is still pending at the end of the stream, and discard it."""
         if not self.pending:
