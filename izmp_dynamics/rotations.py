@@ -88,10 +88,16 @@ def quaternions_of_matrices(R: Array) -> Array:
     return quaternions
 
 
-@kernel
 def matrices_from_quaternions(quaternions_xyzw: Array) -> Array:
     """Convert quaternions (T, 4), of any length but zero, to rotation matrices (T, 3, 3)."""
     matrices = np.empty((len(quaternions_xyzw), 3, 3))
+    _matrices(quaternions_xyzw, matrices)
+    return matrices
+
+
+@kernel
+def _matrices(quaternions_xyzw: Array, matrices: Array) -> None:
+    """Write what `matrices_from_quaternions` returns."""
     for t in range(len(quaternions_xyzw)):
         x, y, z, w = quaternions_xyzw[t] / np.sqrt(np.sum(quaternions_xyzw[t] ** 2))
         matrices[t, 0, 0] = 1.0 - 2.0 * (y * y + z * z)
@@ -103,4 +109,3 @@ def matrices_from_quaternions(quaternions_xyzw: Array) -> Array:
         matrices[t, 2, 0] = 2.0 * (x * z - w * y)
         matrices[t, 2, 1] = 2.0 * (y * z + w * x)
         matrices[t, 2, 2] = 1.0 - 2.0 * (x * x + y * y)
-    return matrices

@@ -127,14 +127,19 @@ def _start(state: Array, size: int, own: Array) -> None:
         own[MOTION + k] = state[k]
 
 
-@kernel
 def mr_ad_batch(joints: Indices, bodies: Array, states: Array) -> Array:
     """Evaluate MR-AD for packed states (T, 9 + 3n); returns (T, 9) as `mr_ad`."""
-    work = np.empty((joints.shape[0], WORK))
     out = np.empty((states.shape[0], 9))
+    _mr_ad_batch(joints, bodies, states, out)
+    return out
+
+
+@kernel
+def _mr_ad_batch(joints: Indices, bodies: Array, states: Array, out: Array) -> None:
+    """Write what `mr_ad_batch` returns: an array that a kernel returns costs microseconds."""
+    work = np.empty((joints.shape[0], WORK))
     for t in range(states.shape[0]):
         mr_ad(joints, bodies, states[t], work, out[t])
-    return out
 
 
 @inlined

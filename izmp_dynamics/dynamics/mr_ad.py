@@ -110,9 +110,21 @@ class MrAd:
         """
         arguments = (proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd)
         _check_shapes(arguments, np.shape(q)[:1], self.model.dof)
-        states = np.hstack(arguments, dtype=np.float64)
+        wrenches, com = self.of_states(np.hstack(arguments, dtype=np.float64))
+        return ContactWrench.from_array(wrenches), com
+
+    def of_states(self, states: Array) -> tuple[Array, Array]:
+        """Evaluate T instants of packed states.
+
+        Args:
+            states: (T, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈, as `batch` takes them.
+
+        Returns:
+            (T, 6) contact wrenches about the root origin in root axes, force first, and the
+            centres of mass (T, 3) in the root frame [m].
+        """
         out = kernels.mr_ad_batch(self.model.joints, self.model.bodies, states)
-        return ContactWrench(out[:, 0:3], out[:, 3:6]), out[:, 6:9] / self.model.total_mass
+        return out[:, :6].copy(), out[:, 6:] / self.model.total_mass
 
 
 _VECTOR = (3,)

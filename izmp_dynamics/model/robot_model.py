@@ -117,7 +117,7 @@ class RobotModel:
         """Number n of independent joints."""
         return len(self.joint_names)
 
-    @property
+    @functools.cached_property
     def total_mass(self) -> float:
         """Mass of the robot [kg]."""
         return float(self.bodies[:, MASS].sum())

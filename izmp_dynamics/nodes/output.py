@@ -14,7 +14,7 @@ from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.template import Template
 from izmp_dynamics.pipeline.clock import BACK
 
-LOOK_EVERY = 0.05
+LOOK_EVERY = 0.2
 """Time after which it is looked again who subscribes [s]."""
 
 

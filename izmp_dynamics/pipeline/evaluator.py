@@ -203,6 +203,7 @@ class Evaluator:
         self._ir_md: IrMdStage | None = None
         if self.world.position is not None and orientation is not None:
             self._ir_md = IrMdStage(model, robot)
+        self._only_bus = self._ir_md is None or robot.ir_md.step == 'bus'
         self.signals = (
             *('joints', 'imu', 'orientation', 'position', 'ground'),
             *(stream.signal for stream in self.root.accelerometers),
@@ -450,7 +451,7 @@ class Evaluator:
         if not len(joints):
             return
         on_bus = self.joints.on_bus(joints.stamps)
-        if self._ir_md is None or self.rig.robot.ir_md.step == 'bus':
+        if self._only_bus:
             joints, on_bus = joints.select(on_bus), on_bus[on_bus]
         self._pending = joined([self._pending, joints], self.rig.model.dof)
         self._reaches_bus = np.concatenate([self._reaches_bus, on_bus])
@@ -504,7 +505,9 @@ class Evaluator:
         if not count:
             return
         begin, end = self._begun, self._begun + count
-        rows = begin + np.flatnonzero(self._reaches_bus[begin:end])
+        rows: npt.NDArray[np.intp] | slice = slice(begin, end)
+        if not self._only_bus:
+            rows = begin + np.flatnonzero(self._reaches_bus[begin:end])
         self._begun = end
         joints = self._pending.select(rows)
         root = self.root.without_hanging(self.root.evaluate(joints.stamps), joints.moving)
@@ -550,7 +553,8 @@ class Evaluator:
     def _pass_over(self) -> None:
         """Leave instants whose IZMP is known as they are: `prompt` was given all there is."""
         self._pieces.clear()
-        self._worlds, self._differenced = WorldState.unknown(0), np.empty((0, 6))
+        if len(self._differenced) or len(self._worlds.p):
+            self._worlds, self._differenced = WorldState.unknown(0), np.empty((0, 6))
         self._pushed = 0
         if self._izmp_known:
             self._drop(self._izmp_known)
@@ -595,15 +599,8 @@ class Evaluator:
             world = WorldState(R, nowhere, nowhere)
         feet = self.feet.evaluate(joints, root)
         ground = self.ground.evaluate(joints, root, world, feet)
-        mr_ad, com = self.mr_ad.batch(
-            root.proper_acceleration,
-            root.angular_velocity,
-            root.angular_acceleration,
-            joints.positions,
-            joints.velocities,
-            joints.accelerations,
-        )
-        wrenches = {'mr_ad': mr_ad.as_array()}
+        mr_ad, com = self.mr_ad.of_states(feet.states)
+        wrenches = {'mr_ad': mr_ad}
         if self._only_ir_md:
             wrenches['mr_ad'] = np.full_like(wrenches['mr_ad'], np.nan)
         if feet.wrench is not None:

@@ -30,10 +30,12 @@ class FeetState:
     Attributes:
         soles: one per foot.
         wrench: (K,) sum of the measured contact wrenches; None unless every foot has a sensor.
+        states: (K, 9 + 3n) motion of the robot, see `mr_ad_states`.
     """
 
     soles: tuple[Sole, ...]
     wrench: ContactWrench | None
+    states: Array
 
 
 class FeetStage(Stage):
@@ -108,7 +110,7 @@ class FeetStage(Stage):
         if self.unloaded is not None and complete:
             seen = FeetSeen(joints.stamps, states, soles, readings, wrenches)
             self.unloaded.see(seen)
-        return FeetState(soles, total)
+        return FeetState(soles, total, states)
 
 
 def mr_ad_states(joints: JointKinematics, root: RootState) -> Array:

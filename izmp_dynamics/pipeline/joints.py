@@ -104,6 +104,7 @@ class JointStage:
         self._witnesses = Witnesses(witnesses)
         self._hangs: tuple[JointHangs, ...] = ()
         self._last: int | None = None
+        self._none = joined([], model.dof)
         self.reset()
 
     @property
@@ -160,7 +161,7 @@ class JointStage:
             self._faults[Fault(Reason.STAMP_UNSET)] += int(np.count_nonzero(unset))
         self._learning = self._learning.followed_by(samples.rows(~unset))
         stamps = self._learning.stamps
-        learned = self._nothing()
+        learned = self._none
         if len(stamps) >= LEARNED_MESSAGES and np.ptp(stamps) >= LEARNED_TIME * NANOSECONDS:
             learned = self._learn()
         self._learning = self._learning.rows(slice(-_MOST_LEARNED, None))
@@ -176,7 +177,7 @@ class JointStage:
         To be called when the samples of all signals that came together have been taken.
         """
         if not any(gate.waits for gate in self._hangs):
-            return self._nothing()
+            return self._none
         for k, gate in enumerate(self._hangs):
             like = Samples.empty(len(self.groups[k].columns))
             self._extend(k, gate.settle(like, self._newest - nanoseconds(self._patience)))
@@ -256,7 +257,7 @@ class JointStage:
     def _learn(self) -> JointKinematics:
         groups = group_joints(~np.isnan(self._learning.values), self._learning.stamps)
         if not groups:
-            return self._nothing()
+            return self._none
         learned, self._learning = self._learning, Samples.empty(self.model.dof)
         self._begin(groups)
         return self._evaluate(learned)
@@ -274,7 +275,7 @@ class JointStage:
             self._add_group(group)
         self._bus = BusGrid(self.robot.rates.bus, groups[0].period)
         self._last = None
-        self._pending = self._nothing()
+        self._pending = self._none
 
     def _add_group(self, group: JointGroup) -> None:
         acd = self.robot.acd
@@ -370,9 +371,9 @@ class JointStage:
         """Whether most messages of a group now come too close together for its known period."""
         for k, stage in enumerate(self._stages):
             messages, before = self._held_up[k]
-            held = stage.faults[_HELD_UP]
             self._held_up[k] = messages + 1, before
             if messages >= _RATE_MESSAGES:
+                held = stage.faults[_HELD_UP]
                 self._held_up[k] = 0, held
                 if 2 * (held - before) > messages:
                     return True
@@ -411,11 +412,11 @@ class JointStage:
 
     def _completed(self) -> JointKinematics:
         """Hand out the instants at which the other groups are known, or never will be."""
-        pending = self._pending if self.groups else self._nothing()
+        pending = self._pending if self.groups else self._none
         if not len(pending):
             return pending
         if not self._others:
-            self._pending = self._nothing()
+            self._pending = self._none
             return pending
         newest = int(pending.stamps[-1])
         count = min(
@@ -441,9 +442,6 @@ class JointStage:
         return JointKinematics(
             first.stamps, first.positions, first.velocities, first.accelerations, valid
         )
-
-    def _nothing(self) -> JointKinematics:
-        return joined([], self.model.dof)
 
 
 def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:

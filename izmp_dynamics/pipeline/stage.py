@@ -42,13 +42,14 @@ class Stage:
 
     def __init__(self, streams: Iterable[SampleStream], patience: float = PATIENCE) -> None:
         self.streams = tuple(streams)
+        self._buffers = tuple(stream.buffer for stream in self.streams)
         self.patience = patience
         self._awaited = 0
 
     @property
     def sources(self) -> tuple[SampleBuffer, ...]:
         """What an instant waits for."""
-        return tuple(stream.buffer for stream in self.streams)
+        return self._buffers
 
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will.

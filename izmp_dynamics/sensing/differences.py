@@ -79,7 +79,9 @@ def central_quotient(stamps: Stamps, values: Array, max_gap: float | None = None
         max_gap: no quotient across a longer time [s]; None: any.
     """
     stamps, values, gap = _checked(stamps, values, max_gap)
-    return Derivatives(*_central(stamps, values, gap))
+    fit, valid = np.empty((3, *values.shape)), np.empty(len(values), dtype=np.bool_)
+    _central(stamps, values, gap, fit, valid)
+    return Derivatives(fit[0], fit[1], fit[2], valid)
 
 
 def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) -> Derivatives:
@@ -210,12 +212,12 @@ def _backward(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Mask]:
 
 
 @kernel
-def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Array, Mask]:
+def _central(stamps: Stamps, x: Array, gap: int, fit: Array, valid: Mask) -> None:
+    """Write value, derivatives (3, T, m), and (T,) where they are valid."""
     rows, width = x.shape
-    value = np.full((rows, width), np.nan)
-    first = np.full((rows, width), np.nan)
-    second = np.full((rows, width), np.nan)
-    valid = np.zeros(rows, dtype=np.bool_)
+    fit[:] = np.nan
+    valid[:] = False
+    value, first, second = fit[0], fit[1], fit[2]
     for k in range(1, rows - 1):
         if not contiguous(stamps, k - 1, k + 1, gap):
             continue
@@ -228,7 +230,6 @@ def _central(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Array, Array, M
             after = (x[k + 1, j] - x[k, j]) / h2
             first[k, j] = (before * h2 + after * h1) / (h1 + h2)
             second[k, j] = 2.0 * (after - before) / (h1 + h2)
-    return value, first, second, valid
 
 
 @kernel

@@ -70,7 +70,10 @@ def gate_positions(
         resolution: (n,) resolutions of the encoders [rad] or [m].
         gap: samples further apart do not know each other [ns].
     """
-    return GatedPositions(*_gate(stamps, positions, limit, resolution, gap))
+    repaired = np.empty(positions.shape)
+    outliers, kinks = np.empty((2, *positions.shape), dtype=np.bool_)
+    _gate(stamps, positions, limit, resolution, gap, repaired, outliers, kinks)
+    return GatedPositions(repaired, outliers, kinks)
 
 
 @kernel
@@ -95,11 +98,19 @@ def settled_rows(stamps: Stamps, outliers: Mask, gap: int, reach: int) -> int:
 
 @kernel
 def _gate(
-    stamps: Stamps, positions: Array, limit: Array, resolution: Array, gap: int
-) -> tuple[Array, Mask, Mask]:
-    outliers = _outliers(stamps, positions, limit, resolution, gap)
-    repaired = _repaired(stamps, positions, outliers, gap)
-    return repaired, outliers, _kinks(stamps, repaired, limit, resolution, gap)
+    stamps: Stamps,
+    positions: Array,
+    limit: Array,
+    resolution: Array,
+    gap: int,
+    repaired: Array,
+    outliers: Mask,
+    kinks: Mask,
+) -> None:
+    """Write what `gate_positions` returns; returning arrays would cost more than the work."""
+    outliers[:] = _outliers(stamps, positions, limit, resolution, gap)
+    repaired[:] = _repaired(stamps, positions, outliers, gap)
+    kinks[:] = _kinks(stamps, repaired, limit, resolution, gap)
 
 
 @kernel
@@ -179,7 +190,6 @@ def _kinks(stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int) 
     return kinks
 
 
-@kernel
 def judge_instants(
     stamps: Stamps,
     value: Array,
@@ -211,10 +221,33 @@ def judge_instants(
     Returns:
         (T,) whether all joints have a value, (T, n) values that were repaired, (T, n) faulty ones.
     """
+    valid, (repaired, faulty) = exists.copy(), np.zeros((2, *first.shape), dtype=np.bool_)
+    _judge_instants(
+        stamps, value, first, second, exists, outliers, kinks, gap, width, half, recovery,
+        valid, repaired, faulty,
+    )  # fmt: skip
+    return valid, repaired, faulty
+
+
+@kernel
+def _judge_instants(
+    stamps: Stamps,
+    value: Array,
+    first: Array,
+    second: Array,
+    exists: Mask,
+    outliers: Mask,
+    kinks: Mask,
+    gap: int,
+    width: int,
+    half: int,
+    recovery: int,
+    valid: Mask,
+    repaired: Mask,
+    faulty: Mask,
+) -> None:
+    """Write what `judge_instants` returns."""
     rows, joints = first.shape
-    valid = exists.copy()
-    repaired = np.zeros((rows, joints), dtype=np.bool_)
-    faulty = np.zeros((rows, joints), dtype=np.bool_)
     for k in range(rows):
         if not exists[k]:
             continue
@@ -242,7 +275,6 @@ def judge_instants(
                 value[k, j] = first[k, j] = second[k, j] = np.nan
             else:
                 repaired[k, j] = outliers[k, j]
-    return valid, repaired, faulty
 
 
 def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:

@@ -87,9 +87,11 @@ def _judge(previous: int, pending: int, stamp: int, min_spacing: int) -> int:
 
 
 @kernel
-def _screen(stamps: Stamps, min_spacing: int, previous: int) -> tuple[Verdicts, int, int]:
-    """Judge samples after `previous`; return verdicts, the row that is pending, `previous`."""
-    verdicts = np.zeros(len(stamps), dtype=np.int8)
+def _screen(
+    stamps: Stamps, min_spacing: int, previous: int, verdicts: Verdicts
+) -> tuple[int, int]:
+    """Judge samples after `previous`; return the row that is pending, and the new `previous`."""
+    verdicts[:] = _ADMITTED
     pending, row_of_pending = 0, -1
     for row in range(len(stamps)):
         stamp = stamps[row]
@@ -102,7 +104,7 @@ def _screen(stamps: Stamps, min_spacing: int, previous: int) -> tuple[Verdicts, 
             if verdict == _ADMITTED:
                 previous = pending
         pending, row_of_pending = stamp, row
-    return verdicts, row_of_pending, previous
+    return row_of_pending, previous
 
 
 def screen_stamps(stamps: Stamps, min_spacing: float = 0.0) -> Verdicts:
@@ -117,7 +119,9 @@ def screen_stamps(stamps: Stamps, min_spacing: float = 0.0) -> Verdicts:
         strictly increase and are at least `min_spacing` apart.
     """
     stamps = np.ascontiguousarray(stamps, dtype=np.int64)
-    return _screen(stamps, nanoseconds(min_spacing), 0)[0]
+    verdicts = np.empty(len(stamps), dtype=np.int8)
+    _screen(stamps, nanoseconds(min_spacing), 0, verdicts)
+    return verdicts
 
 
 class StampGate:
@@ -161,7 +165,8 @@ class StampGate:
         if self.pending:
             stamps = np.concatenate([[self.pending], stamps])
             values = np.concatenate([self.sample, values])
-        verdicts, row, self._previous = _screen(stamps, self._min_spacing, self._previous)
+        verdicts = np.empty(len(stamps), dtype=np.int8)
+        row, self._previous = _screen(stamps, self._min_spacing, self._previous, verdicts)
         if row >= 0 and not verdicts.any():
             self.pending, self.sample = int(stamps[-1]), values[-1:].copy()
             self.overtaken = {}

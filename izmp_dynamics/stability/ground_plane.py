@@ -94,6 +94,9 @@ def plane_of_soles(soles: tuple[Sole, ...], up: Array) -> GroundPlane:
 
 def plane_under(soles: tuple[Sole, ...], foot: npt.NDArray[np.intp]) -> GroundPlane:
     """Take the plane of the sole of a foot, (T,) index into `soles`."""
+    if len(foot) == 1:
+        sole = soles[int(foot[0])]
+        return GroundPlane(sole.R[:, :, 2].copy(), sole.p.copy())
     instants = np.arange(len(foot))
     normal = np.array([sole.R[:, :, 2] for sole in soles])[foot, instants]
     point = np.array([sole.p for sole in soles])[foot, instants]
