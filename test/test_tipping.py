@@ -46,7 +46,7 @@ def test_a_foot_in_the_air_supports_where_it_lifts_off_and_lands(turn):
     point = evaluation.tracks['mr_ad'].point
     point[:] = np.einsum('kij,kj->ki', R, point)
     timeline = Timeline.of(evaluation.stamps)
-    ground = ground_fixed(evaluation.feet, timeline)
+    ground = ground_fixed(evaluation.feet, timeline, evaluation.store)
     usable = np.ones(200, dtype=bool)
     margin = averaged(evaluation, 'mr_ad', ground, timeline, usable, WIDTH).margin
     np.testing.assert_allclose(margin[20:84], -0.1, atol=1e-6)  # the swinging sole is behind

@@ -10,12 +10,12 @@ from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluator import Evaluated
-from izmp_dynamics.replay.column import Column
 from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.settling import filter_in_words, filter_settle_time
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
+from izmp_dynamics.store import Column, Store
 
 MOTION_RATE = 50.0
 """Largest rate at which the joints are kept for pictures of the robot [Hz]."""
@@ -39,12 +39,16 @@ class Collector:
     Args:
         recording: what is evaluated.
         urdf: of the robot, for its looks; None: its shapes follow from the inertias.
+        store: keeps the results; None: in memory.
     """
 
-    def __init__(self, recording: Recording, urdf: Urdf | None = None) -> None:
+    def __init__(
+        self, recording: Recording, urdf: Urdf | None = None, store: Store | None = None
+    ) -> None:
         self.recording = recording
         self.urdf = urdf
-        self._columns: defaultdict[str, Column] = defaultdict(Column)
+        self.store = store or Store()
+        self._columns: defaultdict[str, Column] = defaultdict(self.store.column)
         self._motion_step = max(1, round(recording.robot.rates.bus / MOTION_RATE))
         self._count = 0
 
@@ -147,6 +151,7 @@ class Collector:
             outages=tuple(outages),
             parameters=flatten(robot) | dict(stages),
             hashes=dict(hashes),
+            store=self.store,
         )
 
     def _foot(self, k: int) -> Foot:

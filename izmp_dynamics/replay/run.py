@@ -27,6 +27,7 @@ from izmp_dynamics.report.expect.limits import Limits
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import Summary, summarise
 from izmp_dynamics.report.writer import write_summary
+from izmp_dynamics.store import Store
 
 KNOWN = ('joints_absent',)
 """Notes that are the same on every run: `izmp check` and the report state them."""
@@ -91,7 +92,7 @@ def replay(
         robot, choice = chosen_filter(bag, robot, model)
         recording = Recording(bag, robot, model)
         evaluator = make_evaluator(recording)
-        collector = Collector(recording, urdf)
+        collector = Collector(recording, urdf, Store(partial))
         with BagWriter(partial / 'bag', storage=storage) as out:
             writer = ResultWriter(out, recording.rig, urdf.text, recording.origin)
             for results in evaluate_recording(recording, evaluator, progress):

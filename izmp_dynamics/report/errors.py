@@ -87,14 +87,23 @@ def track_error(scene: Scene, name: str) -> TrackError:
     both = judged & scene.judged('cop')
     points = [scene.evaluation.tracks[track].point for track in (name, 'cop')]
     averages = [scene.averaged(track).point for track in (name, 'cop')]
-    off = np.where(both[:, None], averages[0] - averages[1], np.nan)
-    distance: Array = np.asarray(np.linalg.norm(off, axis=1))
+
+    def sizes(rows: slice) -> Array:
+        """Sizes of the gap of the averaged points, of the points, and of the difference."""
+        off, gap = (
+            np.where(both[rows, None], one[rows] - cop[rows], np.nan)
+            for one, cop in (averages, points)
+        )
+        return np.stack([np.linalg.norm(v, axis=1) for v in (off, gap, gap - off)], axis=1)
+
+    distance, gap, rest = scene.by_rows(sizes).T
     distance = distance[np.isfinite(distance)]
     if len(distance) < 3:
         return TrackError('itself', nan, nan, nan, nan, nan, _assumed_bias(scene), 0.0)
-    gap = np.where(both[:, None], points[0] - points[1], np.nan)
-    scatter = float(np.nanmedian(np.linalg.norm(gap - off, axis=1))) / _RAYLEIGH_MEDIAN
-    in_soles = in_sole(scene, averages[0]) - in_sole(scene, averages[1])
+    scatter = float(np.nanmedian(rest)) / _RAYLEIGH_MEDIAN
+    in_soles = scene.by_rows(
+        lambda rows: in_sole(scene, averages[0], rows) - in_sole(scene, averages[1], rows)
+    )
     in_soles = in_soles[both & np.isfinite(in_soles).all(axis=1)]
     bias_x, bias_y = np.median(in_soles, axis=0).tolist() if len(in_soles) else (nan, nan)
     typical = float(np.median(distance))
@@ -104,7 +113,7 @@ def track_error(scene: Scene, name: str) -> TrackError:
         averaged_scatter=scatter * _average_gain(scene),
         bias_x=bias_x,
         bias_y=bias_y,
-        slow=min(typical, float(np.nanmedian(np.linalg.norm(gap, axis=1)))),
+        slow=min(typical, float(np.nanmedian(gap))),
         uncertainty=float(np.percentile(distance, 100.0 * CONFIDENCE)),
         usual=typical * _RAYLEIGH_95 / _RAYLEIGH_MEDIAN,
     )

@@ -104,8 +104,11 @@ def _significance(
     if not with_cop:
         return np.full(len(first), np.nan), np.zeros(len(first), dtype=bool)
     both = scene.judged(name) & scene.judged('cop')
-    off = scene.averaged(name).point - scene.averaged('cop').point
-    level = np.einsum('kij,kj->ki', scene.nif_R_root[:, :2], off)
-    level = np.where(both[:, None], level, np.nan)
+    points = [scene.averaged(track).point for track in (name, 'cop')]
+    level = scene.by_rows(
+        lambda rows: np.where(
+            both[rows, None], scene.level(points[0][rows] - points[1][rows], rows), np.nan
+        )
+    )
     events = list(zip(first.tolist(), last.tolist(), strict=True))
     return significance(scene.timeline.time, level, events, _FLOOR)

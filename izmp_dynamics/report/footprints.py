@@ -46,6 +46,7 @@ def footprints(scene: Scene, instants: Indices, frame: str) -> Footprints:
         soles += [outline for outline in map(_hull, loaded) if outline is not None]
         polygon = _hull(np.concatenate(loaded)) if loaded else None
         polygons += [] if polygon is None else [polygon]
+        scene.evaluation.store.release()
     return Footprints(tuple(soles), tuple(polygons))
 
 

@@ -7,11 +7,13 @@ the bias per axis, above all in the frame of the loaded sole, whose axes an engi
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.significance import finite_rows
 from izmp_dynamics.report.timeline import Mask
 
 
@@ -45,30 +47,37 @@ def axis_statistics(
     """Compare the points of two tracks at some instants (K,) in each frame that is known."""
     found = []
     for frame, points in _coordinates(scene, (first, second)):
-        a, b = (coordinates[rows] for coordinates in points)
-        known = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
+        known = rows & finite_rows(points[0]) & finite_rows(points[1])
         if not known.any():
             continue
-        a, b = a[known], b[known]
+        a, b = (coordinates[known] for coordinates in points)
         off = a - b
-        bias, rmse = off.mean(axis=0), np.sqrt((off**2).mean(axis=0))
+        bias = off.mean(axis=0)
+        rmse = np.sqrt(np.square(off, out=off).mean(axis=0))
         related = [correlation(a[:, axis], b[:, axis]) for axis in (0, 1)]
         found.append(AxisStatistics(frame, *map(float, (*bias, *rmse)), *related))
     return tuple(found)
 
 
-def in_sole(scene: Scene, points: Array) -> Array:
-    """Express points (K, 3) of the root frame in that of the sole that carries most: (K, 2) [m].
+def in_sole(scene: Scene, points: Array, rows: slice) -> Array:
+    """Express points (K, 3) of the root frame in that of the sole that carries most.
 
-    NaN where no foot carries load or its axes are not known.
+    Args:
+        scene: the evaluation.
+        points: of the root frame [m].
+        rows: at which S of the K instants.
+
+    Returns:
+        (S, 2) [m]; NaN where no foot carries load or its axes are not known.
     """
+    supporting, points = scene.supporting[rows], points[rows]
     seen = np.full((len(points), 2), np.nan)
     for k, foot in enumerate(scene.evaluation.feet):
-        rows = scene.supporting == k
-        if foot.axes is None or not rows.any() or not foot.sole.shape[1]:
+        on = supporting == k
+        if foot.axes is None or not on.any() or not foot.sole.shape[1]:
             continue
-        off = points[rows] - foot.sole[rows].mean(axis=1)
-        seen[rows] = np.einsum('kji,kj->ki', foot.axes[rows], off)[:, :2]
+        off = points[on] - foot.sole[rows][on].mean(axis=1)
+        seen[on] = np.einsum('kji,kj->ki', foot.axes[rows][on], off)[:, :2]
     return seen
 
 
@@ -85,15 +94,16 @@ def correlation(first: Array, second: Array) -> float:
     both = np.isfinite(first) & np.isfinite(second)
     if both.sum() < 3:
         return float('nan')
-    a = first[both] - first[both].mean()
-    b = second[both] - second[both].mean()
+    a, b = first[both], second[both]
+    size = float(max(a.max(), -a.min()) * max(b.max(), -b.min())) * both.sum()
+    a -= a.mean()
+    b -= b.mean()
     scale = float(np.sqrt((a @ a) * (b @ b)))
-    size = float(np.abs(first[both]).max() * np.abs(second[both]).max()) * both.sum()
     return float(a @ b) / scale if scale > 1e-15 * size else float('nan')
 
 
 def _coordinates(scene: Scene, names: tuple[str, str]) -> Iterator[tuple[str, list[Array]]]:
     tracks = [scene.evaluation.tracks[name].point for name in names]
-    yield 'sole', [in_sole(scene, point) for point in tracks]
+    yield 'sole', [scene.by_rows(partial(in_sole, scene, point)) for point in tracks]
     yield 'root', [point[:, :2] for point in tracks]
     yield 'nif', [scene.points[name] for name in names]

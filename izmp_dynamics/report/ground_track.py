@@ -1,6 +1,7 @@
 """The most important figure: where the points went on the ground, over the support polygons."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from izmp_dynamics.report.formatting import instant, mm
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.timeline import Mask
+from izmp_dynamics.stability.evaluation import Track
 
 LONGEST_VIEW = 4.0
 """A walk longer than this [m] is shown only around the instant of the minimum margin."""
@@ -46,6 +48,13 @@ class _Ground:
     outlines: Footprints
     shown: Mask
 
+    @property
+    def visible(self) -> dict[str, Array]:
+        """Track name → its points at the instants that are shown."""
+        if self.shown.all():
+            return self.points
+        return {name: points[self.shown] for name, points in self.points.items()}
+
 
 @dataclass(frozen=True)
 class _View:
@@ -66,6 +75,7 @@ class _View:
 
 def ground_track(scene: Scene, summary: Summary) -> Figure | None:
     """Draw the tracks on the ground; None when there is no point at all."""
+    scene.evaluation.store.release()
     ground = _ground(scene, summary)
     if not any(np.isfinite(points).any() for points in ground.points.values()):
         return None
@@ -91,7 +101,7 @@ def ground_track(scene: Scene, summary: Summary) -> Figure | None:
         caption=_caption(summary, ground),
         height=views[0].height,
         out_of_view={
-            n: _share_outside(p[ground.shown], views[0]) for n, p in ground.points.items()
+            name: _share_outside(points, views[0]) for name, points in ground.visible.items()
         },
     )
 
@@ -111,12 +121,16 @@ def _world_points(scene: Scene) -> dict[str, Array]:
     """Tracks in the world; empty unless at least half of all points are known there."""
     evaluation = scene.evaluation
     found = {}
-    for name, track in evaluation.tracks.items():
-        points = evaluation.in_world(track.point)
+
+    def point(track: Track, rows: slice) -> Array:
+        points = evaluation.in_world(track.point[rows], rows)
         if points is None:
-            return {}
+            return np.full((rows.stop - rows.start, 2), np.nan)
         points[~np.isfinite(points).all(axis=1)] = np.nan
-        found[name] = points[:, :2]
+        return points[:, :2]
+
+    for name, track in evaluation.tracks.items():
+        found[name] = scene.by_rows(partial(point, track))
     known = sum(int(np.isfinite(points).sum()) for points in found.values())
     possible = sum(int(np.isfinite(points).sum()) for points in scene.points.values())
     return found if 2 * known >= possible > 0 else {}
@@ -139,7 +153,7 @@ def _shown(scene: Scene, summary: Summary, points: dict[str, Array]) -> Mask:
 
 def _limits(ground: _Ground) -> tuple[tuple[float, float], tuple[float, float]]:
     """Show soles and tracks, but only the surroundings of the soles."""
-    tracks = [points[ground.shown] for points in ground.points.values()]
+    tracks = list(ground.visible.values())
     corners = ground.outlines.corners
     corners = corners if len(corners) else _calmest(tracks)
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -177,7 +191,7 @@ def _draw(scene: Scene, summary: Summary, ground: _Ground, view: _View) -> Any:
     canvas = drawing.new_canvas(view.width, view.height)
     (ax,) = drawing.place_axes(canvas, 1)
     _draw_polygons(ax, ground, scale)
-    tracks = {name: points[ground.shown] for name, points in ground.points.items()}
+    tracks = ground.visible
     restless = {name: drawing.restlessness(track, extent) for name, track in tracks.items()}
     for name, style in drawing.back_to_front(restless):
         as_line = np.isfinite(tracks[name]).sum() > 2 and restless[name] <= _DOT_STEP

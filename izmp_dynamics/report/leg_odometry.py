@@ -6,6 +6,7 @@ a localizer nor an orientation; over some tenths of a second its drift does not 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 from izmp_dynamics.stability.evaluation import Foot
+from izmp_dynamics.store import Store
 
 
 @dataclass(frozen=True)
@@ -29,57 +31,77 @@ class GroundFixed:
     p: Array
     stretch: Indices
 
-    def place(self, points: Array) -> Array:
-        """Bring points (K, 3) from the root frame to this one."""
-        placed: Array = np.einsum('kij,kj->ki', self.R, points) + self.p
+    def place(self, points: Array, rows: slice | Indices) -> Array:
+        """Bring points (S, 3) at the instants `rows` from the root frame to this one."""
+        placed: Array = np.einsum('kij,kj->ki', self.R[rows], points) + self.p[rows]
         return placed
 
-    def into_root(self, points: Array) -> Array:
-        """Bring points (K, 3) from this frame to the root frame."""
-        seen: Array = np.einsum('kji,kj->ki', self.R, points - self.p)
+    def into_root(self, points: Array, rows: slice | Indices) -> Array:
+        """Bring points (S, 3) at the instants `rows` from this frame to the root frame."""
+        seen: Array = np.einsum('kji,kj->ki', self.R[rows], points - self.p[rows])
         return seen
 
 
-def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline) -> GroundFixed:
+def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, store: Store) -> GroundFixed:
     """Follow the root over the feet that carry; each keeps its place while it does.
 
     A stretch ends where no foot carries, where kinematics are unknown and at a gap of the
     recording.
+
+    Args:
+        feet: of the robot.
+        timeline: its instants.
+        store: keeps the poses.
     """
     count = len(timeline.time)
-    R, p = np.full((count, 3, 3), np.nan), np.full((count, 3), np.nan)
+    feet = tuple(foot for foot in feet if foot.sole.ndim == 3)
+    if not count or not feet:
+        nothing = np.full((count, 3), np.nan)
+        return GroundFixed(np.full((count, 3, 3), np.nan), nothing, np.full(count, -1))
+    poses = store.column(), store.column()
     stretch = np.full(count, -1)
-    poses = [sole_frame(foot.sole) for foot in feet if foot.sole.ndim == 3]
-    if not count or not poses:
-        return GroundFixed(R, p, stretch)
-    known = [np.asarray(np.isfinite(position).all(axis=1)) for _, position in poses]
+    known = [store.by_rows(count, partial(_is_known, foot.sole)) for foot in feet]
     carries: Mask = np.stack([foot.loaded & on for foot, on in zip(feet, known, strict=True)], 1)
     number, foot = -1, -1
     anchor_R, anchor_p = np.eye(3), np.zeros(3)
-    for begin, end, joined in _segments(carries, timeline):
+    R, p = np.empty((0, 3, 3)), np.empty((0, 3))
+    for begin, end, joined in _segments(carries, timeline, store.block):
         carrying = np.flatnonzero(carries[begin])
-        if not len(carrying):
-            foot = -1
-            continue
         continued = joined and foot >= 0
-        if not continued or foot not in carrying:
-            foot = int(carrying[0])
-            sole_R, sole_p = poses[foot]
-            if continued and known[foot][begin - 1]:
-                anchor_R = R[begin - 1] @ sole_R[begin - 1]
-                anchor_p = R[begin - 1] @ sole_p[begin - 1] + p[begin - 1]
-            else:
-                number, anchor_R, anchor_p = number + 1, np.eye(3), np.zeros(3)
-        sole_R, sole_p = poses[foot]
-        R[begin:end] = anchor_R @ np.swapaxes(sole_R[begin:end], 1, 2)
-        p[begin:end] = anchor_p - np.einsum('kij,kj->ki', R[begin:end], sole_p[begin:end])
-        stretch[begin:end] = number
-    return GroundFixed(R, p, stretch)
+        if len(carrying):
+            if not continued or foot not in carrying:
+                foot = int(carrying[0])
+                if continued and known[foot][begin - 1]:
+                    sole_R, sole_p = sole_frame(feet[foot].sole[begin - 1 : begin])
+                    anchor_R, anchor_p = R[-1] @ sole_R[0], R[-1] @ sole_p[0] + p[-1]
+                else:
+                    number, anchor_R, anchor_p = number + 1, np.eye(3), np.zeros(3)
+            sole_R, sole_p = sole_frame(feet[foot].sole[begin:end])
+            R = anchor_R @ np.swapaxes(sole_R, 1, 2)
+            p = anchor_p - np.einsum('kij,kj->ki', R, sole_p)
+            stretch[begin:end] = number
+        else:
+            foot = -1
+            R, p = np.full((end - begin, 3, 3), np.nan), np.full((end - begin, 3), np.nan)
+        for column, values in zip(poses, (R, p), strict=True):
+            column.extend(values)
+        if end % store.block == 0:
+            store.release()
+    return GroundFixed(poses[0].rows, poses[1].rows, stretch)
 
 
-def _segments(carries: Mask, timeline: Timeline) -> Iterator[tuple[int, int, bool]]:
-    """Begin and end of the runs with the same carrying feet, and whether the next joins on."""
+def _is_known(sole: Array, rows: slice) -> Mask:
+    known: Mask = np.asarray(np.isfinite(sole_frame(sole[rows])[1]).all(axis=1))
+    return known
+
+
+def _segments(carries: Mask, timeline: Timeline, block: int) -> Iterator[tuple[int, int, bool]]:
+    """Begin and end of the runs with the same carrying feet, and whether the next joins on.
+
+    A run also ends after each `block` of rows.
+    """
     changed: Mask = np.asarray((carries[1:] != carries[:-1]).any(axis=1)) | timeline.gap_after[:-1]
+    changed[block - 1 :: block] = True
     edges = [0, *(np.flatnonzero(changed) + 1).tolist(), len(carries)]
     for begin, end in pairwise(edges):
         yield begin, end, begin > 0 and not timeline.gap_after[begin - 1]

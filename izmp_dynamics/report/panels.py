@@ -1,6 +1,6 @@
 """What the figures over time show: the signals of each pair of axes, and their limits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,19 +45,19 @@ def margin_panel(scene: Scene, summary: Summary) -> Panel | None:
         return None
     signals['averaged'] = 1000.0 * scene.averaged(summary.judged.name).margin
     room = 1000.0 * summary.verdict.room if np.isfinite(summary.verdict.room) else 50.0
-    largest = float(np.fmax.reduce(np.concatenate([*signals.values()])))
+    largest = float(np.fmax.reduce([np.fmax.reduce(values) for values in signals.values()]))
     bounds = (-3.0 * room, max(largest, room))
     return Panel('margin [mm]', signals, bounds, include=(-0.06 * room,))
 
 
-def coordinate_panels(scene: Scene) -> list[Panel]:
-    """X and y of every track in nif; empty without any point."""
-    panels = []
+def coordinate_panels(scene: Scene) -> Iterator[Panel]:
+    """X and y of every track in nif; nothing without any point."""
     for axis, label in enumerate(('x forward [mm]', 'y to the left [mm]')):
         names = scene.names if axis == 1 else _in_the_plane(scene)
         signals = {name: 1000.0 * scene.points[name][:, axis] for name in names}
-        panels.append(Panel(label, signals, _sole_bounds(scene, axis)))
-    return panels if _any_value(panels[0].signals) else []
+        if axis == 0 and not _any_value(signals):
+            return
+        yield Panel(label, signals, _sole_bounds(scene, axis))
 
 
 def force_panel(scene: Scene) -> Panel | None:
@@ -84,7 +84,7 @@ def gap_panel(scene: Scene, summary: Summary) -> Panel | None:
     if reference is None:
         return None
     signals = {
-        name: 1000.0 * np.hypot(*(scene.points[name] - scene.points[reference]).T)
+        name: 1000.0 * scene.apart(name, reference)
         for name in _in_the_plane(scene)
         if name != reference
     }

@@ -71,8 +71,12 @@ def external_forces(scene: Scene) -> ExternalForces:
     if force is None:
         return ExternalForces()
     settled = scene.settled('mr_ad') & scene.settled('cop')
-    in_nif = np.einsum('kij,kj->ki', scene.nif_R_root, force)
-    in_nif = np.where(settled[:, None], in_nif, np.nan)
+
+    def seen(rows: slice) -> Array:
+        in_nif = np.einsum('kij,kj->ki', scene.evaluation.nif_R_root(rows), force[rows])
+        return np.where(settled[rows, None], in_nif, np.nan)
+
+    in_nif = scene.by_rows(seen)
     found = find_forces(stamps, in_nif, scene.weight)
     events = []
     for push in found:

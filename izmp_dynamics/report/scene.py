@@ -1,6 +1,8 @@
 """What the report needs of an evaluation, seen from the ground: computed once, used by all."""
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.leg_odometry import GroundFixed, ground_fixed
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 from izmp_dynamics.report.tipping import Averaged, averaged
-from izmp_dynamics.stability.evaluation import Evaluation, Foot
+from izmp_dynamics.stability.evaluation import Evaluation, Foot, Track
 
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
@@ -32,11 +34,12 @@ class Scene:
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
-        self.timeline = Timeline.of(evaluation.stamps)
+        self.timeline = Timeline.of(evaluation.stamps, evaluation.store)
         self.names = tuple(evaluation.tracks)
         self.loaded: Mask = np.zeros(len(evaluation.stamps), dtype=bool)
         for foot in evaluation.feet:
             self.loaded |= np.asarray(foot.loaded, dtype=bool)
+        self._settled: dict[str, Mask] = {}
         self._averaged: dict[str, Averaged] = {}
 
     @cached_property
@@ -66,9 +69,14 @@ class Scene:
 
     def settled(self, name: str) -> Mask:
         """(K,) where a value of a track is not that of a filter which is still settling."""
+        if name not in self._settled:
+            self._settled[name] = self._settled_of(name)
+        return self._settled[name]
+
+    def _settled_of(self, name: str) -> Mask:
         settle, time = self.evaluation.settle_time, self.timeline.time
         track = self.evaluation.tracks[name]
-        there: Mask = np.asarray(np.isfinite(track.wrench).all(axis=1))
+        there: Mask = self.by_rows(lambda rows: np.isfinite(track.wrench[rows]).all(axis=1))
         if not settle > 0.0 or not there.any():
             return there
         known = time[there]
@@ -92,7 +100,7 @@ class Scene:
     @cached_property
     def ground_fixed(self) -> GroundFixed:
         """Pose of the root in a frame that is fixed to the ground."""
-        return ground_fixed(self.evaluation.feet, self.timeline)
+        return ground_fixed(self.evaluation.feet, self.timeline, self.evaluation.store)
 
     def averaged(self, name: str) -> Averaged:
         """A track as the tipping of the robot feels it, see `tipping`."""
@@ -118,38 +126,65 @@ class Scene:
         feet = self.evaluation.feet
         foot: Indices = np.full(len(self.loaded), -1)
         if feet:
-            forces = [
-                np.where(f.loaded, np.nan_to_num(f.normal_force, nan=0.0), -np.inf) for f in feet
-            ]
-            foot = np.where(self.loaded, np.argmax(forces, axis=0), -1)
+            foot = self.by_rows(self._supporting)
         return foot
+
+    def _supporting(self, rows: slice) -> Indices:
+        forces = [
+            np.where(foot.loaded[rows], np.nan_to_num(foot.normal_force[rows], nan=0.0), -np.inf)
+            for foot in self.evaluation.feet
+        ]
+        return np.where(self.loaded[rows], np.argmax(forces, axis=0), -1)
 
     @property
     def weight(self) -> float:
         """The robot's weight m·g [N]."""
         return self.evaluation.total_mass * self.evaluation.gravity
 
-    @cached_property
-    def nif_R_root(self) -> Array:
-        """(K, 3, 3) rotations from the root frame to nif."""
-        return self.evaluation.nif_R_root()
+    def by_rows(self, function: Callable[[slice], Any]) -> Any:
+        """Compute an array (K, …) from a function of some of its rows."""
+        return self.evaluation.store.by_rows(len(self.loaded), function)
+
+    def level(self, vectors: Array, rows: slice | Indices) -> Array:
+        """Bring vectors (S, 3) of the root frame, at the instants `rows`, to nif: (S, 2) x, y."""
+        seen: Array = np.einsum('kij,kj->ki', self.evaluation.nif_R_root(rows)[:, :2], vectors)
+        return seen
 
     @cached_property
     def points(self) -> dict[str, Array]:
         """Track name → (K, 2) point in nif [m]; a point that is not finite is NaN."""
-        found = {}
-        for name, track in self.evaluation.tracks.items():
-            xy = np.einsum('kij,kj->ki', self.nif_R_root[:, :2], track.point)
+
+        def point(track: Track, rows: slice) -> Array:
+            xy = self.level(track.point[rows], rows)
             xy[~np.isfinite(xy).all(axis=1)] = np.nan
-            found[name] = xy
-        return found
+            return xy
+
+        return {
+            name: self.by_rows(partial(point, track))
+            for name, track in self.evaluation.tracks.items()
+        }
+
+    def apart(self, first: str, second: str) -> Array:
+        """(K,) distance of the points of two tracks on the ground [m]."""
+
+        def distance(rows: slice) -> Array:
+            off = self.points[first][rows] - self.points[second][rows]
+            return np.hypot(off[:, 0], off[:, 1])
+
+        apart: Array = self.by_rows(distance)
+        return apart
 
     @cached_property
     def normal_forces(self) -> dict[str, Array]:
         """Track name → (K,) contact force along the ground normal [N]."""
         normal = self.evaluation.normal
+
+        def force(track: Track, rows: slice) -> Array:
+            along: Array = np.einsum('ki,ki->k', normal[rows], track.wrench[rows, :3])
+            return along
+
         return {
-            name: np.einsum('ki,ki->k', normal, track.wrench[:, :3])
+            name: self.by_rows(partial(force, track))
             for name, track in self.evaluation.tracks.items()
         }
 
@@ -158,7 +193,9 @@ class Scene:
         """(K,) sum of the feet's measured normal forces [N]; NaN unless every foot measures."""
         feet = self.evaluation.feet
         if feet and all(np.isfinite(foot.normal_force).any() for foot in feet):
-            total: Array = np.sum([foot.normal_force for foot in feet], axis=0)
+            total: Array = self.by_rows(
+                lambda rows: np.sum([foot.normal_force[rows] for foot in feet], axis=0)
+            )
             return total
         nothing = np.full(len(self.loaded), np.nan)
         return self.normal_forces.get('cop', nothing)
@@ -169,9 +206,13 @@ class Scene:
 
         A force sensor that reads a pull counts as zero.
         """
-        split = np.full(len(self.loaded), np.nan)
+        split: Array = self.by_rows(self._load_split)
+        return split
+
+    def _load_split(self, rows: slice) -> Array:
+        split = np.full(rows.stop - rows.start, np.nan)
         if len(self.evaluation.feet) == 2:
-            first, second = (np.maximum(f.normal_force, 0.0) for f in self.evaluation.feet)
+            first, second = (np.maximum(f.normal_force[rows], 0.0) for f in self.evaluation.feet)
             carries = first + second > _LEAST_LOAD * self.weight
             np.divide(first - second, first + second, out=split, where=carries)
         return split
@@ -183,11 +224,15 @@ class Scene:
         at the sensors have their CoP where the load split says. Without sensors, the centres of
         the soles.
         """
+        position: Array = self.by_rows(lambda rows: self._between_feet(name, rows))
+        return position
+
+    def _between_feet(self, name: str, rows: slice) -> Array:
         feet = self.evaluation.feet
         if len(feet) != 2 or not all(foot.sole.shape[1] for foot in feet):
-            return np.full(len(self.loaded), np.nan)
-        across, middle = self._across_feet
-        along = np.einsum('ki,ki->k', self.points[name] - middle, across)
+            return np.full(rows.stop - rows.start, np.nan)
+        across, middle = self._across_feet(rows)
+        along = np.einsum('ki,ki->k', self.points[name][rows] - middle, across)
         distance = np.maximum(np.einsum('ki,ki->k', across, across), 1e-9)
         position: Array = 2.0 * along / distance
         return position
@@ -198,22 +243,23 @@ class Scene:
         From the middle between the sensors, positive towards the first one; NaN unless both feet
         carry load, and for any other number of feet.
         """
-        if len(self.evaluation.feet) != 2:
-            return np.full(len(self.loaded), np.nan)
-        both = np.all([foot.loaded for foot in self.evaluation.feet], axis=0)
-        across, _ = self._across_feet
-        half = np.linalg.norm(across, axis=1) / 2
-        position: Array = np.where(both, self.between_feet(name) * half, np.nan)
+        position: Array = self.by_rows(lambda rows: self._on_line(name, rows))
         return position
 
-    @cached_property
-    def _across_feet(self) -> tuple[Array, Array]:
-        """(K, 2) from the second sensor (or sole) to the first, and their middle, in nif [m]."""
+    def _on_line(self, name: str, rows: slice) -> Array:
+        if len(self.evaluation.feet) != 2:
+            return np.full(rows.stop - rows.start, np.nan)
+        both = np.all([foot.loaded[rows] for foot in self.evaluation.feet], axis=0)
+        across, _ = self._across_feet(rows)
+        half = np.linalg.norm(across, axis=1) / 2
+        position: Array = np.where(both, self._between_feet(name, rows) * half, np.nan)
+        return position
+
+    def _across_feet(self, rows: slice) -> tuple[Array, Array]:
+        """(S, 2) from the second sensor (or sole) to the first, and their middle, in nif [m]."""
         first, second = (
-            np.einsum(
-                'kij,kj->ki',
-                self.nif_R_root[:, :2],
-                foot.sole.mean(axis=1) if foot.sensor is None else foot.sensor,
+            self.level(
+                foot.sole[rows].mean(axis=1) if foot.sensor is None else foot.sensor[rows], rows
             )
             for foot in self.evaluation.feet
         )
@@ -227,16 +273,21 @@ class Scene:
         on its face is as high as before. The ground is the evaluation's plane or, where no foot
         defines one, the lowest sole corner.
         """
-        normal, up = self.evaluation.normal, self.evaluation.up
+        height: Array = self.by_rows(self._height)
+        return height
+
+    def _height(self, rows: slice) -> Array:
+        normal, up = self.evaluation.normal[rows], self.evaluation.up
         if up is not None:
+            up = up[rows]
             normal = np.where(np.isfinite(up).all(axis=1, keepdims=True), up, normal)
-        ground = np.einsum('ki,ki->k', normal, self.evaluation.ground_point)
+        ground = np.einsum('ki,ki->k', normal, self.evaluation.ground_point[rows])
         unknown = np.flatnonzero(~np.isfinite(ground))
         for foot in self.evaluation.feet:
-            corners = np.einsum('ki,kvi->kv', normal[unknown], foot.sole[unknown])
+            corners = np.einsum('ki,kvi->kv', normal[unknown], foot.sole[rows][unknown])
             if corners.shape[1]:
                 ground[unknown] = np.fmin(ground[unknown], np.fmin.reduce(corners, axis=1))
-        height: Array = np.einsum('ki,ki->k', normal, self.evaluation.com) - ground
+        height: Array = np.einsum('ki,ki->k', normal, self.evaluation.com[rows]) - ground
         return height
 
     @cached_property
@@ -293,7 +344,9 @@ class Scene:
     def soles_in_nif(self, foot: Foot, instants: Indices) -> Array:
         """Corners of the foot's sole at `instants` (S,): (S, V, 2) in nif [m]."""
         corners: Array = np.einsum(
-            'kij,kvj->kvi', self.nif_R_root[instants, :2], foot.sole[instants]
+            'kij,kvj->kvi',
+            self.evaluation.nif_R_root(instants)[:, :2],
+            self.evaluation.store.take(foot.sole, instants),
         )
         return corners
 

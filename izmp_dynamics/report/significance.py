@@ -100,11 +100,11 @@ def significance(
         (E,) size of each event in standard deviations of means over as many rows, NaN where there
         is nothing to compare it with, and whether it stands out.
     """
+    if not events:
+        return np.empty(0), np.zeros(0, dtype=bool)
     calm = values.copy()
     for first, stop in events:
         calm[first:stop] = np.nan
-    if not events:
-        return np.empty(0), np.zeros(0, dtype=bool)
     sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
     lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
     for rows in np.unique(lengths).tolist():

@@ -199,8 +199,7 @@ def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
         distance = np.abs(difference)
     else:
         frames = axis_statistics(scene, first, second, rows)
-        off = scene.points[first] - scene.points[second]
-        distance = np.where(rows, np.hypot(off[:, 0], off[:, 1]), np.nan)
+        distance = np.where(rows, scene.apart(first, second), np.nan)
     distance = distance[np.isfinite(distance)]
     return PairStatistics(
         first=first,

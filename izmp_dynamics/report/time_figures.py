@@ -29,7 +29,7 @@ _MARKED_BINS = 600  # resolution of the marks of outside intervals
 
 def coordinates(scene: Scene) -> Figure | None:
     """Draw x and y of every track in nif; None without any point."""
-    panels = coordinate_panels(scene)
+    panels = list(coordinate_panels(scene))
     if not panels:
         return None
     caption = 'In nif: origin at the root, x in its sagittal plane, z along the ground normal.'
@@ -144,6 +144,7 @@ def _draw(
     decorate: Callable[[Any], None] = lambda ax: None,
 ) -> _Drawn:
     """Draw the panels below each other at each width, and find what the limits hide."""
+    scene.evaluation.store.release()
     limits = [panel.limits for panel in panels]
     styles = drawing.back_to_front(_restlessness(panels, limits))
     if beside is not None:

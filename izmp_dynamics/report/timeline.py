@@ -1,11 +1,13 @@
 """Instants as spans of time: shares, runs and what is sustained, with uneven stamps and gaps."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps, seconds
+from izmp_dynamics.store import Store
 
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
@@ -32,16 +34,28 @@ class Timeline:
     gap_after: Mask
 
     @classmethod
-    def of(cls, stamps: Stamps) -> 'Timeline':
-        """Build the timeline of ascending `stamps` (K,) [ns]."""
-        time = seconds(stamps)
-        if len(time) < 2:
-            return cls(time, np.zeros(len(time)), np.zeros(len(time), dtype=bool))
-        step = np.diff(time)
+    def of(cls, stamps: Stamps, store: Store | None = None) -> 'Timeline':
+        """Build the timeline of ascending `stamps` (K,) [ns].
+
+        Args:
+            stamps: the instants.
+            store: keeps the times; None: in memory.
+        """
+        if len(stamps) < 2:
+            nothing = np.zeros(len(stamps))
+            return cls(seconds(stamps), nothing, np.zeros(len(stamps), dtype=bool))
+        by_rows = partial((store or Store()).by_rows, len(stamps))
+        origin = int(stamps[0])
+        time = by_rows(lambda rows: seconds(stamps[rows], origin))
+        step = by_rows(lambda rows: np.diff(time[rows.start : rows.stop + 1]))
         typical = float(np.median(step))
         gap_after = np.append(step > GAP_FACTOR * typical, False)
-        span = np.append(step, 0.0)
-        return cls(time, np.where(gap_after, typical, span), gap_after)
+
+        def span(rows: slice) -> Array:
+            steps = step[rows] if rows.stop < len(time) else np.append(step[rows], 0.0)
+            return np.where(gap_after[rows], typical, steps)
+
+        return cls(time, by_rows(span), gap_after)
 
     @property
     def duration(self) -> float:

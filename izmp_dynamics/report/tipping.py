@@ -12,6 +12,7 @@ each where it stands: a foot in the air counts where it lifts off or lands, whic
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from izmp_dynamics.report.leg_odometry import GroundFixed
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.support_polygon import margins
+from izmp_dynamics.store import Store
 
 LEAST_FILLED = 0.7
 """Share of the usual number of instants without which an average is none: at an end, in a hole."""
@@ -56,83 +58,133 @@ def averaged(
         usable: (K,) instants whose point may enter.
         width: of the triangle at half its height [s].
     """
-    point = np.where(usable[:, None], evaluation.tracks[name].point, np.nan)
-    there = usable & np.isfinite(point).all(axis=1) & (ground.stretch >= 0)
-    placed = np.where(there[:, None], ground.place(point), 0.0)
-    first, stop = _windows(timeline, ground.stretch, width)
-    full = _filled(timeline, there, first, stop, width)
+    track, store = evaluation.tracks[name].point, evaluation.store
+    by_rows = partial(store.by_rows, len(usable))
+    there: Mask = by_rows(lambda rows: _known(track, usable, ground, rows))
+    placed: Array = by_rows(
+        lambda rows: np.where(there[rows, None], ground.place(track[rows], rows), 0.0)
+    )
+    window = _windows(timeline, ground.stretch, width, store)
+    counts = np.concatenate([[0], np.cumsum(there)])
+    least = _least_filled(timeline, width)
     for _ in range(2):  # a rectangle twice is a triangle
-        placed = _mean(placed, there, first, stop)
-    mean = np.where((there & full)[:, None], ground.into_root(placed), np.nan)
+        placed = _mean(placed, there, counts, window, store)
+
+    def mean(rows: slice) -> Array:
+        first, stop = window[rows].T
+        full = there[rows] & (counts[stop] - counts[first] >= least)
+        return np.where(full[:, None], ground.into_root(placed[rows], rows), np.nan)
+
+    point: Array = by_rows(mean)
     if not evaluation.feet:
-        return Averaged(mean, np.full(len(mean), np.nan))
-    wide = _windows(timeline, ground.stretch, 2.0 * width)
-    stands = [_standing(foot, ground, timeline, *wide) for foot in evaluation.feet]
-    soles = tuple(sole for sole, _ in stands)
-    loaded = np.stack([on for _, on in stands], axis=1)
-    (margin,) = margins((mean,), soles, loaded, evaluation.normal)
-    return Averaged(mean, margin)
+        return Averaged(point, np.full(len(point), np.nan))
+    wide = _windows(timeline, ground.stretch, 2.0 * width, store)
+    carrying = [np.flatnonzero(foot.loaded) for foot in evaluation.feet]
+
+    def margin(rows: slice) -> Array:
+        stands = [
+            _standing(foot, on, ground, timeline, wide[rows], rows)
+            for foot, on in zip(evaluation.feet, carrying, strict=True)
+        ]
+        soles = tuple(sole for sole, _ in stands)
+        loaded = np.stack([on for _, on in stands], axis=1)
+        return margins((point[rows],), soles, loaded, evaluation.normal[rows])[0]
+
+    return Averaged(point, by_rows(margin))
 
 
-def _windows(timeline: Timeline, stretch: Indices, width: float) -> tuple[Indices, Indices]:
-    """First and one-past-last instant within half of `width` that share the frame."""
+def _known(track: Array, usable: Mask, ground: GroundFixed, rows: slice) -> Mask:
+    known: Mask = usable[rows] & np.isfinite(track[rows]).all(axis=1) & (ground.stretch[rows] >= 0)
+    return known
+
+
+def _windows(timeline: Timeline, stretch: Indices, width: float, store: Store) -> Indices:
+    """(K, 2) first and one-past-last instant within half of `width` that share the frame."""
     time = timeline.time
-    if not len(time):
-        return np.zeros(0, np.intp), np.zeros(0, np.intp)
     borders = np.flatnonzero(np.diff(stretch)) + 1
     begins, ends = np.append(0, borders), np.append(borders, len(time))
-    run = np.searchsorted(ends, np.arange(len(time)), side='right')
     half = width / 2 + 1e-9
-    first = np.maximum(np.searchsorted(time, time - half, side='left'), begins[run])
-    stop = np.minimum(np.searchsorted(time, time + half, side='right'), ends[run])
-    return first, stop
+
+    def window(rows: slice) -> Indices:
+        here = time[rows]
+        run = np.searchsorted(ends, np.arange(rows.start, rows.stop), side='right')
+        first = np.maximum(np.searchsorted(time, here - half, side='left'), begins[run])
+        stop = np.minimum(np.searchsorted(time, here + half, side='right'), ends[run])
+        return np.stack([first, stop], axis=1)
+
+    windows: Indices = store.by_rows(len(time), window)
+    return windows
 
 
-def _filled(timeline: Timeline, there: Mask, first: Indices, stop: Indices, width: float) -> Mask:
-    """Whether enough instants lie in each window."""
+def _least_filled(timeline: Timeline, width: float) -> float:
+    """How many instants a window must hold."""
     steps = timeline.span[timeline.span > 0]
     usual = width / float(np.median(steps)) if len(steps) else 1.0
-    counts = np.concatenate([[0], np.cumsum(there)])
-    filled: Mask = counts[stop] - counts[first] >= LEAST_FILLED * max(usual, 1.0)
-    return filled
+    return LEAST_FILLED * max(usual, 1.0)
 
 
-def _mean(values: Array, there: Mask, first: Indices, stop: Indices) -> Array:
+def _mean(values: Array, there: Mask, counts: Indices, window: Indices, store: Store) -> Array:
     """Mean (K, 3) of the values within each window; 0 where there is none."""
-    kept = np.where(there[:, None], values, 0.0)
-    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(kept, axis=0)])
-    counts = np.concatenate([[0], np.cumsum(there)])
-    number = np.maximum(counts[stop] - counts[first], 1)
-    mean: Array = (sums[stop] - sums[first]) / number[:, None]
-    return mean
+    total = np.zeros((1, values.shape[1]))
+
+    def before(rows: slice) -> Array:
+        """Sums of all values before each of the rows, which come in their order."""
+        nonlocal total
+        kept = np.where(there[rows, None], values[rows], 0.0)
+        sums = np.cumsum(np.concatenate([total, kept]), axis=0)
+        total = sums[-1:]
+        return sums[: rows.stop - rows.start]
+
+    sums: Array = store.by_rows(len(values) + 1, before)
+
+    def mean(rows: slice) -> Array:
+        first, stop = window[rows].T
+        number = np.maximum(counts[stop] - counts[first], 1)
+        within: Array = (sums[stop] - sums[first]) / number[:, None]
+        return within
+
+    means: Array = store.by_rows(len(values), mean)
+    return means
 
 
 def _standing(
-    foot: Foot, ground: GroundFixed, timeline: Timeline, first: Indices, stop: Indices
+    foot: Foot,
+    carrying: Indices,
+    ground: GroundFixed,
+    timeline: Timeline,
+    window: Indices,
+    rows: slice,
 ) -> tuple[Array, Mask]:
-    """Where a foot stands (K, V, 3) in the root frame, and whether it does within each window.
+    """Where a foot stands (S, V, 3) in the root frame, and whether it does within each window.
 
     While it is in the air its sole is that of the nearest instant at which it carries load, kept
     in place on the ground.
+
+    Args:
+        foot: which.
+        carrying: the instants at which it carries load.
+        ground: frame in which it stands.
+        timeline: of the evaluation.
+        window: (S, 2) first and one-past-last instant.
+        rows: the S instants.
     """
-    indices, time = np.arange(len(timeline.time)), timeline.time
-    carrying = np.flatnonzero(foot.loaded)
+    indices, time = np.arange(rows.start, rows.stop), timeline.time
     if not len(carrying):
-        return foot.sole, np.zeros(len(indices), dtype=np.bool_)
+        return foot.sole[rows], np.zeros(len(indices), dtype=np.bool_)
     next_one = np.searchsorted(carrying, indices)
     before = carrying[np.maximum(next_one - 1, 0)]
     after = carrying[np.minimum(next_one, len(carrying) - 1)]
-    reached = [(at >= first) & (at < stop) for at in (before, after)]
+    reached = [(at >= window[:, 0]) & (at < window[:, 1]) for at in (before, after)]
     away = [
-        np.where(on, np.abs(time[at] - time), np.inf)
+        np.where(on, np.abs(time[at] - time[rows]), np.inf)
         for on, at in zip(reached, (before, after), strict=True)
     ]
     nearest = np.where(away[1] <= away[0], after, before)
     loaded: Mask = reached[0] | reached[1]
-    there = GroundFixed(ground.R[nearest], ground.p[nearest], ground.stretch[nearest])
-    sole = np.array(foot.sole)
-    moved = loaded & (nearest != indices)
+    sole = np.array(foot.sole[rows])
+    moved = np.flatnonzero(loaded & (nearest != indices))
+    at, here = nearest[moved], indices[moved]
     for corner in range(sole.shape[1]):
-        placed = ground.into_root(there.place(sole[nearest, corner]))
-        sole[moved, corner] = placed[moved]
+        placed = ground.place(foot.sole[at, corner], at)
+        sole[moved, corner] = ground.into_root(placed, here)
     return sole, loaded

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps, seconds
+from izmp_dynamics.conventions import Array, Indices, Stamps, seconds
 from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.sensing.faults import Fault
 from izmp_dynamics.stability.support_polygon import plane_axes
+from izmp_dynamics.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +146,7 @@ class Evaluation:
         outages: times in which a signal could not be used, as far as they are known one by one.
         parameters: parameters that were used, by dotted name (for the report).
         hashes: SHA-256 of the inputs by file name.
+        store: keeps what is as long as the recording.
     """
 
     robot: str
@@ -173,6 +175,7 @@ class Evaluation:
     outages: tuple[Outage, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
+    store: Store = field(default_factory=Store, repr=False, compare=False)
 
     @property
     def time(self) -> Array:
@@ -225,29 +228,41 @@ class Evaluation:
             yield f'{foot.name}.normal_force', foot.normal_force
             yield f'{foot.name}.loaded', foot.loaded
 
-    def nif_R_root(self) -> Array:
+    def nif_R_root(self, rows: slice | Indices = slice(None)) -> Array:
         """Orientation of the root in the non-inertial frame nif (paper, sect. 4.2).
 
         The z axis of nif is the ground normal, its x axis lies in the sagittal (x-z) plane of
         the root; its origin is the root's.
 
+        Args:
+            rows: at which of the instants.
+
         Returns:
             (K, 3, 3) rotations that take root coordinates to nif coordinates.
         """
-        return np.concatenate([plane_axes(self.normal), self.normal[:, None]], axis=1)
+        normal = self._at(self.normal, rows)
+        return np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
 
     def in_nif(self, points: Array) -> Array:
         """Express `points` (K, …, 3) [m] of the root frame in nif."""
         rotated: Array = np.einsum('kij,k...j->k...i', self.nif_R_root(), points)
         return rotated
 
-    def in_world(self, points: Array) -> Array | None:
-        """Express `points` (K, …, 3) [m] of the root frame in the world; None without it."""
+    def in_world(self, points: Array, rows: slice | Indices = slice(None)) -> Array | None:
+        """Express `points` (K, …, 3) [m] of the root frame in the world; None without it.
+
+        Args:
+            points: at the instants `rows`.
+            rows: at which of the instants.
+        """
         if self.world_p_root is None or self.world_R_root is None:
             return None
-        rotated: Array = np.einsum('kij,k...j->k...i', self.world_R_root, points)
-        offset = self.world_p_root.reshape((-1,) + (1,) * (points.ndim - 2) + (3,))
-        return rotated + offset
+        R, p = self._at(self.world_R_root, rows), self._at(self.world_p_root, rows)
+        rotated: Array = np.einsum('kij,k...j->k...i', R, points)
+        return rotated + p.reshape((-1,) + (1,) * (points.ndim - 2) + (3,))
+
+    def _at(self, values: Array, rows: slice | Indices) -> Array:
+        return values[rows] if isinstance(rows, slice) else self.store.take(values, rows)
 
 
 def _xyz(name: str, vectors: Array) -> Iterator[tuple[str, Array]]:

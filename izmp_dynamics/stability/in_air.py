@@ -13,13 +13,18 @@ CLEARANCE = 0.01
 
 def in_air(evaluation: Evaluation, foot: Foot) -> npt.NDArray[np.bool_]:
     """(K,) whether the joints hold a foot above the soles of all others."""
-    heights = [
-        lowest_above(foot.sole, other.sole.mean(axis=1), other.axes[:, :, 2])
-        for other in evaluation.feet
-        if other is not foot and other.axes is not None
-    ]
-    if not heights:
-        return np.zeros(len(evaluation.stamps), dtype=np.bool_)
-    with np.errstate(invalid='ignore'):
-        lowest: Array = np.min(heights, axis=0)
-        return np.asarray(lowest > CLEARANCE)
+
+    def aloft(rows: slice) -> npt.NDArray[np.bool_]:
+        heights = [
+            lowest_above(foot.sole[rows], other.sole[rows].mean(axis=1), other.axes[rows, :, 2])
+            for other in evaluation.feet
+            if other is not foot and other.axes is not None
+        ]
+        if not heights:
+            return np.zeros(rows.stop - rows.start, dtype=np.bool_)
+        with np.errstate(invalid='ignore'):
+            lowest: Array = np.min(heights, axis=0)
+            return np.asarray(lowest > CLEARANCE)
+
+    found: npt.NDArray[np.bool_] = evaluation.store.by_rows(len(evaluation.stamps), aloft)
+    return found

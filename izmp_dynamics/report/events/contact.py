@@ -6,6 +6,7 @@ import numpy as np
 
 from izmp_dynamics.report.timeline import WINDOW, Mask, Timeline
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
+from izmp_dynamics.store import Store
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,15 @@ class Contact:
 
 def contacts_of(evaluation: Evaluation, timeline: Timeline) -> list[Contact]:
     """Follow each foot of an evaluation."""
-    return [_contact(foot, timeline) for foot in evaluation.feet]
+    return [_contact(foot, timeline, evaluation.store) for foot in evaluation.feet]
 
 
-def _contact(foot: Foot, timeline: Timeline) -> Contact:
+def _contact(foot: Foot, timeline: Timeline, store: Store) -> Contact:
     known: Mask = np.asarray(np.isfinite(foot.normal_force))
     if not known.any():
-        known = np.asarray(np.isfinite(foot.sole).all(axis=(1, 2)))
+        known = store.by_rows(
+            len(known), lambda rows: np.isfinite(foot.sole[rows]).all(axis=(1, 2))
+        )
     after_gap = np.append(False, timeline.gap_after[:-1]) if len(known) else known
     whole = known & ~timeline.gap_after & ~after_gap
     lost = np.concatenate([[0], np.cumsum(~whole)])

@@ -72,8 +72,9 @@ def _edge(scene: Scene, name: str, found: Excursion) -> str:
     outline = Outline.of(soles, evaluation.normal[row], evaluation.ground_point[row])
     if outline is None:
         return 'the support polygon'
-    point = scene.nif_R_root[row, :2] @ averaged.point[row]
-    corners = outline.corners @ scene.nif_R_root[row, :2].T
+    axes = evaluation.nif_R_root(slice(row, row + 1))[0, :2]
+    point = axes @ averaged.point[row]
+    corners = outline.corners @ axes.T
     nearest = min(
         (_nearest(corners[k - 1], corners[k], point) for k in range(len(corners))),
         key=lambda place: float(np.linalg.norm(point - place)),

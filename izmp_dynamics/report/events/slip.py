@@ -12,7 +12,8 @@ not against any other foot that stands, shows a jump of the localizer; and of th
 against each other, the one slides that does so against most.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import permutations
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.formatting import mm, seconds
 from izmp_dynamics.report.leg_odometry import sole_frame
 from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.timeline import Indices, Mask, Timeline
+from izmp_dynamics.report.timeline import Indices, Mask
 
 WITHIN = 0.3
 """Time within which a sole must slide that far [s]."""
@@ -88,10 +89,10 @@ class _Sole(NamedTuple):
         """Of the foot."""
         return self.contact.foot.name
 
-    def seen_from(self, other: '_Sole') -> tuple[Array, Array]:
-        """Pose (K, 3, 3), (K, 3) in the axes of another sole, about its place."""
-        R = np.swapaxes(other.R, 1, 2) @ self.R
-        p = np.einsum('kji,kj->ki', other.R, self.p - other.p)
+    def seen_from(self, other: '_Sole', rows: slice) -> tuple[Array, Array]:
+        """Pose (S, 3, 3), (S, 3) in the axes of another sole, about its place."""
+        R = np.swapaxes(other.R[rows], 1, 2) @ self.R[rows]
+        p = np.einsum('kji,kj->ki', other.R[rows], self.p[rows] - other.p[rows])
         return R, p
 
 
@@ -108,8 +109,8 @@ def slips(scene: Scene, contacts: Sequence[Contact], until: float = np.inf) -> l
         _Sole(
             contact,
             _firm(scene, contact) & stands,
-            *sole_frame(contact.foot.sole),
-            _lever(contact.foot.sole),
+            *_by_rows(scene, partial(_sole_frame, contact.foot.sole)),
+            _lever(scene, contact.foot.sole),
         )
         for contact in contacts
     ]
@@ -137,12 +138,16 @@ def _against_world(scene: Scene, sole: _Sole, soles: Sequence[_Sole]) -> Iterato
     evaluation = scene.evaluation
     if evaluation.world_R_root is None or evaluation.world_p_root is None:
         return
-    world_R = evaluation.world_R_root @ sole.R
-    world_p = np.einsum('kij,kj->ki', evaluation.world_R_root, sole.p) + evaluation.world_p_root
-    for slide in _slides(scene.timeline, world_R, world_p, sole.firm, sole.lever):
+    world_R_root, world_p_root = evaluation.world_R_root, evaluation.world_p_root
+
+    def in_world(rows: slice) -> tuple[Array, Array]:
+        R = world_R_root[rows]
+        return R @ sole.R[rows], np.einsum('kij,kj->ki', R, sole.p[rows]) + world_p_root[rows]
+
+    for slide in _slides(scene, *_by_rows(scene, in_world), sole.firm, sole.lever):
         moves = _moves_against(sole, slide, soles)
         if any(moves) or not moves:
-            in_root = evaluation.world_R_root[slide.first].T @ slide.step
+            in_root = world_R_root[slide.first].T @ slide.step
             yield _event(scene, sole, slide, in_root, '')
 
 
@@ -155,7 +160,8 @@ def _against_other(
     less, as far as that is known.
     """
     both = one.firm & other.firm
-    for slide in _slides(scene.timeline, *one.seen_from(other), both, one.lever):
+    seen = _by_rows(scene, partial(one.seen_from, other))
+    for slide in _slides(scene, *seen, both, one.lever):
         rows = slice(slide.first, slide.last + 1)
         moves, others = (sum(_moves_against(sole, slide, soles)) for sole in (one, other))
         load, others_load = (
@@ -169,39 +175,66 @@ def _against_other(
 def _moves_against(sole: _Sole, slide: _Slide, soles: Sequence[_Sole]) -> list[bool]:
     """For each other foot that stands during a slide, whether the sole moves against it."""
     rows = slice(slide.first, slide.last + 1)
-    first, last = np.array([slide.first]), np.array([slide.last])
+    first, last = np.array([0]), np.array([slide.last - slide.first])
     moves = []
     for other in soles:
         if other is not sole and other.firm[rows].all():
-            (way,) = _ways(*sole.seen_from(other), first, last, sole.lever)
+            (way,) = _ways(*sole.seen_from(other, rows), first, last, sole.lever)
             moves.append(bool(np.linalg.norm(way[[0, 1, 3]]) >= MOVES * slide.size))
     return moves
 
 
-def _lever(sole: Array) -> float:
+def _lever(scene: Scene, sole: Array) -> float:
     """Half the length of a sole (K, V, 3) [m]."""
-    known = sole[np.isfinite(sole).all(axis=(1, 2))][:1]
+    finite = scene.by_rows(lambda rows: np.isfinite(sole[rows]).all(axis=(1, 2)))
+    known = sole[np.flatnonzero(finite)[:1]]
     if not known.size:
         return 0.0
     return float(np.linalg.norm(known[0, :, None] - known[0, None], axis=2).max()) / 2
 
 
-def _slides(timeline: Timeline, R: Array, p: Array, on: Mask, lever: float) -> Iterator[_Slide]:
+def _by_rows(
+    scene: Scene, function: Callable[[slice], tuple[Array, Array]]
+) -> tuple[Array, Array]:
+    """Compute poses (K, 3, 3), (K, 3) from a function of some rows."""
+    return scene.by_rows(lambda rows: function(rows)[0]), scene.by_rows(
+        lambda rows: function(rows)[1]
+    )
+
+
+def _sole_frame(sole: Array, rows: slice) -> tuple[Array, Array]:
+    return sole_frame(sole[rows])
+
+
+def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterator[_Slide]:
     """Find slips of a sole by its pose (K, 3, 3), (K, 3) in a frame, where `on` (K,) holds."""
-    usable = on & np.isfinite(p).all(axis=1) & np.isfinite(R).all(axis=(1, 2))
-    first, stop = timeline.runs(np.asarray(usable))
-    moved = np.full((len(p), 4), np.nan)
-    for begin, end in zip(first.tolist(), stop.tolist(), strict=True):
-        time = timeline.time[begin:end]
-        before = begin + np.searchsorted(time, time - WITHIN / 2)
-        after = begin + np.searchsorted(time, time + WITHIN / 2, side='right') - 1
-        moved[begin:end] = _ways(R, p, before, after, lever)
-    known = np.isfinite(moved[:, 3])
-    if not known.any():
+    timeline = scene.timeline
+    usable: Mask = scene.by_rows(
+        lambda rows: (
+            on[rows] & np.isfinite(p[rows]).all(axis=1) & np.isfinite(R[rows]).all(axis=(1, 2))
+        )
+    )
+    first, stop = timeline.runs(usable)
+    if not len(first):
         return
-    error = float(np.percentile(np.abs(moved[known, 2]), NEARLY_ALL))
-    along = np.nan_to_num(np.linalg.norm(moved[:, [0, 1, 3]], axis=1))
-    far = along >= max(LEAST_DISTANCE, RATIO * error)
+
+    def motion(rows: slice) -> Array:
+        """(S, 2) motion within `WITHIN` along the normal, and along the ground [m]."""
+        at = np.flatnonzero(usable[rows]) + rows.start
+        run = np.searchsorted(first, at, side='right') - 1
+        time = timeline.time[at]
+        before = np.searchsorted(timeline.time, time - WITHIN / 2)
+        after = np.searchsorted(timeline.time, time + WITHIN / 2, side='right')
+        before, after = np.maximum(before, first[run]), np.minimum(after, stop[run]) - 1
+        ways = _ways(R, p, before, after, lever)
+        moved = np.full((rows.stop - rows.start, 2), np.nan)
+        moved[at - rows.start, 0] = np.abs(ways[:, 2])
+        moved[at - rows.start, 1] = np.linalg.norm(ways[:, [0, 1, 3]], axis=1)
+        return moved
+
+    normal, along = scene.by_rows(motion).T
+    error = float(np.percentile(normal[usable], NEARLY_ALL))
+    far = np.nan_to_num(along) >= max(LEAST_DISTANCE, RATIO * error)
     for begin, end in zip(first.tolist(), stop.tolist(), strict=True):
         rows = np.flatnonzero(far[begin:end]) + begin
         apart = np.flatnonzero(np.diff(timeline.time[rows]) > WITHIN / 2) + 1
@@ -240,7 +273,8 @@ def _bounds(R: Array, p: Array, lever: float, near: tuple[int, int]) -> tuple[in
 def _event(scene: Scene, sole: _Sole, slide: _Slide, in_root: Array, against: str) -> Event:
     """Describe a slip by its way (3,) in root axes [m]."""
     begin, end = scene.timeline.time[[slide.first, slide.last]].tolist()
-    level = scene.nif_R_root[slide.first, :2] @ in_root
+    axes = scene.evaluation.nif_R_root(slice(slide.first, slide.first + 1))[0, :2]
+    level = axes @ in_root
     how = f'slides {where_to(level)}{against}'
     if slide.turned > slide.distance:
         how = f'turns{against} on the ground, its ends'

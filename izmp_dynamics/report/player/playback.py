@@ -1,7 +1,9 @@
 """The scene over time: where the robot, its soles, points and forces are in each frame."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +70,9 @@ def play_back(scene: Scene, events: Sequence[Event]) -> Playback:
     rows, moved = _frames(scene)
     view, R, p = _view(scene, rows)
 
+    def taken(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return evaluation.store.take(values, rows)
+
     def seen(points: Array) -> Array:
         """Points (F, …, 3) of the root frame in the view."""
         offset = p.reshape(len(rows), *[1] * (points.ndim - 2), 3)
@@ -81,7 +86,7 @@ def play_back(scene: Scene, events: Sequence[Event]) -> Playback:
     push = np.full((len(rows), 3), np.nan)
     if evaluation.external_force is not None:
         pushed = _during(scene.timeline.time[rows], events, 'push')
-        push[pushed] = turned(evaluation.external_force[rows])[pushed]
+        push[pushed] = turned(taken(evaluation.external_force))[pushed]
     tracks = [
         (name, track)
         for name, track in evaluation.tracks.items()
@@ -92,12 +97,12 @@ def play_back(scene: Scene, events: Sequence[Event]) -> Playback:
         time=scene.timeline.time[rows],
         root=poses(R, p),
         bodies=_bodies(evaluation, moved),
-        soles=tuple(seen(foot.sole[rows]) for foot in evaluation.feet),
+        soles=tuple(seen(taken(foot.sole)) for foot in evaluation.feet),
         loaded=np.array([foot.loaded[rows] for foot in evaluation.feet]).T.reshape(len(rows), -1),
         polygon=seen(_polygons(evaluation, rows)),
-        points={name: seen(track.point[rows]) for name, track in tracks},
-        forces={name: turned(track.wrench[rows, :3]) for name, track in tracks},
-        com=seen(evaluation.com[rows]),
+        points={name: seen(taken(track.point)) for name, track in tracks},
+        forces={name: turned(taken(track.wrench)[:, :3]) for name, track in tracks},
+        com=seen(taken(evaluation.com)),
         push=push,
     )
 
@@ -141,49 +146,54 @@ def _decimated(time: Array) -> Indices:
 
 def _view(scene: Scene, rows: Indices) -> tuple[str, Array, Array]:
     """Which view it is, and the pose of the root in it: (F, 3, 3) and (F, 3)."""
-    evaluation = scene.evaluation
+    evaluation, taken = scene.evaluation, scene.evaluation.store.take
     if evaluation.world_R_root is not None and evaluation.world_p_root is not None:
-        R, p = evaluation.world_R_root[rows], evaluation.world_p_root[rows]
+        R, p = (
+            taken(values, rows) for values in (evaluation.world_R_root, evaluation.world_p_root)
+        )
         known = np.asarray(np.isfinite(R).all(axis=(1, 2)) & np.isfinite(p).all(axis=1))
         if known.any() and known.mean() >= _LOCATED:
-            ground = np.einsum('fij,fj->fi', R, evaluation.ground_point[rows]) + p
+            ground = np.einsum('fij,fj->fi', R, taken(evaluation.ground_point, rows)) + p
             height = ground[np.isfinite(ground[:, 2]), 2]
             lowered = np.array([0.0, 0.0, float(np.median(height)) if len(height) else 0.0])
             return 'world', *_bridged(R, p - lowered, known)
     height = scene.height[rows] - np.einsum(
-        'fi,fi->f', evaluation.normal[rows], evaluation.com[rows]
+        'fi,fi->f', taken(evaluation.normal, rows), taken(evaluation.com, rows)
     )  # of the root's origin over the ground
     p = np.zeros((len(rows), 3))
     p[:, 2] = _held(height)
-    headings, places = _walked(scene)
-    p[:, :2] = places[rows]
-    R = _about_z(headings[rows]) @ scene.nif_R_root[rows]
+    headings, places = _walked(scene, rows)
+    p[:, :2] = places
+    R = _about_z(headings) @ evaluation.nif_R_root(rows)
     return ('feet' if headings.any() or places.any() else 'root'), R, p
 
 
-def _walked(scene: Scene) -> tuple[Array, Array]:
-    """Heading (K,) [rad] and place (K, 2) [m] of nif by the feet that carry.
+def _walked(scene: Scene, rows: Indices) -> tuple[Array, Array]:
+    """Heading (F,) [rad] and place (F, 2) [m] of nif at `rows` (F,), by the feet that carry.
 
     Held where none carries; a new stretch begins where the last one ended.
     """
     ground = scene.ground_fixed
-    headings, places = np.zeros(len(ground.stretch)), np.zeros((len(ground.stretch), 2))
-    heading, place, until = 0.0, np.zeros(2), 0
-    for number in range(ground.stretch.max(initial=-1) + 1):
-        rows = np.flatnonzero(ground.stretch == number)
-        rows = rows[np.isfinite(ground.p[rows]).all(axis=1)]
-        if not len(rows):
+    headings, places = np.zeros(len(rows)), np.zeros((len(rows), 2))
+    heading, place = 0.0, np.zeros(2)
+    edges = [0, *(np.flatnonzero(np.diff(ground.stretch)) + 1).tolist(), len(ground.stretch)]
+    for begin, end in pairwise(edges):
+        frames = slice(*np.searchsorted(rows, [begin, end]).tolist())
+        headings[frames], places[frames] = heading, place
+        if begin == end or ground.stretch[begin] < 0:
             continue
-        headings[until : rows[0]], places[until : rows[0]] = heading, place
-        turned = ground.R[rows] @ np.swapaxes(scene.nif_R_root[rows], 1, 2)  # ground_R_nif
+        at = np.concatenate([[begin], rows[frames], [end - 1]])
+        nif_R_root = scene.evaluation.nif_R_root(at)
+        turned = scene.evaluation.store.take(ground.R, at) @ np.swapaxes(
+            nif_R_root, 1, 2
+        )  # ground_R_nif
         level_R_ground = turned[0].T
         about = level_R_ground @ turned
-        along = (ground.p[rows] - ground.p[rows[0]]) @ level_R_ground.T
-        headings[rows] = heading + np.arctan2(about[:, 1, 0], about[:, 0, 0])
-        places[rows] = place + along[:, :2] @ _about_z(np.array([heading]))[0, :2, :2].T
-        until = rows[-1] + 1
-        heading, place = headings[until - 1], places[until - 1].copy()
-    headings[until:], places[until:] = heading, place
+        along = (scene.evaluation.store.take(ground.p, at) - ground.p[begin]) @ level_R_ground.T
+        headed = heading + np.arctan2(about[:, 1, 0], about[:, 0, 0])
+        placed = place + along[:, :2] @ _about_z(np.array([heading]))[0, :2, :2].T
+        headings[frames], places[frames] = headed[1:-1], placed[1:-1]
+        heading, place = headed[-1], placed[-1]
     return headings, places
 
 
@@ -221,15 +231,22 @@ def _bridged(R: Array, p: Array, known: npt.NDArray[np.bool_]) -> tuple[Array, A
 def _bodies(evaluation: Evaluation, moved: Indices) -> Array:
     if evaluation.motion is None or not len(moved):
         return np.empty((len(moved), 0, 7))
-    return poses(*evaluation.motion.body_poses(moved))
+    positions = evaluation.store.take(evaluation.motion.positions, moved)
+    return poses(
+        *replace(evaluation.motion, positions=positions).body_poses(np.arange(len(moved)))
+    )
 
 
 def _polygons(evaluation: Evaluation, rows: Indices) -> Array:
     """(F, C, 3) support polygons in the root frame [m]."""
-    outlines = []
-    for row in rows:
-        soles = [foot.sole[row] for foot in evaluation.feet if foot.loaded[row]]
-        outline = Outline.of(soles, evaluation.normal[row], evaluation.ground_point[row])
+    take, outlines = evaluation.store.take, []
+    soles = [take(foot.sole, rows) for foot in evaluation.feet]
+    normal, ground = take(evaluation.normal, rows), take(evaluation.ground_point, rows)
+    for k, row in enumerate(rows):
+        loaded = [
+            sole[k] for sole, foot in zip(soles, evaluation.feet, strict=True) if foot.loaded[row]
+        ]
+        outline = Outline.of(loaded, normal[k], ground[k])
         outlines.append(None if outline is None else outline.corners)
     most = max((len(corners) for corners in outlines if corners is not None), default=0)
     padded = np.full((len(rows), most, 3), np.nan)

@@ -1,5 +1,6 @@
 """The time series of the page: every sample of a short log, extremes of equal bins else."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,23 +27,26 @@ BINS = 3750
 
 def describe_series(scene: Scene, summary: Summary, block: Block) -> list[dict[str, Any]]:
     """Put the signals of every panel into `block` and describe the panels for the page."""
-    panels: list[tuple[str, str, Panel | None]] = [
-        ('margin', 'Margin, positive inside', margin_panel(scene, summary)),
-    ]
-    for panel, axis in zip(coordinate_panels(scene), 'xy', strict=False):
-        panels.append((axis, 'IZMP and CoP, ' + panel.label.rpartition(' [')[0], panel))
-    panels.append(('force', 'Contact force along the normal', force_panel(scene)))
-    reference = gap_reference(scene)
-    title = f'Distance from {label_of(reference)}' if reference else ''
-    panels.append(('gap', title, gap_panel(scene, summary)))
     return [
         _described(scene, name, title, panel, block)
-        for name, title, panel in panels
+        for name, title, panel in _panels(scene, summary)
         if panel is not None
     ]
 
 
+def _panels(scene: Scene, summary: Summary) -> Iterator[tuple[str, str, Panel | None]]:
+    """Name and title of each panel; one at a time, as they are as long as the recording."""
+    yield 'margin', 'Margin, positive inside', margin_panel(scene, summary)
+    for panel, axis in zip(coordinate_panels(scene), 'xy', strict=False):
+        yield axis, 'IZMP and CoP, ' + panel.label.rpartition(' [')[0], panel
+    yield 'force', 'Contact force along the normal', force_panel(scene)
+    reference = gap_reference(scene)
+    title = f'Distance from {label_of(reference)}' if reference else ''
+    yield 'gap', title, gap_panel(scene, summary)
+
+
 def _described(scene: Scene, name: str, title: str, panel: Panel, block: Block) -> dict[str, Any]:
+    scene.evaluation.store.release()
     low, high = panel.limits
     lines = [0.0] if name == 'margin' else [scene.weight] if name == 'force' else []
     traces, time = [], np.empty(0)

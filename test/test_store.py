@@ -1,0 +1,109 @@
+"""Growing arrays, in memory and in files, hold what was put into them; the report is the same."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.report.writer import write_report
+from izmp_dynamics.stability.evaluation import Foot, Track
+from izmp_dynamics.store import Store
+
+from .report_scenarios import bump, falling, standing, walking
+from .test_report_player import moving
+
+
+@pytest.fixture(params=['memory', 'files'], scope='module')
+def store(request, tmp_path_factory):
+    return Store(tmp_path_factory.mktemp('columns') if request.param == 'files' else None, 7)
+
+
+@pytest.mark.parametrize('shape', [(), (3,), (2, 3)])
+@given(lengths=st.lists(st.integers(0, 50), max_size=6))
+def test_rows_are_those_that_were_put_in(store, shape, lengths):
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(size=(length, *shape)) for length in lengths]
+    column = store.column()
+    for part in parts:
+        column.extend(part)
+    expected = np.concatenate(parts) if parts else np.empty(0)
+    np.testing.assert_array_equal(column.rows, expected)
+    store.release()
+    np.testing.assert_array_equal(column.rows, expected)
+
+
+def test_the_type_is_kept(store):
+    for dtype in (np.int64, np.bool_, np.float64):
+        column = store.column()
+        column.extend(np.ones(3, dtype))
+        column.extend(np.zeros(4, dtype))
+        assert column.rows.dtype == dtype
+
+
+def test_rows_seen_earlier_do_not_change(store):
+    column = store.column()
+    column.extend(np.arange(3.0))
+    earlier = column.rows
+    for _ in range(5):
+        column.extend(np.full(4, -1.0))
+    np.testing.assert_array_equal(earlier, np.arange(3.0))
+
+
+@pytest.mark.parametrize('count', [0, 1, 7, 8, 100])
+def test_by_rows_joins_the_blocks(store, count):
+    values = np.arange(2.0 * count).reshape(count, 2)
+    np.testing.assert_array_equal(
+        store.by_rows(count, lambda rows: 2.0 * values[rows]), 2 * values
+    )
+    rows = np.arange(0, count, 3)
+    np.testing.assert_array_equal(store.take(values, rows), values[rows])
+
+
+def test_a_full_disk_is_an_error(monkeypatch, tmp_path):
+    with Path('/dev/full').open('wb') as full:
+        monkeypatch.setattr('tempfile.TemporaryFile', lambda **options: full)
+        with pytest.raises(ReplayError, match=r'cannot be kept in .*: No space left'):
+            Store(tmp_path).column().extend(np.zeros(3000))
+
+
+def kept(evaluation, store):
+    """The same evaluation, with its arrays in a store."""
+    count = len(evaluation.stamps)
+
+    def column(value):
+        if isinstance(value, np.ndarray) and len(value) == count:
+            return store.by_rows(count, lambda rows: np.array(value[rows], order='C'))
+        if isinstance(value, dict):
+            return {key: column(entry) for key, entry in value.items()}
+        if isinstance(value, tuple):
+            return tuple(column(entry) for entry in value)
+        if isinstance(value, Foot | Track):
+            return replace(
+                value, **{f.name: column(getattr(value, f.name)) for f in fields(value)}
+            )
+        return value
+
+    columns = {field.name: column(getattr(evaluation, field.name)) for field in fields(evaluation)}
+    return replace(evaluation, **columns | {'store': store})
+
+
+@pytest.mark.parametrize(
+    'evaluation',
+    [
+        moving(walking(3.0)),
+        replace(walking(3.0), world_p_root=None, world_R_root=None, settle_time=0.2),
+        falling(3.0, 6.0),
+        standing(6.0, offset=bump(3.0, 0.3, 0.2), cop_limit=0.1),
+    ],
+    ids=['walk', 'unlocated', 'fall', 'push'],
+)
+def test_the_report_is_the_same_from_files(evaluation, tmp_path):
+    """Whatever is computed block by block has the numbers that it has at once, bit for bit."""
+    at_once = write_report(kept(evaluation, Store()), tmp_path / 'at_once')
+    by_blocks = write_report(kept(evaluation, Store(tmp_path, block=100)), tmp_path / 'by_blocks')
+    assert by_blocks.json.read_text() == at_once.json.read_text()
+    assert by_blocks.html.read_text() == at_once.html.read_text()
