@@ -30,6 +30,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
         'regular_file',
         'resources',
         'rotations',
+        'store',
     ),
     ('model',),
     ('sensing',),
