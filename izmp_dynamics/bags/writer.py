@@ -20,6 +20,7 @@ with 'bad conversion' (ros2/rosbag2 issues 1895 and 2013). What versions 6 to 8 
 Humble (custom data, type hashes, distribution) an older reader passes over.
 """
 
+import functools
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -218,6 +219,7 @@ class BagWriter:
         """
         entry = self._topic(topic)
         layout = entry.layout if like is None else self._layout(entry.layout.msgtype, like)
+        finite = like is None or _is_plain(like)  # what is not given
         stamps = np.asarray(stamps, None if len(stamps) else np.int64)
         self._check_stamps(topic, stamps)
         given = dict(values or {})
@@ -225,7 +227,7 @@ class BagWriter:
             if path.rpartition('.')[2] == 'stamp':
                 given.setdefault(path, stamps)
         rows = layout.encode_rows(len(stamps), given)
-        checked = given if like is None else layout.floats()
+        checked = given if finite else layout.floats()
         self._check_finite(topic, layout, rows, checked, entry.may_be_nan)
         if len(stamps):
             self._add(entry.connection, stamps.astype(np.int64), rows, rows.size)
@@ -377,6 +379,8 @@ class BagWriter:
     def _layout(self, msgtype: str, like: Any) -> CdrLayout:
         if isinstance(like, CdrLayout):
             layout = like
+        elif _is_plain(like):
+            layout = _plain_layout(msgtype, tuple(like.items()))
         else:
             message = example(msgtype, like) if isinstance(like, Mapping) else like
             layout = CdrLayout.of_message(standard_types(), msgtype, message)
@@ -453,3 +457,15 @@ class BagWriter:
             f"The bag '{self.path}' cannot be written: {reason}.{where}",
             kind='cannot_write', path=self.path, errno=getattr(error, 'errno', None), kept=kept,
         ) from error  # fmt: skip
+
+
+def _is_plain(like: Any) -> bool:
+    """Whether an example consists of texts and lengths, which may come again and again."""
+    return isinstance(like, Mapping) and all(
+        isinstance(value, str | int) for value in like.values()
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _plain_layout(msgtype: str, like: tuple[tuple[str, str | int], ...]) -> CdrLayout:
+    return CdrLayout.of_message(standard_types(), msgtype, example(msgtype, dict(like)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, all_finite
+from izmp_dynamics.conventions import Array, Indices, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.buffer import SampleBuffer
@@ -32,7 +32,7 @@ from izmp_dynamics.stability.ground_plane import (
     plane_under,
     standing,
 )
-from izmp_dynamics.stability.support_polygon import Outline, margins
+from izmp_dynamics.stability.support_polygon import Outline, margins, outlines
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 
@@ -81,6 +81,11 @@ class Ground:
         """The support polygon at an instant; None if no foot carries load."""
         soles = [s.corners[row] for s, on in zip(self.soles, self.loaded[row], strict=True) if on]
         return Outline.of(soles, self.plane.normal[row], self.plane.point[row])
+
+    def outlines(self) -> tuple[Array, Indices]:
+        """The support polygons at all K instants, see `support_polygon.outlines`."""
+        corners = tuple(sole.corners for sole in self.soles)
+        return outlines(corners, self.loaded, self.plane.normal, self.plane.point)
 
     def zmp(self, wrench: Array) -> Array:
         """(K, 3) ZMP of contact wrenches (K, 6) about the root origin [m]; NaN in flight."""

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from izmp_dynamics.kernel import announced_compilation
 from izmp_dynamics.model.robot_file import Filter, LowPass
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.stability.support_polygon import outlines
 
 CHUNK = 5.0
 """Time that is read and evaluated at once [s]."""
@@ -35,7 +37,10 @@ def make_evaluator(recording: Recording, half_width: float | None = None) -> Eva
     if half_width is not None:
         robot = replace(rig.robot, filter=Filter(half_width=half_width), low_pass=LowPass())
         rig = replace(rig, robot=robot)
-    compile_stages(rig)
+    with announced_compilation():
+        compile_stages(rig)
+        nowhere = np.zeros((1, 3))
+        outlines((nowhere[None],), np.ones((1, 1), np.bool_), nowhere, nowhere)
     return Evaluator(
         rig,
         recording.groups,

@@ -206,14 +206,15 @@ class ResultWriter:
         topic = '/support_polygon'
         like: dict[str, object] = {'header.frame_id': self.root}
         self._add(topic, f'{_GEOMETRY}PolygonStamped', like)
-        outlines = _outlines(results)
-        for corners in sorted({len(outline) for outline in outlines.values()}):
-            alike = {k: outline for k, outline in outlines.items() if len(outline) == corners}
+        outlines, counts = results.ground.outlines()
+        for count in np.unique(counts[counts > 0]).tolist():
+            rows = counts == count
+            corners = outlines[rows, :count].reshape(-1, 3 * count)
             self.bag.write_batch(
                 topic,
-                results.stamps[list(alike)],
-                {'polygon.points': np.stack([outline.ravel() for outline in alike.values()])},
-                like | {'polygon.points': corners},
+                results.stamps[rows],
+                {'polygon.points': corners},
+                like | {'polygon.points': count},
             )
 
     def _write_tf(self, results: Evaluated) -> None:
@@ -285,16 +286,6 @@ def _unused(name: str, links: Collection[str]) -> str:
     while name in links:
         name = f'izmp_{name}'
     return name
-
-
-def _outlines(results: Evaluated) -> dict[int, Array]:
-    """Find the support polygon at each instant that has one: index → (V, 3) corners [m]."""
-    found = {}
-    for k in np.flatnonzero(results.loaded.any(axis=1)).tolist():
-        outline = results.ground.outline(k)
-        if outline is not None:
-            found[k] = outline.corners
-    return found
 
 
 def _nif_pose(normal: Array) -> Array:

@@ -207,12 +207,13 @@ def _means(
         valid[k] = True
         weights = _weights(stamps, k, first, last, half_width, second)
         for d in range(3 if second else 2):
-            for j in range(columns):
-                # Differences to the middle sample keep the digits of a slowly moving joint.
-                total = 0.0
-                for i in range(weights.shape[1]):
-                    total += weights[d, i] * (x[first + i, j] - x[k, j])
-                means[d, k, j] = total + x[k, j] if d == 0 else total
+            total = means[d, k]
+            total[:] = 0.0
+            for i in range(weights.shape[1]):
+                for j in range(columns):
+                    # Differences to the middle sample keep the digits of a slowly moving joint.
+                    total[j] += weights[d, i] * (x[first + i, j] - x[k, j])
+        means[0, k] += x[k]
     return means[0], means[1], means[2], valid
 
 

@@ -123,7 +123,9 @@ class PublisherClock:
             return 0
         room = MEMORY - self._since_median if self._period else LEAST - len(self._history)
         stamps = stamps[:room]
-        steps = np.diff(stamps, prepend=self._last or stamps[0] - 1)
+        before = np.empty_like(stamps)
+        before[0], before[1:] = self._last or stamps[0] - 1, stamps[:-1]
+        steps = stamps - before
         good = steps > 0
         if self._period and self._last:
             good = (2 * steps > self._period) & (2 * steps <= 3 * self._period)
@@ -136,7 +138,10 @@ class PublisherClock:
         self._since_median += len(stamps)
         due = self._since_median >= MEMORY or not self._period
         if due and len(self._history) >= LEAST:
-            self._period = int(np.median(np.diff(self._history)))
+            history = np.array(self._history)
+            steps = np.sort(history[1:] - history[:-1])
+            middle = len(steps) // 2
+            self._period = int(steps[middle] + steps[-1 - middle]) // 2
             self._since_median = 0
 
     def _judge(self, stamp: int, row: Array) -> list[tuple[Stamps, Array]]:

@@ -135,6 +135,52 @@ def margins(
     return tuple(distances)
 
 
+def outlines(
+    soles: tuple[Array, ...], loaded: npt.NDArray[np.bool_], normal: Array, point: Array
+) -> tuple[Array, Indices]:
+    """Outline the loaded soles over time, seen along the normal.
+
+    Args:
+        soles: for each of F feet (T, V, 3) corners of the sole [m].
+        loaded: (T, F) which feet carry load.
+        normal: (T, 3) ground normal.
+        point: (T, 3) a point of the ground [m].
+
+    Returns:
+        (T, C, 3) corners on the ground, counter-clockwise [m], and (T,) how many of them there
+        are; 0 where there is no polygon.
+    """
+    corners, foot = joined_corners(soles)
+    normals, points = (np.array(vectors, dtype=np.float64) for vectors in (normal, point))
+    return _outlines(corners, foot, np.array(loaded), normals, points)
+
+
+@kernel
+def _outlines(
+    corners: Array, foot: Indices, loaded: npt.NDArray[np.bool_], normals: Array, points: Array
+) -> tuple[Array, Indices]:
+    axes = _plane_axes(normals)
+    found = np.empty_like(corners)
+    counts = np.zeros(len(normals), np.int64)
+    carried = np.empty((corners.shape[1], 2))
+    for t in range(len(normals)):
+        count = 0
+        for c in range(len(foot)):
+            if loaded[t, foot[c]]:
+                _project(axes[t], corners[t, c], carried[count])
+                count += 1
+        hull = _hull(carried[:count])
+        counts[t] = len(hull)
+        height = 0.0
+        for i in range(3):
+            height += normals[t, i] * points[t, i]
+        for v in range(len(hull)):
+            for i in range(3):
+                x, y = hull[v, 0] * axes[t, 0, i], hull[v, 1] * axes[t, 1, i]
+                found[t, v, i] = x + y + height * normals[t, i]
+    return found, counts
+
+
 @kernel
 def _margins(
     points: Array,
