@@ -18,6 +18,8 @@ from izmp_dynamics.report.player import libraries
 from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, simplified
 from izmp_dynamics.report.player.packing import Block, json_for_script
 from izmp_dynamics.report.player.playback import play_back
+from izmp_dynamics.report.player.primitives import bone, box, cylinder, sphere
+from izmp_dynamics.report.player.shapes import robot_shapes
 from izmp_dynamics.report.player.visuals import visuals_of
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import summarise
@@ -60,7 +62,6 @@ class Content:
 
 def require_libraries():
     """Skip where what draws in the page is not installed."""
-    pytest.importorskip('trimesh', reason='the shapes of the robot are made with trimesh')
     for library in (libraries.THREE, libraries.UPLOT):
         try:
             library.read()
@@ -244,10 +245,29 @@ def test_visuals_that_break_the_grammar_are_left_out():
     np.testing.assert_array_equal(visual.p, [0, 0, 1])
 
 
-def test_a_mesh_that_is_not_here_becomes_an_ellipsoid_of_the_inertia():
-    pytest.importorskip('trimesh')
-    from izmp_dynamics.report.player.shapes import robot_shapes
+@pytest.mark.parametrize(
+    ('mesh', 'volume', 'middle', 'extent'),
+    [
+        (box((1.0, 2.0, 3.0)), 6.0, (0, 0, 0), (1, 2, 3)),
+        (cylinder(0.5, 2.0), np.pi / 2, (0, 0, 0), (1, 1, 2)),
+        (sphere(0.5), np.pi / 6, (0, 0, 0), (1, 1, 1)),
+        (bone(np.array([0.0, 3.0, 4.0]), 0.1), 0.05 * np.pi, (0, 1.5, 2), (0.2, 3.16, 4.12)),
+    ],
+    ids=['box', 'cylinder', 'sphere', 'bone'],
+)
+def test_primitives_are_closed_and_seen_from_outside(mesh, volume, middle, extent):
+    """By the divergence theorem: their volume is positive, and that of the solid."""
+    vertices, faces = mesh
+    corners = vertices[faces]
+    assert np.linalg.det(corners).sum() / 6 == pytest.approx(volume, rel=0.06)
+    around = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    np.testing.assert_allclose(around.sum(axis=0), 0.0, atol=1e-12)  # no hole
+    ends = vertices.min(axis=0), vertices.max(axis=0)
+    np.testing.assert_allclose(np.mean(ends, axis=0), middle, atol=1e-12)
+    np.testing.assert_allclose(ends[1] - ends[0], extent, rtol=0.02)
 
+
+def test_a_mesh_that_is_not_here_becomes_an_ellipsoid_of_the_inertia():
     urdf = parse_urdf(BAD_VISUALS)
     shapes, remark = robot_shapes(Motion(load_model(urdf), urdf, np.empty(0, int), np.empty(0)))
     assert 'package://no/such.stl' in remark

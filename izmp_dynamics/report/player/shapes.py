@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.conventions import Array, Indices
-from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
-from izmp_dynamics.report.player.libraries import INSTALL
 from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, simplified
+from izmp_dynamics.report.player.primitives import Mesh, bone, box, cylinder, sphere
 from izmp_dynamics.report.player.visuals import Rgb, Visual, visuals_of
 
 MOST_FACES = 60_000
@@ -45,16 +44,12 @@ def robot_shapes(motion: Motion) -> tuple[list[Shape], str]:
 
     Returns:
         The shapes, and a sentence about what could not be shown as it looks; empty if all could.
-
-    Raises:
-        MissingDependencyError: trimesh is not installed.
     """
-    creation = _trimesh().creation
     model = motion.model
     visuals = visuals_of(motion.urdf) if motion.urdf is not None else []
     visuals = [visual for visual in visuals if visual.link in model.frame_names]
     shapes, absent = [], {}
-    meshes: list[tuple[Visual, tuple[Array, Indices]]] = []
+    meshes: list[tuple[Visual, Mesh]] = []
     for visual in visuals:
         if visual.kind == 'mesh':
             mesh, reason = _mesh(visual, motion)
@@ -63,24 +58,15 @@ def robot_shapes(motion: Motion) -> tuple[list[Shape], str]:
             else:
                 meshes.append((visual, mesh))
         else:
-            shapes.append(_placed(model, visual, *_primitive(creation, visual)))
+            shapes.append(_placed(model, visual, *_primitive(visual)))
     small = simplified([mesh for _, mesh in meshes], MOST_FACES)
     shapes += [
         _placed(model, visual, *mesh) for (visual, _), mesh in zip(meshes, small, strict=True)
     ]
     seen = {visual.link for visual in visuals} - set(absent)
     if not shapes or absent:
-        shapes += _from_inertias(creation, model, set(model.frame_names) - seen)
+        shapes += _from_inertias(model, set(model.frame_names) - seen)
     return shapes, _remark(visuals, absent)
-
-
-def _trimesh() -> Any:
-    try:
-        import trimesh
-        import trimesh.creation
-    except ImportError as error:
-        raise MissingDependencyError('trimesh', 'A report that plays', INSTALL) from error
-    return trimesh
 
 
 def _remark(visuals: list[Visual], absent: dict[str, str]) -> str:
@@ -93,7 +79,7 @@ def _remark(visuals: list[Visual], absent: dict[str, str]) -> str:
     return f'The shapes of {links} follow from masses and inertias: {example}.'
 
 
-def _mesh(visual: Visual, motion: Motion) -> tuple[tuple[Array, Indices] | None, str]:
+def _mesh(visual: Visual, motion: Motion) -> tuple[Mesh | None, str]:
     """Read the mesh of a visual in its own frame [m], or say why not."""
     file = find_mesh(visual.file, motion.urdf.path if motion.urdf is not None else None)
     if file is None:
@@ -105,14 +91,12 @@ def _mesh(visual: Visual, motion: Motion) -> tuple[tuple[Array, Indices] | None,
     return (vertices * np.array(visual.size), faces), ''
 
 
-def _primitive(creation: Any, visual: Visual) -> tuple[Array, Indices]:
+def _primitive(visual: Visual) -> Mesh:
     if visual.kind == 'box':
-        mesh = creation.box(extents=visual.size)
-    elif visual.kind == 'cylinder':
-        mesh = creation.cylinder(radius=visual.size[0], height=visual.size[1], sections=24)
-    else:
-        mesh = creation.icosphere(subdivisions=2, radius=visual.size[0])
-    return np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
+        return box(visual.size)
+    if visual.kind == 'cylinder':
+        return cylinder(visual.size[0], visual.size[1])
+    return sphere(visual.size[0])
 
 
 def _placed(model: RobotModel, visual: Visual, vertices: Array, faces: Indices) -> Shape:
@@ -130,31 +114,25 @@ def _in_body(mount: FrameMount, vertices: Array) -> Array:
     return placed
 
 
-def _from_inertias(creation: Any, model: RobotModel, links: Iterable[str]) -> list[Shape]:
+def _from_inertias(model: RobotModel, links: Iterable[str]) -> list[Shape]:
     """Ellipsoids of the masses and inertias of `links`, and bones between their joints."""
     wanted = set(links)
     inertias = {segment.link: segment.segment.getInertia() for segment in model.tree.segments}
     inertias[model.root] = model.tree.root_inertia
-    sphere = creation.icosphere(subdivisions=2)
+    vertices, faces = sphere(1.0)
     shapes = []
     for link in sorted(wanted):
         axes = ellipsoid(inertias[link])
         if axes is not None:
             centre, R, lengths = axes
-            vertices = (np.asarray(sphere.vertices) * lengths) @ R.T + centre
-            mount = model.mount(link)
-            faces = np.asarray(sphere.faces, dtype=np.int64)
-            shapes.append(Shape(mount.body, _in_body(mount, vertices), faces, None, True))
+            mount, in_link = model.mount(link), (vertices * lengths) @ R.T + centre
+            shapes.append(Shape(mount.body, _in_body(mount, in_link), faces, None, True))
     bodies = {model.mount(link).body for link in wanted}
     for body in range(1, len(model.bodies)):
         parent = model.joint_mount(body)
         length = float(np.linalg.norm(parent.p_frame_in_body))
         if parent.body in bodies and length > _BONE:
-            bone = creation.cylinder(
-                radius=_BONE, sections=12, segment=np.array([np.zeros(3), parent.p_frame_in_body])
-            )
-            faces = np.asarray(bone.faces, dtype=np.int64)
-            shapes.append(Shape(parent.body, np.asarray(bone.vertices), faces, None, False))
+            shapes.append(Shape(parent.body, *bone(parent.p_frame_in_body, _BONE), None, False))
     return shapes
 
 
