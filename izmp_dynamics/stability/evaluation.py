@@ -235,7 +235,7 @@ class Evaluation:
         the root; its origin is the root's.
 
         Args:
-            rows: at which of the instants.
+            rows: slice or (K,) indices of the instants [-].
 
         Returns:
             (K, 3, 3) rotations that take root coordinates to nif coordinates.
@@ -252,8 +252,8 @@ class Evaluation:
         """Express `points` (K, …, 3) [m] of the root frame in the world; None without it.
 
         Args:
-            points: at the instants `rows`.
-            rows: at which of the instants.
+            points: (K, …, 3) at these instants [m].
+            rows: slice or (K,) indices of the instants [-].
         """
         if self.world_p_root is None or self.world_R_root is None:
             return None
