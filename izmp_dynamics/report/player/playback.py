@@ -13,7 +13,7 @@ from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.rotations import matrices_from_quaternions, quaternions_of_matrices
 from izmp_dynamics.stability.evaluation import Evaluation
-from izmp_dynamics.stability.support_polygon import Outline
+from izmp_dynamics.stability.support_polygon import outlines
 
 FRAME_RATE = 50.0
 """Largest rate of the frames [Hz]."""
@@ -173,7 +173,7 @@ def _walked(scene: Scene, rows: Indices) -> tuple[Array, Array]:
 
     Held where none carries; a new stretch begins where the last one ended.
     """
-    ground = scene.ground_fixed
+    ground, take = scene.ground_fixed, scene.evaluation.store.take
     headings, places = np.zeros(len(rows)), np.zeros((len(rows), 2))
     heading, place = 0.0, np.zeros(2)
     edges = [0, *(np.flatnonzero(np.diff(ground.stretch)) + 1).tolist(), len(ground.stretch)]
@@ -184,12 +184,10 @@ def _walked(scene: Scene, rows: Indices) -> tuple[Array, Array]:
             continue
         at = np.concatenate([[begin], rows[frames], [end - 1]])
         nif_R_root = scene.evaluation.nif_R_root(at)
-        turned = scene.evaluation.store.take(ground.R, at) @ np.swapaxes(
-            nif_R_root, 1, 2
-        )  # ground_R_nif
+        turned = take(ground.R, at) @ np.swapaxes(nif_R_root, 1, 2)  # ground_R_nif
         level_R_ground = turned[0].T
         about = level_R_ground @ turned
-        along = (scene.evaluation.store.take(ground.p, at) - ground.p[begin]) @ level_R_ground.T
+        along = (take(ground.p, at) - ground.p[begin]) @ level_R_ground.T
         headed = heading + np.arctan2(about[:, 1, 0], about[:, 0, 0])
         placed = place + along[:, :2] @ _about_z(np.array([heading]))[0, :2, :2].T
         headings[frames], places[frames] = headed[1:-1], placed[1:-1]
@@ -239,22 +237,19 @@ def _bodies(evaluation: Evaluation, moved: Indices) -> Array:
 
 def _polygons(evaluation: Evaluation, rows: Indices) -> Array:
     """(F, C, 3) support polygons in the root frame [m]."""
-    take, outlines = evaluation.store.take, []
-    soles = [take(foot.sole, rows) for foot in evaluation.feet]
-    normal, ground = take(evaluation.normal, rows), take(evaluation.ground_point, rows)
-    for k, row in enumerate(rows):
-        loaded = [
-            sole[k] for sole, foot in zip(soles, evaluation.feet, strict=True) if foot.loaded[row]
-        ]
-        outline = Outline.of(loaded, normal[k], ground[k])
-        outlines.append(None if outline is None else outline.corners)
-    most = max((len(corners) for corners in outlines if corners is not None), default=0)
-    padded = np.full((len(rows), most, 3), np.nan)
-    for k, corners in enumerate(outlines):
-        if corners is not None:
-            padded[k, : len(corners)] = corners
-            padded[k, len(corners) :] = corners[-1]
-    return padded
+    if not evaluation.feet:
+        return np.full((len(rows), 0, 3), np.nan)
+    take = evaluation.store.take
+    corners, counts = outlines(
+        tuple(take(foot.sole, rows) for foot in evaluation.feet),
+        np.stack([foot.loaded[rows] for foot in evaluation.feet], axis=1),
+        take(evaluation.normal, rows),
+        take(evaluation.ground_point, rows),
+    )
+    shown = np.minimum(np.arange(counts.max(initial=0)), counts[:, None] - 1)
+    polygons: Array = np.take_along_axis(corners, shown[:, :, None], axis=1)
+    polygons[counts == 0] = np.nan
+    return polygons
 
 
 def _during(time: Array, events: Sequence[Event], kind: str) -> Array:
