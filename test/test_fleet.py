@@ -324,6 +324,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         (['--scheduler', 'tcp://127.0.0.1:9'], "No Dask scheduler answers at 'tcp://127.0.0.1:9'"),
         (['--slurm', 'no.yaml'], "profile 'no.yaml' cannot be read"),
         (['--memory', 'much'], 'processes cannot be started'),
+        (['--memory', '100MB'], "a memory of '100MB' is too small; 400 MB are the least."),
     ],
 )
 def test_a_cluster_that_is_not_there_is_a_sentence(

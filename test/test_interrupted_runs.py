@@ -6,6 +6,7 @@ import sys
 import pytest
 
 pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo')
+pytest.importorskip('distributed', reason='several processes are started by Dask')
 
 from .command_line import with_site_code
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.engine.cluster import Cluster
+from izmp_dynamics.engine.cluster import Cluster, connected
 from izmp_dynamics.errors import RobotFileError, SensingError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.resources import find_resource
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.differences import backward_quotient
+from izmp_dynamics.studies import runs as runs_module
 from izmp_dynamics.studies.campaign import perform_all
 from izmp_dynamics.studies.paper.bench import Bench
 from izmp_dynamics.studies.paper.campaign import Campaign
@@ -305,6 +306,25 @@ def test_processes_give_the_same_results(tmp_path):
     perform_all(runs, two, Cluster(2))
     for run in runs:
         np.testing.assert_array_equal(perform(run, one)['measures'], perform(run, two)['measures'])
+
+
+def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr('izmp_dynamics.studies.campaign.find_spec', lambda name: None)
+    runs = [sum_of(1, 2), sum_of(3, 4)]
+    perform_all(runs, Store(tmp_path), Cluster(2))
+    assert perform(runs[1], Store(tmp_path))['sum'] == 7
+    assert 'pip install distributed' in caplog.text
+
+
+def test_a_worker_that_has_other_code_is_a_sentence(tmp_path, monkeypatch):
+    pytest.importorskip('distributed')
+    with connected(Cluster(1), 1) as client:
+        cluster = Cluster(scheduler=client.scheduler.address)
+        perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
+        assert perform(sum_of(1, 2), Store(tmp_path))['sum'] == 3
+        monkeypatch.setattr(runs_module, 'code_digest', lambda module: 'other')
+        with raising(StoreError, 'kept_elsewhere', folder=tmp_path):
+            perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):

@@ -25,7 +25,7 @@ def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int
     )
 
 
-def cluster_of(options: argparse.Namespace, memory: str = 'auto') -> Any:
+def cluster_of(options: argparse.Namespace, memory: str | None = None) -> Any:
     """Return the `Cluster` that the options state."""
     from izmp_dynamics.engine.cluster import Cluster
 

@@ -38,7 +38,7 @@ def add_parser(subparsers: Any) -> None:
     )
     add_cluster_options(parser, '--workers', None)
     parser.add_argument(
-        '--memory', default='auto', metavar='SIZE', help='of each process here, e.g. 2GB'
+        '--memory', metavar='SIZE', help='of each process here, e.g. 2GB (default: shared out)'
     )
     parser.add_argument(
         '--strict', action='store_true', help='exit with 1 if a bag could not be evaluated'

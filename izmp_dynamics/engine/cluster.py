@@ -24,6 +24,9 @@ START_TIME = 60.0
 CHECKED = 5.0
 """Time between two looks for workers that ended for good [s]."""
 
+LEAST_MEMORY = 400_000_000
+"""Of a process [bytes]: one that evaluates a short bag takes 300 MB."""
+
 _PRELOAD = 'izmp_dynamics.engine.worker'
 
 SETTINGS = {
@@ -44,14 +47,14 @@ class Cluster:
     """Which cluster; one of the three, processes of this computer by default.
 
     Attributes:
-        workers: number of processes here; None for as many as there are cores.
-        memory: of each of them, e.g. '2GB'; 'auto' shares out the memory of this computer.
+        workers: number of processes here; None for as many as cores and memory allow.
+        memory: of each of them, e.g. '2GB'; None shares out the memory of this computer.
         scheduler: address of a Dask scheduler, e.g. 'tcp://head:8786'.
         slurm: YAML with the arguments of dask_jobqueue.SLURMCluster and the number of `jobs`.
     """
 
     workers: int | None = None
-    memory: str = 'auto'
+    memory: str | None = None
     scheduler: str | None = None
     slurm: Path | None = None
 
@@ -103,8 +106,9 @@ def _client(distributed: Any, address: str) -> Any:
 def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
     if cluster.slurm is not None:
         return slurm_cluster(cluster.slurm)
-    count = cluster.workers or len(os.sched_getaffinity(0))
-    memory = {} if cluster.memory == 'auto' else {'memory_limit': cluster.memory}
+    count = cluster.workers or min(
+        len(os.sched_getaffinity(0)), max(1, distributed.system.MEMORY_LIMIT // LEAST_MEMORY)
+    )
     try:
         return distributed.LocalCluster(
             n_workers=max(1, min(count, tasks)),
@@ -113,12 +117,26 @@ def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
             host='127.0.0.1',
             dashboard_address='127.0.0.1:0',  # any free port
             preload=[_PRELOAD],
-            **memory,
+            **({} if cluster.memory is None else {'memory_limit': _bytes(cluster.memory)}),
         )
     except ValueError as error:
         raise ClusterError(
             f'The processes cannot be started: {error}.', kind='no_workers'
         ) from error
+
+
+def _bytes(memory: str) -> int:
+    """What '2GB' says.
+
+    Raises:
+        ValueError: it is no size, or too small.
+    """
+    size = int(library('dask.utils', PURPOSE, 'dask').parse_bytes(memory))
+    if size < LEAST_MEMORY:
+        raise ValueError(
+            f"a memory of '{memory}' is too small; {LEAST_MEMORY / 1e6:.0f} MB are the least"
+        )
+    return size
 
 
 @contextmanager
