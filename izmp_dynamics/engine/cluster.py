@@ -79,13 +79,13 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
     """
     distributed = library('distributed', PURPOSE)
     dask = library('dask', PURPOSE)
-    resource_tracker.ensure_running()  # whoever starts it lets Ctrl-C through again
+    resource_tracker.ensure_running()  # as it starts, it lets Ctrl-C through again
     with dask.config.set(SETTINGS), ExitStack() as stack:
         logging.getLogger('distributed').setLevel(logging.CRITICAL)  # deaths of workers are known
-        with held_back():
-            if cluster.scheduler is not None:
-                client = stack.enter_context(_client(distributed, cluster.scheduler))
-            else:
+        if cluster.scheduler is not None:
+            client = stack.enter_context(_client(distributed, cluster.scheduler))
+        else:
+            with held_back():
                 own = stack.enter_context(_started(distributed, cluster, tasks))
                 stack.enter_context(_kept_up(own))
                 client = stack.enter_context(distributed.Client(own))
