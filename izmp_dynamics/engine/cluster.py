@@ -1,11 +1,12 @@
 """Where tasks are done: processes of this computer, a Dask scheduler's workers, jobs of Slurm."""
 
+import asyncio
 import logging
 import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -81,12 +82,13 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
     dask = library('dask', PURPOSE)
     resource_tracker.ensure_running()  # as it starts, it lets Ctrl-C through again
     with dask.config.set(SETTINGS), ExitStack() as stack:
-        logging.getLogger('distributed').setLevel(logging.CRITICAL)  # deaths of workers are known
+        for name in ('distributed', 'tornado'):  # what they say of workers that die is known
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         if cluster.scheduler is not None:
             client = stack.enter_context(_client(distributed, cluster.scheduler))
         else:
             with held_back():
-                own = stack.enter_context(_started(distributed, cluster, tasks))
+                own = _started(distributed, cluster, tasks)
                 stack.enter_context(_kept_up(own))
                 client = stack.enter_context(distributed.Client(own))
         yield client
@@ -141,7 +143,7 @@ def _bytes(memory: str) -> int:
 
 @contextmanager
 def _kept_up(cluster: Any) -> Iterator[None]:
-    """Start workers anew that were lost with what restarts them, as if they die at their start."""
+    """Start workers anew that were lost with what restarts them; in the end, end them all."""
     count, ended = len(cluster.worker_spec), threading.Event()
 
     def look() -> None:
@@ -155,6 +157,8 @@ def _kept_up(cluster: Any) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+        with suppress(asyncio.TimeoutError):  # they are killed where a computer is too busy
+            cluster.close()
 
 
 def slurm_cluster(profile: Path) -> Any:

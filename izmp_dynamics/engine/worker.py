@@ -10,4 +10,5 @@ def dask_setup(_: Any) -> None:
     """Leave Ctrl-C to the process that started this one, and the terminal as well."""
     leave_to_parent()
     logging.getLogger('izmp_dynamics').setLevel(logging.ERROR)
-    logging.getLogger('distributed').setLevel(logging.CRITICAL)
+    for name in ('distributed', 'tornado'):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
