@@ -5,7 +5,8 @@ Finished runs are kept, so a campaign that was interrupted goes on where it stop
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from importlib.util import find_spec
 
 from izmp_dynamics.engine.cluster import Cluster, connected
@@ -49,9 +50,10 @@ def perform_all(
     is_here = cluster.is_local and (len(waiting) <= 1 or not _has_processes(cluster))
     ended = _here(waiting, store) if is_here else _on_cluster(waiting, store, cluster)
     try:
-        for run in ended:
-            done += run.effort
-            progress(done / effort)
+        with closing(ended):
+            for run in ended:
+                done += run.effort
+                progress(done / effort)
     finally:
         store.tidy()
 
@@ -87,13 +89,13 @@ def _has_processes(cluster: Cluster) -> bool:
     return True
 
 
-def _here(runs: Sequence[Run], store: Store) -> Iterator[Run]:
+def _here(runs: Sequence[Run], store: Store) -> Generator[Run, None, None]:
     for run in runs:
         perform(run, store)
         yield run
 
 
-def _on_cluster(runs: Sequence[Run], store: Store, cluster: Cluster) -> Iterator[Run]:
+def _on_cluster(runs: Sequence[Run], store: Store, cluster: Cluster) -> Generator[Run, None, None]:
     missing = set(runs)
 
     def needs(run: Run) -> list[Run]:
