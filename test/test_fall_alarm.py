@@ -37,6 +37,7 @@ def balance(com, velocity, middles=MIDDLES, loaded=(True, True), lifted=(0.0, 0.
         velocity=np.pad(velocity, ((0, 0), (0, 1))),
         corners=corners,
         loaded=np.broadcast_to(loaded, (count, 2)),
+        noise=np.zeros((count, 3, 3)),
     )
 
 
@@ -222,7 +223,7 @@ def test_pieces_of_any_length_give_the_same():
         piece = one.push(
             Balance(
                 given.stamps[rows], given.up[rows], given.com[rows], given.velocity[rows],
-                [sole[rows] for sole in given.corners], given.loaded[rows],
+                [sole[rows] for sole in given.corners], given.loaded[rows], given.noise[rows],
             )
         )  # fmt: skip
         for name in ('probability', 'alarm', 'margin', 'deviation', 'stepping'):

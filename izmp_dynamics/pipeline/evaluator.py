@@ -608,7 +608,7 @@ class Evaluator:
         points = {name: ground.zmp(wrench) for name, wrench in wrenches.items()}
         fall = None
         if self._fall is not None and self._judges:
-            fall = self._fall.evaluate(joints, root, world.R[:, 2], ground)
+            fall = self._fall.evaluate(joints, root, world.R[:, 2], ground, self.joints.groups)
         return Evaluated(
             joints=joints,
             root=root,

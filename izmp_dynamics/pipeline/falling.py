@@ -1,14 +1,19 @@
 """The fall alarm at the instants of the joints: from what the other stages found there."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.com_motion import ComMotion
 from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.pipeline.joints import JointGroup
+from izmp_dynamics.pipeline.kernel_noise import gain_of, joint_weights
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm, FallRisk
+from izmp_dynamics.stability.velocity_noise import VelocityNoise
 
 
 class FallStage:
@@ -19,12 +24,17 @@ class FallStage:
     """
 
     def __init__(self, rig: Rig) -> None:
+        self._robot = rig.robot
         self._motion = ComMotion(rig.model, [foot.sole for foot in rig.feet])
         self._alarm = FallAlarm(rig.robot.gravity, len(rig.feet), rig.robot.fall_alarm.missed_fall)
+        self._noise = VelocityNoise()
+        self._groups: tuple[JointGroup, ...] = ()
+        self._ratio = 0.0
 
     def reset(self) -> None:
-        """Forget gait and alarm."""
+        """Forget gait, noise and alarm."""
         self._alarm.reset()
+        self._noise.reset()
 
     def evaluate(
         self,
@@ -32,22 +42,48 @@ class FallStage:
         root: RootState,
         up: Array,
         ground: Ground,
+        groups: Sequence[JointGroup],
     ) -> FallRisk:
         """Judge the next K instants.
 
         Args:
-            joints: q, q̇.
+            joints: q, q̇, q̈.
             root: ω.
             up: (K, 3) vertical in the root frame; where it is unknown, the normal of the ground.
             ground: soles and which of them carry load.
+            groups: joints that are published together; without any, noise is not known of.
         """
         known = np.asarray(np.isfinite(up).all(axis=1))
         up = np.where(known[:, None], up, ground.plane.normal)
         corners = [sole.corners for sole in ground.soles]
-        com, velocity = self._motion.batch(
-            root.angular_velocity, joints.positions, joints.velocities, corners, up, _loads(ground)
+        omega, count = root.angular_velocity, len(joints)
+        com, rates = self._motion.batch(  # linear in ω and q̇, and so in q̈ if that stands there
+            np.concatenate([omega, np.zeros_like(omega)]),
+            np.concatenate([joints.positions] * 2),
+            np.concatenate([joints.velocities, joints.accelerations]),
+            [np.concatenate([each] * 2) for each in corners],
+            np.concatenate([up] * 2),
+            np.concatenate([_loads(ground)] * 2),
         )
-        return self._alarm.push(Balance(joints.stamps, up, com, velocity, corners, ground.loaded))
+        noise = self._noise.push(joints.stamps, rates[count:], self._ratio_of(groups))
+        return self._alarm.push(
+            Balance(
+                joints.stamps, up, com[:count], rates[:count], corners, ground.loaded, noise
+            )
+        )  # fmt: skip
+
+    def _ratio_of(self, groups: Sequence[JointGroup]) -> float:
+        """Noise of q̇ over that of q̈ [s], of the slowest joints."""
+        if self._groups != tuple(groups):
+            self._groups, robot = tuple(groups), self._robot
+            gains = [
+                gain_of(joint_weights(robot.acd, robot.filter.half_width, group.period))
+                for group in groups
+            ]
+            self._ratio = max(
+                (float(np.sqrt(gain.first / gain.second)) for gain in gains), default=0.0
+            )
+        return self._ratio
 
 
 def _loads(ground: Ground) -> Array:

@@ -59,6 +59,19 @@ def quotient_weights(acd: Acd, period: float) -> Array:
     return np.stack([fit.value[reach], fit.first[reach], fit.second[reach]])
 
 
+def joint_weights(acd: Acd, half_width: float | None, period: float) -> Array:
+    """(3, k) weights of even samples in q, q̇ and q̈, by the matched filter if there is one.
+
+    Args:
+        acd: which quotients.
+        half_width: of the triangle [s]; None: no filter.
+        period: of the samples [s].
+    """
+    if half_width is None:
+        return quotient_weights(acd, period)
+    return matched_weights(half_width, period)
+
+
 def gain_of(weights: Array) -> NoiseGain:
     """Sums of the squares of weights (3, k)."""
     return NoiseGain(*(float(part) for part in np.sum(weights**2, axis=1)))

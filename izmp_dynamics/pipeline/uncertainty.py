@@ -24,9 +24,8 @@ from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.kernel_noise import (
     gain_of,
-    matched_weights,
+    joint_weights,
     quantised_second,
-    quotient_weights,
     sample_gain,
 )
 from izmp_dynamics.pipeline.noise_propagation import (
@@ -332,10 +331,7 @@ def _of_accelerations(
     variance = np.zeros_like(speeds)
     for group in groups:
         columns = list(group.columns)
-        if half_width is None:
-            weights = quotient_weights(robot.acd, group.period)
-        else:
-            weights = matched_weights(half_width, group.period)
+        weights = joint_weights(robot.acd, half_width, group.period)
         variance[:, columns] = gain_of(weights).second * noise.joints[columns] ** 2
         if noise.step:
             travel = group.period * speeds[:, columns]

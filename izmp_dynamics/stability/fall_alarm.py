@@ -63,6 +63,7 @@ class Balance:
         velocity: (K, 3) its velocity against the ground [m/s].
         corners: for each of F feet (K, V, 3) corners of the sole [m].
         loaded: (K, F) which feet carry load.
+        noise: (K, 3, 3) covariance of the noise of the velocity [m²/s²].
     """
 
     stamps: Stamps
@@ -71,6 +72,7 @@ class Balance:
     velocity: Array
     corners: Sequence[Array]
     loaded: Flags
+    noise: Array
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,7 @@ class _Seen:
         rate: (K,) ω of the pendulum [1/s].
         point: (K, 2) capture point [m].
         velocity: (K, 2) of the centre of mass [m/s].
+        noise: (K, 2, 2) covariance of the noise of the velocity [m²/s²].
         low: (K, F) which feet carry load or soon do if they are put down.
     """
 
@@ -148,7 +151,16 @@ class _Seen:
     rate: Array
     point: Array
     velocity: Array
+    noise: Array
     low: Flags
+
+    @property
+    def variance(self) -> Array:
+        """(K, U) of ċ/ω in all directions, by the errors of ω and the noise of ċ [m²]."""
+        along = (self.velocity @ ALL_AROUND.T) ** 2
+        noise = np.einsum('ui,kij,uj->ku', ALL_AROUND, self.noise, ALL_AROUND)
+        variance: Array = (RATE_ERROR**2 * along + noise) / self.rate[:, None] ** 2
+        return variance
 
     @classmethod
     def of(cls, balance: Balance, gravity: float) -> '_Seen':
@@ -170,6 +182,7 @@ class _Seen:
             rate=rate,
             point=capture_point(com, velocity, rate),
             velocity=velocity,
+            noise=axes @ balance.noise @ axes.transpose(0, 2, 1),
             low=loaded | (heights <= ground[:, None] + LOW),
         )
 
@@ -199,7 +212,7 @@ class FallAlarm:
         """Judge the next instants."""
         times, seen = balance.stamps / NANOSECONDS, _Seen.of(balance, self._gravity)
         sizes = np.stack([reach(foot) for foot in seen.feet], axis=1)
-        own = COM_ERROR**2 + (RATE_ERROR * seen.velocity / seen.rate[:, None] @ ALL_AROUND.T) ** 2
+        own = COM_ERROR**2 + seen.variance
         standing = reach_of_feet(sizes, seen.low, np.zeros((*seen.low.shape, 2)))
         offset = offset_of_fall(seen.height, seen.rate, FALLEN, HORIZON)
         best = _nearest(standing, seen.point, own, offset)

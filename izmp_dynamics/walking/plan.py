@@ -11,6 +11,8 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.walking.root_motion import RootMotion
 from izmp_dynamics.walking.trajectories import derivatives
 
+_ARRAYS = ('q', 'qd', 'qdd', 'feed_forward', 'zmp', 'com')
+
 
 @dataclass(frozen=True)
 class PlannedFoot:
@@ -68,7 +70,7 @@ class MotionPlan:
     def __post_init__(self) -> None:
         """Freeze copies of the arrays and check their shapes."""
         rows, columns = len(self.root), len(self.joint_names)
-        for name in ('q', 'qd', 'qdd', 'feed_forward', 'zmp', 'com'):
+        for name in _ARRAYS:
             if getattr(self, name) is None:
                 continue
             values = frozen(getattr(self, name))
@@ -124,6 +126,17 @@ class MotionPlan:
     def with_feed_forward(self, feed_forward: Array, zmp: Array) -> 'MotionPlan':
         """Return the plan with the joint torques (T, n) that it needs and its ZMP (T, 3)."""
         return replace(self, feed_forward=feed_forward, zmp=zmp)
+
+    def until(self, time: float) -> 'MotionPlan':
+        """Return the plan up to a time [s]; the whole plan if it is no longer than that."""
+        rows = slice(round(time / self.time_step) + 1)
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        cut = {name: values[rows] for name, values in arrays.items() if values is not None}
+        feet = tuple(
+            PlannedFoot(foot.sole, foot.position[rows], foot.rotation[rows], foot.contact[rows])
+            for foot in self.feet
+        )
+        return replace(self, root=self.root[rows], feet=feet, **cut)
 
     def references(self, times: Array) -> tuple[Array, Array, Array]:
         """Interpolate the references; before the first row and after the last they are held.

@@ -2,8 +2,11 @@
 
 The time that a robot survives begins with the first push and ends `LAST` before a fall, or `AFTER`
 the last push; an alarm that begins before the end of it is false, even if it lasts until a fall.
-An alarm is true if it is raised at the last instant before the fall. It cannot have foreseen
-a push, so its lead counts from the last one before the fall at the soonest.
+An alarm is true if it is raised at the last instant before the fall.
+
+An alarm cannot have foreseen a push that came after it. If the robot falls without these pushes as
+well, the alarm was right, and its lead lasts until the fall with or without them, whichever is
+sooner. If it does not, or that was not simulated, the lead counts from the last push.
 """
 
 from collections.abc import Iterator
@@ -33,7 +36,7 @@ class FalseAlarm:
 
     Attributes:
         seed: of the trial.
-        begin: [s].
+        begin: its start [s].
         probability: the largest one.
         push: begin, impulse, direction and duration of the last push before it.
     """
@@ -49,11 +52,13 @@ class Outcome:
     """What became of the trials of a kind.
 
     Attributes:
-        leads: (F,) time to the fall, when the trunk is tilted by 45°, from the begin of the alarm
-            that is raised until then, or from the last push if that is later [s]; 0 without an
-            alarm at the last instant before the fall.
-        raised: (F,) the same from the begin of the alarm whatever pushes came since, at most
-            `LAST` [s]: the lead if none of them changed anything.
+        leads: (F,) time to the fall, when the trunk is tilted by 45°, from the start of the alarm
+            that is raised until then, counted as above [s]; 0 without such an alarm.
+        cautious: (F,) the same, where every lead counts from the last push if that is later.
+        raised: (F,) the same from the start of the alarm whatever pushes came since, at most
+            `LAST` [s].
+        pushed_later: falls with a push after the alarm.
+        fell_anyway: those of them that came without these pushes as well.
         seeds: (F,) of the trials that ended in a fall.
         untilted: falls of which the trial ended before the trunk was tilted by 45°; they count
             at its end.
@@ -63,7 +68,10 @@ class Outcome:
     """
 
     leads: Array
+    cautious: Array
     raised: Array
+    pushed_later: int
+    fell_anyway: int
     seeds: Array
     untilted: int
     hours: float
@@ -78,36 +86,39 @@ class Outcome:
             trials: of one kind.
             threshold: probability from which on the alarm is raised; that of the product if None.
         """
-        leads, raised, seeds, false_alarms = [], [], [], []
+        leads: list[_Lead] = []
+        seeds, false_alarms = [], []
         survived, pushes, untilted = 0.0, 0, 0
         for trial in trials:
             fell = bool(np.isfinite(trial.fallen))
             over, begins = trial.fallen - LAST if fell else _end(trial), trial.pushes[:, 0]
-            lead = since = 0.0
+            lead = _Lead()
             for first, last in _episodes(trial, threshold):
                 begin = float(trial.time[first])
                 if begin < over or not fell:
                     false_alarms.append(_false_alarm(trial, first, last))
                 if fell and last == np.count_nonzero(trial.time < trial.fallen) - 1:
-                    since = min(trial.fallen - begin, LAST)
-                    lead = min([since, *(trial.fallen - begins[begins < trial.fallen]).tolist()])
+                    lead = _Lead.of(trial, begin)
             if fell:
                 leads.append(lead)
-                raised.append(since)
                 seeds.append(trial.seed)
                 untilted += int(trial.fallen > trial.time[-1] - 1e-3)
             survived += max(over - float(begins.min(initial=np.inf)), 0.0)
             pushes += int(np.count_nonzero(begins < over))
         hours = survived / 3600.0
         return cls(
-            np.array(leads), np.array(raised), np.array(seeds), untilted, hours, pushes,
-            tuple(false_alarms),
+            np.array([each.lead for each in leads]),
+            np.array([each.cautious for each in leads]),
+            np.array([each.raised for each in leads]),
+            sum(each.pushed_later for each in leads),
+            sum(each.fell_anyway for each in leads),
+            np.array(seeds), untilted, hours, pushes, tuple(false_alarms),
         )  # fmt: skip
 
     @property
     def in_time(self) -> float:
         """Share of the falls with a lead that is long enough to act."""
-        return float(np.mean(self.leads >= TOO_LATE)) if len(self.leads) else float('nan')
+        return share_in_time(self.leads)
 
     @property
     def rate(self) -> float:
@@ -120,6 +131,37 @@ class Outcome:
         if not self.hours:
             return float('nan')
         return float(chi2.ppf(0.95, 2 * len(self.false_alarms) + 2)) / 2.0 / self.hours
+
+
+def share_in_time(leads: Array) -> float:
+    """Share of leads that are long enough to act."""
+    return float(np.mean(leads >= TOO_LATE)) if len(leads) else float('nan')
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """Of a fall; see `Outcome`."""
+
+    lead: float = 0.0
+    cautious: float = 0.0
+    raised: float = 0.0
+    pushed_later: bool = False
+    fell_anyway: bool = False
+
+    @classmethod
+    def of(cls, trial: Trial, begin: float) -> '_Lead':
+        """Count from the start of an alarm that is raised until the fall [s]."""
+        pushed = trial.pushes[trial.pushes[:, 0] < trial.fallen, 0]
+        later = pushed[pushed > begin]
+        raised = min(trial.fallen - begin, LAST)
+        if not len(later):
+            return cls(raised, raised, raised)
+        cautious = min(raised, trial.fallen - float(later[-1]))
+        same = len(later) == np.count_nonzero(pushed > trial.raised)  # as those left out
+        if not same or not trial.unpushed - begin <= LAST:
+            return cls(cautious, cautious, raised, True)
+        lead = min(raised, trial.unpushed - begin)
+        return cls(lead, cautious, raised, True, True)
 
 
 def _end(trial: Trial) -> float:

@@ -1,7 +1,11 @@
 """Simulated trials: a robot that walks or stands is pushed until it falls or the time is over.
 
-The sensors have noise, steps of the encoders and a tilted orientation, but exact stamps, no losses
-and no delays; they go unfiltered through the evaluator of the replay and the nodes.
+The sensors have noise, steps of the encoders and a tilted orientation; in half of the trials their
+messages are stamped late, held up or lost (`bus`). They go unfiltered through the evaluator of the
+replay and the nodes.
+
+A fall may follow a push that came after the alarm. Whether the robot would have fallen without it
+is simulated: the same trial once more, without the pushes from the alarm on.
 """
 
 from collections.abc import Mapping
@@ -25,6 +29,7 @@ from izmp_dynamics.simulation.noisy_signals import add_noise, sensor_noise
 from izmp_dynamics.simulation.physics import Push
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
 from izmp_dynamics.stability.fall_alarm import FALLEN
+from izmp_dynamics.studies.fall_alarm.bus import has_errors, received
 from izmp_dynamics.studies.runs import Load
 from izmp_dynamics.studies.store import Arrays
 from izmp_dynamics.walking.biped import Biped
@@ -48,7 +53,10 @@ SPEEDS, TURNS = (0.15, 0.3, 0.4), (0.0, 0.1, -0.1)
 """Of the walks [m/s], [rad/s]."""
 
 STEPS, STAND = 40, 10.0
-"""Steps of a walk; time of a stance in which there are pushes [s]."""
+"""Steps of a walk; duration of a stance [s]."""
+
+PREVIEW = 4.0
+"""A robot that is to step prepares for it no earlier than this [s]."""
 
 DURATIONS, PAUSES = (0.05, 0.3), (2.0, 4.0)
 """Of the pushes, and between them [s]; uniformly distributed, as are size and direction."""
@@ -66,6 +74,10 @@ class Trial:
         probability: (K,) of a fall.
         alarm: (K,) whether it is raised.
         fallen: when the trunk was tilted by 45° [s]; NaN if the robot did not fall.
+        bus: whether the messages came as over a bus.
+        unpushed: when it would have been without the pushes after the begin of the alarm that is
+            raised at the last instant before the fall [s]: infinity if not at all, NaN if there
+            were none.
     """
 
     seed: int
@@ -74,6 +86,17 @@ class Trial:
     probability: Array
     alarm: npt.NDArray[np.bool_]
     fallen: float
+    bus: bool = False
+    unpushed: float = float('nan')
+
+    @property
+    def raised(self) -> float:
+        """Begin of the alarm that is raised at the last instant before the fall [s], or NaN."""
+        before = self.alarm[self.time < self.fallen]
+        if not len(before) or not before[-1]:
+            return float('nan')
+        calm = np.flatnonzero(~before)
+        return float(self.time[calm[-1] + 1 if len(calm) else 0])
 
 
 def batch(
@@ -94,6 +117,8 @@ def batch(
     return {
         'seed': np.array([each.seed for each in trials]),
         'fallen': np.array([each.fallen for each in trials]),
+        'bus': np.array([each.bus for each in trials]),
+        'unpushed': np.array([each.unpushed for each in trials]),
         'pushes': np.concatenate([each.pushes for each in trials]),
         'push_counts': np.array([len(each.pushes) for each in trials]),
         'time': np.concatenate([each.time for each in trials]).astype(np.float32),
@@ -110,10 +135,11 @@ def trials_of(arrays: Arrays) -> list[Trial]:
         np.split(arrays[name], np.cumsum(arrays['counts'])[:-1])
         for name in ('time', 'probability', 'alarm')
     ]
+    numbers = (arrays[name].tolist() for name in ('seed', 'fallen', 'bus', 'unpushed'))
     return [
-        Trial(int(seed), pushed, time, probability, alarm, float(fallen))
-        for seed, fallen, pushed, time, probability, alarm in zip(
-            arrays['seed'], arrays['fallen'], pushes, *parts, strict=True
+        Trial(seed, pushed, time, probability, alarm, fallen, bus, unpushed)
+        for seed, fallen, bus, unpushed, pushed, time, probability, alarm in zip(
+            *numbers, pushes, *parts, strict=True
         )
     ]
 
@@ -126,28 +152,46 @@ def trial(path: str, kind: str, seed: int, impulse: float) -> Trial:
     plan = _walk(path, speed, turn) if kind == 'walking' else _stance(path)
     begin, end = (2.4, plan.duration - 2.5) if kind == 'walking' else (1.0, STAND - 2.0)
     pushes = _pushes(rng, begin, end, impulse)
-    run = simulate(
-        plan,
-        plant,
-        sampling=replace(Sampling.at_rate(RATE, plant.physics), settle=0.3),
-        pushes=[_push(*push) for push in pushes.tolist()],
-        feedback=AnkleFeedback(),
-    )
-    found = [(piece.stamps, piece.fall) for piece in evaluated(run, file, seed)]
+    bus = has_errors(seed)
+    run = _pushed(plan, plant, pushes)
+    found = [(piece.stamps, piece.fall) for piece in evaluated(run, file, seed, bus)]
     risks = [risk for _, risk in found if risk is not None]
     stamps = np.concatenate([stamps for stamps, _ in found])
-    return Trial(
+    tried = Trial(
         seed=seed,
         pushes=pushes,
         time=(stamps - run.stamps[0]) / NANOSECONDS,
         probability=np.concatenate([risk.probability for risk in risks]),
         alarm=np.concatenate([risk.alarm for risk in risks]),
         fallen=_fallen(run),
+        bus=bus,
+    )
+    known = pushes[:, 0] <= tried.raised
+    if np.isnan(tried.raised) or known[pushes[:, 0] < tried.fallen].all():
+        return tried
+    unpushed = _fallen(_pushed(plan, plant, pushes[known]))
+    return replace(tried, unpushed=np.inf if np.isnan(unpushed) else unpushed)
+
+
+def _pushed(plan: MotionPlan, plant: MujocoRobot, pushes: Array) -> SimulatedRun:
+    return simulate(
+        plan,
+        plant,
+        sampling=replace(Sampling.at_rate(RATE, plant.physics), settle=0.3),
+        pushes=[_push(*push) for push in pushes.tolist()],
+        feedback=AnkleFeedback(),
     )
 
 
-def evaluated(run: SimulatedRun, file: RobotFile, seed: int) -> list[Evaluated]:
-    """Evaluate a run by noisy sensors, without a filter, as the nodes do."""
+def evaluated(run: SimulatedRun, file: RobotFile, seed: int, bus: bool) -> list[Evaluated]:
+    """Evaluate a run by noisy sensors, without a filter, as the nodes do.
+
+    Args:
+        run: with ideal sensors.
+        file: the robot file.
+        seed: of the noise.
+        bus: whether the messages come as over a bus.
+    """
     rng = np.random.default_rng([seed, 0])
     noisy = add_noise(run, file, sensor_noise('xsens_mti20'), seed)
     tilt = Rotation.from_rotvec(ORIENTATION * np.append(rng.normal(size=2), 0.0))
@@ -165,6 +209,13 @@ def evaluated(run: SimulatedRun, file: RobotFile, seed: int) -> list[Evaluated]:
             signals[f'feet[{foot.name}]'] = run.wrenches[foot.wrench.topic] + noise
     evaluator = Evaluator(make_rig(file))
     given = {name: Samples(run.stamps, np.array(values)) for name, values in signals.items()}
+    if bus:
+        inertial = received(rng, run.stamps, np.hstack([signals['imu'], signals['orientation']]))
+        given = {
+            **{name: received(rng, run.stamps, each.values) for name, each in given.items()},
+            'imu': Samples(inertial.stamps, inertial.values[:, :6]),  # one message
+            'orientation': Samples(inertial.stamps, inertial.values[:, 6:]),
+        }
     return evaluator.push(given) + evaluator.flush()
 
 
@@ -207,5 +258,6 @@ def _walk(path: str, speed: float, turn: float) -> MotionPlan:
 
 @cache
 def _stance(path: str) -> MotionPlan:
-    """The robot stands; its first step would come when the trial is over."""
-    return plan_walk(Biped.of(_robot(path)[0]), WalkParameters(steps=1, stand=STAND)).plan
+    """The robot stands; the step that a walk needs would come when the trial is over."""
+    parameters = WalkParameters(steps=1, stand=STAND + PREVIEW)
+    return plan_walk(Biped.of(_robot(path)[0]), parameters).plan.until(STAND)
