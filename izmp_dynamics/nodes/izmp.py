@@ -341,7 +341,8 @@ class Izmp(StageNode):
             self._falling.reset()
             return
         up, root = placed.up[None], _root_of(instant)
-        risk = self._falling.evaluate(instant.payload, root, up, placed.ground)
+        groups = self._joint_noise.groups
+        risk = self._falling.evaluate(instant.payload, root, up, placed.ground, groups)
         self._fall_outputs.put(instant.stamp, risk)
 
     def _put_uncertain(

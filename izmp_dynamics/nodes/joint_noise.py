@@ -1,4 +1,4 @@
-"""The noise of the joints' accelerations, for the node izmp, which gets them from another node."""
+"""The noise of the joints, for the node izmp, which gets their motion from another node."""
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -14,7 +14,7 @@ from izmp_dynamics.pipeline.uncertainty import JointSpeeds, encoder_variance, jo
 class JointNoise:
     """Learns which joints are published together and how often; the node acd does so as well.
 
-    The joints are subscribed to when a variance is asked for the first time.
+    The joints are subscribed to when they are asked for the first time.
 
     Args:
         node: subscribes.
@@ -27,6 +27,13 @@ class JointNoise:
         self._groups: tuple[JointGroup, ...] = ()
         self._speeds: tuple[float | None, JointSpeeds] | None = None
 
+    @property
+    def groups(self) -> tuple[JointGroup, ...]:
+        """Joints that are published together; empty while that is being learned."""
+        if self._seen is None:
+            self._subscribe()
+        return self._groups
+
     def variance(self, stamps: Stamps, velocities: Array) -> Array | None:
         """Variance (K, n) of q̈; None while the rates of the joints are not known.
 
@@ -37,15 +44,13 @@ class JointNoise:
         robot = self._node.robot
         if not robot.noise.encoder:
             return np.zeros_like(velocities)
-        if self._seen is None:
-            self._subscribe()
-        if not self._groups:
+        groups, half_width = self.groups, robot.filter.half_width
+        if not groups:
             return None
-        half_width = robot.filter.half_width
         if self._speeds is None or self._speeds[0] != half_width:
-            self._speeds = half_width, joint_speeds(self._groups, half_width)
+            self._speeds = half_width, joint_speeds(groups, half_width)
         speeds = self._speeds[1].update(stamps, velocities)
-        return encoder_variance(robot, self._groups, speeds)
+        return encoder_variance(robot, groups, speeds)
 
     def _subscribe(self) -> None:
         self._seen = {}

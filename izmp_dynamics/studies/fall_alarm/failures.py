@@ -59,7 +59,7 @@ def picture(study: Study, load: Load) -> Picture:
     return Picture(
         name='failures',
         title='Failures',
-        source='Beyond the paper',
+        source='One by one',
         draw=draw,
         facts=(
             Fact('false', 'false alarms', false, '', 0),

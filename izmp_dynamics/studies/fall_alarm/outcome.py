@@ -138,6 +138,16 @@ def share_in_time(leads: Array) -> float:
     return float(np.mean(leads >= TOO_LATE)) if len(leads) else float('nan')
 
 
+def mean(leads: Array) -> float:
+    """Mean lead [s]; NaN without a fall."""
+    return float(leads.mean()) if len(leads) else float('nan')
+
+
+def least(leads: Array) -> float:
+    """Smallest lead [s]; NaN without a fall."""
+    return float(leads.min()) if len(leads) else float('nan')
+
+
 @dataclass(frozen=True)
 class _Lead:
     """Of a fall; see `Outcome`."""

@@ -3,7 +3,7 @@
 from types import ModuleType
 
 from izmp_dynamics.stability.fall_alarm import HORIZON, STEP_ERROR, threshold
-from izmp_dynamics.studies.fall_alarm import failures, leads, roc
+from izmp_dynamics.studies.fall_alarm import failures, leads, messages, reliability, roc
 from izmp_dynamics.studies.fall_alarm.study import FIRST_SEED, IMPULSES, KINDS, Study
 from izmp_dynamics.studies.fall_alarm.trials import DURATIONS, PAUSES, SPEEDS, TURNS
 from izmp_dynamics.studies.page import Page
@@ -11,6 +11,8 @@ from izmp_dynamics.studies.page import Page
 FIGURES: dict[str, tuple[ModuleType, str]] = {
     'leads': (leads, 'lead times before the falls'),
     'roc': (roc, 'false alarms per hour against falls seen in time, over the threshold'),
+    'reliability': (reliability, 'predicted probability against how often the robot fell'),
+    'messages': (messages, 'what late, held up and lost messages do to the leads'),
     'failures': (failures, 'every false alarm and every alarm that came late'),
 }
 """Name → module with `runs` and `picture`, and what it shows."""
@@ -27,13 +29,15 @@ _METHOD = (
     'pauses between them are uniformly distributed. The alarm sees noisy sensors without any '
     'filter, by the same code as the nodes and the replay: IMU and accelerometers with the noise '
     'of a MTi-20, encoders of 16 bits, an orientation that is tilted by 0.3° (1 σ, constant in a '
-    'trial), force sensors with 1 N and 0.1 N·m of noise, all at 125 Hz. An alarm is true if it '
-    'is raised at the last instant before the fall, false if there is no fall within 2 s of its '
-    'begin. The lead counts from the begin of the true alarm, or from the last push before the '
-    'fall if that is later, since no alarm foresees a push. Time counts as survived from the '
-    'first push on, until 2 s before a fall or 4 s after the last push. What the trials lack: '
-    'jitter of the stamps, lost and late messages, another robot. The error of the steps was '
-    'chosen with this robot, these gaits and this distribution of pushes, on other seeds.'
+    'trial), force sensors with 1 N and 0.1 N·m of noise, all at 125 Hz; in half of the trials '
+    'messages are late, held up or lost. An alarm is true if it is raised at the last instant '
+    'before the fall, false if there is no fall within 2 s of its start. The lead counts from the '
+    'start of the true alarm. Where a push came after that, the trial is repeated without it: '
+    'only if the robot falls all the same does the lead count from the alarm, until the sooner of '
+    'the two falls; else from the last push. Time counts as survived from the first push on, '
+    'until 2 s before a fall or 4 s after the last push. What the trials lack: another robot, and '
+    'steps that react to a push. The error of the steps was chosen with this robot, these gaits '
+    'and this distribution of pushes, on other seeds.'
 )
 
 

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 from izmp_dynamics.stability.fall_alarm import threshold
 from izmp_dynamics.studies.fall_alarm.leads import HOURS, outcomes, runs
-from izmp_dynamics.studies.fall_alarm.outcome import Outcome
+from izmp_dynamics.studies.fall_alarm.outcome import Outcome, mean
 from izmp_dynamics.studies.fall_alarm.study import KINDS, Study
 from izmp_dynamics.studies.look import Entry, Look, line, panels
 from izmp_dynamics.studies.picture import Fact, Picture, Table
@@ -36,11 +34,11 @@ def picture(study: Study, load: Load) -> Picture:
         for kind, (colour, marker) in _COLOURS.items():
             style = {'color': look[colour], 'marker': marker, 'markersize': 4}
             rates = [each.rate for each in curves[kind]]
-            means = [_mean(each) for each in curves[kind]]
+            means = [mean(each.leads) for each in curves[kind]]
             seen = [100.0 * each.in_time for each in curves[kind]]
             here = used[kind]
             for ax, values, value in zip(
-                axes, (seen, means), (100.0 * here.in_time, _mean(here)), strict=True
+                axes, (seen, means), (100.0 * here.in_time, mean(here.leads)), strict=True
             ):
                 ax.plot(rates, values, **style)
                 ax.plot([here.rate], [value], color=look['ink'], marker='*', markersize=9)
@@ -53,7 +51,7 @@ def picture(study: Study, load: Load) -> Picture:
     return Picture(
         name='roc',
         title='False alarms against falls seen',
-        source='Beyond the paper',
+        source='False alarms',
         draw=draw,
         facts=_facts(used),
         seen='Each point is a threshold of the probability, from 0.0001 (right) to 0.9999 (left); '
@@ -63,22 +61,18 @@ def picture(study: Study, load: Load) -> Picture:
         paper='',
         ours='At the threshold by the costs, {threshold}, {false_walking} false alarms in '
         '{hours_walking} of walking with {pushes_walking} pushes survived, {rate_walking} '
-        '(at most {bound_walking} at 95 % confidence); '
+        '(the rate is judged; its one-sided 95 % bound is {bound_walking}); '
         'standing: {false_standing} in {hours_standing} with {pushes_standing} pushes.',
         why='',
         data=Table(
             ('kind', 'threshold', 'false alarms per hour', 'falls seen in time', 'mean lead [s]'),
             [
-                [kind, each, one.rate, one.in_time, _mean(one)]
+                [kind, each, one.rate, one.in_time, mean(one.leads)]
                 for kind in KINDS
                 for each, one in zip(THRESHOLDS, curves[kind], strict=True)
             ],
         ),
     )
-
-
-def _mean(outcome: Outcome) -> float:
-    return float(np.mean(outcome.leads)) if len(outcome.leads) else float('nan')
 
 
 def _facts(used: dict[str, Outcome]) -> tuple[Fact, ...]:
