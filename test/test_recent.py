@@ -34,7 +34,7 @@ def instants(evaluation, up=None):
         yield Instant(stamp, ground, wrench, evaluation.com[k], None if up is None else up[k])
 
 
-def live(evaluation, up=None):
+def live(evaluation, up=None, falls=None):
     """The events of the last seconds of an evaluation."""
     feet = evaluation.feet
     recent = Recent(
@@ -44,8 +44,8 @@ def live(evaluation, up=None):
         evaluation.gravity,
         com=lambda q: q,
     )
-    for instant in instants(evaluation, up):
-        recent.see(instant)
+    for k, instant in enumerate(instants(evaluation, up)):
+        recent.see(instant._replace(fall=None if falls is None else falls[k]))
     return recent.judge(recent.snapshot()).events
 
 
@@ -98,3 +98,13 @@ def test_a_slip_is_found():
     (slip,) = [e for e in live(replace(evaluation, feet=(left, slides))) if e.kind == 'slip']
     assert (slip.begin, slip.end) == pytest.approx((5.0, 5.1), abs=0.03)
     assert slip.sentence.startswith('right_foot slides forward against left_foot')
+
+
+def test_a_fall_alarm_is_an_event_with_begin_end_and_probability():
+    evaluation = standing(9.0)
+    raised = (evaluation.time >= 6.0) & (evaluation.time < 6.7)
+    falls = [(0.96 if each else 0.01, each) for each in raised.tolist()]
+    (alarm,) = [e for e in live(evaluation, falls=falls) if e.kind == 'fall alarm']
+    assert (alarm.begin, alarm.end, alarm.size) == pytest.approx((5.0, 5.7, 0.96), abs=0.02)
+    falls[: len(falls) // 2] = [None] * (len(falls) // 2)  # nobody had subscribed by then
+    assert sum(event.kind == 'fall alarm' for event in live(evaluation, falls=falls)) == 1

@@ -1,5 +1,7 @@
 """The experiment on the fall alarm: trials with pushes, alarms against falls."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,9 @@ pytest.importorskip('mujoco', reason='the trials are simulated with MuJoCo')
 
 from izmp_dynamics.resources import find_resource
 from izmp_dynamics.studies.fall_alarm import trials
+from izmp_dynamics.studies.fall_alarm.bus import LATE, QUEUE, has_errors, received
 from izmp_dynamics.studies.fall_alarm.outcome import Outcome
+from izmp_dynamics.studies.fall_alarm.reliability import EDGES, reliability
 from izmp_dynamics.studies.fall_alarm.study import ROBOT
 from izmp_dynamics.studies.fall_alarm.trials import Trial, batch, trials_of
 
@@ -46,14 +50,15 @@ def test_the_same_seed_gives_the_same_trial(standing):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def alarmed(*spans, fallen=np.nan, push=1.0):
+def alarmed(*spans, fallen=np.nan, push=1.0, unpushed=np.nan):
     """Ten seconds with alarms."""
     time = np.arange(0.0, 10.0, 0.01)
     alarm = np.zeros(len(time), dtype=bool)
     for begin, end in spans:
         alarm |= (time >= begin) & (time < end)
     pushes = np.array([[push, 5.0, 0.0, 0.1], [8.0, 5.0, 0.0, 0.1]])
-    return Trial(7, pushes, time, np.where(alarm, 0.99, 0.0), alarm, fallen)
+    return Trial(7, pushes, time, np.where(alarm, 0.99, 0.0), alarm, fallen,
+                 unpushed=unpushed)  # fmt: skip
 
 
 def test_alarms_are_counted():
@@ -92,3 +97,82 @@ def test_an_alarm_has_no_lead_over_a_push_that_it_cannot_know(spans, fallen, lea
     np.testing.assert_allclose(outcome.leads, [lead], atol=0.011)
     assert outcome.raised >= outcome.leads
     assert len(outcome.false_alarms) == false
+
+
+@pytest.mark.parametrize(
+    ('unpushed', 'lead', 'anyway'),
+    [
+        (9.0, 0.9, 1),  # the robot falls without the second push as well, but later
+        (8.3, 0.5, 1),  # that push delayed the fall
+        (np.inf, 0.7, 0),  # the push felled it
+        (np.nan, 0.7, 0),  # not simulated
+        (9.9, 0.7, 0),  # not what the alarm meant
+    ],
+)
+def test_a_fall_that_comes_without_the_later_push_as_well_was_foreseen(unpushed, lead, anyway):
+    outcome = Outcome.of([alarmed((7.8, 10.0), fallen=8.7, unpushed=unpushed)])
+    np.testing.assert_allclose(outcome.leads, [lead], atol=0.011)
+    np.testing.assert_allclose(outcome.cautious, [0.7], atol=0.011)
+    np.testing.assert_allclose(outcome.raised, [0.9], atol=0.011)
+    assert (outcome.pushed_later, outcome.fell_anyway) == (1, anyway)
+
+
+def test_another_threshold_leaves_out_other_pushes():
+    """Its alarm comes before a push that was there when the trial was repeated."""
+    trial = alarmed((8.2, 10.0), fallen=8.7, unpushed=8.7)
+    early = replace(trial, probability=np.where(trial.time >= 7.8, 0.99, 0.0))
+    assert Outcome.of([early], threshold=0.9).fell_anyway == 0
+    assert Outcome.of([early], threshold=0.9).leads[0] == pytest.approx(0.7, abs=0.011)
+
+
+def test_a_fall_is_repeated_without_the_pushes_after_the_alarm(monkeypatch):
+    """The first push fells the robot; the second one comes while it tips."""
+    pushes = np.array([[1.0, 40.0, 0.0, 0.05], [1.2, 6.0, np.pi, 0.05]])
+    monkeypatch.setattr(trials, 'STAND', 4.5)
+    monkeypatch.setattr(trials, '_pushes', lambda *_: pushes)
+    trials._stance.cache_clear()
+    tried = trials.trial(str(find_resource(ROBOT)), 'standing', 3, 40.0)
+    trials._stance.cache_clear()
+    assert pushes[0, 0] < tried.raised < pushes[1, 0] < tried.fallen
+    assert tried.unpushed == pytest.approx(tried.fallen, abs=0.1)
+    assert tried.unpushed != tried.fallen
+
+
+def test_a_stance_is_over_before_the_robot_steps():
+    plan = trials._stance(str(find_resource(ROBOT)))
+    assert plan.duration == trials.STAND
+    assert np.abs(plan.q - plan.q[0]).max() < 1e-5
+    assert all(foot.contact.all() for foot in plan.feet)
+
+
+def test_messages_over_a_bus_are_late_held_up_or_lost():
+    stamps = np.arange(1, 20_001) * 8_000_000
+    found = received(np.random.default_rng(1), stamps, np.arange(20_000.0)[:, None])
+    late = found.stamps - stamps[found.values[:, 0].astype(int)]
+    assert len(found) == pytest.approx(19_800, abs=60)
+    assert (np.diff(found.stamps) >= 0).all()
+    assert late.min() >= 0
+    assert np.median(late) * 1e-9 == pytest.approx(np.log(2.0) * LATE, rel=0.1)
+    assert LATE + QUEUE / 2 < late.max() * 1e-9 < QUEUE + 0.01
+    assert np.mean([has_errors(seed) for seed in range(200)]) == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_probability_is_compared_with_how_often_the_robot_falls():
+    """Of 400 trials with a probability of 60 %, 60 % fall; the instants of one are alike."""
+    time = np.arange(0.0, 6.0, 0.1)
+    pushes = np.array([[1.0, 5.0, 0.0, 0.1], [4.55, 5.0, 0.0, 0.1]])
+    flags = np.zeros(len(time), dtype=bool)
+    tried = []
+    for k in range(400):
+        falls = k % 5 < 3
+        chance = np.where((time > 2.05) & (time < 2.85), 0.6, 0.0)
+        tried.append(Trial(k, pushes, time, chance, flags, 3.0 if falls else np.nan))
+    count, of, predicted, fell, low, high = reliability(tried)
+    k = int(np.searchsorted(EDGES, 0.6, side='right')) - 1
+    assert (count[k], of[k]) == (8 * 400, 400)
+    assert (predicted[k], fell[k]) == pytest.approx((0.6, 0.6))
+    assert high[k] - low[k] == pytest.approx(4 * np.sqrt(0.24 / 400), rel=0.15)
+    # before: from the first push on, but not in the second before the other one or the end
+    assert count[0] == 400 * (11 + 1) + 160 * (6 + 4)
+    assert fell[0] == pytest.approx(240 * 2 / count[0])
+    assert np.isnan(fell[-1])

@@ -161,7 +161,7 @@ def test_outside_for_long_without_falling_is_a_contradiction():
     evaluation = without(standing(offset=bump(2.0, 5.0, 0.25)), 'cop')
     verdict = verdict_of(evaluation)
     assert verdict.state == 'unclear'
-    assert 'and the robot stood afterwards' in verdict.sentence
+    assert 'and the robot does not fall' in verdict.sentence
     assert 'held the robot' in verdict.advice
 
 

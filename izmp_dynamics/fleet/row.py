@@ -39,7 +39,7 @@ COLUMNS: Mapping[str, str] = {
     'possible_throw': 'float', 'scatter': 'float',
     'gap_mean': 'float', 'gap_rms': 'float', 'force_over_weight': 'float',
     # events
-    'pushes': 'int', 'events': 'events',
+    'pushes': 'int', 'falls': 'int', 'fall_alarms': 'int', 'events': 'events',
     # health of the signals
     'damage': 'text', 'findings': 'texts', 'missing': 'texts', 'notes': 'texts',
     'gated': 'int', 'longest_gap': 'float', 'signals': 'signals',
@@ -129,6 +129,8 @@ def of_report(report: Mapping[str, Any]) -> Row:
         'gap_mean': gap.get('mean'),
         'gap_rms': gap.get('rms'),
         'pushes': len(report['external_forces']['pushes']),
+        'falls': sum(event['kind'] == 'fall' for event in report['events']),
+        'fall_alarms': (report['fall_alarm'] or {}).get('count'),
         'events': [{key: event.get(key) for key in EVENT} for event in report['events']],
         'damage': next((f['sentence'] for f in report['findings'] if f['key'] == DAMAGED), None),
         'findings': [finding['key'] for finding in report['findings']],

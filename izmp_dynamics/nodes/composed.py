@@ -80,7 +80,7 @@ class Composed(StageNode):
         self._ir_md_rate = self.advertise('ir_md/momentum_rate', WrenchStamped)
         self._odometry = self.advertise('odom', Odometry, child_frame_id=self.root)
         self._outputs = IzmpOutputs(self)
-        self._fall_outputs = FallOutputs(self)
+        self._fall_outputs = FallOutputs(self, self._outputs.events)
         self._input = JointsInput(self, self._take_joints)
         self._accelerometers = list(self._subscribe_to_root())
         self._subscribe_to_feet(self.robot)
@@ -411,7 +411,7 @@ class Composed(StageNode):
         elif known:
             points = {name: point[0] for name, point in instant.points.items()}
             wrench, margin = instant.wrenches['mr_ad'][0], instant.margins['mr_ad'][0]
-            self._outputs.verdict(stamp, _placed(instant), wrench, points, margin)
+            self._outputs.verdict(stamp, _placed(instant), wrench, points, margin, instant.fall)
             self._put_uncertain(instant)
 
     def _put_root(self, instant: Evaluated) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from std_msgs.msg import Bool, Float64
 
 from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.stability.fall_alarm import FallRisk
 
@@ -15,12 +16,14 @@ class FallOutputs:
 
     Args:
         node: publishes.
+        events: the topic that lists alarms that were raised.
     """
 
-    def __init__(self, node: StageNode) -> None:
+    def __init__(self, node: StageNode, events: Output) -> None:
         self._health, self._log = node.health, node.get_logger()
         self._alarm = node.advertise('fall_alarm', Bool)
         self._probability = node.advertise('fall_probability', Float64)
+        self._outputs = (self._alarm, self._probability, events)
         self._latest: FallRisk | None = None
         self._reason = ''
         node.health.judges.append(self._state)
@@ -28,7 +31,7 @@ class FallOutputs:
     @property
     def wanted(self) -> bool:
         """Whether anybody subscribes."""
-        return self._alarm.wanted or self._probability.wanted
+        return any(output.wanted for output in self._outputs)
 
     def put(self, stamp: int, risk: FallRisk) -> None:
         """Publish what is known of an instant [ns]; an alarm also while nothing is known."""

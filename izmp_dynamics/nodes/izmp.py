@@ -51,6 +51,7 @@ from izmp_dynamics.pipeline.world import OrientationStage, WorldState
 from izmp_dynamics.sensing.faults import Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.stability.fall_alarm import FallRisk
 
 _RESULTS = {'root_acceleration': 6, 'root_twist': 3, 'mr_ad/contact_wrench': 6}
 
@@ -72,7 +73,8 @@ class Izmp(StageNode):
         )
         super().set_up()
         self._root_noise, self._joint_noise = RootNoise(self), JointNoise(self)
-        self._outputs, self._fall_outputs = IzmpOutputs(self), FallOutputs(self)
+        self._outputs = IzmpOutputs(self)
+        self._fall_outputs = FallOutputs(self, self._outputs.events)
         self._subscribe_to_sensors()
         self._subscribe_to_nodes()
         self._subscribe_for_ground(self.robot)
@@ -311,17 +313,17 @@ class Izmp(StageNode):
             if placed is None:
                 self.health.count('ground', Reason.NO_GROUND)
                 continue
-            self._put_fall(instant, placed)
+            fall = self._put_fall(instant, placed)
             if self._located:
                 self._ir_md.push(instant.stamp, placed)
             wrench = instant.results[2]
             if np.isfinite(wrench).all():
-                point = self._judge(instant.stamp, placed, wrench)
+                point = self._judge(instant.stamp, placed, wrench, fall)
                 if self._outputs.uncertain.wanted and np.isfinite(point).all():
                     self._put_uncertain(instant, placed, point)
         self._evaluate_ir_md()
 
-    def _judge(self, stamp: int, placed: Placed, wrench: Array) -> Array:
+    def _judge(self, stamp: int, placed: Placed, wrench: Array, fall: FallRisk | None) -> Array:
         """Publish what follows from the contact wrench (6,) of MR-AD; return its IZMP (3,)."""
         ground = placed.ground
         points = {'mr_ad': ground.zmp(wrench[None])}
@@ -329,21 +331,22 @@ class Izmp(StageNode):
         if ground.feet_wrench is not None:
             points['cop'] = ground.zmp(ground.feet_wrench.as_array())
         found = {name: point[0] for name, point in points.items()}
-        self._outputs.verdict(stamp, placed, wrench, found, margin)
+        self._outputs.verdict(stamp, placed, wrench, found, margin, fall)
         izmp: Array = found['mr_ad']
         return izmp
 
-    def _put_fall(self, instant: Ready[JointKinematics], placed: Placed) -> None:
-        """Publish the fall alarm, if anybody subscribes."""
+    def _put_fall(self, instant: Ready[JointKinematics], placed: Placed) -> FallRisk | None:
+        """Publish the fall alarm, if anybody subscribes to it or to the events."""
         if self._falling is None:
-            return
+            return None
         if not self._fall_outputs.wanted:
             self._falling.reset()
-            return
+            return None
         up, root = placed.up[None], _root_of(instant)
         groups = self._joint_noise.groups
         risk = self._falling.evaluate(instant.payload, root, up, placed.ground, groups)
         self._fall_outputs.put(instant.stamp, risk)
+        return risk
 
     def _put_uncertain(
         self, instant: Ready[JointKinematics], placed: Placed, point: Array

@@ -38,6 +38,7 @@ from izmp_dynamics.report.events.message import TOPIC
 from izmp_dynamics.report.recent import Instant, Recent
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.stability.evaluation import Outage
+from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 
@@ -115,7 +116,8 @@ class IzmpOutputs:
             node.model.com,
             partial(feet_findings, node.robot),
         )
-        events = EventTopic(node.advertise(TOPIC, DiagnosticArray, QOS))
+        self.events = node.advertise(TOPIC, DiagnosticArray, QOS)
+        events = EventTopic(self.events)
         self._recent = RecentFindings(recent, node.health, events, partial(_outages, node)).recent
 
     @property
@@ -163,6 +165,7 @@ class IzmpOutputs:
         wrench: Array,
         points: Mapping[str, Array],
         margin: float,
+        fall: FallRisk | None,
     ) -> None:
         """Publish the IZMP of MR-AD, and how it compares with the feet.
 
@@ -172,9 +175,11 @@ class IzmpOutputs:
             wrench: (6,) contact wrench of MR-AD about the root origin.
             points: 'mr_ad' and, where the feet measure it, 'cop' → (3,) [m].
             margin: distance of the IZMP from the edge of the support polygon [m].
+            fall: whether the robot is about to fall; None where that is not evaluated.
         """
         ground, q, up = placed
-        self._recent.see(Instant(stamp, ground, wrench, q, up))
+        risk = None if fall is None else (float(fall.probability[0]), bool(fall.alarm[0]))
+        self._recent.see(Instant(stamp, ground, wrench, q, up, risk))
         izmp = self.point('mr_ad', stamp, placed, points['mr_ad'])
         feet = None if ground.feet_wrench is None else ground.feet_wrench.as_array()[0]
         cop = None

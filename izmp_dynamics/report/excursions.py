@@ -31,7 +31,6 @@ class Excursion:
             inside, and no error in the recording is nearly as large; 'error': the CoP stayed
             inside, and errors as large occur elsewhere, or it is within the uncertainty.
         significance: size of the gap to the CoP in its standard deviations; NaN without a CoP.
-        at_end: whether it lasts until the last evaluated instant.
     """
 
     start: float
@@ -41,7 +40,6 @@ class Excursion:
     cop_margin: float
     cause: str
     significance: float
-    at_end: bool
 
 
 def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion, ...]:
@@ -57,7 +55,6 @@ def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion
     first, last = first[kept], last[kept]
     if not len(first):
         return ()
-    final = int(np.flatnonzero(judged)[-1])
     with_cop = name != 'cop' and scene.cop_is_whole
     cop = scene.averaged('cop').margin if with_cop else np.full(len(margin), np.nan)
     sizes, stands_out = _significance(scene, name, first, last, with_cop)
@@ -82,7 +79,6 @@ def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion
                 cop_margin=float(cop_margin[k]),
                 cause=cause,
                 significance=float(sizes[k]),
-                at_end=bool(last[k] > final),
             )
         )
     return tuple(sorted(found, key=lambda found: (found.cause == 'error', -found.throw)))

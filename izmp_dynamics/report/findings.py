@@ -219,8 +219,8 @@ def _cop_outside(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterato
         )
         izmp = np.concatenate([margin[rows] for margin in others]) if others else np.empty(0)
         at_edge = bool(np.nanmin(izmp, initial=np.inf) < TOLERANCE)
-        brief = found.at_end or found.duration < FALL_TIMES * scene.time_constant
-        (rocking if brief and (at_edge or found.at_end) else impossible).append(found)
+        brief = found.duration < FALL_TIMES * scene.time_constant
+        (rocking if brief and at_edge else impossible).append(found)
     if impossible:
         worst = max(impossible, key=lambda found: found.depth)
         yield ReportFinding(

@@ -37,6 +37,8 @@ class Instant(NamedTuple):
         mr_ad: (6,) contact wrench of the motion about the root origin [N], [N·m].
         q: (n,) joint positions; None where they do not matter.
         up: (3,) vertical in the root frame; None or NaN where it is not known.
+        fall: probability of a fall within a second, NaN where it is not known, and whether the
+            fall alarm is raised; None where that is not evaluated.
     """
 
     stamp: int
@@ -44,6 +46,7 @@ class Instant(NamedTuple):
     mr_ad: Array
     q: Array | None = None
     up: Array | None = None
+    fall: tuple[float, bool] | None = None
 
 
 class Judgement(NamedTuple):
@@ -164,6 +167,8 @@ class Recent:
             com = self._com(np.stack(q))
         nowhere = np.full(3, np.nan)
         up = np.stack([nowhere if i.up is None else i.up for i in instants])
+        falls = [(np.nan, False) if i.fall is None else i.fall for i in instants]
+        judged = any(instant.fall is not None for instant in instants)
         return Evaluation(
             robot='',
             root='',
@@ -178,6 +183,8 @@ class Recent:
             ground_point=place,
             com=com,
             up=up if np.isfinite(up).any() else None,
+            fall_probability=np.array([each for each, _ in falls]) if judged else None,
+            fall_alarm=np.array([raised for _, raised in falls]) if judged else None,
             outages=outages,
             feet=tuple(self._foot(k, grounds, soles[k], loaded) for k in range(len(soles))),
             world_p_root=None,

@@ -214,7 +214,7 @@ def _weigh(
         )
     return (
         _too_little(scene, track)
-        or _falling_at_end(scene, track)
+        or _falling_at_end(scene)
         or _too_uncertain(scene, tracks, track)
         or _contradicted(scene, tracks, track)
         or _outside(scene, tracks, track)
@@ -252,31 +252,18 @@ def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
     return None
 
 
-def _falling_at_end(scene: Scene, track: TrackStatistics) -> _Answer | None:
+def _falling_at_end(scene: Scene) -> _Answer | None:
     """Find a fall that the recording does not show to its end."""
-    last = next((found for found in track.excursions if found.at_end), None)
     sinking = _sinking(scene)
-    limit = TIPPING_SHARE * scene.room
-    tips = last is not None and last.cause != 'error' and last.throw >= limit
-    if sinking is None and not tips:
+    if sinking is None:
         return None
-    end = instant(scene.timeline.duration)
-    parts = []
-    if last is not None:
-        parts.append(
-            f'the {track.described} left the support polygon at {instant(last.start)} and is '
-            f'{mm(last.depth)} outside at most until the recording ends at {end}'
-        )
-    if sinking is not None:
-        share, speed = sinking
-        parts.append(
-            f'the centre of mass is at {percent(share)} of its initial height as the recording '
-            f'ends at {end}, and sinks at {speed:.1f} m/s'
-        )
+    share, speed = sinking
     return (
         'unstable',
         'falling_at_end',
-        f'the robot falls: {"; ".join(parts)}. How that ends is not recorded.',
+        f'the robot falls: the centre of mass is at {percent(share)} of its initial height as the '
+        f'recording ends at {instant(scene.timeline.duration)}, and sinks at {speed:.1f} m/s. How '
+        'that ends is not recorded.',
         '',
     )
 
@@ -368,17 +355,12 @@ def _contradicted(
     if track.name == 'cop' or not long:
         return None
     longest = max(long, key=lambda excursion: excursion.duration)
-    stands = (
-        'it had not fallen when the recording ended'
-        if longest.at_end
-        else 'the robot stood afterwards'
-    )
     return _unclear(
         'outside_for_long',
         f'the {track.described} lies outside the support polygon for '
         f'{seconds(longest.duration)} from {instant(longest.start)} on, by up to '
-        f'{mm(longest.depth)}, and {stands}; a robot that is really outside falls within about '
-        f'{seconds(falls_within)}.{_about_cop(tracks, track)}',
+        f'{mm(longest.depth)}, and the robot does not fall; one that is really outside falls '
+        f'within about {seconds(falls_within)}.{_about_cop(tracks, track)}',
         'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
         'else held the robot.',
     )
