@@ -25,6 +25,7 @@ def rows_of_many(count, seed=1):
             'state': str(state), 'verdict': f'{state}: the IZMP (MR-AD) and so on, bag {k}',
             'margin': None if failed else 1e-3 * (low + float(draw.gamma(3.0, 5.0))),
             'uncertainty': 1e-3, 'outside_time': 0.0, 'excursions': int(draw.poisson(0.2)),
+            'falls': 0, 'fall_alarms': 0,
             'pushes': 0, 'gap_mean': float(draw.uniform(0, 5e-3)), 'gated': 0,
             'findings': ['crossings[mr_ad]', 'settling'][: int(draw.integers(3))],
             'events': [], 'report': None if failed else f'reports/walk {k:05d}/report.html',

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from izmp_dynamics.fleet.row import of_report
 from izmp_dynamics.report.events.message import ERROR, event_message
 from izmp_dynamics.report.expect.check import check_limits
 from izmp_dynamics.report.expect.limits import Limits, ValueLimit
@@ -68,6 +69,12 @@ def test_page_and_events_have_it(fallen):
     assert second.end == pytest.approx(6.8, abs=0.02)
     assert event_message(first, 0).level == ERROR
     assert 'Fall alarm: raised at' in render(fallen.as_dict() | {'out_of_view': {}}, {})
+
+
+def test_the_row_of_a_fleet_counts_alarms_and_falls(fallen):
+    row = of_report(fallen.as_dict())
+    assert (row['falls'], row['fall_alarms']) == (1, 2)
+    assert of_report(summary_of(standing(duration=4.0)).as_dict())['fall_alarms'] is None
 
 
 def test_where_it_is_not_evaluated_nothing_is_said():

@@ -76,6 +76,8 @@ def test_alarms_are_counted():
     survived = Outcome.of([alarmed((2.0, 2.6))])
     assert survived.rate == pytest.approx(1.0 / survived.hours)
     assert survived.rate_bound == pytest.approx(4.744 / survived.hours, rel=1e-3)  # Poisson
+    at_end = Outcome.of([alarmed((9.0, 10.0)), alarmed((7.5, 10.0))])
+    assert (at_end.undecided, len(at_end.false_alarms)) == (1, 1)
     strict = Outcome.of([alarmed((2.0, 2.6))], threshold=0.999)
     assert not strict.false_alarms
     assert Outcome.of([alarmed(fallen=9.99)]).untilted == 1

@@ -24,7 +24,6 @@ const COLUMNS = {
   start: ['Recorded [UTC]', date], duration: ['Duration [s]', scaled(1, 1)],
   margin: ['Margin [mm]', scaled(1e3, 1)], uncertainty: ['± [mm]', scaled(1e3, 1)],
   outside_time: ['Outside [s]', scaled(1, 2)], excursions: ['Excursions'], pushes: ['Pushes'],
-  falls: ['Falls'], fall_alarms: ['Fall alarms'],
   gap_mean: ['Gap to CoP [mm]', scaled(1e3, 1)], gated: ['Samples left out'],
   findings: ['Findings', (keys) => keys.join(', ')], verdict: ['In words'], bag: ['Place'],
 };

@@ -27,8 +27,7 @@ DATA_TABLES_STYLE = Library('itables', 'itables', 'html/dt_bundle.css', *_PAGE)
 
 SHOWN = (
     'state', 'name', 'robot', 'unit', 'software', 'start', 'duration', 'margin', 'uncertainty',
-    'findings', 'outside_time', 'excursions', 'pushes', 'falls',
-    'fall_alarms', 'gap_mean', 'gated', 'verdict', 'bag',
+    'findings', 'outside_time', 'excursions', 'pushes', 'gap_mean', 'gated', 'verdict', 'bag',
 )  # fmt: skip
 """Columns of the table on the page."""
 

@@ -1,10 +1,10 @@
 """How much noise is in the velocity of the centre of mass, from the acceleration of the joints.
 
 Noise of the joint positions and jitter of the stamps act on velocity and acceleration alike, in a
-ratio that follows from the difference quotient or the filter (`pipeline/kernel_noise.py`). In the
-acceleration they are hundreds of times the motion of a noisy robot, so all of it counts as noise:
-at 100 Hz that adds 3 mm/s for each m/s² of motion. What one instant shows counts beside the mean
-of the last second, since errors of stamps come one by one.
+ratio that follows from the difference quotient or the filter (`pipeline/kernel_noise.py`). The
+acceleration shows them best, so all of it counts as noise: of each m/s² of motion that makes
+3 mm/s at 100 Hz without a filter. What one instant shows counts beside the mean of the last
+second, since errors of stamps come one by one.
 """
 
 import numpy as np

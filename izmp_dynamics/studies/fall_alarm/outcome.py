@@ -2,6 +2,8 @@
 
 The time that a robot survives begins with the first push and ends `LAST` before a fall, or `AFTER`
 the last push; an alarm that begins before the end of it is false, even if it lasts until a fall.
+Whether one is false that lasts until the end of a trial without a fall, and began less than `LAST`
+before, is not known.
 An alarm is true if it is raised at the last instant before the fall.
 
 An alarm cannot have foreseen a push that came after it. If the robot falls without these pushes as
@@ -65,6 +67,7 @@ class Outcome:
         hours: survived, from the first push on [h].
         pushes: survived.
         false_alarms: in the time that was survived.
+        undecided: alarms of which it is not known whether they are false.
     """
 
     leads: Array
@@ -77,6 +80,7 @@ class Outcome:
     hours: float
     pushes: int
     false_alarms: tuple[FalseAlarm, ...]
+    undecided: int
 
     @classmethod
     def of(cls, trials: list[Trial], threshold: float | None = None) -> 'Outcome':
@@ -88,14 +92,16 @@ class Outcome:
         """
         leads: list[_Lead] = []
         seeds, false_alarms = [], []
-        survived, pushes, untilted = 0.0, 0, 0
+        survived, pushes, untilted, undecided = 0.0, 0, 0, 0
         for trial in trials:
             fell = bool(np.isfinite(trial.fallen))
             over, begins = trial.fallen - LAST if fell else _end(trial), trial.pushes[:, 0]
             lead = _Lead()
             for first, last in _episodes(trial, threshold):
                 begin = float(trial.time[first])
-                if begin < over or not fell:
+                if not fell and last == len(trial.time) - 1 and begin > trial.time[-1] - LAST:
+                    undecided += 1
+                elif begin < over or not fell:
                     false_alarms.append(_false_alarm(trial, first, last))
                 if fell and last == np.count_nonzero(trial.time < trial.fallen) - 1:
                     lead = _Lead.of(trial, begin)
@@ -112,7 +118,7 @@ class Outcome:
             np.array([each.raised for each in leads]),
             sum(each.pushed_later for each in leads),
             sum(each.fell_anyway for each in leads),
-            np.array(seeds), untilted, hours, pushes, tuple(false_alarms),
+            np.array(seeds), untilted, hours, pushes, tuple(false_alarms), undecided,
         )  # fmt: skip
 
     @property

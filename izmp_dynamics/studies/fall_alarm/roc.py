@@ -62,7 +62,9 @@ def picture(study: Study, load: Load) -> Picture:
         ours='At the threshold by the costs, {threshold}, {false_walking} false alarms in '
         '{hours_walking} of walking with {pushes_walking} pushes survived, {rate_walking} '
         '(the rate is judged; its one-sided 95 % bound is {bound_walking}); '
-        'standing: {false_standing} in {hours_standing} with {pushes_standing} pushes.',
+        'standing: {false_standing} in {hours_standing} with {pushes_standing} pushes. Of '
+        '{undecided_walking} and {undecided_standing} further alarms it is not known whether they '
+        'are false, as the trial ended less than 2 s after their start.',
         why='',
         data=Table(
             ('kind', 'threshold', 'false alarms per hour', 'falls seen in time', 'mean lead [s]'),
@@ -81,6 +83,8 @@ def _facts(used: dict[str, Outcome]) -> tuple[Fact, ...]:
         judged = kind == 'walking'
         facts += [
             Fact(f'false_{kind}', f'false alarms, {kind}', len(each.false_alarms), '', 0),
+            Fact(f'undecided_{kind}', f'alarms at the end of a trial, {kind}', each.undecided, '',
+                 0),
             Fact(f'hours_{kind}', f'time survived, {kind}', each.hours, 'h', 2,
                  wanted=f'≥ {HOURS:g} h' if judged else '',
                  holds=each.hours >= HOURS if judged else None),

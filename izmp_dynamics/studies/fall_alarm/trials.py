@@ -75,7 +75,7 @@ class Trial:
         alarm: (K,) whether it is raised.
         fallen: when the trunk was tilted by 45° [s]; NaN if the robot did not fall.
         bus: whether the messages came as over a bus.
-        unpushed: when it would have been without the pushes after the begin of the alarm that is
+        unpushed: when it would have been without the pushes after the start of the alarm that is
             raised at the last instant before the fall [s]: infinity if not at all, NaN if there
             were none.
     """
@@ -91,7 +91,7 @@ class Trial:
 
     @property
     def raised(self) -> float:
-        """Begin of the alarm that is raised at the last instant before the fall [s], or NaN."""
+        """Start of the alarm that is raised at the last instant before the fall [s], or NaN."""
         before = self.alarm[self.time < self.fallen]
         if not len(before) or not before[-1]:
             return float('nan')
@@ -153,7 +153,7 @@ def trial(path: str, kind: str, seed: int, impulse: float) -> Trial:
     begin, end = (2.4, plan.duration - 2.5) if kind == 'walking' else (1.0, STAND - 2.0)
     pushes = _pushes(rng, begin, end, impulse)
     bus = has_errors(seed)
-    run = _pushed(plan, plant, pushes)
+    run = _simulated(plan, plant, pushes)
     found = [(piece.stamps, piece.fall) for piece in evaluated(run, file, seed, bus)]
     risks = [risk for _, risk in found if risk is not None]
     stamps = np.concatenate([stamps for stamps, _ in found])
@@ -169,11 +169,11 @@ def trial(path: str, kind: str, seed: int, impulse: float) -> Trial:
     known = pushes[:, 0] <= tried.raised
     if np.isnan(tried.raised) or known[pushes[:, 0] < tried.fallen].all():
         return tried
-    unpushed = _fallen(_pushed(plan, plant, pushes[known]))
+    unpushed = _fallen(_simulated(plan, plant, pushes[known]))
     return replace(tried, unpushed=np.inf if np.isnan(unpushed) else unpushed)
 
 
-def _pushed(plan: MotionPlan, plant: MujocoRobot, pushes: Array) -> SimulatedRun:
+def _simulated(plan: MotionPlan, plant: MujocoRobot, pushes: Array) -> SimulatedRun:
     return simulate(
         plan,
         plant,
