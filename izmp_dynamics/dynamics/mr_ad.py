@@ -117,7 +117,8 @@ class MrAd:
         """Evaluate T instants of packed states.
 
         Args:
-            states: (T, 9 + 3n) φ [m/s²], ω [rad/s], ω̇ [rad/s²] of the root, then q, q̇, q̈, as in `batch`.
+            states: (T, 9 + 3n) φ [m/s²], ω [rad/s], ω̇ [rad/s²] of the root, then q, q̇, q̈,
+                as `batch` takes them.
 
         Returns:
             (T, 6) contact wrenches about the root origin in root axes, force first, and the
