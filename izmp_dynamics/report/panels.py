@@ -40,10 +40,10 @@ class Panel:
 def margin_panel(scene: Scene, summary: Summary) -> Panel | None:
     """Signed margin of every track, and of the judged one averaged; None without any margin."""
     tracks = scene.evaluation.tracks
-    signals = {name: 1000.0 * tracks[name].margin for name in _in_the_plane(scene)}
+    signals = {name: _mm(scene, tracks[name].margin) for name in _in_the_plane(scene)}
     if not _any_value(signals) or summary.judged is None:
         return None
-    signals['averaged'] = 1000.0 * scene.averaged(summary.judged.name).margin
+    signals['averaged'] = _mm(scene, scene.averaged(summary.judged.name).margin)
     room = 1000.0 * summary.verdict.room if np.isfinite(summary.verdict.room) else 50.0
     largest = float(np.fmax.reduce([np.fmax.reduce(values) for values in signals.values()]))
     bounds = (-3.0 * room, max(largest, room))
@@ -54,7 +54,7 @@ def coordinate_panels(scene: Scene) -> Iterator[Panel]:
     """X and y of every track in nif; nothing without any point."""
     for axis, label in enumerate(('x forward [mm]', 'y to the left [mm]')):
         names = scene.names if axis == 1 else _in_the_plane(scene)
-        signals = {name: 1000.0 * scene.points[name][:, axis] for name in names}
+        signals = {name: _mm(scene, scene.points[name][:, axis]) for name in names}
         if axis == 0 and not _any_value(signals):
             return
         yield Panel(label, signals, _sole_bounds(scene, axis))
@@ -84,13 +84,19 @@ def gap_panel(scene: Scene, summary: Summary) -> Panel | None:
     if reference is None:
         return None
     signals = {
-        name: 1000.0 * scene.apart(name, reference)
+        name: _mm(scene, scene.apart(name, reference))
         for name in _in_the_plane(scene)
         if name != reference
     }
     if not _any_value(signals):
         return None
     return Panel('distance [mm]', signals, (0.0, _gap_view(summary, signals)), include=(0.0,))
+
+
+def _mm(scene: Scene, values: Array) -> Array:
+    """Values (K,) [m] in mm."""
+    scaled: Array = scene.by_rows(lambda rows: 1000.0 * values[rows])
+    return scaled
 
 
 def _in_the_plane(scene: Scene) -> list[str]:

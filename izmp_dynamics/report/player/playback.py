@@ -118,9 +118,8 @@ def poses(R: Array, p: Array) -> Array:
     if known.any():
         joined[known, :3] = p[known]
         joined[known, 3:] = quaternions_of_matrices(R[known])
-    for k in range(1, len(joined)):
-        flipped = np.einsum('...i,...i->...', joined[k, ..., 3:], joined[k - 1, ..., 3:]) < 0
-        joined[k, ..., 3:] *= np.where(flipped, -1.0, 1.0)[..., None]
+    flipped = np.einsum('...i,...i->...', joined[1:, ..., 3:], joined[:-1, ..., 3:]) < 0
+    joined[1:, ..., 3:] *= np.cumprod(np.where(flipped, -1.0, 1.0), axis=0)[..., None]
     return joined
 
 
@@ -230,9 +229,9 @@ def _bodies(evaluation: Evaluation, moved: Indices) -> Array:
     if evaluation.motion is None or not len(moved):
         return np.empty((len(moved), 0, 7))
     positions = evaluation.store.take(evaluation.motion.positions, moved)
-    return poses(
-        *replace(evaluation.motion, positions=positions).body_poses(np.arange(len(moved)))
-    )
+    motion = replace(evaluation.motion, positions=positions)
+    R, p = motion.body_poses(np.arange(len(moved)))
+    return np.stack([poses(R[:, body], p[:, body]) for body in range(p.shape[1])], axis=1)
 
 
 def _polygons(evaluation: Evaluation, rows: Indices) -> Array:
