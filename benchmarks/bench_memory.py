@@ -3,9 +3,10 @@
 Run: ``python benchmarks/bench_memory.py [--minutes 1 6] [--folder /tmp]``
 
 The logs are those of `bench_replay`. An hour (`--minutes 60`) takes 5 GB for the log, 2.5 GB for
-the results and a few minutes. The memory is the largest resident set of the process: a part that
-does not depend on the log (libraries, one window), and what the report keeps of every instant at
-which the dynamics are evaluated (125 a second). The last column continues the line through the
+the results, 0.5 GB for what the report is made of, and a few minutes. The memory is the largest
+resident set of the process: a part that does not depend on the log (libraries, one window, the
+page), and the columns of numbers that the report works on at a time, one or more for every instant
+at which the dynamics are evaluated (125 a second). The last line continues the line through the
 shortest and the longest log to an hour.
 """
 

@@ -53,6 +53,13 @@ class Store:
             self.release()
         return column.rows
 
+    def has_numbers(self, array: Rows) -> bool:
+        """Whether any entry of an array is finite."""
+        blocks = range(0, len(array), self.block)
+        found = any(np.isfinite(array[k : k + self.block]).any() for k in blocks)
+        self.release()
+        return found
+
     def take(self, array: Rows, rows: Indices) -> Rows:
         """Read some rows of an array, which lie far apart."""
         if self.folder is None:

@@ -61,6 +61,8 @@ def test_by_rows_joins_the_blocks(store, count):
     )
     rows = np.arange(0, count, 3)
     np.testing.assert_array_equal(store.take(values, rows), values[rows])
+    assert store.has_numbers(values) == (count > 0)
+    assert not store.has_numbers(np.full(count, np.nan))
 
 
 def test_a_full_disk_is_an_error(monkeypatch, tmp_path):

@@ -119,24 +119,24 @@ class Collector:
         world_p, world_R = self._join('world_p'), self._join('world_R')
         external, up = self._join('external'), self._join('up')
         probability, alarm = self._join('fall.probability'), self._join('fall.alarm')
-        located = bool(np.isfinite(world_p).any() and np.isfinite(world_R).any())
+        known = self.store.has_numbers
+        located = known(world_p) and known(world_R)
+        judged = known(probability)
         return Evaluation(
             robot=model.name,
             root=model.root,
             total_mass=model.total_mass,
             gravity=robot.gravity,
             stamps=self._join('stamps'),
-            tracks={
-                name: track for name, track in tracks.items() if np.isfinite(track.wrench).any()
-            },
+            tracks={name: track for name, track in tracks.items() if known(track.wrench)},
             normal=self._join('normal'),
             ground_point=self._join('ground_point'),
             com=self._join('com'),
             feet=tuple(self._foot(k) for k in range(len(robot.feet))),
-            external_force=external if np.isfinite(external).any() else None,
-            up=up if np.isfinite(up).any() else None,
-            fall_probability=probability if np.isfinite(probability).any() else None,
-            fall_alarm=alarm if np.isfinite(probability).any() else None,
+            external_force=external if known(external) else None,
+            up=up if known(up) else None,
+            fall_probability=probability if judged else None,
+            fall_alarm=alarm if judged else None,
             settle_time=filter_settle_time(
                 robot, 1.0 / max(self.recording.uses['joints'].rate, 1e-9)
             ),
