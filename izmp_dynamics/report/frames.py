@@ -50,13 +50,18 @@ def axis_statistics(
         known = rows & finite_rows(points[0]) & finite_rows(points[1])
         if not known.any():
             continue
-        a, b = (coordinates[known] for coordinates in points)
+        a, b = (scene.by_rows(partial(_known_rows, values, known)) for values in points)
         off = a - b
         bias = off.mean(axis=0)
         rmse = np.sqrt(np.square(off, out=off).mean(axis=0))
         related = [correlation(a[:, axis], b[:, axis]) for axis in (0, 1)]
         found.append(AxisStatistics(frame, *map(float, (*bias, *rmse)), *related))
     return tuple(found)
+
+
+def _known_rows(values: Array, known: Mask, rows: slice) -> Array:
+    found: Array = values[rows][known[rows]]
+    return found
 
 
 def in_sole(scene: Scene, points: Array, rows: slice) -> Array:
