@@ -14,6 +14,9 @@ LATE = 0.5e-3
 HELD_UP, QUEUE = 0.01, 0.016
 """Share of the messages that a queue holds up, with those behind it, and up to how long [s]."""
 
+APART = 200_000
+"""Between the messages of a queue that goes on [ns], as in real logs (`sensing/stamps.py`)."""
+
 LOST = 0.01
 """Share of the messages that are lost."""
 
@@ -34,5 +37,7 @@ def received(rng: np.random.Generator, stamps: Stamps, values: Array) -> Samples
     delay = rng.exponential(LATE, len(stamps))
     held = rng.random(len(stamps)) < HELD_UP
     delay[held] += rng.uniform(0.0, QUEUE, np.count_nonzero(held))
-    arrival = np.maximum.accumulate(stamps + np.round(NANOSECONDS * delay).astype(np.int64))
+    late = stamps + np.round(NANOSECONDS * delay).astype(np.int64)
+    apart = APART * np.arange(len(stamps))
+    arrival = np.maximum.accumulate(late - apart) + apart
     return Samples(arrival, values).rows(rng.random(len(stamps)) >= LOST)
