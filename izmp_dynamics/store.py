@@ -1,7 +1,9 @@
 """Arrays that grow at their end and, of a long recording, are kept in files instead of memory."""
 
+import math
 import mmap
 import tempfile
+import weakref
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +32,7 @@ class Store:
     def __init__(self, folder: Path | None = None, block: int = 1 << 15) -> None:
         self.folder = folder
         self.block = block
-        self._maps: list[mmap.mmap] = []
+        self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
     def column(self) -> 'Column':
         """Begin an array."""
@@ -109,10 +111,10 @@ class FileColumn(Column):
 
     Args:
         folder: where it is.
-        maps: takes the maps of the file into memory.
+        maps: takes the maps of the file into memory, and does not keep them alive.
     """
 
-    def __init__(self, folder: Path, maps: list[mmap.mmap]) -> None:
+    def __init__(self, folder: Path, maps: 'weakref.WeakSet[mmap.mmap]') -> None:
         super().__init__()
         self._folder, self._maps = folder, maps
         self._file: IO[bytes] | None = None
@@ -128,21 +130,32 @@ class FileColumn(Column):
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
                 self._like = np.empty((0, *rows.shape[1:]), rows.dtype)
-            self._file.write(np.ascontiguousarray(rows).data)
+            self._file.write(np.ascontiguousarray(rows, self._like.dtype).data)
             self._file.flush()
         except OSError as error:
-            raise ReplayError(
-                f"What the report needs cannot be kept in '{self._folder}': {error.strerror}.",
-                kind='cannot_write', path=self._folder, errno=error.errno,
-            ) from error  # fmt: skip
+            raise self._not_kept(error) from error
         self._count += len(rows)
 
     @property
     def rows(self) -> Rows:
-        """All rows, read-only."""
-        if self._file is None or not self._count:
-            return self._like
-        mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._maps.append(mapped)
-        found = np.frombuffer(mapped, self._like.dtype)
-        return found.reshape(self._count, *self._like.shape[1:])
+        """All rows, read-only.
+
+        Raises:
+            ReplayError: the file cannot be mapped into memory.
+        """
+        like = self._like
+        shape = self._count, *like.shape[1:]
+        if self._file is None or not math.prod(shape):
+            return like.reshape(shape)
+        try:
+            mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise self._not_kept(error) from error
+        self._maps.add(mapped)
+        return np.frombuffer(mapped, like.dtype).reshape(shape)
+
+    def _not_kept(self, error: OSError) -> ReplayError:
+        return ReplayError(
+            f"What the report needs cannot be kept in '{self._folder}': {error.strerror}.",
+            kind='cannot_write', path=self._folder, errno=error.errno,
+        )  # fmt: skip

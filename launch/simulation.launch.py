@@ -30,7 +30,8 @@ ARGUMENTS = {
     'loop': ('false', 'Begin again at the end.'),
     'lockstep': (
         'false',
-        'Wait for the graph where it is too slow, at most half a second ahead of its results.',
+        'Wait for the graph where it is too slow, at most half a second ahead of the results that '
+        'its filter allows.',
     ),
 }
 

@@ -22,7 +22,7 @@ def store(request, tmp_path_factory):
     return Store(tmp_path_factory.mktemp('columns') if request.param == 'files' else None, 7)
 
 
-@pytest.mark.parametrize('shape', [(), (3,), (2, 3)])
+@pytest.mark.parametrize('shape', [(), (0,), (3,), (2, 3)])
 @given(lengths=st.lists(st.integers(0, 50), max_size=6))
 def test_rows_are_those_that_were_put_in(store, shape, lengths):
     rng = np.random.default_rng(0)
@@ -42,6 +42,22 @@ def test_the_type_is_kept(store):
         column.extend(np.ones(3, dtype))
         column.extend(np.zeros(4, dtype))
         assert column.rows.dtype == dtype
+
+
+def test_other_types_are_converted_to_that_of_the_first_rows(store):
+    column = store.column()
+    column.extend(np.zeros(2))
+    column.extend(np.array([1, 2]))
+    assert column.rows.tolist() == [0.0, 0.0, 1.0, 2.0]
+
+
+def test_a_file_is_gone_when_nothing_refers_to_its_rows_any_more(tmp_path):
+    store = Store(tmp_path, 7)
+    rows = store.by_rows(100, lambda part: np.arange(100.0)[part])
+    assert len(store._maps) == 1
+    assert rows[-1] == 99.0
+    del rows
+    assert len(store._maps) == 0
 
 
 def test_rows_seen_earlier_do_not_change(store):

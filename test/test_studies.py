@@ -13,6 +13,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.resources import find_resource
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.differences import backward_quotient
+from izmp_dynamics.studies import campaign
 from izmp_dynamics.studies import runs as runs_module
 from izmp_dynamics.studies.campaign import perform_all
 from izmp_dynamics.studies.paper.bench import Bench
@@ -323,6 +324,7 @@ def test_a_worker_that_has_other_code_is_a_sentence(tmp_path, monkeypatch):
         perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
         assert perform(sum_of(1, 2), Store(tmp_path))['sum'] == 3
         monkeypatch.setattr(runs_module, 'code_digest', lambda module: 'other')
+        monkeypatch.setattr(campaign, 'APPEARS', 0.0)
         with raising(StoreError, 'kept_elsewhere', folder=tmp_path):
             perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
 

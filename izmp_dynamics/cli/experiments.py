@@ -96,7 +96,7 @@ def _add_fall_alarm(actions: Any) -> None:
     _add_options(fall_alarm)
     fall_alarm.add_argument(
         '--trials', type=at_least(1), metavar='N',
-        help=f'walks of up to 20 s, with a stance to ten of them (default: {_TRIALS}; 10 with '
+        help=f'walks of 21 s at most, with a stance to ten of them (default: {_TRIALS}; 10 with '
         '--quick)',
     )  # fmt: skip
     fall_alarm.set_defaults(run=run_fall_alarm)

@@ -77,7 +77,9 @@ class Simulation(Node):
         )
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.taken: Callable[[], int] | None = None
-        self._pace = GraphPace(self, AHEAD_OF_RESULTS) if lockstep else None
+        delay = robot.filter.half_width or 0.0  # results come so much later in any case
+        ahead = AHEAD_OF_RESULTS + round(delay / (CHUNK * self._plant.physics.time_step))
+        self._pace = GraphPace(self, ahead) if lockstep else None
         self._published, self._turns, self._turns_waited = 0, 0, 0
         self.is_over = False
         self.fall = ''

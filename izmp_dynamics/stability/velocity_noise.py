@@ -4,7 +4,7 @@ Noise of the joint positions and jitter of the stamps act on velocity and accele
 ratio that follows from the difference quotient or the filter (`pipeline/kernel_noise.py`). The
 acceleration shows them best, so all of it counts as noise: of each m/s² of motion that makes
 3 mm/s at 100 Hz without a filter. What one instant shows counts beside the mean of the last
-second, since errors of stamps come one by one.
+second, since errors of stamps come one by one; so even noise counts with twice its variance.
 """
 
 import numpy as np

@@ -5,6 +5,7 @@ Finished runs are kept, so a campaign that was interrupted goes on where it stop
 
 import functools
 import logging
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from importlib.util import find_spec
@@ -16,6 +17,9 @@ from izmp_dynamics.studies.store import Store, StoreError
 
 HERE = Cluster(workers=1)
 """This process."""
+
+APPEARS = 60.0
+"""Time within which a file that another computer wrote is seen here [s]."""
 
 Progress = Callable[[float], None]
 """Called with the fraction that is done."""
@@ -76,6 +80,16 @@ def _is_kept(run: Run, store: Store) -> bool:
     return store.path(run.kind, run.key()).is_file()
 
 
+def _appears(run: Run, store: Store) -> bool:
+    """Whether a run is kept, or soon is: NFS remembers for a while what was not there."""
+    end = time.monotonic() + APPEARS
+    while not _is_kept(run, store):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.5)
+    return True
+
+
 def _has_processes(cluster: Cluster) -> bool:
     """Whether several processes are wanted and can be had."""
     if cluster.workers == 1:
@@ -106,7 +120,7 @@ def _on_cluster(runs: Sequence[Run], store: Store, cluster: Cluster) -> Generato
         for run, outcome in outcomes(client, keep, runs, needs=needs):
             if isinstance(outcome, Exception):
                 raise _said(outcome) from outcome
-            if not _is_kept(run, store):
+            if not _appears(run, store):
                 raise StoreError(
                     f"A worker keeps its results elsewhere than in '{store.folder}', or has other "
                     'code; all computers of the cluster need the same folder and the same version '

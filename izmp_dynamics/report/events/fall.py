@@ -43,7 +43,8 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
         return []
     time = scene.timeline.time
     searched = np.flatnonzero((time >= time[low] - SEARCHED) & (time <= time[low]))
-    com, capture = _margins(scene)
+    near = np.searchsorted(time, [time[low] - SEARCHED - 1.0, time[low] + 1.0]).tolist()
+    com, capture = _margins(scene, slice(*near))
     lost = _for_good(com, searched)
     onset = _for_good(capture, searched[searched <= (low if lost is None else lost)])
     speed = -_slope(time, scene.height)
@@ -90,30 +91,33 @@ def _sentence(time: Array, begin: int, lost: int | None, hit: int | None, how: s
     return f'{sentence}, impact after {seconds(float(time[hit] - time[begin]))}'
 
 
-def _margins(scene: Scene) -> tuple[Array, Array]:
-    """(K,) distance of the projections of COM and capture point from the edge [m]."""
+def _margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
+    """(K,) distance of the projections of COM and capture point from the edge [m].
+
+    NaN at other instants than `rows`.
+    """
     evaluation = scene.evaluation
+    com, capture = np.full((2, len(scene.height)), np.nan)
     if not evaluation.feet:
-        return np.full(len(scene.height), np.nan), np.full(len(scene.height), np.nan)
-    up = evaluation.normal
+        return com, capture
+    up, centre = evaluation.normal[rows], evaluation.com[rows]
     if evaluation.up is not None:
-        known = np.isfinite(evaluation.up).all(axis=1, keepdims=True)
-        up = np.where(known, evaluation.up, up)
+        known = np.isfinite(evaluation.up[rows]).all(axis=1, keepdims=True)
+        up = np.where(known, evaluation.up[rows], up)
     axes = plane_axes(up)
     velocity = np.full((len(up), 2), np.nan)
     for k, foot in enumerate(evaluation.feet):
-        R, middle = sole_frame(foot.sole)
-        rows: Mask = scene.supporting == k
-        velocity[rows] = _velocity(
-            scene.timeline.time,
-            np.einsum('kij,kj->ki', axes, evaluation.com - middle),
+        R, middle = sole_frame(foot.sole[rows])
+        on: Mask = scene.supporting[rows] == k
+        velocity[on] = _velocity(
+            scene.timeline.time[rows],
+            np.einsum('kij,kj->ki', axes, centre - middle),
             np.einsum('kij,kj->ki', axes, R[:, :, 0]),
-        )[rows]
+        )[on]
     thrown = np.einsum('kij,ki->kj', axes, velocity) * scene.time_constant
-    points = evaluation.com, evaluation.com + thrown
-    loaded = np.stack([foot.loaded for foot in evaluation.feet], axis=1)
-    soles = tuple(foot.sole for foot in evaluation.feet)
-    com, capture = margins(points, soles, loaded, up)
+    loaded = np.stack([foot.loaded[rows] for foot in evaluation.feet], axis=1)
+    soles = tuple(foot.sole[rows] for foot in evaluation.feet)
+    com[rows], capture[rows] = margins((centre, centre + thrown), soles, loaded, up)
     return com, capture
 
 

@@ -112,7 +112,7 @@ def facts(found: dict[str, Outcome]) -> tuple[Fact, ...]:
                  each.pushed_later, '', 0),
             Fact(f'anyway_{kind}', f'of these, falls without that push as well, {kind}',
                  each.fell_anyway, '', 0),
-            Fact(f'mean_cautious_{kind}', f'mean lead, never from before the last push, {kind}',
+            Fact(f'mean_cautious_{kind}', f'mean lead, from the last push if later, {kind}',
                  mean(each.cautious), 's', 2),
             Fact(f'least_cautious_{kind}', f'smallest lead, likewise, {kind}',
                  least(each.cautious), 's', 2),

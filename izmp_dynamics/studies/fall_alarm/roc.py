@@ -57,7 +57,8 @@ def picture(study: Study, load: Load) -> Picture:
         seen='Each point is a threshold of the probability, from 0.0001 (right) to 0.9999 (left); '
         'the star is the one that follows from the costs. Left: share of the falls that have '
         'a lead of 0.2 s or more, over the false alarms per hour that was survived; right: the '
-        'mean lead.',
+        'mean lead. Trials were repeated for the star only: at other thresholds a lead counts '
+        'from the last push, unless the same pushes follow the alarm.',
         paper='',
         ours='At the threshold by the costs, {threshold}, {false_walking} false alarms in '
         '{hours_walking} of walking with {pushes_walking} pushes survived, {rate_walking} '
