@@ -1,5 +1,9 @@
 """Pictures of a run: frames where there is a renderer, stick figures or a sentence elsewhere."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from matplotlib.image import imread
@@ -124,3 +128,17 @@ def test_sticks_join_the_bodies_of_the_simulation(run, plant):
         assert np.abs(places - data.xpos[1:]).max() < 1e-12
     lines = stick_figures(run, plant.robot, rows).axes[0].lines
     assert len(lines) == len(rows) * (plant.robot.dof + len(FILE.feet) + 1)
+
+
+def test_mujoco_is_loaded_without_a_window_library_unless_one_is_named():
+    code = (
+        'import os, sys; import izmp_dynamics.simulation.mujoco.engine; '
+        "print('glfw' in sys.modules, os.environ.get('MUJOCO_GL'))"
+    )
+    for name, shown in ((None, 'False None'), ('disable', 'False disable')):
+        env = {key: value for key, value in os.environ.items() if key != 'MUJOCO_GL'}
+        env |= {'MUJOCO_GL': name} if name else {}
+        ended = subprocess.run(
+            [sys.executable, '-c', code], env=env, capture_output=True, text=True, check=True
+        )
+        assert ended.stdout.strip() == shown

@@ -1,6 +1,5 @@
 """Entry points: `ros2 run izmp_dynamics NODE`, or `python -m izmp_dynamics.nodes NODE`."""
 
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -36,7 +35,6 @@ def run(name: str, arguments: Sequence[str] | None = None) -> int:
     The status is `REFUSED` if it cannot start; the reason is printed.
     """
     longest = None if name == 'recorder' else LONGEST_END  # it completes its bag
-    os.environ.setdefault('MUJOCO_GL', 'disable')  # nodes draw nothing
     try:
         with interruptible() as started:
             require_ros()

@@ -6,17 +6,25 @@ from typing import Any
 
 from izmp_dynamics.errors import MissingDependencyError, SimulationError
 
+_GRAPHICS = 'MUJOCO_GL'
+
+# Unless it is told otherwise it loads GLFW, which starts a process; `open_renderer` needs none.
+_is_named = _GRAPHICS in os.environ
+os.environ.setdefault(_GRAPHICS, 'disable')
 try:
     import mujoco
 except ImportError as error:
     raise MissingDependencyError('mujoco', 'The simulation', 'pip install mujoco') from error
 except Exception as error:  # it loads the OpenGL library that the environment asks for
     raise SimulationError(
-        f"MuJoCo cannot be loaded ({error}). MUJOCO_GL is '{os.environ.get('MUJOCO_GL', '')}': "
+        f"MuJoCo cannot be loaded ({error}). {_GRAPHICS} is '{os.environ.get(_GRAPHICS, '')}': "
         'unset it, or install the library that it names.',
         kind='mujoco_not_loaded',
         cause=error,
     ) from error
+finally:
+    if not _is_named:
+        del os.environ[_GRAPHICS]
 
 __all__ = ['diverged', 'mujoco']
 
