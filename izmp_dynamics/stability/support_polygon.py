@@ -156,6 +156,19 @@ def outlines(
 
 
 @kernel
+def _loaded_hull(
+    axes: Array, corners: Array, foot: Indices, loaded: npt.NDArray[np.bool_], carried: Array
+) -> Array:
+    """Hull (V, 2) of the corners (C, 3) of feet that carry, along axes (2, 3) [m]."""
+    count = 0
+    for c in range(len(foot)):
+        if loaded[foot[c]]:
+            _project(axes, corners[c], carried[count])
+            count += 1
+    return _hull(carried[:count])
+
+
+@kernel
 def _outlines(
     corners: Array, foot: Indices, loaded: npt.NDArray[np.bool_], normals: Array, points: Array
 ) -> tuple[Array, Indices]:
@@ -164,12 +177,7 @@ def _outlines(
     counts = np.zeros(len(normals), np.int64)
     carried = np.empty((corners.shape[1], 2))
     for t in range(len(normals)):
-        count = 0
-        for c in range(len(foot)):
-            if loaded[t, foot[c]]:
-                _project(axes[t], corners[t, c], carried[count])
-                count += 1
-        hull = _hull(carried[:count])
+        hull = _loaded_hull(axes[t], corners[t], foot, loaded[t], carried)
         counts[t] = len(hull)
         height = 0.0
         for i in range(3):
@@ -195,12 +203,7 @@ def _margins(
     axes = _plane_axes(normals)
     carried, point = np.empty((corners.shape[1], 2)), np.empty(2)
     for t in range(points.shape[1]):
-        count = 0
-        for c in range(len(foot)):
-            if loaded[t, foot[c]]:
-                _project(axes[t], corners[t, c], carried[count])
-                count += 1
-        hull = _hull(carried[:count])
+        hull = _loaded_hull(axes[t], corners[t], foot, loaded[t], carried)
         if not len(hull):
             continue
         for p in range(points.shape[0]):

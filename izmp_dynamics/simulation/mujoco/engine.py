@@ -8,7 +8,7 @@ from izmp_dynamics.errors import MissingDependencyError, SimulationError
 
 _GRAPHICS = 'MUJOCO_GL'
 
-# Unless it is told otherwise it loads GLFW, which starts a process; `open_renderer` needs none.
+# By default MuJoCo loads GLFW, which starts a subprocess; `open_renderer` does not need it.
 _is_named = _GRAPHICS in os.environ
 os.environ.setdefault(_GRAPHICS, 'disable')
 try:
