@@ -118,7 +118,11 @@ def test_it_opens_offline_and_shows_the_worst_first(tab, rows):
 def test_the_table_fits_the_window(tab, width, is_wide):
     tab.call('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1,
              mobile=False)  # fmt: skip
+    tab.until(f'innerWidth === {width}')
     assert tab.run('byId("bags").offsetWidth - byId("bags_wrapper").clientWidth') <= 0
+    assert tab.run('document.body.scrollWidth') <= width
+    # also before the charts are drawn for the new window
+    tab.run('document.querySelectorAll(".u-wrap").forEach((e) => { e.style.width = "2000px"; })')
     assert tab.run('document.body.scrollWidth') <= width
     assert tab.run('document.querySelector("#bags th.wide").offsetWidth > 0') == is_wide
     assert tab.run('document.querySelector(".narrow").offsetWidth > 0') != is_wide
