@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 
 import pytest
 import yaml
@@ -51,6 +52,13 @@ def test_help_names_every_command_and_its_options():
 
 def test_version():
     assert izmp('--version').out == f'izmp_dynamics {izmp_dynamics.__version__}'
+
+
+def test_python_m_is_the_command(capsys, monkeypatch):
+    monkeypatch.setattr('sys.argv', ['izmp', '--version'])
+    with pytest.raises(SystemExit, match=r'^0$'):
+        runpy.run_module('izmp_dynamics', run_name='__main__')
+    assert capsys.readouterr().out == f'izmp_dynamics {izmp_dynamics.__version__}\n'
 
 
 # ---- izmp model ---------------------------------------------------------------------------------
