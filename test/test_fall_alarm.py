@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from izmp_dynamics.stability.alarm_rule import threshold
 from izmp_dynamics.stability.capture_point import capture_point, offset_of_fall, pendulum_rate
-from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm, threshold
+from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm
 from izmp_dynamics.stability.gait import Gait
 from izmp_dynamics.stability.recoverable import ALL_AROUND, reach, reach_of_feet, weights
 

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip('mujoco', reason='the trials are simulated with MuJoCo')
 
 from izmp_dynamics.resources import find_resource
+from izmp_dynamics.stability.alarm_rule import threshold
 from izmp_dynamics.studies.fall_alarm import trials
 from izmp_dynamics.studies.fall_alarm.bus import APART, LATE, QUEUE, has_errors, received
 from izmp_dynamics.studies.fall_alarm.outcome import Outcome
@@ -38,6 +39,13 @@ def test_the_alarm_comes_before_the_fall_and_not_without_one(standing):
     assert (outcome.leads > 0.2).all()
     assert not outcome.false_alarms
     assert Outcome.of(calm).hours > 0.0
+
+
+def test_the_alarm_of_a_threshold_is_that_of_the_node(standing):
+    """The curves over the threshold hold for the rule by which the alarm is raised."""
+    (trial,) = trials_of(standing[1])
+    found = Outcome.of([trial], threshold(1.0))
+    np.testing.assert_array_equal(found.raised, Outcome.of([trial]).raised)
 
 
 def test_the_same_seed_gives_the_same_trial(standing):
@@ -123,8 +131,8 @@ def test_another_threshold_leaves_out_other_pushes():
     """Its alarm comes before a push that was there when the trial was repeated."""
     trial = alarmed((8.2, 10.0), fallen=8.7, unpushed=8.7)
     early = replace(trial, probability=np.where(trial.time >= 7.8, 0.99, 0.0))
-    assert Outcome.of([early], threshold=0.9).fell_anyway == 0
-    assert Outcome.of([early], threshold=0.9).leads[0] == pytest.approx(0.7, abs=0.011)
+    assert Outcome.of([early], 0.9).fell_anyway == 0
+    assert Outcome.of([early], 0.9).leads[0] == pytest.approx(0.7, abs=0.011)
 
 
 def test_a_fall_is_repeated_without_the_pushes_after_the_alarm(monkeypatch):

@@ -541,8 +541,8 @@ class FallAlarm:
     """When the fall alarm is raised."""
 
     missed_fall: float = setting(
-        'what a missed fall costs, in false alarms: the alarm is raised from the probability of '
-        'a fall 1 / (1 + 0.1 missed_fall) on',
+        'what a missed fall costs, in false alarms: there is reason for the alarm from the '
+        'probability of a fall 1 / (1 + 0.1 missed_fall) on',
         default=1.0,
         lower=1e-3,
         upper=1e6,

@@ -8,7 +8,7 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics.com_motion import ComMotion
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.joints import JointGroup
-from izmp_dynamics.pipeline.kernel_noise import gain_of, joint_weights
+from izmp_dynamics.pipeline.kernel_noise import gain_of, joint_weights, overlap
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
@@ -29,7 +29,7 @@ class FallStage:
         self._alarm = FallAlarm(rig.robot.gravity, len(rig.feet), rig.robot.fall_alarm.missed_fall)
         self._noise = VelocityNoise()
         self._groups: tuple[JointGroup, ...] = ()
-        self._ratio = 0.0
+        self._ratio = self._overlap = 0.0
 
     def reset(self) -> None:
         """Forget gait, noise and alarm."""
@@ -65,25 +65,26 @@ class FallStage:
             np.concatenate([up] * 2),
             np.concatenate([_loads(ground)] * 2),
         )
-        noise = self._noise.push(joints.stamps, rates[count:], self._ratio_of(groups))
+        self._learn(groups)
+        noise = self._noise.push(joints.stamps, rates[count:], self._ratio)
         return self._alarm.push(
             Balance(
                 joints.stamps, up, com[:count], rates[:count], corners, ground.loaded, noise
-            )
+            ),
+            self._overlap,
         )  # fmt: skip
 
-    def _ratio_of(self, groups: Sequence[JointGroup]) -> float:
-        """Noise of q̇ over that of q̈ [s], of the slowest joints."""
-        if self._groups != tuple(groups):
-            self._groups, robot = tuple(groups), self._robot
-            gains = [
-                gain_of(joint_weights(robot.acd, robot.filter.half_width, group.period))
-                for group in groups
-            ]
-            self._ratio = max(
-                (float(np.sqrt(gain.first / gain.second)) for gain in gains), default=0.0
-            )
-        return self._ratio
+    def _learn(self, groups: Sequence[JointGroup]) -> None:
+        """Noise of q̇ over that of q̈ [s], and how long the errors of q̇ last, of all joints."""
+        if self._groups == tuple(groups):
+            return
+        self._groups, robot = tuple(groups), self._robot
+        self._ratio = self._overlap = 0.0
+        for group in groups:
+            weights = joint_weights(robot.acd, robot.filter.half_width, group.period)
+            gain = gain_of(weights)
+            self._ratio = max(self._ratio, float(np.sqrt(gain.first / gain.second)))
+            self._overlap = max(self._overlap, overlap(weights, group.period))
 
 
 def _loads(ground: Ground) -> Array:

@@ -77,6 +77,19 @@ def gain_of(weights: Array) -> NoiseGain:
     return NoiseGain(*(float(part) for part in np.sum(weights**2, axis=1)))
 
 
+def overlap(weights: Array, period: float) -> float:
+    """Time for which two values of ẋ have samples, and so errors, in common [s].
+
+    Less half a period, by which stamps may jitter.
+
+    Args:
+        weights: (3, k) of even samples in x, ẋ and ẍ.
+        period: of the samples [s].
+    """
+    used = np.flatnonzero(weights[1])
+    return period * (float(used[-1] - used[0]) + 0.5)
+
+
 def sample_gain(half_width: float | None, period: float) -> NoiseGain:
     """Gain of a sensor on the root: of the matched filter, or of the central difference.
 

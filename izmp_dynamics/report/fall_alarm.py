@@ -8,7 +8,7 @@ import numpy as np
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.formatting import instant, percent, seconds
 from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.stability.fall_alarm import HORIZON
+from izmp_dynamics.stability.alarm_rule import HORIZON
 
 
 @dataclass(frozen=True)

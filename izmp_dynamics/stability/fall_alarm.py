@@ -5,7 +5,7 @@ The capture point ξ is compared with the set V from which it can be brought to 
 by the steps to come if the robot goes on walking as it did (`gait`). Outside V it runs away
 whatever the feet do, by a known law; so the distance outside says when the robot will have fallen
 (`offset_of_fall`). That distance over its standard deviation gives the probability. The alarm is
-raised from the probability on at which to wait would cost more than a false alarm (`threshold`).
+raised from the probability on at which to wait would cost more than a false alarm (`alarm_rule`).
 
 Nothing is learned from falls: what is estimated is the state, and by how much it may be wrong.
 After Koolen et al. (2012) and Kalyanakrishnan & Goswami (2011), see docs/references.md.
@@ -16,27 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.stability.alarm_rule import HORIZON, AlarmRule, Flags, threshold
 from izmp_dynamics.stability.capture_point import capture_point, offset_of_fall, pendulum_rate
 from izmp_dynamics.stability.gait import PHASES, Gait
 from izmp_dynamics.stability.recoverable import ALL_AROUND, reach, reach_of_feet, weights
 from izmp_dynamics.stability.support_polygon import plane_axes
 
-Flags = npt.NDArray[np.bool_]
-
-HORIZON = 1.0
-"""Falls are predicted so far ahead [s]."""
-
 FALLEN = np.pi / 4.0
 """Tilt of the trunk from which on a robot has fallen [rad]."""
-
-WAIT = 0.1
-"""Time in which the next instants make surer what is not [s]."""
-
-HOLD = 0.5
-"""An alarm ends when there was no reason for it for so long [s]."""
 
 LOW = 0.05
 """A foot that is no higher above the ground can be put down in time [m]."""
@@ -120,18 +109,6 @@ class FallRisk:
         )
 
 
-def threshold(missed_fall: float) -> float:
-    """Probability from which on an alarm costs less than to wait until it is surer.
-
-    An alarm that is wrong costs 1. Waiting for `WAIT` costs that share of a missed fall by which
-    the time that is left to act gets shorter: (1 − p) · 1 = p · missed_fall · WAIT / HORIZON.
-
-    Args:
-        missed_fall: what a missed fall costs, in false alarms.
-    """
-    return 1.0 / (1.0 + missed_fall * WAIT / HORIZON)
-
-
 @dataclass(frozen=True)
 class _Seen:
     """K instants along two level axes, ahead and to the left.
@@ -197,7 +174,7 @@ class FallAlarm:
     """
 
     def __init__(self, gravity: float, feet: int, missed_fall: float = 1.0) -> None:
-        self.threshold = threshold(missed_fall)
+        self._rule = AlarmRule(threshold(missed_fall))
         self._gravity = gravity
         self._gait = Gait() if feet == 2 else None
         self.reset()
@@ -206,10 +183,15 @@ class FallAlarm:
         """Forget gait and alarm."""
         if self._gait is not None:
             self._gait.reset()
-        self._raised = -np.inf
+        self._rule.reset()
 
-    def push(self, balance: Balance) -> FallRisk:
-        """Judge the next instants."""
+    def push(self, balance: Balance, overlap: float = 0.0) -> FallRisk:
+        """Judge the next instants.
+
+        Args:
+            balance: what is known there.
+            overlap: time for which velocities have samples, and so errors, in common [s].
+        """
         times, seen = balance.stamps / NANOSECONDS, _Seen.of(balance, self._gravity)
         sizes = np.stack([reach(foot) for foot in seen.feet], axis=1)
         own = COM_ERROR**2 + seen.variance
@@ -223,7 +205,7 @@ class FallAlarm:
             stepping = np.less(other.risk, best.risk)
             best = other.where(stepping, best)
         probability = _normal(best.risk)
-        alarm = self._alarms(times, probability)
+        alarm = self._rule.push(times, probability, overlap)
         return FallRisk(probability, alarm, best.margin, best.deviation, best.direction, stepping)
 
     def _steps(
@@ -249,15 +231,6 @@ class FallAlarm:
         later = share[:, 2:].sum(axis=1, keepdims=True)
         by_time = seen.rate[:, None] * scatter[:, 1:] * (landing @ ALL_AROUND.T)
         return hull, STEP_ERROR**2 + later**2 * (scatter[:, :1] ** 2 + by_time**2)
-
-    def _alarms(self, times: Array, probability: Array) -> Flags:
-        """Whether (K,) the alarm is raised, or was within `HOLD`."""
-        raised = np.where(probability >= self.threshold, times, -np.inf)
-        last = np.maximum.accumulate(np.append(self._raised, raised))[1:]
-        if len(last):
-            self._raised = float(last[-1])
-        alarm: Flags = times - last < HOLD
-        return alarm
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.stats import chi2
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.stability.fall_alarm import HOLD
-from izmp_dynamics.studies.fall_alarm.trials import Trial
+from izmp_dynamics.stability.alarm_rule import AlarmRule
+from izmp_dynamics.studies.fall_alarm.trials import OVERLAP, Trial
 
 LAST = 2.0
 """Time before a fall that does not count as survived; an alarm that begins in it is not false, and
@@ -190,8 +190,7 @@ def _episodes(trial: Trial, threshold: float | None) -> Iterator[tuple[int, int]
     """First and last instant of each alarm, up to the fall."""
     raised = trial.alarm
     if threshold is not None:
-        reason = np.where(trial.probability >= threshold, trial.time, -np.inf)
-        raised = np.less(trial.time - np.maximum.accumulate(reason), HOLD)
+        raised = AlarmRule(threshold).push(trial.time, trial.probability, OVERLAP)
     if np.isfinite(trial.fallen):
         raised = raised & (trial.time < trial.fallen)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], raised, [False]]).astype(int)))

@@ -2,7 +2,8 @@
 
 from types import ModuleType
 
-from izmp_dynamics.stability.fall_alarm import HORIZON, STEP_ERROR, threshold
+from izmp_dynamics.stability.alarm_rule import HORIZON, threshold
+from izmp_dynamics.stability.fall_alarm import STEP_ERROR
 from izmp_dynamics.studies.fall_alarm import failures, leads, messages, reliability, roc
 from izmp_dynamics.studies.fall_alarm.study import FIRST_SEED, IMPULSES, KINDS, Study
 from izmp_dynamics.studies.fall_alarm.trials import DURATIONS, PAUSES, SPEEDS, TURNS
@@ -30,10 +31,12 @@ _METHOD = (
     'filter, by the same code as the nodes and the replay: IMU and accelerometers with the noise '
     'of a MTi-20, encoders of 16 bits, an orientation that is tilted by 0.3° (1 σ, constant in a '
     'trial), force sensors with 1 N and 0.1 N·m of noise, all at 125 Hz; in half of the trials '
-    'messages are late, held up or lost. An alarm is true if it is raised at the last instant '
-    'before the fall, false if there is no fall within 2 s of its start. The lead counts from the '
-    'start of the true alarm. Where a push came after that, the trial is repeated without it: '
-    'only if the robot falls all the same does the lead count from the alarm, until the sooner of '
+    'messages are late, held up or lost. The alarm is raised when its reason has lasted for three '
+    'steps (24 ms), so that the first and the last instant share no sample. It is true if it is '
+    'raised at the last instant before the fall, false if there is no fall within 2 s of its '
+    'start. The lead counts from the start of the true alarm. Where a push came after that, the '
+    'trial is repeated without it: only if the robot falls all the same does the lead count from '
+    'the alarm, until the sooner of '
     'the two falls; else from the last push. Time counts as survived from the first push on, '
     'until 2 s before a fall or 4 s after the last push. What the trials lack: another robot, and '
     'steps that react to a push. The error of the steps was chosen with this robot, these gaits '

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.stability.fall_alarm import HORIZON
+from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.studies.fall_alarm.leads import runs
 from izmp_dynamics.studies.fall_alarm.study import KINDS, Study
 from izmp_dynamics.studies.fall_alarm.trials import Trial

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from izmp_dynamics.stability.fall_alarm import threshold
+from izmp_dynamics.stability.alarm_rule import threshold
 from izmp_dynamics.studies.fall_alarm.leads import HOURS, outcomes, runs
 from izmp_dynamics.studies.fall_alarm.outcome import Outcome, mean
 from izmp_dynamics.studies.fall_alarm.study import KINDS, Study

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import Acd, RobotFile, load_robot_file
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.kernel_noise import overlap, quotient_weights
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.simulation.mujoco.ankle_feedback import AnkleFeedback
@@ -39,6 +40,9 @@ from izmp_dynamics.walking.walk_parameters import WalkParameters
 
 RATE = 125.0
 """Of all sensors [Hz]."""
+
+OVERLAP = overlap(quotient_weights(Acd(), 1.0 / RATE), 1.0 / RATE)
+"""For so long velocities without a filter have samples in common [s]."""
 
 ENCODER = 2.0 * np.pi / 65536
 """Step of the joint positions [rad]."""
