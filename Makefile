@@ -52,7 +52,7 @@ docs: $(READY)
 	echo 'The documentation: build/docs/index.html'
 
 bench: $(READY)
-	@for benchmark in $$(grep -l __main__ benchmarks/*.py); do
+	@for benchmark in benchmarks/bench_*.py; do
 		echo "== $$benchmark"
 		$(BIN)/python "$$benchmark"
 	done

@@ -5,6 +5,8 @@ import graphlib
 import importlib
 import re
 import runpy
+import shlex
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import izmp_dynamics
+from izmp_dynamics.cli.main import _parser
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.resources import find_resource, resource_folders
 from izmp_dynamics.studies.source_closure import Sources
@@ -290,6 +293,34 @@ def test_make_targets_of_the_documents_exist(document):
     )
     rules = re.findall(r'^(\w+):', (ROOT / 'Makefile').read_text('utf-8'), re.MULTILINE)
     assert {indented or quoted for indented, quoted in targets} <= set(rules)
+
+
+@pytest.mark.parametrize('document', DOCUMENTS, ids=lambda path: path.name)
+def test_commands_of_the_documents_are_understood(document, capsys):
+    text = document.read_text('utf-8')
+    for line in re.findall(r'^ {4}(?:ros2 run \w+ )?izmp ([a-z].+)$', text, re.MULTILINE):
+        command = re.sub(r'\s#.*|\[.*?\]', '', line)
+        if not re.match(r'\w+ … ', command):  # else arguments are left out
+            try:
+                _parser().parse_args([word for word in shlex.split(command) if word != '…'])
+            except SystemExit:
+                pytest.fail(f'izmp {line}: {capsys.readouterr().err}')
+
+
+def test_make_bench_runs_what_measures_without_arguments(tmp_path):
+    if shutil.which('make') is None:
+        pytest.skip('make is missing')
+    python = tmp_path / 'bin' / 'python'
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\necho "run: $1"\n')
+    python.chmod(0o755)
+    for name in ('pyvenv.cfg', '.ready'):
+        (tmp_path / name).touch()
+    command = ['make', 'bench', f'VENV={tmp_path}']
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    run = re.findall('^run: (.*)$', done.stdout, re.MULTILINE)
+    assert run == sorted(f'benchmarks/{path.name}' for path in ROOT.glob('benchmarks/bench_*.py'))
 
 
 def test_no_file_names_a_folder_of_somebodys_computer():
