@@ -24,8 +24,11 @@ from izmp_dynamics.model.robot_model import RobotModel
 class MrAd:
     """Contact wrench and centre of mass from the kinematic state.
 
-    Making one compiles the kernels if need be (`kernels.compile_kernels`). `update` reuses its
-    work arrays: an instance belongs to one thread.
+    Making one compiles the kernels if need be, which takes seconds. `update` reuses its work
+    arrays: an instance belongs to one thread. (Paper, eqs. 12 to 20.)
+
+    Args:
+        model: the robot; the reference point is the origin of its root link.
     """
 
     def __init__(self, model: RobotModel) -> None:

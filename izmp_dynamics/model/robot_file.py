@@ -691,7 +691,7 @@ def load_robot_file(path: str | Path, urdf: str | Path | None = None) -> RobotFi
 
     Args:
         path: the file.
-        urdf: URDF to use instead of the one that the file names.
+        urdf: URDF to use instead of the one that the file names, relative to the working folder.
 
     Raises:
         RobotFileError: if it cannot be read or does not fit; the message names the line.

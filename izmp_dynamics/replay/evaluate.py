@@ -41,6 +41,7 @@ def evaluate_bag(
         RobotFileError: if the robot file cannot be used.
         ModelError: if the URDF cannot be used.
         ReplayError: if the recording cannot be evaluated with this robot.
+        MissingDependencyError: if a library that reads bags is not installed.
     """
     if not isinstance(robot, RobotFile):
         robot = load_robot_file(Path(robot))

@@ -96,6 +96,13 @@ class AccelerometerArray:
             stamps: (T,) common to all sensors [ns].
             angular_velocity: (T, 3) gyroscope in root axes [rad/s].
             readings: accelerometer → (T, k) along its sensitive axes [m/s²].
+
+        Returns:
+            ω, ω̇ and φ of the root origin at those instants, in root axes.
+
+        Raises:
+            ShapeError: if an argument has another shape.
+            UnknownNameError: if an accelerometer has no reading.
         """
         stamps, omega, stacked = self._stacked(stamps, angular_velocity, readings)
         solution = np.empty((len(stamps), 6))

@@ -157,6 +157,9 @@ class ActuatorDifferentiator:
 
         Returns:
             The instants, and what was wrong with the samples.
+
+        Raises:
+            ShapeError: if `positions` has another shape.
         """
         stamps = np.ascontiguousarray(stamps, dtype=np.int64)
         positions = self._checked(positions, len(stamps))

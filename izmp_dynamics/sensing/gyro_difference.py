@@ -24,9 +24,14 @@ class GyroDifference(DifferenceStage[RootState]):
     The angular velocity is the sample itself; only its derivative is computed.
 
     Args:
-        p_imu_in_root: (3,) position of the IMU [m].
+        p_imu_in_root: (3,) position of the IMU in the root frame [m].
         period: nominal time between samples [s].
-        options: method, window, degree, max_gap, min_spacing of `DifferenceStage`.
+        options: method ('central'), window (5), degree (2), max_gap (0.05 s) and min_spacing (0.5)
+            as of `ActuatorDifferentiator`; with 'paper', the backward quotient counts as the value
+            of the later sample.
+
+    Raises:
+        SensingError: a parameter that makes no sense.
     """
 
     def __init__(self, p_imu_in_root: Array, period: float, **options: Any) -> None:
@@ -44,7 +49,10 @@ class GyroDifference(DifferenceStage[RootState]):
             specific_force: (T, 3) accelerometer in root axes, at the IMU [m/s²].
 
         Returns:
-            The instants that have a quotient; the `StampVerdict` (T,) of each sample.
+            The instants that have a quotient; the `StampVerdict` (T,) of each sample, 0: used.
+
+        Raises:
+            ShapeError: if an argument has another shape.
         """
         return self._batch(stamps, _samples(angular_velocity, specific_force, len(stamps)))
 

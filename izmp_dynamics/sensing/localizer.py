@@ -56,9 +56,12 @@ class Localizer(DifferenceStage[RootPose]):
     """Position of a GPS and orientation of the root, to pose and velocity of the root.
 
     Args:
-        p_gps_in_root: (3,) position of the GPS [m].
+        p_gps_in_root: (3,) position of the GPS in the root frame [m].
         period: nominal time between samples [s].
-        options: method, window, degree, max_gap, min_spacing of `DifferenceStage`.
+        options: of the difference quotient, as of `GyroDifference`.
+
+    Raises:
+        SensingError: a parameter that makes no sense.
     """
 
     def __init__(self, p_gps_in_root: Array, period: float, **options: Any) -> None:
@@ -76,7 +79,10 @@ class Localizer(DifferenceStage[RootPose]):
             world_R_root: (T, 3, 3) orientation of the root in the world.
 
         Returns:
-            The instants that have a velocity; the `StampVerdict` (T,) of each sample.
+            The instants that have a velocity; the `StampVerdict` (T,) of each sample, 0: used.
+
+        Raises:
+            ShapeError: if an argument has another shape.
         """
         return self._batch(stamps, _samples(world_p_gps, world_R_root, len(stamps)))
 

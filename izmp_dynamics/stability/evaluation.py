@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class Track:
     """One source of contact wrenches and the point on the ground that follows from it.
 
+    All in the root frame, wrenches about its origin; NaN where there is no value.
+
     Attributes:
         name: 'mr_ad', 'ir_md' or 'cop' (the feet's force sensors).
         wrench: (K, 6) contact force [N] and moment about the root origin [N·m].
@@ -49,7 +51,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Foot:
-    """One foot over time.
+    """One foot over time, in the root frame.
 
     Attributes:
         name: its name in the robot file.

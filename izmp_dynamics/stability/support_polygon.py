@@ -64,10 +64,10 @@ def support_polygon(corners: Array) -> Array | None:
 
 
 def margin(polygon: Array, point: Array) -> float:
-    """Return the distance of a point (2,) from the edge of a polygon (V, 2), negative outside [m].
+    """Return the distance of a point from the edge of a polygon, negative outside [m].
 
     Args:
-        polygon: (N, 2) corners as `support_polygon` gives them [m].
+        polygon: (N, 2) corners, counter-clockwise, as `support_polygon` gives them [m].
         point: (2,) in the same plane [m].
     """
     return _signed_distance(polygon, np.ascontiguousarray(point, dtype=np.float64))
@@ -121,7 +121,7 @@ def margins(
         points: arrays (T, 3) of points on the ground [m]; NaN where there is none.
         soles: for each of F feet (T, V, 3) corners of the sole [m], in the same frame.
         loaded: (T, F) which feet carry load.
-        normal: (T, 3) ground normal.
+        normal: (T, 3) unit normal of the ground, in the same frame.
 
     Returns:
         For each array of points (T,) margins [m], negative outside; NaN without point or polygon.
