@@ -26,12 +26,12 @@ ARGUMENTS = {
     'robot': ('icub', 'Which robot balances: icub or biped31.'),
     'controller': ('mixed', 'What is controlled: mixed or robot (momentum).'),
     'gains': ('authors', 'Gains of the controller: authors or tuned.'),
-    'reference': ('constant', 'Of the CoM: constant, or sine:METRES:HERTZ, e.g. sine:0.025:0.25.'),
+    'reference': ('constant', 'Lateral motion of the CoM: constant, or sine:METRES:HERTZ.'),
     'push': (
         '100:lateral:20.0:0.01',
         "Push on the torso, NEWTONS:DIRECTION:START:DURATION; '' for none.",
     ),
-    'duration': ('60.0', 'Of the run [s].'),
+    'duration': ('60.0', 'Duration of the run [s].'),
     'rate': ('1.0', 'Simulated time per real time, at most.'),
     'izmp': ('false', 'Start the graph too: the IZMP on the moving board, live.'),
 }

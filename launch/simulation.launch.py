@@ -21,11 +21,11 @@ ARGUMENTS = {
     ),
     'use_sim_time': (
         'true',
-        'The simulation publishes /clock, and all nodes take the time from it. false: stamps are '
-        'of today, as several simulations beside each other need it.',
+        'The simulation publishes /clock, and all nodes take the time from it. false: stamps '
+        'begin at the wall-clock time, as several simulations beside each other need it.',
     ),
     'gait': ('walk', 'The motion: walk or sway.'),
-    'speed': ('0.3', 'Of the walk [m/s].'),
+    'speed': ('0.3', 'Speed of the walk [m/s].'),
     'steps': ('20', 'Number of steps of the walk.'),
     'loop': ('false', 'Begin again at the end.'),
     'lockstep': (

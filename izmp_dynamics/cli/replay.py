@@ -48,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
         type=_filter,
         metavar='SECONDS',
         help='half-width of the matched filter, none, or auto: chosen from the measured noise '
-        '(overrides the robot file; default: auto)',
+        '(default: that of the robot file, auto if it states none)',
     )
     parser.add_argument(
         '--static', action='store_true', help='a report of pictures alone, without scripts'

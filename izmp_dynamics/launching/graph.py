@@ -33,7 +33,7 @@ GRAPH: Arguments = {
     'composed': ('false', 'Run all nodes in one process: less latency, less work.'),
     'autostart': (
         'true',
-        'Nodes configure and activate themselves; false: a manager of lifecycles does it.',
+        'Nodes configure and activate themselves; false: a lifecycle manager does it.',
     ),
     'use_sim_time': ('false', 'Take the time from /clock.'),
     'reliable_inputs': ('false', "Ask for reliable delivery of the sensors' topics."),
