@@ -54,6 +54,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
     ('fleet',),
     ('launching',),
     ('cli',),
+    ('__main__',),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 CORE = (
