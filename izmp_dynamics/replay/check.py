@@ -22,6 +22,7 @@ from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.replay.filter_choice import FilterChoice, propose_filter, with_choice
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.stretches import STATED, stretch_findings
+from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.finding import Finding, list_names
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
@@ -139,8 +140,9 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     mr_ad = evaluation.tracks.get('mr_ad')
     if mr_ad is None:
         return
-    yield from _judge_force(mr_ad.wrench[:, :3], evaluation)
-    yield from judge_feet(evaluation, recording.robot)
+    stands = Scene(evaluation).stands
+    yield from _judge_force(np.where(stands[:, None], mr_ad.wrench[:, :3], np.nan), evaluation)
+    yield from judge_feet(evaluation, recording.robot, stands)
     yield from _judge_agreement(evaluation, recording)
 
 
@@ -211,7 +213,8 @@ def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]
 
     The root may turn, so a mean in its axes would be too short.
     """
-    if not np.isfinite(evaluation.normal).any():
+    known = np.isfinite(evaluation.normal) & np.isfinite(force)
+    if not known.all(axis=1).any():
         return
     weight = evaluation.total_mass * evaluation.gravity
     mean = np.nanmean(evaluation.in_nif(force), axis=0)

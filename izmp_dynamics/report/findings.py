@@ -13,8 +13,8 @@ import numpy as np
 from izmp_dynamics.report.excursions import TOLERANCE, Excursion
 from izmp_dynamics.report.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.report.pushes import ExternalForces, push_remarks
-from izmp_dynamics.report.scene import LABELS, Scene
-from izmp_dynamics.report.statistics import FALL_TIMES, TrackStatistics, time_mean
+from izmp_dynamics.report.scene import FALL_TIMES, LABELS, Scene
+from izmp_dynamics.report.statistics import TrackStatistics, time_mean
 from izmp_dynamics.report.verdict import USABLE_SHARE, bias_in_words, noise_in_words
 from izmp_dynamics.sensing.faults import Fault, Reason
 
@@ -99,7 +99,7 @@ def _damage(scene: Scene) -> Iterator[ReportFinding]:
 def _support(scene: Scene) -> Iterator[ReportFinding]:
     """Flight, and instants at which the support is not known: two different things."""
     timeline = scene.timeline
-    flight = timeline.total(scene.in_flight)
+    flight = timeline.total(scene.in_flight & ~scene.lies)
     if scene.loaded.any():
         last = int(np.flatnonzero(scene.loaded)[-1])
         after = scene.in_flight[last + 1 :]
@@ -108,7 +108,7 @@ def _support(scene: Scene) -> Iterator[ReportFinding]:
             yield ReportFinding(
                 'unloaded_at_end', f'From {instant(at)} to the end no foot carries load.'
             )
-            flight -= timeline.total(scene.in_flight & (timeline.time > at))
+            flight -= timeline.total(scene.in_flight & ~scene.lies & (timeline.time > at))
         elif timeline.duration - at > SHORT:
             yield ReportFinding(
                 'support_unknown_at_end',
@@ -140,8 +140,9 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[ReportFindin
         )
     if judged is None:
         return
-    there = scene.loaded & np.isfinite(scene.evaluation.tracks[judged.name].margin)
-    loaded, value = scene.timeline.total(scene.loaded), scene.timeline.total(there)
+    stands = scene.loaded & ~scene.lies
+    there = stands & np.isfinite(scene.evaluation.tracks[judged.name].margin)
+    loaded, value = scene.timeline.total(stands), scene.timeline.total(there)
     if loaded > 0 and value < 0.99 * loaded:
         yield ReportFinding(
             f'no_value[{judged.name}]',
@@ -240,17 +241,20 @@ def _cop_outside(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterato
 
 
 def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[ReportFinding]:
-    known = scene.timeline.total(scene.loaded | scene.in_flight)
-    if known < LONG_ENOUGH or not scene.weight > 0:
+    stands = scene.stands & (scene.loaded | scene.in_flight)
+    if scene.timeline.total(stands) < LONG_ENOUGH or not scene.weight > 0:
         return
     for track in tracks.values():
-        if track.name != 'cop' and abs(track.force_over_weight - 1) > FORCE_DEVIATION:
+        settled = stands & scene.settled(track.name)
+        force = np.where(settled, scene.normal_forces[track.name], np.nan)
+        share = time_mean(scene, force) / scene.weight
+        if track.name != 'cop' and abs(share - 1) > FORCE_DEVIATION:
             yield ReportFinding(
                 f'mean_force[{track.name}]',
-                f'The mean contact force of {track.label} is {ratio(track.force_over_weight)} '
-                'of the weight: check masses, gravity and the mounting of the accelerometer.',
+                f'The mean contact force of {track.label} is {ratio(share)} of the weight: check '
+                'masses, gravity and the mounting of the accelerometer.',
             )
-    measured = time_mean(scene, scene.measured_force)
+    measured = time_mean(scene, np.where(stands, scene.measured_force, np.nan))
     if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
         yield ReportFinding(
             'mean_foot_force',

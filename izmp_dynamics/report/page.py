@@ -8,9 +8,11 @@ from typing import Any
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.report import errors, excursions, formatting, significance, statistics, verdict
+from izmp_dynamics.report import errors, excursions, formatting, significance, verdict
 from izmp_dynamics.report.events.event import STEPS
 from izmp_dynamics.report.figure import Figure
+from izmp_dynamics.report.lying import FALLEN_HEIGHT
+from izmp_dynamics.report.scene import FALL_TIMES
 from izmp_dynamics.sensing.faults import Fault
 
 try:
@@ -30,8 +32,8 @@ _RULES = {
     'edge': excursions.TOLERANCE,
     'usable_share': verdict.USABLE_SHARE,
     'tipping_share': verdict.TIPPING_SHARE,
-    'fallen_height': verdict.FALLEN_HEIGHT,
-    'fall_times': statistics.FALL_TIMES,
+    'fallen_height': FALLEN_HEIGHT,
+    'fall_times': FALL_TIMES,
     'ratio': significance.RATIO,
     'assumed_tilt': errors.ASSUMED_TILT,
 }

@@ -66,11 +66,14 @@ class ExternalForces:
 
 
 def external_forces(scene: Scene) -> ExternalForces:
-    """Find the pushes of an evaluation, and what only looks like one."""
+    """Find the pushes of an evaluation, and what only looks like one.
+
+    Not while the robot lies: then the ground acts on more than the feet.
+    """
     force, stamps = scene.evaluation.external_force, scene.evaluation.stamps
     if force is None:
         return ExternalForces()
-    settled = scene.settled('mr_ad') & scene.settled('cop')
+    settled = scene.settled('mr_ad') & scene.settled('cop') & ~scene.lies
 
     def seen(rows: slice) -> Array:
         in_nif = np.einsum('kij,kj->ki', scene.evaluation.nif_R_root(rows), force[rows])

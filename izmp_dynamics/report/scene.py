@@ -8,16 +8,23 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.leg_odometry import GroundFixed, ground_fixed
+from izmp_dynamics.report.lying import FALLEN_HEIGHT, standing_rows, tilted_beside, times_lying
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 from izmp_dynamics.report.tipping import Averaged, averaged
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, Track
 
+FALL_TIMES = 3.0
+"""A tipping robot has fallen after this many time constants."""
+
+LONGEST_FLIGHT = 1.0
+"""Who flies for longer has jumped 1.2 m high; so the robot is held, or lies [s]."""
+
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
+_CARRIED = 0.5  # of the weight, from which on the feet carry the robot
 _LEAST_LOAD = 0.1  # of the weight, below which the load split means nothing
 _POLYGON_SAMPLES = 200
 _LOW = 10.0  # percentile of the phases that counts as the smallest, as kinematics scatter
-_HEIGHT_REFERENCE_TIME = 1.0  # [s] from whose start the initial height of the COM is taken
 _BRIDGED = 0.05  # [s] a longer hole in a track ends a stretch of the filter
 _DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
 
@@ -90,11 +97,14 @@ class Scene:
         return settled
 
     def judged(self, name: str) -> Mask:
-        """(K,) where a track counts for the verdict: a margin, a loaded foot, a settled filter."""
+        """(K,) where a track counts for the verdict: a margin, a loaded foot, a settled filter.
+
+        Not while the robot lies on the ground: it touches that with more than its soles.
+        """
         if name == 'cop' and not self.cop_is_whole:
             return np.zeros(len(self.loaded), dtype=bool)  # its margin means nothing
         margin = self.evaluation.tracks[name].margin
-        counts: Mask = self.loaded & np.isfinite(margin) & self.settled(name)
+        counts: Mask = self.loaded & np.isfinite(margin) & self.settled(name) & ~self.lies
         return counts
 
     @cached_property
@@ -271,33 +281,75 @@ class Scene:
 
         A sole that tips takes the plane of the ground with it: along its normal a robot that lies
         on its face is as high as before. The ground is the evaluation's plane or, where no foot
-        defines one, the lowest sole corner.
+        defines one or a sole is lower, the lowest sole corner.
         """
         height: Array = self.by_rows(self._height)
         return height
 
     def _height(self, rows: slice) -> Array:
         normal, up = self.evaluation.normal[rows], self.evaluation.up
+        vertical: Mask = np.zeros(len(normal), dtype=np.bool_)
         if up is not None:
-            up = up[rows]
-            normal = np.where(np.isfinite(up).all(axis=1, keepdims=True), up, normal)
+            vertical[:] = np.isfinite(up[rows]).all(axis=1)
+            normal = np.where(vertical[:, None], up[rows], normal)
         ground = np.einsum('ki,ki->k', normal, self.evaluation.ground_point[rows])
-        unknown = np.flatnonzero(~np.isfinite(ground))
+        looked = np.flatnonzero(vertical | ~np.isfinite(ground))
         for foot in self.evaluation.feet:
-            corners = np.einsum('ki,kvi->kv', normal[unknown], foot.sole[rows][unknown])
+            corners = np.einsum('ki,kvi->kv', normal[looked], foot.sole[rows][looked])
             if corners.shape[1]:
-                ground[unknown] = np.fmin(ground[unknown], np.fmin.reduce(corners, axis=1))
+                ground[looked] = np.fmin(ground[looked], np.fmin.reduce(corners, axis=1))
         height: Array = np.einsum('ki,ki->k', normal, self.evaluation.com[rows]) - ground
         return height
 
     @cached_property
+    def _standing(self) -> Indices:
+        """Rows of the first second in which the robot stands."""
+        carried: Mask = self.measured_force >= _CARRIED * self.weight
+        return standing_rows(self.timeline, self.height, carried)
+
+    @cached_property
     def initial_height(self) -> float:
-        """Median height of the COM during the first second that has one [m]; NaN without any."""
-        known = np.flatnonzero(np.isfinite(self.height))
-        if not len(known):
-            return float('nan')
-        time = self.timeline.time[known]
-        return float(np.median(self.height[known[time <= time[0] + _HEIGHT_REFERENCE_TIME]]))
+        """Median height of the COM during the first second in which it stands [m]; NaN without."""
+        rows = self._standing
+        return float(np.median(self.height[rows])) if len(rows) else float('nan')
+
+    @cached_property
+    def lying(self) -> tuple[slice, ...]:
+        """Rows of each time in which the robot lies on the ground, after it stood."""
+        known: Mask = np.isfinite(self.height)
+        low: Mask = self.height < FALLEN_HEIGHT * self.initial_height
+        beside: Mask = np.zeros(len(low), dtype=np.bool_)
+        if self.evaluation.up is not None:
+            beside = tilted_beside(
+                self.evaluation.up,
+                self._standing,
+                self.evaluation.com,
+                self.evaluation.feet,
+                self.evaluation.store,
+            )
+        longest = FALL_TIMES * self.time_constant
+        return times_lying(self.timeline, low, beside, known, self._standing, longest)
+
+    @cached_property
+    def lies(self) -> Mask:
+        """(K,) whether the robot lies on the ground."""
+        lies: Mask = np.zeros(len(self.loaded), dtype=np.bool_)
+        for rows in self.lying:
+            lies[rows] = True
+        return lies
+
+    @cached_property
+    def stands(self) -> Mask:
+        """(K,) where the robot neither lies nor hangs, nor is carried.
+
+        Feet that never carry load have wrong sensors, so these say nothing about it.
+        """
+        stands: Mask = ~self.lies
+        aloft = self.timeline.runs(self.in_flight & self.loaded.any())
+        for first, stop in zip(*aloft, strict=True):
+            if float(self.timeline.span[first:stop].sum()) > LONGEST_FLIGHT:
+                stands[first:stop] = False
+        return stands
 
     @property
     def time_constant(self) -> float:

@@ -8,14 +8,11 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.errors import TrackError, track_error
 from izmp_dynamics.report.excursions import TOLERANCE, Excursion, excursions_of
 from izmp_dynamics.report.frames import AxisStatistics, axis_statistics, correlation
-from izmp_dynamics.report.scene import LABELS, Scene
+from izmp_dynamics.report.scene import FALL_TIMES, LABELS, Scene
 from izmp_dynamics.report.timeline import Indices, Mask
 
 LISTED = 12
 """Excursions that are listed, the worst first."""
-
-FALL_TIMES = 3.0
-"""A tipping robot has fallen after this many time constants."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ import numpy as np
 from izmp_dynamics.report.errors import TrackError
 from izmp_dynamics.report.excursions import TOLERANCE, Excursion
 from izmp_dynamics.report.formatting import instant, margin_mm, mm, percent, seconds, times
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.statistics import FALL_TIMES, TrackStatistics
+from izmp_dynamics.report.lying import FALLEN_HEIGHT
+from izmp_dynamics.report.scene import FALL_TIMES, Scene
+from izmp_dynamics.report.statistics import TrackStatistics
 
 SHORTEST_TIME = 0.5
 """Loaded time [s] that a verdict needs at least."""
@@ -39,9 +40,6 @@ TIPPING_SHARE = 0.5
 
 USABLE_SHARE = 0.5
 """A point that is uncertain by more than this share of the room cannot be judged by."""
-
-FALLEN_HEIGHT = 0.5
-"""The robot fell when its COM sank below this share of its initial height and stayed there."""
 
 FALLING_HEIGHT, FALLING_SPEED = 0.9, 0.3
 """It falls where its COM is lower than this share and sinks faster than this [m/s]."""
@@ -66,8 +64,9 @@ class Verdict:
     Attributes:
         state: a key of HEADLINES.
         reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
-            'falling_at_end', 'height', 'nothing_evaluated', 'no_feet', 'no_load', 'no_area',
-            'too_short', 'too_few_values', 'noise', 'bias', 'outside_for_long', 'near_edge'.
+            'falling_at_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet', 'no_load',
+            'no_area', 'too_short', 'too_few_values', 'noise', 'bias', 'outside_for_long',
+            'near_edge'.
         sentence: what was found, with numbers; continues 'headline: …'.
         advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
             empty when there is nothing to do.
@@ -121,53 +120,45 @@ _SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
 def _judged(scene: Scene, tracks: dict[str, TrackStatistics]) -> TrackStatistics | None:
     """Choose the first track that covers half of the loaded time, else the one covering most."""
     able = [track for track in tracks.values() if np.isfinite(track.averaged_margin)]
-    enough = COVERED_SHARE * scene.timeline.total(scene.loaded)
+    enough = COVERED_SHARE * scene.timeline.total(scene.loaded & ~scene.lies)
     for track in able:
         if track.evaluated_time >= enough:
             return track
     return max(able, key=lambda track: track.evaluated_time, default=None)
 
 
-def sank_at(scene: Scene) -> int | None:
-    """First row of the time in which the COM has sunk so low that the robot fell; None if not."""
-    stays = _stays_low(scene)
-    return stays[0].start if stays else None
-
-
-def _stays_low(scene: Scene) -> list[slice]:
-    """Rows of the times in which the COM is low for longer than a robot takes to fall."""
-    initial = scene.initial_height
-    if not initial > 0:
-        return []
-    low = scene.timeline.sustained(scene.height < FALLEN_HEIGHT * initial)
-    high = scene.timeline.sustained(scene.height >= FALLEN_HEIGHT * initial)
-    return [
-        slice(start, stop)
-        for start, stop in zip(*scene.timeline.runs(low), strict=True)
-        if scene.timeline.time[stop - 1] - scene.timeline.time[start]
-        > FALL_TIMES * scene.time_constant
-        or not high[stop:].any()
-    ]
-
-
 def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
-    stays = _stays_low(scene)
-    if not stays:
+    if not scene.lying:
         return None
-    lowest = np.fmin.reduce(scene.height[stays[0]]) / scene.initial_height
-    sentence = (
-        f'the centre of mass sank to {percent(max(lowest, 0.0))} of its initial height over the '
-        f'ground; below one half from {instant(scene.timeline.time[stays[0].start])} on'
+    rows, time = scene.lying[0], scene.timeline.time
+    share = scene.height[rows] / scene.initial_height
+    lowest = float(np.fmin.reduce(share))
+    sank = (
+        f'sank to {percent(lowest)} of its initial height over the soles'
+        if lowest > 0
+        else 'sank lower than the soles'
     )
+    if lowest < FALLEN_HEIGHT:
+        low = time[rows][int(np.argmax(share < FALLEN_HEIGHT))]
+        reason = 'height'
+        sentence = f'the centre of mass {sank}; below one half from {instant(low)} on'
+    else:
+        reason = 'tilt'
+        sentence = (
+            f'from {instant(time[rows.start])} on the robot is tilted by more than 45° and its '
+            f'centre of mass is beside its feet; that {sank}'
+        )
+    if rows.stop < len(time):
+        sentence += f'. It is up again at {instant(time[rows.stop])}'
     outside = [found for found in track.excursions if found.cause != 'error'] if track else []
     if track and outside:
         first = min(outside, key=lambda excursion: excursion.start)
         sentence += f'. The {track.described} left the support polygon at {instant(first.start)}'
     return (
         'fell',
-        'height',
+        reason,
         f'{sentence}.',
-        'If the robot sat or lay down on purpose, this is no fall.',
+        'If the robot sat or lay down or was carried on purpose, this is no fall.',
     )
 
 

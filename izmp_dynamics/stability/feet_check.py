@@ -41,8 +41,17 @@ LEAST_SHIFT = 0.03
 Flags = npt.NDArray[np.bool_]
 
 
-def judge_feet(evaluation: Evaluation, robot: RobotFile) -> Iterator[Finding]:
-    """Find wrong signs, units and topics; what follows from another finding is left out."""
+def judge_feet(
+    evaluation: Evaluation, robot: RobotFile, stands: Flags | None = None
+) -> Iterator[Finding]:
+    """Find wrong signs, units and topics; what follows from another finding is left out.
+
+    Args:
+        evaluation: of a recording, or of the last seconds.
+        robot: robot file.
+        stands: (K,) where the robot stands, so that the feet carry its weight; everywhere if not
+            given.
+    """
     weight = evaluation.total_mass * evaluation.gravity
     measured = [foot for foot in evaluation.feet if np.isfinite(foot.normal_force).any()]
     pulling = [foot for foot in measured if np.nanmedian(foot.normal_force) < -0.05 * weight]
@@ -51,7 +60,7 @@ def judge_feet(evaluation: Evaluation, robot: RobotFile) -> Iterator[Finding]:
         return
     if measured and len(measured) == len(evaluation.feet):
         total = np.sum([foot.normal_force for foot in measured], axis=0)
-        yield from _judge_total(total, weight)
+        yield from _judge_total(total if stands is None else total[stands], weight)
     swapped = _exchanged(evaluation, measured)
     if swapped is not None:
         yield swapped

@@ -18,7 +18,7 @@ from izmp_dynamics.report.formatting import mm, seconds
 from izmp_dynamics.report.leg_odometry import sole_frame
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.timeline import Indices, Mask
-from izmp_dynamics.report.verdict import FALLING_HEIGHT, FALLING_SPEED, Verdict, sank_at
+from izmp_dynamics.report.verdict import FALLING_HEIGHT, FALLING_SPEED, Verdict
 from izmp_dynamics.stability.support_polygon import margins, plane_axes
 
 SMOOTHING = 0.04
@@ -35,12 +35,19 @@ SEARCHED = 2.0
 
 
 def falls(scene: Scene, verdict: Verdict) -> list[Event]:
-    """Find the fall of an evaluation, if there is one; the robot does not stand up again."""
-    low, known = sank_at(scene), np.flatnonzero(np.isfinite(scene.height))
-    if low is None and verdict.reason == 'falling_at_end' and len(known):
-        low = int(known[-1])
-    if low is None:
-        return []
+    """Find the falls of an evaluation, in their order; one to the end of a recording is the last.
+
+    Each ends before the robot is up again.
+    """
+    found = [event for rows in scene.lying for event in _fall(scene, rows.start, rows.stop)]
+    known = np.flatnonzero(np.isfinite(scene.height))
+    if verdict.reason == 'falling_at_end' and len(known):
+        found += _fall(scene, int(known[-1]), len(scene.height))
+    return found
+
+
+def _fall(scene: Scene, low: int, stop: int) -> list[Event]:
+    """The stages of a fall after which the robot is down from the row `low` on, until `stop`."""
     time = scene.timeline.time
     searched = np.flatnonzero((time >= time[low] - SEARCHED) & (time <= time[low]))
     near = np.searchsorted(time, [time[low] - SEARCHED - 1.0, time[low] + 1.0]).tolist()
@@ -48,10 +55,10 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
     lost = _for_good(com, searched)
     onset = _for_good(capture, searched[searched <= (low if lost is None else lost)])
     speed = -_slope(time, scene.height)
-    hit = _impact(time, speed, low if lost is None else lost, low)
+    hit = _impact(time[:stop], speed[:stop], low if lost is None else lost, low)
     sinks = _sinks(scene, low)
     begin = min(row for row in (onset, lost, sinks) if row is not None)
-    end = len(time) - 1 if hit is None else hit
+    end = stop - 1 if hit is None else hit
     sinking = float(np.nanmax(speed[begin : end + 1], initial=0.0))
     over_feet = bool(np.isfinite(com[searched]).any())
     stages = [Event(

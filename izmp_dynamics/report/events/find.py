@@ -1,5 +1,7 @@
 """All events of an evaluation in the order of time."""
 
+import numpy as np
+
 from izmp_dynamics.report.events.contact import contacts_of
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.events.excursion import excursions
@@ -22,6 +24,8 @@ def find_events(
 ) -> tuple[Event, ...]:
     """Find the events of an evaluation.
 
+    Of a robot that lies on the ground there are no steps, pushes, slips and flights.
+
     Args:
         scene: the evaluation.
         judged: the track that the verdict rests on.
@@ -30,16 +34,27 @@ def find_events(
     """
     contacts = contacts_of(scene.evaluation, scene.timeline)
     fallen = falls(scene, verdict)
-    onset = min((event.begin for event in fallen), default=float('inf'))
+    down = _down(scene, fallen)
+    time = scene.timeline.time
+    afoot = np.ones(len(time), dtype=np.bool_)
+    for onset, _, up in down:
+        afoot &= (time < onset) | (time >= up)
+    upright = [*steps(contacts, scene.timeline), *pushes(forces.pushes), *alarms(scene)]
     found = [
-        *steps(contacts, scene.timeline),
-        *flights(scene, contacts),
-        *pushes(forces.pushes),
-        *slips(scene, contacts, until=onset),
+        *(event for event in upright if not any(hit < event.begin < up for _, hit, up in down)),
+        *flights(scene, contacts, afoot),
+        *slips(scene, contacts, afoot),
         *fallen,
-        *alarms(scene),
         *sensor_faults(scene),
     ]
     if judged is not None:
         found += [*excursions(scene, judged, forces.pushes), *lowest_margin(scene, judged)]
     return tuple(sorted(found, key=lambda event: (event.begin, event.kind, event.subject)))
+
+
+def _down(scene: Scene, fallen: list[Event]) -> list[tuple[float, float, float]]:
+    """Onset and impact of each fall, and when the robot is up again [s]."""
+    ends = np.append(scene.timeline.time, np.inf)
+    stops = [float(ends[rows.stop]) for rows in scene.lying] or [np.inf]
+    found = [event for event in fallen if event.kind == 'fall']
+    return [(fall.begin, fall.end, up) for fall, up in zip(found, stops, strict=False)]

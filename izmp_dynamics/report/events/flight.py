@@ -7,21 +7,25 @@ import numpy as np
 from izmp_dynamics.report.events.contact import Contact
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.formatting import seconds
-from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.scene import LONGEST_FLIGHT, Scene
+from izmp_dynamics.report.timeline import Mask
 
 LEAST = 0.02
 """Of a flight; in less time no robot leaves the ground by a millimetre [s]."""
 
-LONGEST = 1.0
-"""Who flies for longer has jumped 1.2 m high; so the robot is held, or lies [s]."""
 
+def flights(scene: Scene, contacts: Sequence[Contact], afoot: Mask) -> list[Event]:
+    """Find the times without load; each is as large as it is long [s].
 
-def flights(scene: Scene, contacts: Sequence[Contact]) -> list[Event]:
-    """Find the times without load; each is as large as it is long [s]."""
+    Args:
+        scene: the evaluation.
+        contacts: its feet.
+        afoot: (K,) where the robot neither falls nor lies.
+    """
     if not contacts:
         return []
     loaded = np.any([contact.carries for contact in contacts], axis=0)
-    first, stop = scene.timeline.runs(scene.in_flight & ~loaded)
+    first, stop = scene.timeline.runs(scene.in_flight & ~loaded & afoot)
     begins = scene.timeline.time[first]
     ends = scene.timeline.time[stop - 1] + scene.timeline.span[stop - 1]
     return [
@@ -34,6 +38,6 @@ def flights(scene: Scene, contacts: Sequence[Contact]) -> list[Event]:
 def _flight(begin: float, end: float) -> Event:
     lasts = end - begin
     sentence = f'No foot carries load for {seconds(lasts)}'
-    if lasts > LONGEST:
+    if lasts > LONGEST_FLIGHT:
         sentence += ': too long for a flight, so the robot is held or lies'
     return Event(begin, end, 'flight', sentence, size=lasts, unit='s')

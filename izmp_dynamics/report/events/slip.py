@@ -96,19 +96,18 @@ class _Sole(NamedTuple):
         return R, p
 
 
-def slips(scene: Scene, contacts: Sequence[Contact], until: float = np.inf) -> list[Event]:
+def slips(scene: Scene, contacts: Sequence[Contact], afoot: Mask) -> list[Event]:
     """Find the slips of an evaluation; one that is seen against the world counts once.
 
     Args:
         scene: the evaluation.
         contacts: its feet.
-        until: the feet of a robot that falls slide in any case: when it begins to [s].
+        afoot: (K,) where the robot neither falls nor lies: else its feet slide in any case.
     """
-    stands = scene.timeline.time < until
     soles = [
         _Sole(
             contact,
-            _firm(scene, contact) & stands,
+            _firm(scene, contact) & afoot,
             *_by_rows(scene, partial(_sole_frame, contact.foot.sole)),
             _lever(scene, contact.foot.sole),
         )
