@@ -54,6 +54,8 @@ from izmp_dynamics.sensing.faults import Faults, Reason
 class Composed(StageNode):
     """The whole method: ACD, root acceleration, MR-AD, localizer, IR-MD, IZMP, fall alarm."""
 
+    needs_others = False
+
     def __init__(self, **options: Any) -> None:
         super().__init__('izmp_dynamics', OF_COMPOSED, **options)
 

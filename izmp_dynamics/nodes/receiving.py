@@ -7,10 +7,12 @@ parameters are left to an executor in another thread, which this one's subscript
 
 Where the computer is too slow, messages wait in the queues of the middleware. Once one has waited
 too long, all that wait are skipped, on all topics together: whole instants are lost and counted,
-and what is computed is fresh.
+and what is computed is fresh. Where several processes need the messages of the same instants,
+`kept_stretches` says which.
 """
 
 import gc
+import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -32,6 +34,7 @@ from rclpy.serialization import deserialize_message
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.nodes.health import STARTUP
+from izmp_dynamics.nodes.kept_stretches import KeptStretches
 from izmp_dynamics.nodes.losses import Losses
 from izmp_dynamics.sensing.faults import Reason
 
@@ -55,6 +58,9 @@ LOOK_UP = 0.1
 
 LONGEST_REST = 0.02
 """Time that messages may be left in their queues where they complete nothing [s]."""
+
+_STAMP_AT, _LITTLE, _BIG = 4, struct.Struct('<iI'), struct.Struct('>iI')
+"""Where the bytes of a message with a header have its stamp, and how, by their second byte."""
 
 
 @dataclass(eq=False)
@@ -157,6 +163,8 @@ class Receiver:
         longest_wait: time in the queue after which a message is too old, and all that wait are
             skipped [s]; None: every message is handed out. What was received in the first seconds
             is handed out in any case.
+        stretches: which stamps are kept where the computer is too slow, of messages that are bytes
+            with a header; None: that does not depend on the stamps.
         paused: whether all messages are skipped.
         handed_out: is called after each series of messages that waited together.
         rest_until: when nothing waits, messages are left in their queues until then, by the steady
@@ -174,6 +182,7 @@ class Receiver:
         self._receptions: list[Reception] = []
         self.paused = False
         self.longest_wait: float | None = None
+        self.stretches: KeptStretches | None = None
         self._first = 0
 
     def subscribe(
@@ -337,10 +346,13 @@ class Receiver:
         any_there = self._hand_out(ready)
         if any_there:
             self.handed_out()
+            if self.stretches is not None:
+                self.stretches.look(time.monotonic())
         return any_there
 
     def _hand_out(self, ready: list[Reception]) -> bool:
         waiting: list[tuple[int, int, Any]] = []
+        skipped: Counter[str] = Counter()
 
         def take_next(k: int) -> None:
             taken = ready[k].take()
@@ -352,7 +364,13 @@ class Receiver:
         count = 0
         while waiting:
             received, k, message = heappop(waiting)
-            if self._is_old(received):
+            wait = self._wait(received)
+            if self.stretches is not None and ready[k].raw:
+                if not self.stretches.keeps(_stamp(message), wait):
+                    skipped[ready[k].topic] += 1
+                    take_next(k)
+                    continue
+            elif self.longest_wait is not None and wait > self.longest_wait * NANOSECONDS:
                 taken = Counter(ready[k].topic for _, k, _ in [(received, k, message), *waiting])
                 self._count_skipped(taken + _skip(self._receptions))
                 return True
@@ -360,18 +378,29 @@ class Receiver:
             count += 1
             if count < TAKEN_AT_ONCE:
                 take_next(k)
-        return count > 0
+        self._count_skipped(skipped)
+        return count > 0 or bool(skipped)
 
     def _count_skipped(self, numbers: Counter[str]) -> None:
-        for reception in self._receptions:
+        for reception in self._receptions if numbers else ():
             if numbers[reception.topic]:
                 reception.lost(Reason.SKIPPED, numbers[reception.topic])
 
-    def _is_old(self, received: int) -> bool:
+    def _wait(self, received: int) -> int:
+        """How long a message that was received then has waited, unless at the start [ns]."""
         self._first = self._first or received
-        if self.longest_wait is None or received < self._first + STARTUP * NANOSECONDS:
-            return False
-        return time.time_ns() - received > self.longest_wait * NANOSECONDS
+        if received < self._first + STARTUP * NANOSECONDS:
+            return 0
+        return time.time_ns() - received
+
+
+def _stamp(message: bytes) -> int:
+    """Stamp of a message with a header [ns]; 0 if it is too short to have one."""
+    if len(message) < _STAMP_AT + _LITTLE.size:
+        return 0
+    seconds, rest = (_LITTLE if message[1] else _BIG).unpack_from(message, _STAMP_AT)
+    stamp: int = seconds * NANOSECONDS + rest
+    return stamp
 
 
 def _skip(receptions: Iterable[Reception]) -> Counter[str]:

@@ -18,6 +18,7 @@ from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, WARN, Health, Input, diagnostic_array
+from izmp_dynamics.nodes.kept_stretches import INSTANTS, KeptStretches
 from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.message_batch import Messages
 from izmp_dynamics.nodes.messages import stamp_of
@@ -70,9 +71,11 @@ class StageNode(ManagedNode):
         age: how old the instants of results are.
         is_ahead: whether results are handed out before their time, in a pause.
         instants: the topic whose clock leads, as its stamps are the instants.
+        needs_others: whether its results need those of other nodes, or they need its own.
     """
 
     instants = 'joint_kinematics'
+    needs_others = True
 
     def __init__(
         self,
@@ -124,6 +127,9 @@ class StageNode(ManagedNode):
             )
         self.receiver.longest_wait = None if self._reliable else self.age_limit
         self._settings = NodeSettings(self, self._sections, file)
+        if self.needs_others and not self._reliable:
+            length = INSTANTS / self.robot.rates.bus
+            self.receiver.stretches = KeptStretches(length, self.age_limit)
         description = given_description(self)
         self.model = load_model(description or self.robot.urdf_path, self.robot.root)
         self.frame_names = FrameNames(self)
@@ -432,6 +438,7 @@ class StageNode(ManagedNode):
         with self._lock:
             with self._guarded('inspect'):
                 self.inspect()
+            self._state_what_is_kept()
             for stage in self.stages:
                 stage.trim()
             with self._guarded('rates'):
@@ -445,6 +452,16 @@ class StageNode(ManagedNode):
             log.error(status.message, throttle_duration_sec=10.0)
         elif status.level == WARN:
             log.warning(status.message, throttle_duration_sec=10.0)
+
+    def _state_what_is_kept(self) -> None:
+        """State how much is left out while the computer is too slow."""
+        stretches = self.receiver.stretches
+        self.health.values.pop('kept', None)
+        if stretches is not None and stretches.level:
+            self.health.values['kept'] = (
+                f'one of {1 << stretches.level} stretches of {stretches.length:g} s: the computer '
+                'is too slow'
+            )
 
     def _look_for_new_rates(self) -> None:
         """Learn the rates of sensors again if they have changed; `JointStage` sees to joints."""
