@@ -84,3 +84,14 @@ def test_the_mean_force_is_along_the_ground_normal(walk):
     assert found == ['mean_force']
     tilted = np.roll(force, 1, axis=1)
     assert 'tilted_force' in [finding.kind for finding in _judge_force(tilted, bowing)]
+
+
+def test_on_a_slope_the_whole_mean_force_is_the_weight(walk):
+    """Along the normal it is the cosine of the slope; the tilt may be that of the ground."""
+    slope = np.radians(25.0)
+    normal = np.tile([np.sin(slope), 0.0, np.cos(slope)], (len(walk.time), 1))
+    uphill = dataclasses.replace(walk, normal=normal)
+    force = np.tile([0.0, 0.0, MASS * GRAVITY], (len(walk.time), 1))
+    (finding,) = _judge_force(force, uphill)
+    assert finding.kind == 'tilted_force'
+    assert finding.remedy.startswith('If the ground does not slope by that')

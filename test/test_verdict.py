@@ -232,7 +232,10 @@ def test_what_is_missing_is_named(evaluation, what):
 def test_remarks_name_what_an_expert_would_see():
     evaluation = walking()
     heavy = summary_of(replace(evaluation, total_mass=1.2 * evaluation.total_mass))
-    assert any('check masses, gravity' in remark for remark in heavy.remarks)
+    assert any(
+        'check scale and mounting of the accelerometers, and gravity' in remark
+        for remark in heavy.remarks
+    )
     assert any('The feet measure 83.3 % of the weight' in remark for remark in heavy.remarks)
     half = len(evaluation.stamps) // 2
     feet = []

@@ -209,32 +209,34 @@ def _why_no_sample(robot: RobotFile) -> str:
 
 
 def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]:
-    """Compare the mean contact force of MR-AD (K, 3) with the weight, along the ground normal.
+    """Compare the mean contact force of MR-AD (K, 3) with the weight: its size, its direction.
 
-    The root may turn, so a mean in its axes would be too short.
+    The root may turn, so a mean in its axes would be too short. On a slope the component along
+    the ground normal is.
     """
     known = np.isfinite(evaluation.normal) & np.isfinite(force)
     if not known.all(axis=1).any():
         return
     weight = evaluation.total_mass * evaluation.gravity
     mean = np.nanmean(evaluation.in_nif(force), axis=0)
-    if abs(mean[2] / weight - 1.0) > FORCE_TOLERANCE:
+    size = float(np.linalg.norm(mean))
+    if abs(size / weight - 1.0) > FORCE_TOLERANCE:
         yield Finding(
             'warning',
             'mean_force',
-            f'The mean contact force of MR-AD along the ground normal is {mean[2]:.1f} N, the '
-            f'weight {weight:.1f} N.',
+            f'The mean contact force of MR-AD is {size:.1f} N, the weight {weight:.1f} N.',
             'The masses cancel in this: check the scale of the accelerometers and the frames '
             'that they measure in.',
         )
-    cosine = mean[2] / float(np.linalg.norm(mean))
+    cosine = mean[2] / size
     tilt = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
     if tilt > TILT_TOLERANCE:
         yield Finding(
             'warning',
             'tilted_force',
             f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
-            "Is the IMU's frame (imu.frame) turned as the sensor is? Are the sole's z axes up?",
+            "If the ground does not slope by that: is the IMU's frame (imu.frame) turned as the "
+            "sensor is, and are the sole's z axes up?",
         )
 
 

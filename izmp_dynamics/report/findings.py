@@ -251,16 +251,25 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Rep
         if track.name != 'cop' and abs(share - 1) > FORCE_DEVIATION:
             yield ReportFinding(
                 f'mean_force[{track.name}]',
-                f'The mean contact force of {track.label} is {ratio(share)} of the weight: check '
-                'masses, gravity and the mounting of the accelerometer.',
+                f'The mean contact force of {track.label} along the ground normal is '
+                f'{ratio(share)} of the weight, in which the masses cancel: '
+                f'check {_FORCE_FROM[track.name]}, and gravity. A slope leaves the cosine of '
+                'its angle.',
             )
     measured = time_mean(scene, np.where(stands, scene.measured_force, np.nan))
     if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
         yield ReportFinding(
             'mean_foot_force',
             f'The feet measure {ratio(measured / scene.weight)} of the weight: check their '
-            'calibration and the mass of the model.',
+            'calibration and the mass of the model. A slope leaves the cosine of its angle.',
         )
+
+
+_FORCE_FROM = {
+    'mr_ad': 'scale and mounting of the accelerometers',
+    'ir_md': 'position and orientation of the root in the world',
+}
+"""Track → what its mean contact force follows from."""
 
 
 def _pushes(forces: ExternalForces) -> Iterator[ReportFinding]:
