@@ -1,9 +1,9 @@
 """An IMU derived from the pose of the root, for robots that have none.
 
-Orientation and position are differenced over three samples: ω from the rotation between the
-neighbours, the acceleration from the second difference of the position, and the specific force
-from that and gravity. Motion capture noise grows with the square of its rate on the way, and
-MR-AD is then no longer independent of the pose that IR-MD uses.
+Orientation and position are differenced over three samples: ω from the rotations from the sample
+before and to the one after, the acceleration from the second difference of the position, and the
+specific force from that and gravity. Motion capture noise grows with the square of its rate on
+the way, and MR-AD is then no longer independent of the pose that IR-MD uses.
 """
 
 from collections.abc import Mapping
@@ -101,7 +101,7 @@ class PoseImu:
 
 
 def imu_of_poses(poses: Samples, gravity: float) -> Samples:
-    """Derive angular velocity and specific force by central differences.
+    """Derive angular velocity and specific force by central differences on the actual stamps.
 
     Args:
         poses: (T, 7) position in the world [m] and world_q_sensor x y z w; T ≥ 3.
@@ -119,6 +119,7 @@ def imu_of_poses(poses: Samples, gravity: float) -> Samples:
     slopes = np.diff(p, axis=0) / steps
     span = steps[1:] + steps[:-1]
     force = 2.0 * (slopes[1:] - slopes[:-1]) / span + np.array([0.0, 0.0, gravity])
-    turned = from_matrices(np.swapaxes(R[:-2], 1, 2) @ R[2:]).as_rotvec()
+    rates = from_matrices(np.swapaxes(R[:-1], 1, 2) @ R[1:]).as_rotvec() / steps
+    omega = (rates[:-1] * steps[1:] + rates[1:] * steps[:-1]) / span  # as of a parabola
     in_sensor = np.einsum('tji,tj->ti', R[1:-1], force)
-    return Samples(poses.stamps[1:-1], np.hstack([turned / span, in_sensor]))
+    return Samples(poses.stamps[1:-1], np.hstack([omega, in_sensor]))
