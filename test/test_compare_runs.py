@@ -79,6 +79,13 @@ def test_a_time_without_values_is_not_bridged():
     assert np.isnan(sampled(Series(np.empty(0), np.empty(0)), np.array([0.0]))).all()
 
 
+def test_values_at_ten_hertz_are_compared_as_well():
+    """Nothing but a gap between them is left out, and not all but what lies on a value."""
+    time = np.delete(0.1 * np.arange(40), np.arange(20, 25))
+    found = sampled(Series(time, 2.0 * time), np.array([0.05, 1.033, 2.2, 3.01]))
+    np.testing.assert_allclose(found, [0.1, 2.066, np.nan, 6.02])
+
+
 def test_the_interval_of_strides_is_welchs():
     rng = np.random.default_rng(4)
     first, second = rng.normal(0.0, 1.0, 8), rng.normal(1.0, 3.0, 5)

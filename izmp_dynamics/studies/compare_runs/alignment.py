@@ -7,6 +7,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.pipeline.buffer import reach_of
 from izmp_dynamics.studies.compare_runs.result import QUANTITIES, Quantity, Result, Series
 
 LEAST_STRIDES = 3
@@ -19,7 +20,7 @@ UNUSUAL = 1.5
 """A stride that is so many times as long as the median, or as short, is none of the walk."""
 
 BRIDGED = 0.05
-"""Values that are farther apart are not interpolated between [s]."""
+"""Values that are farther apart are not interpolated between [s], unless they come so slowly."""
 
 MOST_INSTANTS = 20_000
 """Of an alignment over time; a longer one has a coarser step."""
@@ -151,7 +152,8 @@ def sampled(series: Series, times: Array) -> Array:
     values: Array = np.interp(times, series.time, series.values, left=np.nan, right=np.nan)
     after = np.clip(np.searchsorted(series.time, times), 1, max(len(series.time) - 1, 1))
     if len(series.time) > 1:
-        apart = series.time[after] - series.time[after - 1]
+        steps = np.diff(series.time)
+        longest = reach_of(BRIDGED, float(np.median(steps)))
         on_one = np.isin(times, series.time)
-        values[(apart > BRIDGED) & ~on_one] = np.nan
+        values[(steps[after - 1] > longest) & ~on_one] = np.nan
     return values
