@@ -7,7 +7,13 @@ from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.nodes.messages import JointReader
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import JointSample
-from izmp_dynamics.pipeline.joints import LEARNED_MESSAGES, LEARNED_TIME, JointGroup, group_joints
+from izmp_dynamics.pipeline.joints import (
+    LEARNED_MESSAGES,
+    LEARNED_TIME,
+    Flags,
+    JointGroup,
+    group_joints,
+)
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, encoder_variance, joint_speeds
 
 
@@ -23,7 +29,7 @@ class JointNoise:
     def __init__(self, node: StageNode) -> None:
         self._node = node
         self._reader = JointReader(node.model.joint_names)
-        self._seen: dict[int, Array] | None = None
+        self._seen: list[tuple[int, Flags]] | None = None
         self._groups: tuple[JointGroup, ...] = ()
         self._speeds: tuple[float | None, JointSpeeds] | None = None
 
@@ -53,7 +59,7 @@ class JointNoise:
         return encoder_variance(robot, groups, speeds)
 
     def _subscribe(self) -> None:
-        self._seen = {}
+        self._seen = []
         self._node.subscribe(
             self._node.robot.joints.topic,
             JointState,
@@ -66,11 +72,12 @@ class JointNoise:
 
     def _take(self, stamp: int, sample: JointSample) -> None:
         positions = None if self._groups else self._reader.read(*sample)
-        if self._seen is None or not isinstance(positions, np.ndarray):
+        if self._seen is None or stamp <= 0 or not isinstance(positions, np.ndarray):
             return
-        self._seen[stamp] = positions
-        span = (max(self._seen) - min(self._seen)) / NANOSECONDS
-        if len(self._seen) >= LEARNED_MESSAGES and span >= LEARNED_TIME:
-            present = ~np.isnan(np.array(list(self._seen.values())))
-            self._groups = group_joints(present, np.array(list(self._seen)))
-            self._seen = {}
+        self._seen.append((stamp, ~np.isnan(positions)))  # publishers may share their stamps
+        if len(self._seen) < LEARNED_MESSAGES:
+            return
+        stamps = np.array([seen for seen, _ in self._seen])
+        if np.ptp(stamps) >= LEARNED_TIME * NANOSECONDS:
+            self._groups = group_joints(np.array([present for _, present in self._seen]), stamps)
+            self._seen = []

@@ -1,0 +1,37 @@
+"""The noise of the joints, as the node izmp learns it from the messages of their publishers."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('sensor_msgs', reason='the message packages of ROS are missing')
+
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.nodes.joint_noise import JointNoise
+from izmp_dynamics.nodes.wire import JointSample
+
+NAMES = ('hip', 'knee', 'wheel')
+
+
+@pytest.mark.parametrize('apart', [0, 100_000], ids=['equal stamps', 'stamps of their own'])
+def test_joints_of_several_publishers_are_all_known(biped31, apart):
+    """In simulated time publishers share their stamps; a message without one says nothing."""
+    takers = []
+    node = SimpleNamespace(
+        model=SimpleNamespace(joint_names=NAMES),
+        robot=biped31,
+        subscribe=lambda topic, msgtype, take, source, **options: takers.append(take),
+    )
+    noise = JointNoise(node)
+    assert not noise.groups
+    (take,) = takers
+    take(0, JointSample(('hip',), np.zeros(1)))
+    for k in range(60):
+        stamp = NANOSECONDS + 10_000_000 * k
+        take(stamp, JointSample(NAMES[:2], np.zeros(2)))
+        take(stamp + apart, JointSample(NAMES[2:], np.zeros(1)))
+    assert [(group.columns, group.period) for group in noise.groups] == [
+        ((0, 1), pytest.approx(0.01)), ((2,), pytest.approx(0.01)),
+    ]  # fmt: skip
