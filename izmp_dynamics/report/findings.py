@@ -253,8 +253,8 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Rep
                 f'mean_force[{track.name}]',
                 f'The mean contact force of {track.label} along the ground normal is '
                 f'{ratio(share)} of the weight, in which the masses cancel: '
-                f'check {_FORCE_FROM.get(track.name, "its signals")}, and gravity. A slope leaves the '
-                'cosine of its angle.',
+                f'check {_FORCE_FROM.get(track.name, "its signals")}, and gravity. '
+                'A slope leaves the cosine of its angle.',
             )
     measured = time_mean(scene, np.where(stands, scene.measured_force, np.nan))
     if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
