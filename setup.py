@@ -83,7 +83,7 @@ setup(
         'balance': ['pin>=3', 'qpsolvers>=4', 'quadprog>=0.1.12', 'example-robot-data>=4'],
         # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
-        # A report that plays: three.js (in k3d's bundle), uPlot, shapes and meshes of the robot.
+        # An interactive report: three.js (in k3d's bundle), uPlot, shapes and meshes of the robot.
         'page': ['k3d>=3.2,<4', 'uplot-python>=1.1', 'trimesh>=4', 'pycollada>=0.7'],
         # Many recordings on Dask; the page uses DataTables, in the bundle of ITables, and uPlot.
         'fleet': [

@@ -194,7 +194,9 @@ def test_a_bag_that_is_cut_off_says_so(sway, robot, tmp_path):
     assert row['findings'][0] == 'damaged_bag'
     assert f"'{file.name}' is cut off" in row['damage']
     assert not any('cut off' in note for note in row['notes'])
-    assert f'walk: {row["damage"]}' in _lines(Fleet(tmp_path, (row,), 1, 0))
+    said = _lines(Fleet(tmp_path, (row,), 1, 0))
+    assert f'walk: {row["damage"]}' in said
+    assert said[0].startswith('1 bag: 1 ')
     assert fleet_statistics([row], 1)['damaged'] == [{'bag': row['bag'], 'damage': row['damage']}]
 
 

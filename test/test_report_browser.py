@@ -1,4 +1,4 @@
-"""The report that plays, in a headless Chromium: one page, opened once."""
+"""The interactive report, in a headless Chromium: one page, opened once."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The report that plays: its data without a browser."""
+"""The interactive report: its data without a browser."""
 
 import base64
 import gzip
@@ -217,7 +217,7 @@ def test_a_missing_library_leaves_a_static_page_that_names_it(tmp_path, monkeypa
     monkeypatch.setattr(libraries, 'find_spec', lambda module: None)
     html = write_report(walking(duration=1.0), tmp_path).html.read_text('utf-8')
     assert '<script' not in html
-    assert 'A report that plays needs the library' in html
+    assert 'An interactive report needs the library' in html
     assert 'pip install k3d' in html
 
 

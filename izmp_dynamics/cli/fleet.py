@@ -84,7 +84,7 @@ def _lines(fleet: Any) -> list[str]:
     damaged = [row for row in fleet.rows if row['damage']]
     more = [f'{len(damaged) - 5} more bags are damaged.'] if len(damaged) > 5 else []
     return [
-        f'{fleet.bags} bags{kept}: {states}.',
+        f'{fleet.bags} {"bag" if fleet.bags == 1 else "bags"}{kept}: {states}.',
         *(f'{row["name"]}: {row["verdict"]}' for row in worst),
         *(f'{row["name"]}: {row["damage"]}' for row in damaged[:5]),
         *more,

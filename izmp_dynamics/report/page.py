@@ -51,7 +51,7 @@ def render(
         report: what report.json holds (`Summary.as_dict`).
         figures: name → figure, as `draw_figures` returns them.
         player: HTML of what plays, as `player_html` returns it; '' for a page of pictures.
-        why_static: sentence about what is missing for a page that plays.
+        why_static: sentence about what is missing for an interactive page.
 
     Returns:
         HTML; every text of `report` is escaped.

@@ -1,1 +1,1 @@
-"""The report that plays: a 3-D scene of the robot and linked time series in the page."""
+"""The interactive report: a 3-D scene of the robot and linked time series in the page."""

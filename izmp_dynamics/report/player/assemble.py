@@ -40,7 +40,7 @@ _UNKNOWN = -32768
 
 
 def player_html(scene: Scene, summary: Summary) -> str:
-    """Build the part of the page that plays.
+    """Build the interactive part of the page.
 
     Args:
         scene: what is shown.

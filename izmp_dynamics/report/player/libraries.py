@@ -28,7 +28,7 @@ class Library:
     package: str
     module: str
     path: str
-    needed_for: str = 'A report that plays'
+    needed_for: str = 'An interactive report'
     install: str = INSTALL
 
     def read(self) -> str:
