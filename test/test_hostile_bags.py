@@ -16,6 +16,7 @@ from izmp_dynamics.bags import expansion
 from izmp_dynamics.bags.libraries import zstandard
 from izmp_dynamics.bags.mcap_file import McapFile
 from izmp_dynamics.bags.mcap_records import Fields, Statistics
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.spans import Merger
 from izmp_dynamics.bags.sqlite_file import _blocks
@@ -379,13 +380,13 @@ def spans(blocks, span):
 
 def test_an_index_that_promises_early_messages_is_read_in_time():
     count = 20_000
-    blocks = [Block({1: (np.array([count - k]), [b''])}, 0) for k in range(count)]
+    blocks = [Block({1: (np.array([count - k]), Raws.of([b'']))}, 0) for k in range(count)]
     with within_a_minute():
         assert sum(spans(blocks, 5)) == count
 
 
 def test_a_chunk_of_many_spans_is_read_in_time():
     count = 100_000
-    block = Block({1: (10 * np.arange(count), [b''] * count)}, FOREVER)
+    block = Block({1: (10 * np.arange(count), Raws.of([b''] * count))}, FOREVER)
     with within_a_minute():
         assert spans([block], 5) == [1] * count

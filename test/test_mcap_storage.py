@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rosbags.rosbag2 import StoragePlugin, Writer
 
 from izmp_dynamics.bags import mcap_storage
-from izmp_dynamics.bags.mcap_storage import CHUNK_SIZE, McapStorage, message_records
+from izmp_dynamics.bags.mcap_storage import CHUNK_SIZE, McapStorage
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.typestores import standard_types
 
 TOPICS = (('/imu', 'sensor_msgs/msg/Imu'), ('/a', 'std_msgs/msg/String'),
@@ -47,7 +48,7 @@ def written(writer, folder, messages, batched):
             put_at_once(bag, connections, messages)
         else:
             for place, stamp, size in messages:
-                bag.write(connections[place], START + stamp, bytes(range(256)) * (size // 256 + 1))
+                bag.write(connections[place], START + stamp, content(size))
     data = (folder / 'bag' / 'bag.mcap').read_bytes()
     (folder / 'bag' / 'metadata.yaml').unlink()
     (folder / 'bag' / 'bag.mcap').unlink()
@@ -62,29 +63,24 @@ def put_at_once(bag, connections, messages):
         bag.min_timestamp = min(bag.min_timestamp, stamp)
         bag.max_timestamp = max(bag.max_timestamp, stamp)
     channels = np.array([connections[place].id for place, _, _ in messages], np.uint16)
-    records = [
-        record
-        for channel, stamp, (_, _, size) in zip(channels, stamps, messages, strict=True)
-        for record in message_records(
-            channel, np.array([stamp]), [bytes(range(256)) * (size // 256 + 1)]
-        )
-    ]
-    bag.storage.write_records(channels, np.array(stamps, np.int64), records)
+    raws = Raws.of([content(size) for _, _, size in messages])
+    bag.storage.write_messages(channels, np.array(stamps, np.int64), raws)
+
+
+def content(size):
+    return bytes(range(256)) * (size // 256 + 1)
 
 
 @given(MESSAGES.filter(bool))
 def test_the_file_is_that_of_rosbags(tmp_path_factory, messages):
     folder = tmp_path_factory.mktemp('mcap')
-    expected = written(Writer, folder, messages, batched=False)
-    assert written(Ours, folder, messages, batched=True) == expected
-    assert written(Ours, folder, messages, batched=False) == expected
-
-
-def test_rows_become_the_same_records_as_byte_strings():
-    rows = np.random.default_rng(0).integers(0, 256, (5, 37), np.uint8)
-    stamps = START + np.arange(5)
-    records = message_records(3, stamps, rows)
-    assert [bytes(r) for r in records] == message_records(3, stamps, [r.tobytes() for r in rows])
+    assert written(Ours, folder, messages, batched=False) == written(
+        Writer, folder, messages, batched=False
+    )
+    in_order = sorted(messages, key=lambda message: message[1])
+    assert written(Ours, folder, messages, batched=True) == written(
+        Writer, folder, in_order, batched=False
+    )
 
 
 def test_without_messages_the_times_are_zero_as_the_format_wants(tmp_path):
@@ -103,9 +99,8 @@ def test_what_was_synced_is_in_the_file(tmp_path):
     place = storage._file.tell()
     storage.sync()
     assert storage.path.stat().st_size == place
-    records = message_records(1, np.array([START]), [b'12345'])
     storage._counts[1] = 0
-    storage.write_records(np.array([1], np.uint16), np.array([START]), records)
+    storage.write_messages(np.array([1], np.uint16), np.array([START]), Raws.of([b'12345']))
     assert storage.path.stat().st_size == place
     storage.sync()
     assert b'12345' in storage.path.read_bytes()

@@ -1,9 +1,10 @@
 """What a bag hands out: topics, and the raw messages of a span of time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder, Decoded
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.conventions import Stamps
 
 
@@ -47,7 +48,7 @@ class RawMessages:
     topic: str
     msgtype: str
     received: Stamps
-    raws: Sequence[bytes]
+    raws: Raws
     decoder: CdrDecoder
 
     def __len__(self) -> int:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.cdr_layout import CdrFields, CdrLayout, Raw
+from izmp_dynamics.bags.cdr_layout import CdrFields, CdrLayout
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.errors import BagError
 
 Index = npt.NDArray[np.intp]
@@ -119,8 +120,9 @@ class CdrDecoder:
         self._layouts: list[CdrLayout] = []
         self._allowance = _WALKED
 
-    def decode(self, raws: Sequence[Raw]) -> Decoded:
+    def decode(self, raws: Sequence[bytes]) -> Decoded:
         """Sort messages by layout."""
+        raws = Raws.of(raws)
         sorting = _Sorting(raws)
         self._allowance += _WALKED_EACH * len(raws)
         for layout in self._layouts:
@@ -162,25 +164,24 @@ class CdrDecoder:
 class _Sorting:
     """Messages being sorted; `remaining` are the places of those without a group."""
 
-    def __init__(self, raws: Sequence[Raw]) -> None:
+    def __init__(self, raws: Raws) -> None:
         self.groups: list[Group] = []
         self.remaining = np.arange(len(raws))
         self._raws = raws
-        self._sizes = np.fromiter(map(len, raws), np.intp, len(raws))
 
     def take_first(self, layout: CdrLayout) -> None:
         """Make a group of the first remaining message alone, which has this layout."""
         index, self.remaining = self.remaining[:1], self.remaining[1:]
-        rows = layout.rows([self._raws[index[0]]])
+        rows = layout.rows(self._raws.take(index))
         self.groups.append(Group(layout, index, layout.fields(rows)))
 
     def take(self, layout: CdrLayout) -> None:
         """Make a group of the remaining messages with this layout."""
-        index = self.remaining[self._sizes[self.remaining] == layout.size]
+        index = self.remaining[self._raws.sizes[self.remaining] == layout.size]
         if not index.size:
             return
         every = len(index) == len(self._raws)
-        rows = layout.rows(self._raws if every else [self._raws[i] for i in index])
+        rows = layout.rows(self._raws if every else self._raws.take(index))
         equal = layout.matches(rows)
         if not equal.all():
             index, rows = index[equal], rows[equal]

@@ -28,11 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.bags.cdr_walk import HEADER, CdrWalk, Leaf
+from izmp_dynamics.bags.raws import Raw, Raws
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
 
 Rows = npt.NDArray[np.uint8]
-Raw = bytes | memoryview
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,10 @@ class CdrLayout:
 
     def rows(self, raws: Sequence[Raw]) -> Rows:
         """Stack messages, each of length `size`, to (N, size) bytes."""
-        joined = np.frombuffer(b''.join(raws), np.uint8)
-        if joined.size != len(raws) * self.size:
-            raise ShapeError('raws', f'(N, {self.size}) bytes', (len(raws), joined.size))
-        return joined.reshape(len(raws), self.size)
+        data = Raws.of(raws).data
+        if data.size != len(raws) * self.size:
+            raise ShapeError('raws', f'(N, {self.size}) bytes', (len(raws), data.size))
+        return data.reshape(len(raws), self.size)
 
     def matches(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """(N,) which rows equal the example in encapsulation, lengths and strings."""

@@ -59,7 +59,7 @@ class McapFile:
             except (BagError, OSError) as error:
                 self._damaged(run, error)
             else:
-                yield Block(contents.arrays(), horizon)
+                yield Block(contents.messages, horizon)
 
     def _incomplete(self, reached: int, cut: bool) -> str:
         """The sentence for a file that ends too early, or makes no sense from a byte on."""

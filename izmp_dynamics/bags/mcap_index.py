@@ -88,9 +88,8 @@ def read_run(
     if run.end - run.begin > mcap.LARGEST:
         raise BagError(f'a chunk claims {run.end - run.begin} bytes')
     stream.seek(run.begin)
-    records = stream.read(run.end - run.begin)
-    if run.chunk:
-        records = mcap.unpack_chunk(records, expansion, partial=run.cut)
+    body = stream.read(run.end - run.begin)
+    records = mcap.unpack_chunk(body, expansion, partial=run.cut) if run.chunk else body
     contents = mcap.read_records(records, wanted)
     if contents.size != len(records) and not run.cut:
         raise BagError('records do not follow each other')

@@ -3,27 +3,33 @@
 import struct
 import zlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.libraries import library, zstandard
+from izmp_dynamics.bags.raws import Raw, Raws
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.errors import BagError
+from izmp_dynamics.kernel import kernel
 
 MAGIC = b'\x89MCAP0\r\n'
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK = 1, 2, 3, 4, 5, 6
 MESSAGE_INDEX, CHUNK_INDEX, STATISTICS, DATA_END = 7, 8, 11, 15
 
 RECORD = struct.Struct('<BQ')
-MESSAGE_HEAD = struct.Struct('<BQHIQ')
-"""Opcode, length, channel, sequence number, log time; publish time and data follow."""
+HEAD = RECORD.size
+"""Opcode and length [bytes]."""
 
-_PADDING = bytes(MESSAGE_HEAD.size)
+_BEFORE_DATA = 22
+"""Channel, sequence number, log time and publish time of a message [bytes]."""
+
+_FOREVER = np.uint64(FOREVER)
 _PAIR = struct.Struct('<HQ')
-_DATA = RECORD.size + 22
 LARGEST = 2**31
 """Most bytes of a chunk or a message."""
 
@@ -54,9 +60,9 @@ class Fields:
         self._at += size
         return part
 
-    def rest(self) -> bytes:
+    def rest(self) -> memoryview:
         """All bytes that remain."""
-        return self._data[self._at :]
+        return memoryview(self._data)[self._at :]
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ def _pairs(fields: Fields) -> Iterator[tuple[int, int]]:
     return _PAIR.iter_unpack(data)
 
 
-def unpack_chunk(body: bytes, expansion: Expansion, *, partial: bool = False) -> bytes:
+def unpack_chunk(body: bytes, expansion: Expansion, *, partial: bool = False) -> Raw:
     """Decompress the body of a chunk record and check its checksum.
 
     Args:
@@ -161,7 +167,7 @@ def unpack_chunk(body: bytes, expansion: Expansion, *, partial: bool = False) ->
     return records
 
 
-def _decompress(packed: bytes, compression: str, size: int) -> bytes:
+def _decompress(packed: memoryview, compression: str, size: int) -> Raw:
     """At most `size` + 1 bytes; a cut stream gives what can be had of it."""
     if not compression:
         return packed
@@ -184,33 +190,27 @@ class Contents:
     """What a run of records holds.
 
     Attributes:
-        messages: channel id → stamps [ns] and serialized messages.
+        messages: channel id → receive stamps (T,) [ns] and serialized messages, at least one.
         schemas: those that were met, by id.
         channels: likewise.
         size: how many bytes make sense as records.
     """
 
-    messages: dict[int, tuple[list[int], list[bytes]]] = field(default_factory=dict)
-    schemas: dict[int, Schema] = field(default_factory=dict)
-    channels: dict[int, ChannelRecord] = field(default_factory=dict)
-    size: int = 0
-
-    def arrays(self) -> dict[int, tuple[Stamps, list[bytes]]]:
-        """The messages with their stamps as (T,) arrays."""
-        return {
-            channel: (np.array(stamps, np.int64), raws)
-            for channel, (stamps, raws) in self.messages.items()
-            if stamps
-        }
+    messages: dict[int, tuple[Stamps, Raws]]
+    schemas: dict[int, Schema]
+    channels: dict[int, ChannelRecord]
+    size: int
 
     def span(self) -> tuple[int, int] | None:
         """First and last stamp [ns]; None without messages."""
-        extremes = [x for stamps, _ in self.messages.values() for x in (min(stamps), max(stamps))]
-        return (min(extremes), max(extremes)) if extremes else None
+        if not self.messages:
+            return None
+        stamps = [stamps for stamps, _ in self.messages.values()]
+        return min(int(part.min()) for part in stamps), max(int(part.max()) for part in stamps)
 
 
 def read_records(
-    records: bytes, wanted: Collection[int] | None = None, stop: Collection[int] = (0,)
+    records: Raw, wanted: Collection[int] | None = None, stop: Collection[int] = (0,)
 ) -> Contents:
     """Walk over records in memory up to their end or up to what is no record.
 
@@ -219,28 +219,71 @@ def read_records(
         wanted: channels whose messages are kept; None keeps all.
         stop: opcodes to stop at.
     """
-    contents = Contents({channel: ([], []) for channel in wanted or ()})
-    messages, unpack, at, size = contents.messages, MESSAGE_HEAD.unpack_from, 0, len(records)
-    last = size - MESSAGE_HEAD.size
-    while at < size:
-        head, place = (records, at) if at <= last else (records[at:] + _PADDING, 0)
-        opcode, length, channel, _, stamp = unpack(head, place)
-        end = at + RECORD.size + length
-        if end > size or opcode in stop:
+    data = np.frombuffer(records, np.uint8)
+    stops = np.zeros(256, np.bool_)
+    stops[list(stop)] = True
+    found, size = _walk(data, stops)
+    opcodes, channels, stamps, begins, ends = found.T
+    of_messages = opcodes == MESSAGE
+    messages = {}
+    for channel in np.unique(channels[of_messages]) if wanted is None else wanted:
+        rows = np.flatnonzero(of_messages & (channels == channel))
+        if len(rows):
+            raws = Raws.cut(data, begins[rows], ends[rows] - begins[rows])
+            messages[int(channel)] = stamps[rows], raws
+    schemas, topics = (
+        [bytes(records[begins[row] : ends[row]]) for row in np.flatnonzero(opcodes == opcode)]
+        for opcode in (SCHEMA, CHANNEL)
+    )
+    return Contents(
+        messages, dict(map(Schema.parse, schemas)), dict(map(ChannelRecord.parse, topics)), size
+    )
+
+
+@kernel
+def _walk(
+    records: npt.NDArray[np.uint8], stops: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Find the records of messages, schemas and channels.
+
+    Args:
+        records: (N,) bytes.
+        stops: (256,) at which opcodes to stop.
+
+    Returns:
+        (T, 5): opcode, channel, stamp [ns], and where message or body begin and end; channel and
+        stamp are zero where it is no message. How many bytes make sense as records.
+    """
+    found, count, at = np.zeros((1024, 5), np.int64), 0, 0
+    while len(records) - at >= HEAD:
+        opcode, length = records[at], _number(records[at + 1 : at + HEAD])
+        begin = at + HEAD
+        if stops[opcode] or length > np.uint64(len(records) - begin):
             break
+        end = begin + np.int64(length)
+        if count == len(found):
+            found = np.concatenate((found, np.zeros_like(found)))
+        entry = found[count]
         if opcode == MESSAGE:
-            if length < _DATA - RECORD.size or stamp >= FOREVER:
+            if end - begin < _BEFORE_DATA:
                 break
-            if wanted is None and channel not in messages:
-                messages[channel] = ([], [])
-            if channel in messages:
-                stamps, raws = messages[channel]
-                stamps.append(stamp)
-                raws.append(records[at + _DATA : end])
-        elif opcode == SCHEMA:
-            contents.schemas.update([Schema.parse(records[at + RECORD.size : end])])
-        elif opcode == CHANNEL:
-            contents.channels.update([ChannelRecord.parse(records[at + RECORD.size : end])])
+            entry[1] = _number(records[begin : begin + 2])
+            stamp = _number(records[begin + 6 : begin + 14])
+            if stamp >= _FOREVER:
+                break
+            entry[2] = stamp
+            begin += _BEFORE_DATA
+        if opcode in (MESSAGE, SCHEMA, CHANNEL):
+            entry[0], entry[3], entry[4] = opcode, begin, end
+            count += 1
         at = end
-    contents.size = at
-    return contents
+    return found[:count], at
+
+
+@kernel
+def _number(data: npt.NDArray[np.uint8]) -> Any:
+    """Unsigned integer of up to eight bytes, the lowest first."""
+    number = np.uint64(0)
+    for k in range(len(data)):
+        number |= np.uint64(data[k]) << np.uint64(8 * k)
+    return number

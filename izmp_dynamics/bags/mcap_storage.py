@@ -1,12 +1,13 @@
 """Writing the mcap container (https://mcap.dev/spec) by the batch: no Python call per byte.
 
-`McapStorage` is a storage of rosbags' `Writer`, which writes the metadata. Messages come as whole
-records, many at once: a chunk is one `join` of them, its index a few arrays. Chunks are not
-compressed; channels and schemas stand before the first message and again in the summary.
+`McapStorage` is a storage of rosbags' `Writer`, which writes the metadata. Many messages come at
+once: their records are laid out in one array, of which a chunk is a part and its index a few
+arrays. Chunks are not compressed; channels and schemas stand before the first message and again
+in the summary.
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from izmp_dynamics.bags.mcap_records import (
     SCHEMA,
     STATISTICS,
 )
-from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.bags.raws import Raw, Raws, copy_pieces, read_only
+from izmp_dynamics.conventions import Indices, Stamps
 
 METADATA, METADATA_INDEX, SUMMARY_OFFSET = 12, 13, 14
 
@@ -40,34 +42,6 @@ _HEAD = np.dtype(
      ('logged', '<u8'), ('published', '<u8')]
 )  # fmt: skip
 _INDEX = np.dtype([('stamp', '<u8'), ('offset', '<u8')])
-
-Records = Sequence[bytes | memoryview]
-
-
-def message_records(
-    channel: int, stamps: Stamps, raws: npt.NDArray[np.uint8] | Sequence[bytes]
-) -> Records:
-    """Put the head of a record before messages of one topic.
-
-    Args:
-        channel: its number.
-        stamps: (T,) receive stamps [ns].
-        raws: the messages, (T, size) bytes or T byte strings.
-    """
-    size = raws.shape[1] if isinstance(raws, np.ndarray) else 0
-    heads = np.zeros(len(stamps), _HEAD)
-    heads['opcode'], heads['channel'] = MESSAGE, channel
-    heads['logged'] = heads['published'] = stamps
-    if not isinstance(raws, np.ndarray):
-        heads['length'] = _HEAD.itemsize - RECORD.size + np.array([len(raw) for raw in raws])
-        return [head.tobytes() + raw for head, raw in zip(heads, raws, strict=True)]
-    heads['length'] = _HEAD.itemsize - RECORD.size + size
-    length = _HEAD.itemsize + size
-    records = np.empty((len(stamps), length), np.uint8)
-    records[:, : _HEAD.itemsize] = heads[:, None].view(np.uint8)
-    records[:, _HEAD.itemsize :] = raws
-    data = records.reshape(-1).data.toreadonly()
-    return [data[at : at + length] for at in range(0, len(data), length)]
 
 
 class McapStorage:
@@ -122,37 +96,39 @@ class McapStorage:
         self._counts[connection.id] = 0
         self._chunk.define(record)
 
-    def write_records(
-        self, channels: npt.NDArray[np.uint16], stamps: Stamps, records: Records
+    def write_messages(
+        self, channels: npt.NDArray[np.uint16], stamps: Stamps, messages: Raws
     ) -> None:
-        """Write messages in this order.
+        """Write messages in the order of their stamps; of equal stamps, the first comes first.
 
         Args:
             channels: (T,) their topics' numbers.
-            stamps: (T,) [ns].
-            records: T whole records, see `message_records`.
+            stamps: (T,) receive stamps [ns].
+            messages: T serialized messages.
         """
-        sizes = np.fromiter((len(record) for record in records), np.int64, len(records))
-        ends = np.cumsum(sizes)
         for channel, count in zip(*np.unique(channels, return_counts=True), strict=True):
             self._counts[int(channel)] += int(count)
+        order = np.argsort(stamps, kind='stable')
+        channels, stamps = channels[order], stamps[order]
+        ends = np.cumsum(messages.sizes[order] + _HEAD.itemsize)
+        data = _records(channels, stamps, messages, order, ends)
         begin = 0
-        while begin < len(records):
-            before = self._chunk.size - int(ends[begin] - sizes[begin])
+        while begin < len(ends):
+            at = int(ends[begin - 1]) if begin else 0
+            before = self._chunk.size - at
             full = int(np.searchsorted(ends, CHUNK_SIZE - before, side='right'))
-            end = min(full + 1, len(records))
+            end = min(full + 1, len(ends))
             part = slice(begin, end)
-            offsets = ends[part] - sizes[part] + before
-            self._chunk.add(channels[part], stamps[part], offsets, records[part])
+            offsets = np.append(at, ends[begin : end - 1]) + before
+            self._chunk.add(channels[part], stamps[part], offsets, data[at : int(ends[end - 1])])
             if self._chunk.size > CHUNK_SIZE:
                 self._close_chunk()
             begin = end
 
-    def write(self, connection: Any, timestamp: int, data: bytes) -> None:
+    def write(self, connection: Any, timestamp: int, data: Raw) -> None:
         """Write one message."""
-        stamps = np.array([timestamp])
-        records = message_records(connection.id, stamps, [bytes(data)])
-        self.write_records(np.array([connection.id], np.uint16), stamps, records)
+        channels = np.array([connection.id], np.uint16)
+        self.write_messages(channels, np.array([timestamp]), Raws.of([data]))
 
     def sync(self) -> None:
         """Hand all messages to the operating system: what is killed now loses none of them."""
@@ -216,10 +192,10 @@ class McapStorage:
         if chunk.has_messages:
             self._spans.append(chunk.span)
         span = struct.pack('<2Q', *chunk.span)
-        data, place = chunk.data(), self._file.tell()
-        fields = span + _uint64(len(data)) + _uint32(0) + _text('') + _uint64(len(data))
-        self._file.write(RECORD.pack(CHUNK, len(fields) + len(data)) + fields)
-        self._file.write(data)
+        size, place = chunk.size, self._file.tell()
+        fields = span + _uint64(size) + _uint32(0) + _text('') + _uint64(size)
+        self._file.write(RECORD.pack(CHUNK, len(fields) + size) + fields)
+        self._file.writelines(chunk.parts)
         after = self._file.tell()
         places = b''
         for channel, entries in chunk.indices():
@@ -235,38 +211,43 @@ class McapStorage:
                 + places
                 + _uint64(self._file.tell() - after)
                 + _text('')
-                + struct.pack('<2Q', len(data), len(data)),
+                + struct.pack('<2Q', size, size),
             )
         )
 
 
 class _Chunk:
-    """A chunk that is being filled."""
+    """A chunk that is being filled.
+
+    Attributes:
+        parts: its records, one after the other.
+        size: their length [bytes].
+    """
 
     def __init__(self) -> None:
         self.size = 0
-        self._parts: list[bytes] = []
+        self.parts: list[Raw] = []
         self._channels: list[npt.NDArray[np.uint16]] = []
         self._entries: list[npt.NDArray[Any]] = []
 
-    def define(self, record: bytes) -> None:
+    def define(self, records: Raw) -> None:
         """Add the definition of a schema or a channel."""
-        self._parts.append(record)
-        self.size += len(record)
+        self.parts.append(records)
+        self.size += len(records)
 
     def add(
         self,
         channels: npt.NDArray[np.uint16],
         stamps: Stamps,
         offsets: npt.NDArray[np.int64],
-        records: Records,
+        records: Raw,
     ) -> None:
         """Add messages whose records begin at these offsets from the beginning of the chunk."""
         entries = np.empty(len(stamps), _INDEX)
         entries['stamp'], entries['offset'] = stamps, offsets
         self._channels.append(channels)
         self._entries.append(entries)
-        self.define(b''.join(records))
+        self.define(records)
 
     @property
     def has_messages(self) -> bool:
@@ -281,10 +262,6 @@ class _Chunk:
         stamps = [entries['stamp'] for entries in self._entries]
         return min(int(part.min()) for part in stamps), max(int(part.max()) for part in stamps)
 
-    def data(self) -> bytes:
-        """The records."""
-        return b''.join(self._parts)
-
     def indices(self) -> Iterator[tuple[int, bytes]]:
         """Yield the channels in the order of their first messages, and stamps and offsets."""
         if not self._entries:
@@ -295,6 +272,40 @@ class _Chunk:
         ends = np.cumsum(counts)
         for k in np.argsort(first).tolist():
             yield int(numbers[k]), entries[order[ends[k] - counts[k] : ends[k]]].tobytes()
+
+
+def _records(
+    channels: npt.NDArray[np.uint16],
+    stamps: Stamps,
+    messages: Raws,
+    order: Indices,
+    ends: Indices,
+) -> memoryview:
+    """The records of messages.
+
+    Args:
+        channels: (T,) their topics' numbers, in the order of the records.
+        stamps: (T,) [ns], likewise.
+        messages: T serialized messages, in any order.
+        order: (T,) their places in the order of the records.
+        ends: (T,) where the records end.
+    """
+    heads = np.zeros(len(stamps), _HEAD)
+    heads['opcode'], heads['channel'] = MESSAGE, channels
+    heads['length'] = messages.sizes[order] + _HEAD.itemsize - RECORD.size
+    heads['logged'] = heads['published'] = stamps
+    data = np.empty(int(ends[-1]), np.uint8)
+    sizes = np.full(len(heads), _HEAD.itemsize)
+    copy_pieces(
+        read_only(heads.view(np.uint8)),
+        np.arange(len(heads)) * _HEAD.itemsize,
+        sizes,
+        data,
+        np.append(0, ends[:-1]),
+    )
+    begins, sizes = messages.begins[order], messages.sizes[order]
+    copy_pieces(messages.data, begins, sizes, data, ends - sizes)
+    return data.data
 
 
 def _record(opcode: int, fields: bytes) -> bytes:

@@ -25,6 +25,7 @@ import numpy as np
 from izmp_dynamics.bags.bag_files import find_files, open_storage
 from izmp_dynamics.bags.batch import Batch, Message, RawMessages, Topic
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.scratch import Scratch
 from izmp_dynamics.bags.spans import Merger, Parts
 from izmp_dynamics.bags.storage import Channel, Storage
@@ -259,7 +260,7 @@ def _raw_messages(
 ) -> Iterator[tuple[str, RawMessages]]:
     """The messages of every wanted topic, also of those that have none."""
     for topic, decoder in decoders.items():
-        received, raws = parts.get(topic, (np.zeros(0, np.int64), []))
+        received, raws = parts.get(topic, (np.zeros(0, np.int64), Raws.of([])))
         yield topic, RawMessages(topic, decoder.msgtype, received, raws, decoder)
 
 

@@ -7,11 +7,12 @@ import numpy as np
 
 from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.libraries import zstandard
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import FOREVER, ZSTD, Block, Storage
 from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.errors import BagError
 
-Part = tuple[Stamps, list[bytes]]
+Part = tuple[Stamps, Raws]
 """Receive stamps (T,) [ns] and as many serialized messages."""
 
 Parts = dict[str, Part]
@@ -43,7 +44,7 @@ class _Source:
                 raws = self._unpacked(topic, raws)
             yield topic, (stamps, raws)
 
-    def _unpacked(self, topic: str, raws: list[bytes]) -> list[bytes]:
+    def _unpacked(self, topic: str, raws: Raws) -> Raws:
         """Decompress messages that were compressed one by one (compression mode 'message').
 
         No message in CDR begins like a zstd frame. A broken one stays as it is: it cannot be
@@ -65,7 +66,7 @@ class _Source:
                 whole = raw
                 self._refuse(topic, error)
             unpacked.append(whole)
-        return unpacked
+        return Raws.of(unpacked)
 
     def _refuse(self, topic: str, error: BagError) -> None:
         self._refused += 1
@@ -81,7 +82,7 @@ class _Pending:
     """Messages of one topic that were read and not taken: parts by their first stamp."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[int, int, int, Stamps, list[bytes]]] = []
+        self._parts: list[tuple[int, int, int, Stamps, Raws]] = []
         self._count = 0
 
     @property
@@ -159,8 +160,8 @@ class Merger:
 def _sorted(parts: list[Part]) -> Part:
     """Join parts in the order of their stamps; equal stamps stay in the order of the file."""
     stamps = np.concatenate([stamps for stamps, _ in parts])
-    raws = [raw for _, part in parts for raw in part]
+    raws = Raws.joined([part for _, part in parts])
     if (np.diff(stamps) < 0).any():
         order = np.argsort(stamps, kind='stable')
-        stamps, raws = stamps[order], [raws[i] for i in order]
+        stamps, raws = stamps[order], raws.take(order)
     return stamps, raws

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.scratch import Scratch
 from izmp_dynamics.bags.sqlite_database import Database
 from izmp_dynamics.bags.sqlite_salvage import Salvage, header_size
@@ -250,5 +251,7 @@ def _block(rows: list[tuple[int, int, bytes]], horizon: int) -> Block:
                 messages[channel] = ([], [])
             messages[channel][0].append(stamp)
             messages[channel][1].append(raw)
-    arrays = {c: (np.array(stamps, np.int64), raws) for c, (stamps, raws) in messages.items()}
+    arrays = {
+        c: (np.array(stamps, np.int64), Raws.of(raws)) for c, (stamps, raws) in messages.items()
+    }
     return Block(arrays, horizon)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.conventions import NANOSECONDS, Stamps
 
 FOREVER = 2**62
@@ -45,7 +46,7 @@ class Block:
             may break this promise).
     """
 
-    messages: Mapping[int, tuple[Stamps, list[bytes]]]
+    messages: Mapping[int, tuple[Stamps, Raws]]
     horizon: int
 
 

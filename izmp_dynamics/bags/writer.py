@@ -38,8 +38,9 @@ from izmp_dynamics.bags.bag_place import FILES, bag_place
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.libraries import library
-from izmp_dynamics.bags.mcap_storage import McapStorage, message_records
+from izmp_dynamics.bags.mcap_storage import McapStorage
 from izmp_dynamics.bags.qos import Qos, qos_profile
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.conventions import Stamps
@@ -64,8 +65,8 @@ class _Topic:
     may_be_nan: frozenset[str]
 
 
-_Pending = tuple[Stamps, Any, Rows | list[bytes]]
-"""Stamps, connection, and messages of one length or of any."""
+_Pending = tuple[Any, Stamps, Raws]
+"""Connection, receive stamps and messages."""
 
 
 class BagWriter:
@@ -230,7 +231,7 @@ class BagWriter:
         checked = given if finite else layout.floats()
         self._check_finite(topic, layout, rows, checked, entry.may_be_nan)
         if len(stamps):
-            self._add(entry.connection, stamps.astype(np.int64), rows, rows.size)
+            self._add(entry.connection, stamps.astype(np.int64), _messages(rows))
 
     def write(self, topic: str, stamp: int, message: object) -> None:
         """Write one message, which may differ from the example in everything.
@@ -250,7 +251,7 @@ class BagWriter:
         layout = CdrLayout.of_message(standard_types(), entry.layout.msgtype, message)
         rows = layout.encode_rows(1, {})
         self._check_finite(topic, layout, rows, layout.floats(), entry.may_be_nan)
-        self._add(entry.connection, stamps, rows, rows.size)
+        self._add(entry.connection, stamps, _messages(rows))
 
     def add_raw_topic(self, name: str, msgtype: str, qos: Qos = 'default') -> None:
         """Declare a topic whose messages are serialized already, e.g. as they came over DDS.
@@ -295,7 +296,7 @@ class BagWriter:
             raise UnknownNameError('raw topic', topic, self._raw_topics, where)
         stamps = np.array([stamp])
         self._check_stamps(topic, stamps)
-        self._add(self._raw_topics[topic], stamps, [raw], len(raw))
+        self._add(self._raw_topics[topic], stamps, Raws.of([raw]))
         if monotonic() - self._flushed >= _FLUSH_EVERY:
             self.flush()
 
@@ -312,49 +313,37 @@ class BagWriter:
         self._flushed = monotonic()
         if not self._pending:
             return
-        pending, self._pending, self._pending_size = self._pending, [], 0
+        connections, stamps, messages = zip(*self._pending, strict=True)
+        self._pending, self._pending_size = [], 0
+        numbers = np.repeat(
+            np.array([connection.id for connection in connections], np.uint16),
+            [len(part) for part in stamps],
+        )
+        write = self._write_messages if self.storage == 'mcap' else self._write_rows
         try:
-            if self.storage == 'mcap':
-                self._write_records(pending)
-            else:
-                self._write_rows(pending)
+            write(numbers, np.concatenate(stamps), Raws.joined(messages))
             if self._raw_topics:
                 self._commit()
         except Exception as error:
             self._raise(error)
 
-    def _write_records(self, pending: list[_Pending]) -> None:
-        """Write messages to an mcap file, all at once."""
-        records = [
-            record
-            for stamps, connection, raws in pending
-            for record in message_records(connection.id, stamps, raws)
-        ]
-        stamps = np.concatenate([stamps for stamps, _, _ in pending])
-        channels = np.repeat(
-            np.array([connection.id for _, connection, _ in pending], np.uint16),
-            [len(stamps) for stamps, _, _ in pending],
-        )
-        order = np.argsort(stamps, kind='stable')
+    def _write_messages(
+        self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Raws
+    ) -> None:
+        """Write messages of the topics with these numbers to an mcap file, all at once."""
         writer = self._writer
-        for some, connection, _ in pending:
-            writer.counts[connection.id] += len(some)
-        writer.min_timestamp = min(writer.min_timestamp, int(stamps[order[0]]))
-        writer.max_timestamp = max(writer.max_timestamp, int(stamps[order[-1]]))
-        ordered = [records[place] for place in order.tolist()]
-        writer.storage.write_records(channels[order], stamps[order], ordered)
+        for number, count in zip(*np.unique(numbers, return_counts=True), strict=True):
+            writer.counts[int(number)] += int(count)
+        writer.min_timestamp = min(writer.min_timestamp, int(stamps.min()))
+        writer.max_timestamp = max(writer.max_timestamp, int(stamps.max()))
+        writer.storage.write_messages(numbers, stamps, messages)
 
-    def _write_rows(self, pending: list[_Pending]) -> None:
-        """Write messages to a database, one by one."""
-        stamps = np.concatenate([stamps for stamps, _, _ in pending])
-        flat = [
-            (connection, raw if isinstance(raw, bytes) else raw.data)
-            for _, connection, raws in pending
-            for raw in raws
-        ]
+    def _write_rows(self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Raws) -> None:
+        """Write them to a database, one by one."""
+        connections = {connection.id: connection for connection in self._writer.connections}
         for place in np.argsort(stamps, kind='stable').tolist():
-            connection, raw = flat[place]
-            self._writer.write(connection, int(stamps[place]), raw)
+            connection = connections[int(numbers[place])]
+            self._writer.write(connection, int(stamps[place]), messages[place])
 
     def _commit(self, journal: str = '') -> None:
         """Commit what a recording holds; set the mode of a database's journal (WAL or DELETE).
@@ -370,9 +359,9 @@ class BagWriter:
         if journal:
             database.execute(f'PRAGMA journal_mode={journal}')
 
-    def _add(self, connection: Any, stamps: Stamps, raws: Rows | list[bytes], size: int) -> None:
-        self._pending.append((stamps, connection, raws))
-        self._pending_size += size
+    def _add(self, connection: Any, stamps: Stamps, messages: Raws) -> None:
+        self._pending.append((connection, stamps, messages))
+        self._pending_size += messages.data.size
         if self._pending_size > _LARGEST_FLUSH:
             self.flush()
 
@@ -457,6 +446,12 @@ class BagWriter:
             f"The bag '{self.path}' cannot be written: {reason}.{where}",
             kind='cannot_write', path=self.path, errno=getattr(error, 'errno', None), kept=kept,
         ) from error  # fmt: skip
+
+
+def _messages(rows: Rows) -> Raws:
+    """Those of (T, size) bytes."""
+    count, size = rows.shape
+    return Raws(rows.reshape(-1), np.full(count, size))
 
 
 def _is_plain(like: Any) -> bool:
