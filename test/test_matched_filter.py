@@ -44,6 +44,20 @@ def seconds(stamps, origin):
     return (stamps - stamps[origin])[:, None] * 1e-9
 
 
+@pytest.mark.parametrize('second', [True, False])
+def test_the_means_of_an_instant_do_not_depend_on_the_instants_before(second):
+    """A clock that is steady, then is not, then is again: whatever windows have in common."""
+    stamps = np.concatenate([even(30), even(30)[-1] + np.cumsum(np.diff(jittered(30)))])
+    stamps = np.concatenate([stamps, stamps[-1] + even(30)[1:] - START])
+    x = np.random.default_rng(5).normal(size=(len(stamps), 3))
+    whole = matched_means(stamps, x, HALF_WIDTH, 1.0, second=second)
+    assert whole.valid.sum() > 60
+    for row in np.flatnonzero(whole.valid):
+        alone = matched_means(stamps, x, HALF_WIDTH, 1.0, slice(row, row + 1), second)
+        for part in ('value', 'first', 'second'):
+            np.testing.assert_array_equal(getattr(alone, part)[row], getattr(whole, part)[row])
+
+
 def test_the_second_derivative_is_the_long_difference_quotient():
     """Of the samples smoothed by the least-squares cubic through five of them."""
     stamps = even(40)

@@ -200,19 +200,27 @@ def _means(
     rows, columns = x.shape
     means = np.full((3, rows, columns), np.nan)
     valid = np.zeros(rows, dtype=np.bool_)
+    times, weights = np.empty(0, np.int64), np.empty((3, 0))
     for k in range(begin, end):
         first, last = _window(stamps, k, half_width, gap)
         if first < 0:
             continue
         valid[k] = True
-        weights = _weights(stamps, k, first, last, half_width, second)
-        for d in range(3 if second else 2):
-            total = means[d, k]
-            total[:] = 0.0
-            for i in range(weights.shape[1]):
-                for j in range(columns):
-                    # Differences to the middle sample keep the digits of a slowly moving joint.
-                    total[j] += weights[d, i] * (x[first + i, j] - x[k, j])
+        window = stamps[first : last + 1] - stamps[k]
+        if not np.array_equal(window, times):  # with a steady clock they hardly ever change
+            times = window
+            weights = _weights(stamps, k, first, last, half_width, second)
+        total = np.zeros((3, columns))
+        for i in range(weights.shape[1]):
+            for j in range(columns):
+                # Differences to the middle sample keep the digits of a slowly moving joint.
+                difference = x[first + i, j] - x[k, j]
+                total[0, j] += weights[0, i] * difference
+                total[1, j] += weights[1, i] * difference
+                total[2, j] += weights[2, i] * difference
+        means[:2, k] = total[:2]
+        if second:
+            means[2, k] = total[2]
         means[0, k] += x[k]
     return means[0], means[1], means[2], valid
 
