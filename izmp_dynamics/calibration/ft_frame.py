@@ -91,10 +91,10 @@ def find_mounting(
         swings = np.all([above(mine, other) > CLEARANCE for other in others], axis=0)
         motion = root_motion(instants, layout, x)
         needed = required(instants, layout, x, motion)
-        wrench = np.where(stands[:, None], needed.above, 0.0)
+        wrench = np.where(stands[:, None], needed.total, 0.0)  # the other feet hang from it
         if foot.name in needed.below:
-            wrench = wrench - np.where(swings[:, None], needed.below[foot.name], 0.0)
-        rows = (stands ^ swings) & np.ones(len(instants), dtype=np.bool_)
+            wrench = wrench - needed.below[foot.name]
+        rows = stands ^ swings
         expected.append(in_sensor(instants, foot.name, wrench)[rows])
         read.append(foot_wrench(instants, layout, x, foot)[rows])
     wanted, found = np.concatenate(expected), np.concatenate(read)
