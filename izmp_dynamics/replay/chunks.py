@@ -11,6 +11,7 @@ from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.stability.support_polygon import outlines
 
 CHUNK = 5.0
@@ -41,6 +42,7 @@ def make_evaluator(recording: Recording, half_width: float | None = None) -> Eva
         compile_stages(rig)
         nowhere = np.zeros((1, 3))
         outlines((nowhere[None],), np.ones((1, 1), np.bool_), nowhere, nowhere)
+        Vertical(1.0).push(np.zeros(1, np.int64), nowhere, nowhere, nowhere)
     return Evaluator(
         rig,
         recording.groups,

@@ -14,6 +14,7 @@ from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.settling import filter_in_words, filter_settle_time
 from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
 from izmp_dynamics.store import Column, Store
 
@@ -51,6 +52,7 @@ class Collector:
         self._columns: defaultdict[str, Column] = defaultdict(self.store.column)
         self._motion_step = max(1, round(recording.robot.rates.bus / MOTION_RATE))
         self._count = 0
+        self._vertical = Vertical(recording.robot.gravity)
 
     def add(self, results: Evaluated) -> None:
         """Take the results of one span."""
@@ -68,7 +70,9 @@ class Collector:
             put[f'{name}.margin'].extend(results.margins.get(name, _nothing(count)))
         external = external_of(results, self.recording.rig)
         put['external'].extend(_nothing(count, 3) if external is None else external[:, :3])
-        put['up'].extend(results.world.R[:, 2])
+        root = results.root
+        omega, phi = root.angular_velocity, root.proper_acceleration
+        put['up'].extend(self._vertical.push(results.stamps, omega, phi, results.world.R[:, 2]))
         fall = results.fall
         put['fall.probability'].extend(_nothing(count) if fall is None else fall.probability)
         put['fall.alarm'].extend(np.zeros(count, np.bool_) if fall is None else fall.alarm)

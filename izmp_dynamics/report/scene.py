@@ -340,11 +340,15 @@ class Scene:
 
     @cached_property
     def stands(self) -> Mask:
-        """(K,) where the robot neither lies nor hangs, nor is carried.
+        """(K,) where the robot neither falls nor lies, hangs or is carried.
 
         Feet that never carry load have wrong sensors, so these say nothing about it.
         """
         stands: Mask = ~self.lies
+        time, falls_for = self.timeline.time, FALL_TIMES * self.time_constant
+        for rows in self.lying:
+            start = time[rows.start]
+            stands &= (time < start - falls_for) | (time > start)
         aloft = self.timeline.runs(self.in_flight & self.loaded.any())
         for first, stop in zip(*aloft, strict=True):
             if float(self.timeline.span[first:stop].sum()) > LONGEST_FLIGHT:

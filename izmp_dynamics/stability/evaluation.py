@@ -132,8 +132,8 @@ class Evaluation:
         world_R_root: (K, 3, 3) orientation of the root in the world; None without one.
         external_force: (K, 3) force on the robot that neither the feet nor the weight explain, in
             root axes [N]; None unless every foot measures its whole wrench.
-        up: (K, 3) unit vector [-] against gravity in root axes, by the root's orientation; NaN
-            where that is not known, None without any.
+        up: (K, 3) unit vector [-] against gravity in root axes, by the root's orientation, else by
+            gyroscope and accelerometer; NaN where that is not known, None without any.
         fall_probability: (K,) that the feet cannot bring the robot to rest any more [-]; NaN where
             that is not known, None without any.
         fall_alarm: (K,) whether the fall alarm is raised; None without a probability.
