@@ -1,4 +1,4 @@
-"""Fuzz campaign: spoilt recordings, robot files and URDFs must end in results or in a sentence.
+"""Fuzz campaign: corrupted recordings, robot files and URDFs must end in results or in a sentence.
 
 Every case spoils a sound recording of a simulated sway (bytes and records of mcap files, bytes and
 rows of sqlite3 files, messages, metadata.yaml), the robot file or the URDF, and runs `izmp check`
@@ -113,14 +113,14 @@ def _run(
 
 def _tell(number: int, verdict: Verdict, options: argparse.Namespace) -> None:
     if verdict.is_fault or options.case is not None:
-        print(f'case {number}: {verdict.kind}: {verdict.outcome}: {verdict.told}', flush=True)
+        print(f'case {number}: {verdict.kind}: {verdict.outcome}: {verdict.detail}', flush=True)
 
 
 def _print_table(verdicts: list[Verdict]) -> None:
     """Cases by kind and outcome, and the slowest."""
     outcomes = list(dict.fromkeys([*HARMLESS, *(v.outcome for v in verdicts)]))
     counts = Counter((verdict.kind, verdict.outcome) for verdict in verdicts)
-    print(f'\n| spoilt | cases | {" | ".join(outcomes)} | slowest [s CPU] |')
+    print(f'\n| corrupted | cases | {" | ".join(outcomes)} | slowest [s CPU] |')
     print(f'|---|{"---:|" * (len(outcomes) + 2)}')
     for kind in KINDS:
         slowest = max((v.cpu for v in verdicts if v.kind == kind), default=0.0)

@@ -1,4 +1,4 @@
-"""One case of the fuzz campaign: spoilt files, commands run on them, and a judgement."""
+"""One case of the fuzz campaign: corrupted files, commands run on them, and a judgement."""
 
 import contextlib
 import io
@@ -96,16 +96,16 @@ class Verdict:
     """What came of a case.
 
     Attributes:
-        kind: what was spoilt.
+        kind: what was corrupted.
         outcome: 'complete', 'usable' (as `izmp check` says; not replayed), 'refused', or the name
             of a fault.
-        told: what to know about a fault.
+        detail: what to know about a fault.
         cpu: computing time of the slowest command [s].
     """
 
     kind: str
     outcome: str
-    told: str
+    detail: str
     cpu: float
 
     @property
@@ -122,7 +122,7 @@ class Case:
     """The files of one case, made from a seed and a number alone.
 
     Attributes:
-        kind: what is spoilt.
+        kind: what is corrupted.
         runs: whether the kind is wanted; there are no files otherwise.
         replays: whether a usable recording is replayed.
     """
@@ -161,10 +161,10 @@ class Case:
             if len(statuses) > 1 and not self.place.is_narrow:
                 raise FaultError('disagree', f'check and replay end with {statuses}')
             done = 'complete' if ended[-1].command == 'replay' else 'usable'
-            outcome, told = ('refused' if 1 in statuses else done), ''
+            outcome, detail = ('refused' if 1 in statuses else done), ''
         except FaultError as fault:
-            outcome, told = fault.args
-        return Verdict(self.kind, outcome, told, max((end.cpu for end in ended), default=0.0))
+            outcome, detail = fault.args
+        return Verdict(self.kind, outcome, detail, max((end.cpu for end in ended), default=0.0))
 
     def _commands(self) -> list[list[str]]:
         bag = next(self.bag.glob('*.mcap'), self.bag)
@@ -256,7 +256,7 @@ class Case:
         (self.folder / 'robot.urdf').write_bytes(urdf)
 
     def _fits(self, form: str) -> bool:
-        """Whether a form of bag can be spoilt in the way of this case."""
+        """Whether a form of bag can be corrupted in the way of this case."""
         storage = {'mcap': 'mcap', 'db3': 'sqlite3'}.get(self.kind, '')
         return form.startswith(storage) and not (self.kind == 'metadata' and form in BARE_FORMS)
 

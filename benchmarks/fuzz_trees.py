@@ -151,7 +151,7 @@ def mutated_sqlite(rng: Generator, content: bytes, scratch: Path) -> bytes:
     try:
         database.executescript(statement.format(value=value))
     except sqlite3.Error:
-        pass  # the file is what it was, or was spoilt before
+        pass  # the file is what it was, or was corrupted before
     finally:
         database.close()
     changed = path.read_bytes()

@@ -256,11 +256,11 @@ class StandingRobot:
 
     def sample(self, stamp):
         """Publish one sample of everything."""
-        stamp = self.spoilt_stamp(stamp)
+        stamp = self.corrupted_stamp(stamp)
         for publisher, message in self.messages():
             publisher.publish(stamped(message, stamp))
 
-    def spoilt_stamp(self, stamp):
+    def corrupted_stamp(self, stamp):
         self.count += 1
         if self.fault == 'zero stamps' and self.count % 5 == 0:
             return 0

@@ -32,7 +32,7 @@ def inputs(fuzz_case, sway, tmp_path_factory):
     return fuzz_case.Inputs.of_recording(sway[1], tmp_path_factory.mktemp('inputs'))
 
 
-def test_spoilt_files_end_in_results_or_in_a_sentence(sway):
+def test_corrupted_files_end_in_results_or_in_a_sentence(sway):
     command = [sys.executable, str(BENCHMARKS / 'fuzz.py'), '--seed', '1', '--cases', str(CASES),
                '--seconds', str(GENEROUS), '--recording', str(sway[1])]  # fmt: skip
     path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get('PYTHONPATH')])])
