@@ -3,7 +3,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 PACKAGE = 'izmp_dynamics'
-SHARED = ('config', 'launch', 'robots', 'rviz', 'views', 'worlds')
+SHARED = ('config', 'launch', 'robots', 'rviz', 'views')
 NODES = (
     'acd',
     'angular_acceleration',

@@ -53,6 +53,11 @@ def test_targets_and_entry_point_exist():
     assert subprocess.run(['bash', '-n', ROOT / entry]).returncode == 0
 
 
+def test_the_image_that_is_built_without_a_target_is_the_package():
+    assert 'docker build -t izmp_dynamics -f docker/Dockerfile .' in DOCKERFILE
+    assert re.findall(r'^FROM \S+ AS (\w+)', DOCKERFILE, re.MULTILINE)[-1] == 'izmp'
+
+
 def test_variables_that_choose_dependencies_are_those_of_package_xml():
     declared = re.findall(r'condition="\$(\w+) == yes"', (ROOT / 'package.xml').read_text('utf-8'))
     assert set(re.findall(r'(IZMP_\w+)=yes', DOCKERFILE)) <= set(declared)
