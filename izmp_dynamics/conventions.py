@@ -63,3 +63,13 @@ def cross(a: Array, b: Array) -> Array:
     product[..., 1] = az * bx - ax * bz
     product[..., 2] = ax * by - ay * bx
     return product
+
+
+def skew(a: Array) -> Array:
+    """(…, 3, 3) matrices S of vectors (…, 3) with S(a) b = a × b."""
+    matrix = np.zeros((*np.shape(a), 3))
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    matrix[..., 2, 1], matrix[..., 1, 2] = x, -x
+    matrix[..., 0, 2], matrix[..., 2, 0] = y, -y
+    matrix[..., 1, 0], matrix[..., 0, 1] = z, -z
+    return matrix

@@ -56,6 +56,14 @@ def test_the_frame_and_its_reference_point_do_not_matter(load, R, p):
     assert np.abs(moved - (R @ point + p)).max() <= 1e-11 * (1.0 + np.abs(point).max())
 
 
+@given(loads(), rotations, vectors)
+def test_a_wrench_seen_from_a_frame_is_brought_back_by_its_pose(load, R, p):
+    wrench, _, _ = load
+    back = wrench.seen_from(R, p).transformed(R, p)
+    size = 1.0 + np.abs(wrench.as_array()).max() * (1.0 + np.abs(p).max())
+    assert np.abs(back.as_array() - wrench.as_array()).max() <= 1e-13 * size
+
+
 @given(loads(), vectors)
 def test_any_point_of_the_plane_describes_the_plane(load, step):
     wrench, normal, ground = load

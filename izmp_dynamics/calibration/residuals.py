@@ -235,13 +235,7 @@ def measured_wrench(instants: Instants, feet: Mapping[str, Array]) -> Array:
 
 def in_sensor(instants: Instants, name: str, wrench: Array) -> Array:
     """(K, 6) a wrench about the root in the frame of a foot's sensor."""
-    R, p = instants.sensors[name]
-    back = np.swapaxes(R, 1, 2)
-    return (
-        ContactWrench.from_array(wrench)
-        .transformed(back, -np.einsum('tij,tj->ti', back, p))
-        .as_array()
-    )
+    return ContactWrench.from_array(wrench).seen_from(*instants.sensors[name]).as_array()
 
 
 def carrying(instants: Instants, feet: Mapping[str, Array]) -> tuple[Array, Array]:
@@ -318,8 +312,7 @@ def _observable(instants: Instants, wrench: Array) -> Array:
     if not instants.normal_only:
         return wrench
     sole = instants.soles[0]
-    R, p = np.swapaxes(sole.R, 1, 2), sole.p
-    in_sole = ContactWrench.from_array(wrench).transformed(R, -np.einsum('tij,tj->ti', R, p))
+    in_sole = ContactWrench.from_array(wrench).seen_from(sole.R, sole.p)
     return np.column_stack([in_sole.force[:, 2], in_sole.moment[:, :2]])
 
 

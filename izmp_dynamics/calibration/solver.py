@@ -36,6 +36,9 @@ HUBER = 1.345
 BLOCK = 1.0
 """Length of a block [s]."""
 
+STRETCH = 1_000_000
+"""A block's label is the index of its stretch, times this, plus its number there."""
+
 ITERATIONS = 12
 """At most."""
 
@@ -275,12 +278,21 @@ def weigh(part: Linear, noise: Noise) -> Array:
 def correlated(part: Linear, sigma: Array) -> Array:
     """(c,) how many rows count as one, from the means over blocks (M rows, c columns)."""
     clipped = np.clip(part.values, -3.0 * sigma, 3.0 * sigma) * np.sqrt(part.share)[:, None]
-    labels = part.stretch * 1_000_000 + (part.row / (RATE * BLOCK)).astype(np.int64)
-    _, which, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    _, which, sizes = np.unique(
+        block_labels(part.stretch, part.row), return_inverse=True, return_counts=True
+    )
     sums = np.stack([np.bincount(which, column) for column in clipped.T], axis=1)
     variance = np.maximum((clipped**2).mean(axis=0), 1e-30)
     per_row: Array = (sums**2).sum(axis=0) / (sizes.sum() * variance)
     return np.clip(per_row, 1.0, RATE * BLOCK)
+
+
+def block_labels(
+    stretch: int | npt.NDArray[np.intp], row: npt.NDArray[np.intp]
+) -> npt.NDArray[np.int64]:
+    """(M,) label of the block of time of instants: that of their stretch, and its number there."""
+    labels: npt.NDArray[np.int64] = stretch * STRETCH + (row / (RATE * BLOCK)).astype(np.int64)
+    return labels
 
 
 def normal_equations(

@@ -14,9 +14,8 @@ import numpy.typing as npt
 import scipy.stats
 
 from izmp_dynamics.calibration.divergence import Divergence
-from izmp_dynamics.calibration.instants import RATE
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.solver import BLOCK, Linear, Solution, prior_terms
+from izmp_dynamics.calibration.solver import Solution, block_labels, prior_terms
 from izmp_dynamics.conventions import Array
 
 DRAWS = 200
@@ -24,9 +23,6 @@ DRAWS = 200
 
 SEED = 1
 """Of the bootstrap: the same recording gives the same report."""
-
-STRETCH = 1_000_000
-"""A block's label is that of its stretch, times this, plus its number there."""
 
 Flags = npt.NDArray[np.bool_]
 Labels = npt.NDArray[np.int64]
@@ -37,7 +33,7 @@ class Blocks:
     """Normal equations of B blocks of time, about a solution.
 
     Attributes:
-        labels: (B,) stretch · 10⁶ + number of the block in it.
+        labels: (B,) see `solver.block_labels`.
         H: (B, N, N).
         g: (B, N).
     """
@@ -68,7 +64,7 @@ class Total(NamedTuple):
 def split_in_blocks(solution: Solution) -> Blocks:
     """Sum the normal equations of a solution block by block."""
     count = solution.linear[0].jacobian.shape[2]
-    of_rows = [_labels(part) for part in solution.linear]
+    of_rows = [block_labels(part.stretch, part.row) for part in solution.linear]
     labels = np.unique(np.concatenate(of_rows))
     H, g = np.zeros((len(labels), count, count)), np.zeros((len(labels), count))
     for part, rows in zip(solution.linear, of_rows, strict=True):
@@ -82,19 +78,10 @@ def split_in_blocks(solution: Solution) -> Blocks:
     return Blocks(labels, H, g)
 
 
-def _labels(part: Linear) -> Labels:
-    number = (part.row / (RATE * BLOCK)).astype(np.int64)
-    labels: Labels = part.stretch * STRETCH + number
-    return labels
-
-
 def labels_of(rows: tuple[Flags, ...]) -> Labels:
     """Labels of the blocks that instants (K,) of every stretch belong to."""
     return np.concatenate(
-        [
-            k * STRETCH + np.unique((np.flatnonzero(mine) / (RATE * BLOCK)).astype(np.int64))
-            for k, mine in enumerate(rows)
-        ]
+        [np.unique(block_labels(k, np.flatnonzero(mine))) for k, mine in enumerate(rows)]
     )
 
 

@@ -47,6 +47,16 @@ class ContactWrench:
         moment = np.einsum('...ij,...j->...i', R, self.moment)
         return ContactWrench(force, moment + cross(p, force))
 
+    def seen_from(self, R: Array, p: Array) -> 'ContactWrench':
+        """Express the wrench in a frame whose pose is given in this one, about its origin.
+
+        Args:
+            R: (…, 3, 3) source_R_target.
+            p: (…, 3) origin of the target frame in the source frame [m].
+        """
+        back = np.swapaxes(R, -1, -2)
+        return self.transformed(back, -np.einsum('...ij,...j->...i', back, p))
+
     def momentum_rate(self, mass: float, gravity: Array, com: Array) -> 'ContactWrench':
         """Add gravity: the rates of change of momentum Ṗ [N] and angular momentum [N·m].
 

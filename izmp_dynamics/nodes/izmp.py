@@ -384,7 +384,7 @@ class Izmp(StageNode):
         for stamp, placed, (wrench, odometry) in self._ir_md.take():
             pose = world_instant(odometry)
             contact = ContactWrench.from_array(wrench)
-            in_root = contact.transformed(pose.R.T, -pose.R.T @ pose.p).as_array()
+            in_root = contact.seen_from(pose.R, pose.p).as_array()
             if np.isfinite(in_root).all():
                 (point,) = placed.ground.zmp(in_root[None])
                 self._outputs.point('ir_md', stamp, placed, point)

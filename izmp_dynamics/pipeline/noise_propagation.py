@@ -14,7 +14,7 @@ wrench by `joint_covariance`, through q̈ alone, beside which its parts in q and
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, skew
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
@@ -93,7 +93,7 @@ def imu_covariance(
     by_omega, by_alpha = np.zeros((2, count, 9, 3))
     by_omega[:, :3] = -_centripetal_by_omega(angular_velocity, p_imu_in_root)
     by_omega[:, 3:6] = np.eye(3)
-    by_alpha[:, :3] = _skew(p_imu_in_root)  # φ = f − ω̇ × p − ω × (ω × p), and −ω̇ × p = p × ω̇
+    by_alpha[:, :3] = skew(p_imu_in_root)  # φ = f − ω̇ × p − ω × (ω × p), and −ω̇ × p = p × ω̇
     by_alpha[:, 6:] = np.eye(3)
     covariance = np.zeros((count, 9, 9))
     covariance[:, :3, :3] = force_covariance
@@ -205,7 +205,7 @@ def ir_md_covariance(
     for com in com_in_world:
         by_velocity = np.empty((len(com), 6, 3))
         by_velocity[:, :3] = root_R_world
-        by_velocity[:, 3:] = root_R_world @ _skew(com - p_root_in_world)
+        by_velocity[:, 3:] = root_R_world @ skew(com - p_root_in_world)
         covariance += (mass * velocity_sigma / duration) ** 2 * _squared(by_velocity)
     return covariance
 
@@ -228,7 +228,7 @@ def zmp_covariance(
     force = np.sum(normal * wrench.force, axis=1)[:, None, None]
     point = (np.cross(normal, wrench.moment) + height[:, 0] * wrench.force) / force[:, 0]
     by_force = height * np.eye(3) - point[:, :, None] * normal[:, None, :]
-    jacobian = np.concatenate([by_force, _skew(normal)], axis=2) / force
+    jacobian = np.concatenate([by_force, skew(normal)], axis=2) / force
     covariance: Array = jacobian @ wrench_covariance @ np.swapaxes(jacobian, 1, 2)
     return covariance
 
@@ -248,14 +248,6 @@ def _centripetal_by_omega(omega: Array, p: Array) -> Array:
     along = (omega @ p)[:, None, None] * np.eye(3)
     derivative: Array = along + omega[:, :, None] * p - 2.0 * p[:, None] * omega[:, None, :]
     return derivative
-
-
-def _skew(vectors: Array) -> Array:
-    """(…, 3, 3) matrices with [a] b = a × b."""
-    x, y, z = np.moveaxis(np.asarray(vectors, np.float64), -1, 0)
-    zero = np.zeros_like(x)
-    rows = [[zero, -z, y], [z, zero, -x], [-y, x, zero]]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def _squared(matrices: Array) -> Array:

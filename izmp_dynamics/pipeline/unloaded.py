@@ -216,9 +216,7 @@ class UnloadedFeet:
         if foot.below is not None and foot.sensor is not None:
             q = seen.states[rows, ROOT : ROOT + self.rig.model.dof]
             R, p = self.rig.model.frame_pose(foot.sensor, q)
-            back = np.swapaxes(R, 1, 2)
-            contact = ContactWrench.from_array(seen.wrenches[rows, k])
-            excess = contact.transformed(back, -np.einsum('tij,tj->ti', back, p)).as_array()
+            excess = ContactWrench.from_array(seen.wrenches[rows, k]).seen_from(R, p).as_array()
         known: Array = excess[np.isfinite(excess).all(axis=1)]
         return known
 

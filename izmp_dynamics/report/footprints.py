@@ -52,16 +52,7 @@ def footprints(scene: Scene, instants: Indices, frame: str) -> Footprints:
 
 def phases(scene: Scene) -> Indices:
     """Pick the middle of each phase in which the same feet carry load."""
-    code = np.zeros(len(scene.loaded), dtype=np.int64)
-    for bit, foot in enumerate(scene.evaluation.feet):
-        code += np.asarray(foot.loaded, dtype=np.int64) << bit
-    borders = np.flatnonzero(np.diff(code)) + 1
-    first, last = np.append(0, borders), np.append(borders, len(code))
-    time = np.append(scene.timeline.time, scene.timeline.duration)
-    kept = (code[first] != 0) & (time[last] - time[first] >= SHORTEST_PHASE)
-    chosen = np.zeros(len(code), dtype=bool)
-    chosen[(first + last)[kept] // 2] = True
-    return scene.sampled(chosen if kept.any() else scene.loaded, SHOWN_PHASES)
+    return scene.sampled(scene.phases(SHORTEST_PHASE), SHOWN_PHASES)
 
 
 def _corners(scene: Scene, foot: Foot, k: int, frame: str) -> Array:

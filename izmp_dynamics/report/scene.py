@@ -369,7 +369,7 @@ class Scene:
         No point can be farther inside. A phase is a time in which the same feet carry load; it
         counts if the robot could tip meanwhile. NaN without a loaded foot.
         """
-        samples = self.sampled(self._lasting_phases)
+        samples = self.sampled(self.phases(self.averaging_time))
         feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
         if not len(samples) or not feet:
             return float('nan')
@@ -381,9 +381,11 @@ class Scene:
         smallest = smallest[np.isfinite(smallest)]
         return float(np.percentile(smallest, _LOW)) / 2 if len(smallest) else float('nan')
 
-    @cached_property
-    def _lasting_phases(self) -> Mask:
-        """(K,) the middle of each phase that lasts; all loaded instants if none does."""
+    def phases(self, shortest: float) -> Mask:
+        """(K,) the middle of each phase that lasts so long [s]; all loaded instants if none does.
+
+        A phase is a time in which the same feet carry load.
+        """
         code = np.zeros(len(self.loaded), dtype=np.int64)
         for bit, foot in enumerate(self.evaluation.feet):
             code += np.asarray(foot.loaded, dtype=np.int64) << bit
@@ -392,7 +394,7 @@ class Scene:
         time = np.append(self.timeline.time, self.timeline.duration)
         if not len(code):
             return self.loaded
-        kept = (code[first] != 0) & (time[last] - time[first] >= self.averaging_time)
+        kept = (code[first] != 0) & (time[last] - time[first] >= shortest)
         middles: Mask = np.zeros(len(code), dtype=bool)
         middles[((first + last) // 2)[kept]] = True
         return middles if kept.any() else self.loaded

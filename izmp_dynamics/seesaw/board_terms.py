@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, cross
+from izmp_dynamics.conventions import Array, cross, skew
 from izmp_dynamics.seesaw.board import Seesaw
 from izmp_dynamics.seesaw.state import RigidState
 
@@ -90,9 +90,3 @@ def _moved(lever: Array) -> Array:
     matrix = np.eye(6)
     matrix[:3, 3:] = -skew(lever)
     return matrix
-
-
-def skew(vector: Array) -> Array:
-    """Return the matrix S (3, 3) of the cross product: S(a) b = a × b."""
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from izmp_dynamics.conventions import GRAVITY, Array
+from izmp_dynamics.conventions import GRAVITY, Array, skew
 from izmp_dynamics.seesaw.board import Seesaw
-from izmp_dynamics.seesaw.board_terms import BoardTerms, board_terms, skew
+from izmp_dynamics.seesaw.board_terms import BoardTerms, board_terms
 from izmp_dynamics.seesaw.rigid_body import BodyTerms, RigidBody
 from izmp_dynamics.seesaw.state import BalanceState
 

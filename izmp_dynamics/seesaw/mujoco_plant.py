@@ -153,7 +153,7 @@ class MujocoSeesaw:
         body, height = self._board.body, self._board.height
         R = self.data.xmat[body].reshape(3, 3)
         wrench = ContactWrench.from_array(self._ground().sum(axis=0))
-        in_board = wrench.transformed(R.T, -R.T @ self.data.xpos[body])
+        in_board = wrench.seen_from(R, self.data.xpos[body])
         normal = np.array([0.0, 0.0, 1.0])
         return zero_moment_point(in_board, normal, height * normal, 1.0)
 

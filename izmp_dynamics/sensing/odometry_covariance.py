@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, frozen
+from izmp_dynamics.conventions import Array, frozen, skew
 from izmp_dynamics.model.robot_file import Noise
 from izmp_dynamics.sensing.noise import degrees, standard_deviation
 
@@ -84,7 +84,7 @@ def odometry_covariance(
     if noise.position:
         fix, lever = noise.position**2 * _IDENTITY, world_R_root @ arm
         pose[:3, :3] = fix + turning * _of_turning(lever)  # p = fix − R arm, δ(R arm) = δθ × R arm
-        pose[:3, 3:] = turning * _skew(lever)
+        pose[:3, 3:] = turning * skew(lever)
         pose[3:, :3] = pose[:3, 3:].T
         before, at, after = noise.weights
         own = at * arm + velocity @ world_R_root  # the same orientation turns the velocity
@@ -102,9 +102,3 @@ def _sigma(density: float | None, period: float | None) -> float:
 def _of_turning(lever: Array) -> Array:
     """(3, 3) covariance of δθ × lever (3,), where every component of δθ has the variance 1."""
     return float(lever @ lever) * _IDENTITY - np.multiply.outer(lever, lever)
-
-
-def _skew(vector: Array) -> Array:
-    """(3, 3) matrix with [a] b = a × b."""
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -95,8 +95,8 @@ def _truth(plant: MujocoRobot, samples: Samples, ground: RootMotion | None) -> T
         qdd=samples.qacc[:, plant.v_columns],
         root=root,
         com=samples.com,
-        ground_wrench=_in_frame(contact, root.rotation, root.position).as_array(),
-        applied_wrench=_in_frame(pushed, root.rotation, root.position).as_array(),
+        ground_wrench=contact.seen_from(root.rotation, root.position).as_array(),
+        applied_wrench=pushed.seen_from(root.rotation, root.position).as_array(),
         cop=zero_moment_point(contact, normal, point, minimum),
         ground_normal=normal,
         feet={
@@ -161,7 +161,7 @@ def _foot_truth(sole: _Sole, reaction: ContactWrench, loaded: float) -> FootTrut
     return FootTruth(
         corners=sole.corners,
         normal_force=normal_force,
-        wrench=_in_frame(reaction, sole.rotation, sole.position).as_array(),
+        wrench=reaction.seen_from(sole.rotation, sole.position).as_array(),
         loaded=normal_force >= loaded,
     )
 
@@ -170,12 +170,6 @@ def _along(normal: Array, vectors: Array) -> Array:
     """Components (T, 1) of vectors (T, 3) along unit normals (T, 3)."""
     components: Array = np.einsum('ti,ti->t', normal, vectors)[:, None]
     return components
-
-
-def _in_frame(wrench: ContactWrench, world_R_frame: Array, p_frame: Array) -> ContactWrench:
-    """Express a wrench of the world in a frame, about the frame's origin."""
-    R = np.swapaxes(world_R_frame, 1, 2)
-    return wrench.transformed(R, -np.einsum('tij,tj->ti', R, p_frame))
 
 
 def _xyzw(wxyz: Array) -> Array:

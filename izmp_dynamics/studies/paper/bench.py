@@ -314,7 +314,6 @@ class Bench:
             R, p, velocity[used], trial.angular_velocity[rows[used]], q[used], qd[used]
         )
         in_world = method.batch(stamps[used], momentum, max_gap=1.0)
-        root_R_world = np.swapaxes(R, 1, 2)
-        in_root = in_world.transformed(root_R_world, -np.einsum('tij,tj->ti', root_R_world, p))
+        in_root = in_world.seen_from(R, p)
         on_bus = slice(None) if setup.step == 'bus' else samples.bus
         return ContactWrench(in_root.force[on_bus], in_root.moment[on_bus])
