@@ -208,6 +208,17 @@ def normal_forces_alone(evaluation):
     return replace(evaluation, feet=feet)
 
 
+def ended(evaluation, row):
+    """The evaluation whose tracks have no value from a row on."""
+    tracks = {}
+    for name, track in evaluation.tracks.items():
+        values = [np.array(v) for v in (track.wrench, track.point, track.margin)]
+        for array in values:
+            array[row:] = np.nan
+        tracks[name] = Track(name, *values)
+    return replace(evaluation, tracks=tracks)
+
+
 @pytest.mark.parametrize(
     ('evaluation', 'what'),
     [
@@ -220,6 +231,7 @@ def normal_forces_alone(evaluation):
         (part(walking(), slice(0, 0)), 'no instant of the recording'),
         (part(walking(), slice(0, 1)), 'for only 0.00 s'),
         (part(walking(), slice(0, 40)), 'a verdict needs 0.50 s'),
+        (ended(part(walking(), slice(0, 100)), 55), 'has a value for only 0.44 s; a verdict'),
     ],
 )
 def test_what_is_missing_is_named(evaluation, what):

@@ -232,11 +232,19 @@ def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
             'time.',
             'See “Signal health” for what was gated.',
         )
+    if value < SHORTEST_TIME:
+        return _unclear(
+            'too_short',
+            f'on the ground the {track.described} has a value for only {seconds(value)}; a '
+            f'verdict needs {seconds(SHORTEST_TIME)}.',
+            'A longer recording. See “Signal health” for what was gated.',
+        )
     if track.evaluated_time < SHORTEST_TIME:
         return _unclear(
             'too_short',
-            f'of the {seconds(loaded)} on the ground all but {seconds(track.evaluated_time)} lies '
-            f'within {seconds(scene.evaluation.settle_time)} of an end or a gap, where '
+            f'of the {seconds(value)} on the ground with a value all but '
+            f'{seconds(track.evaluated_time)} lies within '
+            f'{seconds(scene.evaluation.settle_time)} of an end or a gap, where '
             f'{scene.evaluation.filtering} is still settling.',
             'A longer recording without gaps, or a filter that settles faster.',
         )

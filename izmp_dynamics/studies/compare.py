@@ -18,7 +18,7 @@ from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.buffer import pair
-from izmp_dynamics.pipeline.uncertainty import izmp_covariance
+from izmp_dynamics.pipeline.uncertainty import izmp_covariance, joint_speeds
 from izmp_dynamics.replay.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.stability.support_polygon import plane_axes
@@ -129,7 +129,8 @@ def _evaluate(bag: BagReader, robot: RobotFile, progress: Callable[[float], None
     evaluator = make_evaluator(recording)
     parts = list(evaluate_recording(recording, evaluator, progress))
     axes = [plane_axes(part.plane.normal) for part in parts]
-    covariances = [izmp_covariance(evaluator, part) for part in parts]
+    speeds = joint_speeds(evaluator.joints.groups, robot.filter.half_width)
+    covariances = [izmp_covariance(evaluator, part, speeds=speeds) for part in parts]
     names = {name for part in parts for name in part.points}
     nothing = {len(part.stamps): np.full((len(part.stamps), 3), np.nan) for part in parts}
     return _Points(
