@@ -35,7 +35,7 @@ class Momentum:
 
 
 class IrMd:
-    """Contact wrench in the world from differenced momenta.
+    """Contact wrench in the world from differenced momenta (paper, eq. 8 and sect. 4.4.2).
 
     Args:
         model: the robot.

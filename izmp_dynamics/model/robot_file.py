@@ -670,7 +670,7 @@ class RobotFile:
 
     @property
     def urdf_path(self) -> Path:
-        """Path of the URDF: absolute, in the home (~), or relative to the robot file."""
+        """Path of the URDF; a relative one starts at the robot file, ~ is the home."""
         return (self.path.parent if self.path else Path()) / os.path.expanduser(self.urdf)
 
 

@@ -19,7 +19,7 @@ from izmp_dynamics.stability.evaluation import Evaluation, Foot, Outage, SignalH
 from izmp_dynamics.store import Column, Store
 
 MOTION_RATE = 50.0
-"""Largest rate at which the joints are kept for pictures of the robot [Hz]."""
+"""About this rate the joints are kept for pictures of the robot, if the bus is faster [Hz]."""
 
 TRACKS = ('mr_ad', 'ir_md', 'cop')
 

@@ -20,7 +20,7 @@ from izmp_dynamics.rotations import quaternions_of_matrices
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 TF_RATE = 50.0
-"""Largest rate at which /tf is written [Hz]."""
+"""About this rate /tf is written, if the bus is faster [Hz]."""
 
 _GEOMETRY = 'geometry_msgs/msg/'
 

@@ -47,7 +47,7 @@ def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) 
         static: write a page of pictures alone, without scripts.
 
     Returns:
-        the paths of the two files and the summary.
+        the paths of the two files (`html`, `json`) and the numbers that both state (`summary`).
 
     Raises:
         MissingDependencyError: matplotlib or jinja2 is not installed.

@@ -33,7 +33,7 @@ It is that of arms of 1 cm: the noise of a good IMU (60 µg/√Hz) at 500 Hz bec
 
 
 class AccelerometerArray:
-    """Weighted least squares over all accelerometers of the root link.
+    """Weighted least squares over all accelerometers of the root link (paper, eqs. 23 to 29).
 
     Args:
         accelerometers: at least six sensitive axes that observe all of φ and ω̇.

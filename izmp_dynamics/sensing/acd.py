@@ -67,7 +67,7 @@ class _Instants:
 
 
 class ActuatorDifferentiator:
-    """Differentiates encoder values of n joints.
+    """Differentiates encoder values of n joints (ACD; paper, sect. 4.4.1).
 
     Args:
         joint_names: names of the n joints.
@@ -218,7 +218,7 @@ class ActuatorDifferentiator:
 
     @property
     def faults(self) -> Faults:
-        """Faults of the stream, as `JointFaults.counts`."""
+        """Fault → number of samples and instants of the stream."""
         return self._faults + self._window.stamp_gate.faults
 
     def _differentiate(

@@ -21,7 +21,8 @@ from izmp_dynamics.sensing.stamps import Verdicts
 class GyroDifference(DifferenceStage[RootState]):
     """Motion of the root from the gyroscope and the accelerometer of one IMU.
 
-    The angular velocity is the sample itself; only its derivative is computed.
+    The angular velocity is the sample itself; only its derivative is computed (paper, sect. 4.4.1,
+    setup E).
 
     Args:
         p_imu_in_root: (3,) position of the IMU in the root frame [m].
@@ -49,7 +50,7 @@ class GyroDifference(DifferenceStage[RootState]):
             specific_force: (T, 3) accelerometer in root axes, at the IMU [m/s²].
 
         Returns:
-            The instants that have a quotient; the `StampVerdict` (T,) of each sample, 0: used.
+            The instants that have a quotient; the `StampVerdict` (T,) of each sample (0 if used).
 
         Raises:
             ShapeError: if an argument has another shape.

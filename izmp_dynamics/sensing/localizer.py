@@ -53,7 +53,7 @@ class RootPose:
 
 
 class Localizer(DifferenceStage[RootPose]):
-    """Position of a GPS and orientation of the root, to pose and velocity of the root.
+    """Pose and velocity of the root from a GPS and an orientation (paper, sect. 4.5).
 
     Args:
         p_gps_in_root: (3,) position of the GPS in the root frame [m].
@@ -79,7 +79,7 @@ class Localizer(DifferenceStage[RootPose]):
             world_R_root: (T, 3, 3) orientation of the root in the world.
 
         Returns:
-            The instants that have a velocity; the `StampVerdict` (T,) of each sample, 0: used.
+            The instants that have a velocity; the `StampVerdict` (T,) of each sample (0 if used).
 
         Raises:
             ShapeError: if an argument has another shape.

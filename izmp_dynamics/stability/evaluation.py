@@ -84,7 +84,8 @@ class SignalHealth:
         count: messages read.
         rate: median rate of the stamps [Hz]; 0 when there are fewer than two messages.
         longest_gap: longest time between two stamps [s].
-        gated: fault → number of samples that were not used (or repaired, as its reason says).
+        gated: fault → number of samples that were not used (or repaired, as its reason says);
+            `fault.key` is e.g. 'joint_repaired[l_knee]'.
     """
 
     topic: str
@@ -140,7 +141,7 @@ class Evaluation:
         settle_time: what lies closer to an end of a track or to a gap in it is still the filter's
             settling and carries no verdict [s].
         filtering: the filter that all signals passed, in words; empty without one.
-        motion: the robot's joints, at most 50 Hz; None where only the evaluated values are known.
+        motion: the robot's joints, at about 50 Hz; None where only the evaluated values are known.
         missing: what could not be evaluated, and why: one sentence each.
         notes: anomalies of the inputs: one sentence each.
         damage: what of the bag could not be read, in sentences; empty if all was.

@@ -23,10 +23,10 @@ def zero_moment_point(
 ) -> Array:
     """Find the point of the plane about which the wrench has no moment along the plane.
 
-    z = (n × M + (n·p0) F) / (n·F) for the plane n·(x − p0) = 0.
+    z = (n × M + (n·p0) F) / (n·F) for the plane n·(x − p0) = 0 (paper, eqs. 21 and 22).
 
     Args:
-        wrench: about the origin of the frame, (3,) or (T, 3) each.
+        wrench: force [N] and moment [N·m] about the origin of the frame, (3,) or (T, 3) each.
         normal: (…, 3) unit normal n of the plane in the frame, pointing away from the ground.
         ground_point: (…, 3) a point p0 of the plane in the frame [m].
         minimum_force: normal force below which there is no such point (flight) [N].

@@ -16,7 +16,7 @@ from izmp_dynamics.stability.evaluation import Evaluation
 from izmp_dynamics.stability.support_polygon import outlines
 
 FRAME_RATE = 50.0
-"""Largest rate of the frames [Hz]."""
+"""About this rate the frames have, if the evaluation is faster [Hz]."""
 
 MOST_FRAMES = 3000
 """A longer log has fewer frames a second."""
