@@ -24,7 +24,7 @@ from izmp_dynamics.calibration.residuals import (
 from izmp_dynamics.calibration.stretch import Stretch
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
-from izmp_dynamics.pipeline.below import link_at, links_carried
+from izmp_dynamics.pipeline.below import link_at
 from izmp_dynamics.pipeline.correction import offset_without
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.unloaded import EDGE
@@ -146,7 +146,7 @@ def _unloaded(
 ) -> Iterator[Finding]:
     """Judge what a sensor reads while its foot is in the air."""
     link = stated.below or link_at(rig.model, foot.sole)
-    carried = links_carried(rig.model, link)
+    carried = rig.model.links_carried(link)
     excess, hanging, ups = [], [], []
     for instants in stretches:
         rows = _in_air(instants, foot)

@@ -14,7 +14,6 @@ from izmp_dynamics.calibration.smooth import SmoothSignal
 from izmp_dynamics.calibration.stretch import Stretch
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.dynamics import kernels
-from izmp_dynamics.pipeline.below import links_carried
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 
@@ -155,4 +154,4 @@ def _links_below(rig: Rig, foot: FootRig) -> frozenset[str]:
     stated = next(f.wrench for f in rig.robot.feet if f.name == foot.name)
     if stated is None or stated.below is None:
         return frozenset()
-    return links_carried(rig.model, stated.below)
+    return rig.model.links_carried(stated.below)

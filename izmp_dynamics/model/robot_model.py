@@ -241,12 +241,21 @@ class RobotModel:
         Raises:
             UnknownNameError: if there is no such link.
         """
+        carried = self.links_carried(link)
+        return dataclasses.replace(self, bodies=_ModelBuilder(self.tree, carried).bodies())
+
+    def links_carried(self, link: str) -> frozenset[str]:
+        """Return a link and all that it carries.
+
+        Raises:
+            UnknownNameError: if there is no such link.
+        """
         self.mount(link)
         carried = {link}
         for segment in self.tree.segments:
             if segment.parent in carried:
                 carried.add(segment.link)
-        return dataclasses.replace(self, bodies=_ModelBuilder(self.tree, carried).bodies())
+        return frozenset(carried)
 
     def joints_that_move_mass(self) -> npt.NDArray[np.bool_]:
         """Find the joints that the dynamics depend on: for a `part`, those between root and part.
@@ -291,7 +300,7 @@ def load_model(urdf: str | Path | Urdf, root: str | None = None) -> RobotModel:
 class _ModelBuilder:
     """Merges links into bodies while it walks the tree."""
 
-    def __init__(self, tree: KinematicTree, massive: set[str] | None = None) -> None:
+    def __init__(self, tree: KinematicTree, massive: frozenset[str] | None = None) -> None:
         self.tree = tree
         self.massive = massive
         self.joint_names = _independent_joints(tree)

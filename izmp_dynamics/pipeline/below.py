@@ -28,7 +28,7 @@ def check_below(model: RobotModel, foot: str, sole: str, sensor: str, below: str
     Raises:
         ReplayError: the message explains what `below` means.
     """
-    carried = links_carried(model, below)
+    carried = model.links_carried(below)
     if below == model.root:
         why = 'is the root link, and all of the robot would count'
     elif sole not in carried:
@@ -50,15 +50,6 @@ def check_below(model: RobotModel, foot: str, sole: str, sensor: str, below: str
     )
 
 
-def links_carried(model: RobotModel, link: str) -> frozenset[str]:
-    """A link and all that it carries."""
-    carried = {link}
-    for segment in model.tree.segments:
-        if segment.parent in carried:
-            carried.add(segment.link)
-    return frozenset(carried)
-
-
 def link_at(model: RobotModel, frame: str) -> str:
     """The first link with mass from a frame upwards: of a sole, the foot."""
     parents = {segment.link: segment for segment in model.tree.segments}
@@ -74,5 +65,5 @@ def _is_above(model: RobotModel, link: str, sensor: str) -> bool:
     return (
         body in (0, *chain)
         and body != model.mount(sensor).body
-        and (sensor in links_carried(model, link))
+        and (sensor in model.links_carried(link))
     )
