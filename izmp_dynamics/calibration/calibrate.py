@@ -28,6 +28,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, read_urdf
 from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.stability.clearance import POINT, is_point
 
 CUTOFF = 10.0
 """Of the zero-phase filter that all signals pass, unless the robot file states one [Hz]."""
@@ -202,6 +203,15 @@ def _prepared(
             'The robot file states no feet; the calibration needs to know what rests on the '
             'ground. State them under feet.',
             kind='no_feet',
+        )
+    points = [foot.name for foot in rig.feet if is_point(foot.polygon)]
+    if points:
+        raise CalibrationError(
+            'The calibration takes soles that rest to be level, but by their polygons the feet '
+            f'{", ".join(points)} touch the ground with points, at most {100 * POINT:.0f} cm '
+            'across, whose links lean as they like. It is for robots with flat feet.',
+            kind='point_feet',
+            feet=tuple(points),
         )
     return rig, stretches
 

@@ -196,6 +196,11 @@ def summary_lines(summary: Summary) -> list[str]:
 
 def _agreement(summary: Summary) -> str:
     pairs = [pair for pair in summary.pairs if pair.count]
+    if not pairs and {'mr_ad', 'cop'} <= set(summary.tracks):
+        return (
+            'normal forces alone give a CoP to compare with between two feet only, and there is '
+            'nothing else.'
+        )
     if not pairs:
         return 'only one method could be evaluated, so there is nothing to compare.'
     judged = summary.verdict.judged_by

@@ -11,8 +11,29 @@ from izmp_dynamics.stability.sole_motion import SoleMotion
 CLEARANCE = 0.005
 """A foot is in the air if its lowest corner is higher above the other sole's plane [m]."""
 
+POINT = 0.05
+"""A sole no larger across is a point: how it is turned says nothing about the ground [m]."""
+
+_SEARCHED = 1000  # instants at once
+
 PlacedSole = Sole | SoleMotion
 """Its place and corners are what counts."""
+
+
+def is_point(corners: Array) -> bool:
+    """Whether a sole with these corners (V, 2) or (V, 3) [m] touches the ground with a point."""
+    across = np.linalg.norm(corners[:, None] - corners[None], axis=2)
+    return bool(across.max(initial=0.0) <= POINT)
+
+
+def stays_point(corners: Array) -> bool:
+    """Whether that is so of a sole with corners (K, V, 3) [m] at K instants; False if unknown."""
+    for first in range(0, len(corners), _SEARCHED):
+        some = corners[first : first + _SEARCHED]
+        known = some[np.isfinite(some).all(axis=(1, 2))]
+        if len(known):
+            return is_point(known[0])
+    return False
 
 
 def above(foot: PlacedSole, ground: PlacedSole) -> Array:
@@ -33,10 +54,16 @@ def lowest_above(corners: Array, point: Array, normal: Array) -> Array:
 
 
 def clearances(soles: Sequence[PlacedSole]) -> Array:
-    """(K, F) height of each of F soles above all others, the lowest [m]; ∞ of a single one."""
+    """(K, F) height of each of F soles above all others, the lowest [m].
+
+    ∞ of a single one; NaN where all others are points, which have no plane.
+    """
     heights = np.full((len(soles[0].p), len(soles)), np.inf)
+    flat = [k for k, sole in enumerate(soles) if not stays_point(sole.corners)]
     for k, sole in enumerate(soles):
-        for other, ground in enumerate(soles):
-            if other != k:
-                heights[:, k] = np.minimum(heights[:, k], above(sole, ground))
+        others = [soles[other] for other in flat if other != k]
+        if not others and len(soles) > 1:
+            heights[:, k] = np.nan
+        for ground in others:
+            heights[:, k] = np.minimum(heights[:, k], above(sole, ground))
     return heights

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.stability.clearance import lowest_above
+from izmp_dynamics.stability.clearance import lowest_above, stays_point
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
 
 CLEARANCE = 0.01
@@ -12,13 +12,21 @@ CLEARANCE = 0.01
 
 
 def in_air(evaluation: Evaluation, foot: Foot) -> npt.NDArray[np.bool_]:
-    """(K,) whether the joints hold a foot above the soles of all others."""
+    """(K,) whether the joints hold a foot above the soles of all others.
+
+    Not known, so False, where the others touch the ground with points, which have no plane.
+    """
+    others = [
+        other
+        for other in evaluation.feet
+        if other is not foot and other.axes is not None and not stays_point(other.sole)
+    ]
 
     def aloft(rows: slice) -> npt.NDArray[np.bool_]:
         heights = [
             lowest_above(foot.sole[rows], other.sole[rows].mean(axis=1), other.axes[rows, :, 2])
-            for other in evaluation.feet
-            if other is not foot and other.axes is not None
+            for other in others
+            if other.axes is not None
         ]
         if not heights:
             return np.zeros(rows.stop - rows.start, dtype=np.bool_)

@@ -1,0 +1,70 @@
+"""Feet that touch the ground with a point on links that lean, as those of quadrupeds."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
+from izmp_dynamics.report.summary import summary_lines, summary_of
+from izmp_dynamics.stability.clearance import clearances, is_point
+from izmp_dynamics.stability.ground_plane import Sole
+
+from .report_scenarios import SOLE, standing, without
+from .test_events import events
+
+POINT = 0.01 * np.array([(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)])
+LEANING = Rotation.from_euler('y', 45.0, degrees=True).as_matrix()
+
+
+def on_points(evaluation):
+    """The same robot on points, whose links lean by 45° forwards and backwards."""
+    feet = []
+    for foot, lean in zip(evaluation.feet, (LEANING, LEANING.T), strict=True):
+        axes = foot.axes @ lean
+        middle = foot.sole.mean(axis=1, keepdims=True)
+        sole = middle + np.einsum('kij,vj->kvi', axes[:, :, :2], POINT)
+        feet.append(dataclasses.replace(foot, sole=sole, axes=axes))
+    return dataclasses.replace(evaluation, feet=tuple(feet))
+
+
+def test_what_a_point_is():
+    assert is_point(POINT)
+    assert not is_point(SOLE)
+
+
+def test_no_foot_is_in_the_air_above_the_plane_of_a_point():
+    evaluation = standing(duration=4.0)
+    shifted = [
+        dataclasses.replace(foot, sole=foot.sole + x * foot.axes[:, None, :, 0])
+        for foot, x in zip(evaluation.feet, (0.2, -0.2), strict=True)
+    ]
+    astride = dataclasses.replace(evaluation, feet=tuple(shifted))
+    assert events(on_points(astride), 'sensor fault') == []
+
+
+@pytest.mark.parametrize('polygon', [POINT, SOLE])
+def test_clearances_are_known_above_soles_alone(polygon):
+    R = np.tile(np.eye(3), (2, 1, 1))
+    soles = [
+        Sole.from_polygon(R, np.tile([0.0, y, height], (2, 1)), polygon, None)
+        for y, height in ((0.1, 0.0), (-0.1, 0.03))
+    ]
+    soles[0].corners[0] = np.nan
+    expected = [[np.nan, np.nan]] * 2 if polygon is POINT else [[np.nan, 0.03], [-0.03, 0.03]]
+    assert clearances(soles) == pytest.approx(np.array(expected), nan_ok=True)
+
+
+def test_a_calibration_needs_soles(sway, biped31):
+    feet = [dataclasses.replace(foot, polygon=tuple(map(tuple, POINT))) for foot in biped31.feet]
+    with pytest.raises(CalibrationError, match='l_foot, r_foot touch the ground with points'):
+        estimate_corrections([sway[1]], dataclasses.replace(biped31, feet=tuple(feet)))
+
+
+def test_normal_forces_of_more_than_two_feet_are_not_called_nothing():
+    evaluation = without(standing(duration=4.0), 'ir_md')
+    left, right = (dataclasses.replace(foot, normal_only=True) for foot in evaluation.feet)
+    third = dataclasses.replace(right, name='third', loaded=np.zeros_like(right.loaded))
+    lines = summary_lines(summary_of(dataclasses.replace(evaluation, feet=(left, right, third))))
+    assert 'Agreement: normal forces alone give a CoP to compare with between two feet' in lines[1]
