@@ -4,19 +4,19 @@ import math
 import mmap
 import tempfile
 import weakref
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Indices
+from izmp_dynamics.conventions import Array, Indices
 from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.selection import neighbours
 
-_TAKEN = 1 << 8
-"""Rows that are read at a time: with each, the system may map the 64 kB around it."""
+_TAKEN = 1 << 5
+"""Rows that are read at a time: with each, the system may map 256 kB around it."""
 
 Rows = npt.NDArray[Any]
 
@@ -38,39 +38,147 @@ class Store:
         """Begin an array."""
         return Column() if self.folder is None else FileColumn(self.folder, self._maps)
 
+    def blocks(self, count: int) -> Iterator[slice]:
+        """Rows of each block of arrays of some length; what was read is given back after each."""
+        for first in range(0, max(count, 1), self.block):
+            yield slice(first, min(first + self.block, count))
+            self.release()
+
     def by_rows(self, count: int, function: Callable[[slice], Any]) -> Any:
         """Compute an array whose rows don't depend on each other; in files, block by block.
 
         Args:
-            count: its length K.
-            function: gives some of its rows.
+            count: length K of the arrays from which it is computed.
+            function: gives what follows from some of their rows, as many or fewer.
         """
         if self.folder is None:
             return function(slice(0, count))
         column = self.column()
-        blocks = -(-count // self.block) or 1
-        edges = np.linspace(0, count, blocks + 1).astype(np.intp).tolist()
-        for first, stop in pairwise(edges):
-            column.extend(function(slice(first, stop)))
-            self.release()
+        for rows in self.blocks(count):
+            column.extend(function(rows))
         return column.rows
+
+    def running_sum(self, count: int, function: Callable[[slice], Rows]) -> Rows:
+        """Sums (K + 1, …) of all rows before each one, and of all.
+
+        Args:
+            count: number K of the rows.
+            function: gives some of them.
+        """
+        total = function(slice(0, 0)).sum(axis=0, keepdims=True)
+
+        def before(rows: slice) -> Rows:
+            nonlocal total
+            sums = np.cumsum(np.concatenate([total, function(rows)]), axis=0)
+            total = sums[-1:]
+            return sums[:-1] if rows.stop < count else sums
+
+        sums: Rows = self.by_rows(count, before)
+        return sums
+
+    def reduce(self, ufunc: np.ufunc, count: int, function: Callable[[slice], Any]) -> Any:
+        """Reduce an array of some length to a number or a row.
+
+        Block by block in memory as well, so that sums are the same as in files, bit for bit.
+
+        Args:
+            ufunc: joins what two blocks give.
+            count: length of the array.
+            function: reduces some of its rows.
+        """
+        return ufunc.reduce([function(rows) for rows in self.blocks(count)], axis=0)
 
     def has_numbers(self, array: Rows) -> bool:
         """Whether any entry of an array is finite."""
-        blocks = range(0, len(array), self.block)
-        found = any(np.isfinite(array[k : k + self.block]).any() for k in blocks)
-        self.release()
+        return any(np.isfinite(array[rows]).any() for rows in self.blocks(len(array)))
+
+    def extremes(self, values: Array) -> tuple[float, float]:
+        """Smallest and largest of the finite values (K,); NaN without any."""
+        known = self.finite(values)
+        if not len(known):
+            return math.nan, math.nan
+        smallest = self.reduce(np.minimum, len(known), lambda rows: known[rows].min())
+        return float(smallest), float(
+            self.reduce(np.maximum, len(known), lambda rows: known[rows].max())
+        )
+
+    def lowest(self, values: Array) -> int | None:
+        """Row of the smallest of values (K,), the first one of equal ones; None without any."""
+        found = [
+            rows.start + int(np.nanargmin(values[rows]))
+            for rows in self.blocks(len(values))
+            if np.isfinite(values[rows]).any()
+        ]
+        return min(found, key=lambda row: float(values[row]), default=None)
+
+    def mean(self, values: Rows) -> float:
+        """Mean of the finite values (K,); NaN without any."""
+        known = self.finite(values)
+        total = self.reduce(np.add, len(known), lambda rows: known[rows].sum())
+        return float(total / len(known)) if len(known) else math.nan
+
+    def median(self, values: Array) -> float:
+        """Median of the finite values (K,); NaN without any."""
+        known = self.finite(values)
+        if len(known) <= self.block:
+            return float(np.median(known)) if len(known) else math.nan
+        middle = self._neighbours(known, (len(known) - 1) // 2)
+        return middle[0] if len(known) % 2 else float(np.mean(middle))
+
+    def percentile(self, values: Array, q: float) -> float:
+        """Percentile of the finite values (K,), linear as by NumPy; NaN without any."""
+        known = self.finite(values)
+        if len(known) <= self.block:
+            return float(np.percentile(known, q)) if len(known) else math.nan
+        place = (len(known) - 1) * (q / 100)
+        rank = math.floor(place)
+        return float(np.quantile(self._neighbours(known, rank), place - rank))
+
+    def finite(self, values: Rows) -> Rows:
+        """The finite ones of values (K,)."""
+        found: Rows = self.by_rows(
+            len(values), lambda rows: values[rows][np.isfinite(values[rows])]
+        )
         return found
+
+    def true(self, mask: Rows) -> Indices:
+        """Rows at which a mask (K,) is true."""
+        found: Indices = self.by_rows(
+            len(mask), lambda rows: np.flatnonzero(mask[rows]) + rows.start
+        )
+        return found
+
+    def changes(self, values: Rows) -> Indices:
+        """Rows at which values (K,) differ from those of the row before."""
+        found: Indices = self.by_rows(
+            max(len(values) - 1, 0),
+            lambda rows: (
+                np.flatnonzero(values[rows.start + 1 : rows.stop + 1] != values[rows])
+                + rows.start
+                + 1
+            ),
+        )
+        return np.array(found)
 
     def take(self, array: Rows, rows: Indices) -> Rows:
         """Read some rows of an array, which lie far apart."""
+        return self._few_at_a_time(rows, lambda some: array[some])
+
+    def search(self, ascending: Rows, values: Rows) -> Indices:
+        """np.searchsorted for values that lie far apart."""
+        return self._few_at_a_time(values, lambda some: np.searchsorted(ascending, some))
+
+    def _few_at_a_time(self, values: Rows, function: Callable[[Rows], Rows]) -> Rows:
         if self.folder is None:
-            return array[rows]
+            return function(values)
         parts = []
-        for first in range(0, max(len(rows), 1), _TAKEN):
-            parts.append(array[rows[first : first + _TAKEN]])
+        for first in range(0, max(len(values), 1), _TAKEN):
+            parts.append(function(values[first : first + _TAKEN]))
             self.release()
         return np.concatenate(parts)
+
+    def _neighbours(self, values: Array, rank: int) -> tuple[float, float]:
+        return neighbours(lambda: (values[rows] for rows in self.blocks(len(values))), rank)
 
     def release(self) -> None:
         """Give back the memory into which arrays were read from their files; they stay valid."""

@@ -119,7 +119,7 @@ def test_velocity_is_against_the_ground_while_the_root_yaws():
     yaw = 0.3 + 1.5 * time
     R = np.stack([np.cos(yaw), np.sin(yaw), -np.sin(yaw), np.cos(yaw)], axis=1).reshape(-1, 2, 2)
     in_sole = np.column_stack([np.full(100, 0.1), 0.05 * time])
-    velocity = _velocity(time, np.einsum('kij,kj->ki', R, in_sole), R[:, :, 0])
+    velocity = _velocity(time, np.einsum('kij,kj->ki', R, in_sole), R[:, :, 0], 2)
     np.testing.assert_allclose(
         np.einsum('kji,kj->ki', R, velocity)[5:-5], np.tile([0.0, 0.05], (90, 1)), atol=2e-4
     )

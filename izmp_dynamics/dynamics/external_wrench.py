@@ -10,6 +10,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.store import Store
 
 LEAST_PART = 0.02
 """Part of the weight below which a force cannot be distinguished from model errors [-]."""
@@ -57,7 +58,9 @@ def external_wrench(moved: ContactWrench, measured: ContactWrench) -> ContactWre
     return ContactWrench(moved.force - measured.force, moved.moment - measured.moment)
 
 
-def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalForce, ...]:
+def find_forces(
+    stamps: Stamps, force: Array, weight: float, store: Store | None = None
+) -> tuple[ExternalForce, ...]:
     """Find the external forces that lasted.
 
     Args:
@@ -65,21 +68,26 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
         force: (T, 3) external force [N], in axes that do not turn much meanwhile; NaN where it is
             not known.
         weight: of the robot [N].
+        store: keeps what is as long as the recording; None: in memory.
 
     Returns:
         The forces that rose above LEAST_PART of the weight and above ABOVE_MEDIAN times the
         median size, for at least SHORTEST, in the order of time.
     """
-    size = np.linalg.norm(force, axis=1)
-    if not np.isfinite(size).any():
+    store = store or Store()
+    size: Array = store.by_rows(len(force), lambda rows: np.linalg.norm(force[rows], axis=1))
+    median = store.median(size)
+    if not np.isfinite(median):
         return ()
-    threshold = max(LEAST_PART * weight, ABOVE_MEDIAN * float(np.nanmedian(size)))
-    acting = np.concatenate([[False], np.nan_to_num(size) > threshold, [False]])
-    starts, ends = np.flatnonzero(np.diff(acting.astype(np.int8))).reshape(-1, 2).T
+    threshold = max(LEAST_PART * weight, ABOVE_MEDIAN * median)
+    large = store.by_rows(len(size), lambda rows: np.nan_to_num(size[rows]) > threshold)
+    acting = np.concatenate([[False], large, [False]])
+    starts, ends = store.changes(acting).reshape(-1, 2).T - 1
+    begin = store.take(stamps, starts)
+    after = store.take(stamps, np.minimum(ends, len(stamps) - 1))
     found = []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        after = int(stamps[end]) if end < len(stamps) else int(stamps[-1])
-        lasted = ExternalForce(int(stamps[start]), after, force[start:end].mean(axis=0))
-        if lasted.duration >= SHORTEST:
-            found.append(lasted)
+    for k in np.flatnonzero(after - begin >= SHORTEST * NANOSECONDS).tolist():
+        mean = force[starts[k] : ends[k]].mean(axis=0)
+        found.append(ExternalForce(int(begin[k]), int(after[k]), mean))
+        store.release()
     return tuple(found)

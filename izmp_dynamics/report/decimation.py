@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.report.timeline import Indices, Timeline
+from izmp_dynamics.report.timeline import Indices, Mask, Timeline
+from izmp_dynamics.store import Store
 
 PERCENTILES = (0.5, 99.5)
 """The central part of a signal that limits should show at least."""
@@ -28,12 +29,10 @@ def envelope(timeline: Timeline, values: Array, bins: int) -> tuple[Array, Array
     if len(values) <= 4 * bins:
         return _broken_at_gaps(timeline, values)
     edges = np.linspace(0.0, timeline.duration, bins + 1)
-    first = np.searchsorted(timeline.time, edges[:-1])
+    first = timeline.store.search(timeline.time, edges[:-1])
     filled = np.diff(np.append(first, len(values))) > 0
     first = first[filled]
-    low = np.fmin.reduceat(values, first)
-    high = np.fmax.reduceat(values, first)
-    falling = values[first] > values[np.append(first[1:], len(values)) - 1]
+    low, high, falling = _extremes(timeline.store, values, first)
     pair = np.where(falling[:, None], np.stack([high, low], 1), np.stack([low, high], 1))
     ends = np.full((bins, 2), np.nan)
     ends[filled] = pair
@@ -41,44 +40,67 @@ def envelope(timeline: Timeline, values: Array, bins: int) -> tuple[Array, Array
     return np.repeat(centres, 2), ends.ravel()
 
 
-def decimated_path(points: Array, count: int) -> Indices:
+def _extremes(store: Store, values: Array, first: Indices) -> tuple[Array, Array, Mask]:
+    """Of the values (K,) from each of the rows `first` (B,) to the next.
+
+    Returns:
+        (B,) the smallest, the largest, and whether the first one is larger than the last one.
+    """
+    low, high, falling = np.empty(len(first)), np.empty(len(first)), np.empty(len(first), bool)
+    most = max(1, store.block * len(first) // len(values))  # bins whose rows fill a block
+    for begin in range(0, len(first), most):
+        some = slice(begin, begin + most)
+        stop = first[begin + most] if begin + most < len(first) else len(values)
+        part, edges = values[first[begin] : stop], first[some] - first[begin]
+        low[some], high[some] = np.fmin.reduceat(part, edges), np.fmax.reduceat(part, edges)
+        falling[some] = part[edges] > part[np.append(edges[1:], len(part)) - 1]
+        store.release()
+    return low, high, falling
+
+
+def decimated_path(points: Array, count: int, store: Store | None = None) -> Indices:
     """Pick at most about `count` points of a path, among them the extremes of every stretch.
 
     Args:
         points: (K, 2) path; rows of NaN where it is broken.
         count: wanted number of points.
+        store: keeps the path; None: in memory.
 
     Returns:
         ascending indices into `points`.
     """
+    store = store or Store()
     if len(points) <= count:
         return np.arange(len(points))
     length = -(-5 * len(points) // count)
-    first = np.arange(0, len(points), length)
-    padded = np.full((len(first) * length, 2), np.nan)
-    padded[: len(points)] = points
-    stretches = padded.reshape(len(first), length, 2)
-    lowest = np.where(np.isnan(stretches), np.inf, stretches).argmin(axis=1)
-    highest = np.where(np.isnan(stretches), -np.inf, stretches).argmax(axis=1)
-    offsets = np.hstack([np.zeros((len(first), 1), dtype=np.intp), lowest, highest])
-    return np.unique(first[:, None] + offsets)
+    kept = []
+    for first in range(0, len(points), length):
+        stretch = points[first : first + length]
+        lowest = np.where(np.isnan(stretch), np.inf, stretch).argmin(axis=0)
+        highest = np.where(np.isnan(stretch), -np.inf, stretch).argmax(axis=0)
+        kept += [first, *(first + lowest), *(first + highest)]
+        store.release()
+    return np.unique(kept)
 
 
 def robust_limits(
-    signals: Iterable[Array], bounds: tuple[float, float] | None = None
+    signals: Iterable[Array],
+    bounds: tuple[float, float] | None = None,
+    store: Store | None = None,
 ) -> tuple[float, float]:
     """Choose axis limits that show the central part of every signal.
 
     A signal whose extremes are not far beyond its percentiles is shown whole.
 
     Args:
-        signals: arrays of any shape; NaN is ignored.
+        signals: (K,) arrays; NaN is ignored.
         bounds: limits that must not be exceeded, e.g. around the soles; None for no such limits.
+        store: keeps the signals; None: in memory.
 
     Returns:
         lower and upper limit, always finite and apart.
     """
-    ranges = [_central_range(signal) for signal in signals]
+    ranges = [_central_range(signal, store or Store()) for signal in signals]
     known = [span for span in ranges if span is not None]
     if not known:
         return bounds if bounds is not None else (-1.0, 1.0)
@@ -91,21 +113,25 @@ def robust_limits(
     return low - padding, high + padding
 
 
-def share_outside(values: Array, limits: tuple[float, float]) -> float:
-    """Share of the finite `values` beyond `limits`; 0 without any."""
-    values = values[np.isfinite(values)]
-    if not values.size:
-        return 0.0
-    return float(((values < limits[0]) | (values > limits[1])).mean())
+def share_outside(values: Array, limits: tuple[float, float], store: Store | None = None) -> float:
+    """Share of the finite values (K,) beyond `limits`; 0 without any."""
+
+    def counts(rows: slice) -> Indices:
+        known = values[rows][np.isfinite(values[rows])]
+        beyond = (known < limits[0]) | (known > limits[1])
+        return np.array([np.count_nonzero(beyond), len(known)])
+
+    beyond, known = (store or Store()).reduce(np.add, len(values), counts)
+    return float(beyond / known) if known else 0.0
 
 
-def _central_range(signal: Array) -> tuple[float, float] | None:
-    signal = signal[np.isfinite(signal)]
-    if not signal.size:
+def _central_range(signal: Array, store: Store) -> tuple[float, float] | None:
+    known = store.finite(signal)
+    if not len(known):
         return None
-    low, high = (float(edge) for edge in np.percentile(signal, PERCENTILES))
+    smallest, largest = store.extremes(known)
+    low, high = (store.percentile(known, q) for q in PERCENTILES)
     reach = 0.5 * (high - low)
-    smallest, largest = float(signal.min()), float(signal.max())
     return max(smallest, low - reach), min(largest, high + reach)
 
 

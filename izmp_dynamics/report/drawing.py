@@ -16,6 +16,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.store import Store
 
 try:
     import matplotlib
@@ -244,14 +245,19 @@ def back_to_front(restless: Mapping[str, float]) -> list[tuple[str, LineStyle]]:
     return faint + [(name, style_of(name)) for name in calm]
 
 
-def restlessness(values: Array, view: float) -> float:
+def restlessness(values: Array, view: float, store: Store | None = None) -> float:
     """Jump that a quarter of the values exceed, as a share of the view; 0 without any.
 
     Args:
         values: (K,) signal or (K, 2) path; NaN where there is none.
         view: extent of what is shown, in the same unit.
+        store: keeps the values; None: in memory.
     """
-    jumps = np.abs(np.diff(values, axis=0))
-    jumps = jumps if jumps.ndim == 1 else jumps.max(axis=1)
-    jumps = jumps[np.isfinite(jumps)]
-    return float(np.percentile(jumps, 75)) / view if len(jumps) else 0.0
+    store = store or Store()
+
+    def jumps(rows: slice) -> Array:
+        jumps: Array = np.abs(np.diff(values[rows.start : rows.stop + 1], axis=0))
+        return jumps if jumps.ndim == 1 else jumps.max(axis=1)
+
+    jump = store.percentile(store.by_rows(max(len(values) - 1, 0), jumps), 75)
+    return jump / view if np.isfinite(jump) else 0.0

@@ -14,6 +14,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.frames import in_sole
 from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.significance import finite_rows
 from izmp_dynamics.report.timeline import Mask
 
 CONFIDENCE = 0.95
@@ -84,7 +85,8 @@ def track_error(scene: Scene, name: str) -> TrackError:
         bias = 0.0 if name == 'cop' else _assumed_bias(scene)
         bound = float(np.hypot(usual, bias))
         return TrackError('itself', scatter, remaining, nan, nan, nan, bound, usual)
-    both = judged & scene.judged('cop')
+    cop_judged = scene.judged('cop')
+    both = scene.by_rows(lambda rows: judged[rows] & cop_judged[rows])
     points = [scene.evaluation.tracks[track].point for track in (name, 'cop')]
     averages = [scene.averaged(track).point for track in (name, 'cop')]
 
@@ -96,25 +98,27 @@ def track_error(scene: Scene, name: str) -> TrackError:
         )
         return np.stack([np.linalg.norm(v, axis=1) for v in (off, gap, gap - off)], axis=1)
 
+    store = scene.store
     distance, gap, rest = scene.by_rows(sizes).T
-    distance = distance[np.isfinite(distance)]
-    if len(distance) < 3:
+    if len(store.finite(distance)) < 3:
         return TrackError('itself', nan, nan, nan, nan, nan, _assumed_bias(scene), 0.0)
-    scatter = float(np.nanmedian(rest)) / _RAYLEIGH_MEDIAN
-    in_soles = scene.by_rows(
-        lambda rows: in_sole(scene, averages[0], rows) - in_sole(scene, averages[1], rows)
-    )
-    in_soles = in_soles[both & np.isfinite(in_soles).all(axis=1)]
-    bias_x, bias_y = np.median(in_soles, axis=0).tolist() if len(in_soles) else (nan, nan)
-    typical = float(np.median(distance))
+    scatter = store.median(rest) / _RAYLEIGH_MEDIAN
+
+    def in_soles(rows: slice) -> Array:
+        off = in_sole(scene, averages[0], rows) - in_sole(scene, averages[1], rows)
+        found: Array = off[both[rows] & finite_rows(off)]
+        return found
+
+    bias_x, bias_y = map(store.median, scene.by_rows(in_soles).T)
+    typical = store.median(distance)
     return TrackError(
         against='cop',
         scatter=scatter,
         averaged_scatter=scatter * _average_gain(scene),
         bias_x=bias_x,
         bias_y=bias_y,
-        slow=min(typical, float(np.nanmedian(gap))),
-        uncertainty=float(np.percentile(distance, 100.0 * CONFIDENCE)),
+        slow=min(typical, store.median(gap)),
+        uncertainty=store.percentile(distance, 100.0 * CONFIDENCE),
         usual=typical * _RAYLEIGH_95 / _RAYLEIGH_MEDIAN,
     )
 
@@ -127,18 +131,22 @@ def _assumed_bias(scene: Scene) -> float:
 
 def _jumps(scene: Scene, name: str, judged: Mask) -> float:
     """Noise per axis [m] of a track from its second differences."""
-    points: Array = np.where(judged[:, None], scene.points[name], np.nan)
-    bend = np.abs(np.diff(points, n=2, axis=0))
-    bend = bend[np.isfinite(bend)]
-    if not len(bend):
-        return float('nan')
-    return float(_MAD_TO_SIGMA * np.median(bend) / _SECOND_DIFFERENCE_GAIN)
+    points = scene.points[name]
+
+    def bends(rows: slice) -> Array:
+        three = slice(rows.start, rows.stop + 2)
+        point = np.where(judged[three, None], points[three], np.nan)
+        bend: Array = np.abs(np.diff(point, n=2, axis=0))
+        return bend
+
+    bend = scene.store.by_rows(max(len(points) - 2, 0), bends)
+    return float(_MAD_TO_SIGMA * scene.store.median(bend.ravel()) / _SECOND_DIFFERENCE_GAIN)
 
 
 def _average_gain(scene: Scene) -> float:
     """What a triangle leaves of white noise: √(2 / 3N) with N instants in half its base."""
-    step = scene.timeline.span[scene.timeline.span > 0]
-    if not len(step):
+    step = scene.timeline.usual_step
+    if not step > 0:
         return 1.0
-    number = max(1.0, scene.averaging_time / float(np.median(step)))
+    number = max(1.0, scene.averaging_time / step)
     return float(min(1.0, np.sqrt(2.0 / (3.0 * number))))

@@ -44,53 +44,42 @@ class Excursion:
 
 def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion, ...]:
     """Find the excursions of a track; errors last, those first that throw farthest."""
-    timeline = scene.timeline
-    judged = scene.judged(name)
-    margin = np.where(judged, scene.averaged(name).margin, np.nan)
-    outside = margin < 0
-    instants = np.flatnonzero(outside)
+    timeline, store = scene.timeline, scene.store
+    margin = scene.judged_margin(name)
+    outside = scene.by_rows(lambda rows: margin[rows] < 0)
     first, last = timeline.runs(outside)
-    deep = np.concatenate([[0], np.cumsum(margin < -TOLERANCE)])
-    kept = deep[last] > deep[first]
+    deep = store.running_sum(len(margin), lambda rows: margin[rows] < -TOLERANCE)
+    kept = store.take(deep, last) > store.take(deep, first)
     first, last = first[kept], last[kept]
     if not len(first):
         return ()
     with_cop = name != 'cop' and scene.cop_is_whole
-    cop = scene.averaged('cop').margin if with_cop else np.full(len(margin), np.nan)
+    cop = scene.averaged('cop').margin if with_cop else None
     sizes, stands_out = _significance(scene, name, first, last, with_cop)
-    lows, highs = np.searchsorted(instants, first), np.searchsorted(instants, last)
-    depth = over_runs(np.maximum, -margin[instants], lows, highs)
-    duration = over_runs(np.add, timeline.span[instants], lows, highs)
-    throw = over_runs(np.add, (-margin * timeline.span)[instants], lows, highs)
-    cop_margin = over_runs(np.fmin, cop[instants], lows, highs)
+    runs = [slice(*run) for run in zip(first.tolist(), last.tolist(), strict=True)]
     found = []
-    for k in range(len(first)):
-        if cop_margin[k] > TOLERANCE:
+    for k, run in enumerate(runs):
+        depth, span = -margin[run], timeline.span[run]
+        deepest = float(depth.max())
+        cop_margin = np.nan if cop is None else float(np.fmin.reduce(cop[run]))
+        if cop_margin > TOLERANCE:
             cause = 'push' if stands_out[k] else 'error'
         else:
-            at_edge = np.isfinite(cop_margin[k]) or depth[k] > error.uncertainty
+            at_edge = np.isfinite(cop_margin) or deepest > error.uncertainty
             cause = 'edge' if at_edge else 'error'
         found.append(
             Excursion(
-                start=float(timeline.time[first[k]]),
-                duration=float(duration[k]),
-                depth=float(depth[k]),
-                throw=float(throw[k]) / scene.time_constant,
-                cop_margin=float(cop_margin[k]),
+                start=float(timeline.time[run.start]),
+                duration=float(span.sum()),
+                depth=deepest,
+                throw=float((depth * span).sum()) / scene.time_constant,
+                cop_margin=cop_margin,
                 cause=cause,
                 significance=float(sizes[k]),
             )
         )
+        store.release()
     return tuple(sorted(found, key=lambda found: (found.cause == 'error', -found.throw)))
-
-
-def over_runs(ufunc: np.ufunc, values: Array, first: Indices, last: Indices) -> Array:
-    """Reduce `values` over each of the disjoint, ascending runs [first, last)."""
-    if not len(first):
-        return np.empty(0)
-    padded = np.append(values, np.nan)
-    reduced: Array = ufunc.reduceat(padded, np.ravel([first, last], order='F'))[::2]
-    return reduced
 
 
 def _significance(
@@ -99,12 +88,14 @@ def _significance(
     """How far each gap to the CoP stands out of all others; NaN and False without a CoP."""
     if not with_cop:
         return np.full(len(first), np.nan), np.zeros(len(first), dtype=bool)
-    both = scene.judged(name) & scene.judged('cop')
+    judged = [scene.judged(track) for track in (name, 'cop')]
     points = [scene.averaged(track).point for track in (name, 'cop')]
-    level = scene.by_rows(
-        lambda rows: np.where(
-            both[rows, None], scene.level(points[0][rows] - points[1][rows], rows), np.nan
-        )
-    )
+
+    def gap(rows: slice) -> Array:
+        both = judged[0][rows] & judged[1][rows]
+        off = points[0][rows] - points[1][rows]
+        level: Array = np.where(both[:, None], scene.level(off, rows), np.nan)
+        return level
+
     events = list(zip(first.tolist(), last.tolist(), strict=True))
-    return significance(scene.timeline.time, level, events, _FLOOR)
+    return significance(scene.timeline.time, scene.by_rows(gap), events, _FLOOR, scene.store)

@@ -59,13 +59,16 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
         events: of it, alarms and falls among them.
     """
     probability, raised = scene.evaluation.fall_probability, scene.evaluation.fall_alarm
-    if probability is None or raised is None or not np.isfinite(probability).any():
+    if probability is None or raised is None:
+        return None
+    largest = scene.store.lowest(scene.by_rows(lambda rows: -probability[rows]))
+    if largest is None:
         return None
     found = [event for event in events if event.kind == 'fall alarm']
     fall = next((event for event in events if event.kind == 'fall'), None)
-    lead, largest = _lead(found, fall), int(np.nanargmax(probability))
+    lead = _lead(found, fall)
     at, most = float(scene.timeline.time[largest]), float(probability[largest])
-    known = scene.timeline.total(np.isfinite(probability))
+    known = scene.timeline.total(scene.by_rows(lambda rows: np.isfinite(probability[rows])))
     sentence = _raised(found)
     if fall is not None:
         ground = any(event.kind == 'impact' for event in events)

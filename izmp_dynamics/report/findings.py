@@ -14,7 +14,7 @@ from izmp_dynamics.report.excursions import TOLERANCE, Excursion
 from izmp_dynamics.report.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.report.pushes import ExternalForces, push_remarks
 from izmp_dynamics.report.scene import FALL_TIMES, LABELS, Scene
-from izmp_dynamics.report.statistics import TrackStatistics, time_mean
+from izmp_dynamics.report.statistics import TrackStatistics, time_mean, where
 from izmp_dynamics.report.verdict import USABLE_SHARE, bias_in_words, noise_in_words
 from izmp_dynamics.sensing.faults import Fault, Reason
 
@@ -99,16 +99,19 @@ def _damage(scene: Scene) -> Iterator[ReportFinding]:
 def _support(scene: Scene) -> Iterator[ReportFinding]:
     """Flight, and instants at which the support is not known: two different things."""
     timeline = scene.timeline
-    flight = timeline.total(scene.in_flight & ~scene.lies)
+    in_flight = scene.in_flight & ~scene.lies
+    flight = timeline.total(in_flight)
     if scene.loaded.any():
-        last = int(np.flatnonzero(scene.loaded)[-1])
+        last = int(scene.store.true(scene.loaded)[-1])
         after = scene.in_flight[last + 1 :]
         at = float(timeline.time[last])
         if timeline.duration - at > SHORT and after.any():
             yield ReportFinding(
                 'unloaded_at_end', f'From {instant(at)} to the end no foot carries load.'
             )
-            flight -= timeline.total(scene.in_flight & ~scene.lies & (timeline.time > at))
+            flight -= timeline.total(
+                scene.by_rows(lambda rows: in_flight[rows] & (timeline.time[rows] > at))
+            )
         elif timeline.duration - at > SHORT:
             yield ReportFinding(
                 'support_unknown_at_end',
@@ -140,8 +143,9 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[ReportFindin
         )
     if judged is None:
         return
+    margin = scene.evaluation.tracks[judged.name].margin
     stands = scene.loaded & ~scene.lies
-    there = stands & np.isfinite(scene.evaluation.tracks[judged.name].margin)
+    there = scene.by_rows(lambda rows: stands[rows] & np.isfinite(margin[rows]))
     loaded, value = scene.timeline.total(stands), scene.timeline.total(there)
     if loaded > 0 and value < 0.99 * loaded:
         yield ReportFinding(
@@ -215,9 +219,8 @@ def _cop_outside(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterato
     for found in cop.excursions:
         if found.depth <= max(TOLERANCE, cop.error.usual):
             continue
-        rows = (scene.timeline.time >= found.start) & (
-            scene.timeline.time <= found.start + found.duration
-        )
+        end, time = found.start + found.duration, scene.timeline.time
+        rows = slice(np.searchsorted(time, found.start), np.searchsorted(time, end, side='right'))
         izmp = np.concatenate([margin[rows] for margin in others]) if others else np.empty(0)
         at_edge = bool(np.nanmin(izmp, initial=np.inf) < TOLERANCE)
         brief = found.duration < FALL_TIMES * scene.time_constant
@@ -241,12 +244,12 @@ def _cop_outside(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterato
 
 
 def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[ReportFinding]:
-    stands = scene.stands & (scene.loaded | scene.in_flight)
+    stands = scene.stands & scene.support_known
     if scene.timeline.total(stands) < LONG_ENOUGH or not scene.weight > 0:
         return
     for track in tracks.values():
         settled = stands & scene.settled(track.name)
-        force = np.where(settled, scene.normal_forces[track.name], np.nan)
+        force = where(scene, settled, scene.normal_forces[track.name])
         share = time_mean(scene, force) / scene.weight
         if track.name != 'cop' and abs(share - 1) > FORCE_DEVIATION:
             yield ReportFinding(
@@ -256,7 +259,7 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Rep
                 f'check {_FORCE_FROM.get(track.name, "its signals")}, and gravity. '
                 'A slope leaves the cosine of its angle.',
             )
-    measured = time_mean(scene, np.where(stands, scene.measured_force, np.nan))
+    measured = time_mean(scene, where(scene, stands, scene.measured_force))
     if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
         yield ReportFinding(
             'mean_foot_force',

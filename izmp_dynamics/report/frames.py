@@ -15,6 +15,7 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.significance import finite_rows
 from izmp_dynamics.report.timeline import Mask
+from izmp_dynamics.store import Store
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,30 @@ def axis_statistics(
     """Compare the points of two tracks at some instants (K,) in each frame that is known."""
     found = []
     for frame, points in _coordinates(scene, (first, second)):
-        known = rows & finite_rows(points[0]) & finite_rows(points[1])
+        known = scene.by_rows(partial(_known, rows, points))
         if not known.any():
             continue
         a, b = (scene.by_rows(partial(_known_rows, values, known)) for values in points)
-        off = a - b
-        bias = off.mean(axis=0)
-        rmse = np.sqrt(np.square(off, out=off).mean(axis=0))
-        related = [correlation(a[:, axis], b[:, axis]) for axis in (0, 1)]
-        found.append(AxisStatistics(frame, *map(float, (*bias, *rmse)), *related))
+        bias, squares = _mean_difference(scene.store, a, b)
+        related = [correlation(a[:, axis], b[:, axis], scene.store) for axis in (0, 1)]
+        found.append(AxisStatistics(frame, *map(float, (*bias, *np.sqrt(squares))), *related))
     return tuple(found)
+
+
+def _known(wanted: Mask, points: list[Array], rows: slice) -> Mask:
+    known: Mask = wanted[rows] & finite_rows(points[0][rows]) & finite_rows(points[1][rows])
+    return known
+
+
+def _mean_difference(store: Store, a: Array, b: Array) -> tuple[Array, Array]:
+    """Mean (d,) of the differences of vectors (K, d), and of their squares."""
+
+    def sums(rows: slice) -> Array:
+        off = a[rows] - b[rows]
+        return np.stack([off.sum(axis=0), np.square(off).sum(axis=0)])
+
+    bias, squares = store.reduce(np.add, len(a), sums) / len(a)
+    return bias, squares
 
 
 def _known_rows(values: Array, known: Mask, rows: slice) -> Array:
@@ -86,25 +101,39 @@ def in_sole(scene: Scene, points: Array, rows: slice) -> Array:
     return seen
 
 
-def correlation(first: Array, second: Array) -> float:
+def correlation(first: Array, second: Array, store: Store | None = None) -> float:
     """Pearson's correlation over the common finite instants.
 
     Args:
         first: (K,) one signal.
         second: (K,) the other.
+        store: keeps what is as long as they are; None: in memory.
 
     Returns:
         The correlation; NaN when fewer than three instants are common or a signal is constant.
     """
-    both = np.isfinite(first) & np.isfinite(second)
-    if both.sum() < 3:
+    store = store or Store()
+
+    def common(rows: slice) -> Array:
+        pair = np.column_stack([first[rows], second[rows]])
+        return pair[finite_rows(pair)]
+
+    pairs = store.by_rows(len(first), common)
+    count = len(pairs)
+    if count < 3:
         return float('nan')
-    a, b = first[both], second[both]
-    size = float(max(a.max(), -a.min()) * max(b.max(), -b.min())) * both.sum()
-    a -= a.mean()
-    b -= b.mean()
-    scale = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / scale if scale > 1e-15 * size else float('nan')
+    a, b = pairs.T
+    mean_a, mean_b = store.mean(a), store.mean(b)
+
+    def products(rows: slice) -> Array:
+        x, y = a[rows] - mean_a, b[rows] - mean_b
+        return np.array([x @ x, y @ y, x @ y])
+
+    largest = store.reduce(np.maximum, count, lambda rows: np.abs(pairs[rows]).max(axis=0))
+    squares_a, squares_b, product = store.reduce(np.add, count, products)
+    scale = float(np.sqrt(squares_a * squares_b))
+    size = float(largest[0] * largest[1]) * count
+    return float(product) / scale if scale > 1e-15 * size else float('nan')
 
 
 def _coordinates(scene: Scene, names: tuple[str, str]) -> Iterator[tuple[str, list[Array]]]:

@@ -15,10 +15,11 @@ from izmp_dynamics.report.drawing import LineStyle
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.footprints import Footprints, footprints, phases
 from izmp_dynamics.report.formatting import instant, mm
-from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.scene import Scene, sampled
 from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.timeline import Mask
 from izmp_dynamics.stability.evaluation import Track
+from izmp_dynamics.store import Store
 
 LONGEST_VIEW = 4.0
 """A walk longer than this [m] is shown only around the instant of the minimum margin."""
@@ -40,20 +41,15 @@ class _Ground:
         frame: 'world' or 'nif'.
         points: track name → (K, 2) [m].
         outlines: the soles and support polygons that are shown.
-        shown: (K,) instants that the figure covers.
+        shown: (K,) instants that the figure covers; None: all.
+        visible: track name → its points at these instants.
     """
 
     frame: str
     points: dict[str, Array]
     outlines: Footprints
-    shown: Mask
-
-    @property
-    def visible(self) -> dict[str, Array]:
-        """Track name → its points at the instants that are shown."""
-        if self.shown.all():
-            return self.points
-        return {name: points[self.shown] for name, points in self.points.items()}
+    shown: Mask | None
+    visible: dict[str, Array]
 
 
 @dataclass(frozen=True)
@@ -77,9 +73,9 @@ def ground_track(scene: Scene, summary: Summary) -> Figure | None:
     """Draw the tracks on the ground; None when there is no point at all."""
     scene.evaluation.store.release()
     ground = _ground(scene, summary)
-    if not any(np.isfinite(points).any() for points in ground.points.values()):
+    if not any(scene.store.has_numbers(points) for points in ground.points.values()):
         return None
-    x, y = _limits(ground)
+    x, y = _limits(scene, ground)
     wide = x[1] - x[0] > _WIDE_ASPECT * (y[1] - y[0])
     views = [_fit(x, y, w) for w in ((drawing.WIDE, drawing.NARROW) if wide else (drawing.HALF,))]
     description = 'Tracks of the IZMP and the CoP on the ground over the support polygons'
@@ -98,10 +94,11 @@ def ground_track(scene: Scene, summary: Summary) -> Figure | None:
             (drawing.patch_sample('sole'), 'support polygon'),
             (drawing.ring_sample(), 'smallest margin'),
         ),
-        caption=_caption(summary, ground),
+        caption=_caption(scene, summary, ground),
         height=views[0].height,
         out_of_view={
-            name: _share_outside(points, views[0]) for name, points in ground.visible.items()
+            name: _share_outside(scene, points, views[0])
+            for name, points in ground.visible.items()
         },
     )
 
@@ -111,10 +108,20 @@ def _ground(scene: Scene, summary: Summary) -> _Ground:
     world = _world_points(scene)
     frame = 'world' if world else 'nif'
     points = world or scene.points
-    instants = phases(scene) if world else scene.sampled(scene.loaded, _SHOWN_IN_NIF)
-    shown = _shown(scene, summary, points)
-    outlines = footprints(scene, instants[shown[instants]], frame)
-    return _Ground(frame, points, outlines, shown)
+    loaded = scene.store.true(scene.loaded)
+    instants = phases(scene) if world else sampled(loaded, _SHOWN_IN_NIF)
+    shown, visible = _shown(scene, summary, points), points
+    if shown is not None:
+        instants = instants[shown[instants]]
+        visible = {
+            name: scene.by_rows(partial(_chosen, track, shown)) for name, track in points.items()
+        }
+    return _Ground(frame, points, footprints(scene, instants, frame), shown, visible)
+
+
+def _chosen(points: Array, shown: Mask, rows: slice) -> Array:
+    chosen: Array = points[rows][shown[rows]]
+    return chosen
 
 
 def _world_points(scene: Scene) -> dict[str, Array]:
@@ -131,43 +138,49 @@ def _world_points(scene: Scene) -> dict[str, Array]:
 
     for name, track in evaluation.tracks.items():
         found[name] = scene.by_rows(partial(point, track))
-    known = sum(int(np.isfinite(points).sum()) for points in found.values())
-    possible = sum(int(np.isfinite(points).sum()) for points in scene.points.values())
+    known = sum(len(scene.store.finite(points[:, 0])) for points in found.values())
+    possible = sum(len(scene.store.finite(points[:, 0])) for points in scene.points.values())
     return found if 2 * known >= possible > 0 else {}
 
 
-def _shown(scene: Scene, summary: Summary, points: dict[str, Array]) -> Mask:
+def _shown(scene: Scene, summary: Summary, points: dict[str, Array]) -> Mask | None:
     """Restrict a long walk to the surroundings of the instant of the minimum margin."""
-    everything: Mask = np.ones(len(scene.loaded), dtype=bool)
     judged = summary.judged
     if judged is None:
-        return everything
+        return None
     track = points[judged.name]
-    low, high = np.nanpercentile(track, (1, 99), axis=0)
+    low, high = _central_part(scene, track)
     if not (high - low).max() > LONGEST_VIEW:
-        return everything
-    k = int(np.searchsorted(scene.timeline.time, judged.averaged_margin_time))
-    near: Mask = np.abs(track - track[k]).max(axis=1) < _VIEW_RADIUS
+        return None
+    place = track[int(np.searchsorted(scene.timeline.time, judged.averaged_margin_time))]
+    near: Mask = scene.by_rows(lambda rows: np.abs(track[rows] - place).max(axis=1) < _VIEW_RADIUS)
     return near
 
 
-def _limits(ground: _Ground) -> tuple[tuple[float, float], tuple[float, float]]:
+def _central_part(scene: Scene, points: Array) -> Array:
+    """(2, 2) lower and upper end of what 98 % of points (K, 2) reach over [m]."""
+    percentile = scene.store.percentile
+    return np.array([[percentile(axis, q) for axis in points.T] for q in (1, 99)])
+
+
+def _limits(scene: Scene, ground: _Ground) -> tuple[tuple[float, float], tuple[float, float]]:
     """Show soles and tracks, but only the surroundings of the soles."""
     tracks = list(ground.visible.values())
     corners = ground.outlines.corners
-    corners = corners if len(corners) else _calmest(tracks)
+    corners = corners if len(corners) else _calmest(scene, tracks)
     low, high = corners.min(axis=0), corners.max(axis=0)
     reach = float(np.clip((high - low).max() / 2, *_REACH))
     limits = []
     for axis in (0, 1):
         bounds = (float(low[axis]) - reach, float(high[axis]) + reach)
-        limits.append(robust_limits([corners[:, axis], *(t[:, axis] for t in tracks)], bounds))
+        signals = [corners[:, axis], *(track[:, axis] for track in tracks)]
+        limits.append(robust_limits(signals, bounds, scene.store))
     return limits[0], limits[1]
 
 
-def _calmest(tracks: list[Array]) -> Array:
+def _calmest(scene: Scene, tracks: list[Array]) -> Array:
     """Without soles: the central part of the track that wanders least."""
-    parts = [np.nanpercentile(t, (1, 99), axis=0) for t in tracks if np.isfinite(t).any()]
+    parts = [_central_part(scene, track) for track in tracks if scene.store.has_numbers(track)]
     return min(parts, key=lambda part: float(np.ptp(part, axis=0).max()))
 
 
@@ -192,10 +205,12 @@ def _draw(scene: Scene, summary: Summary, ground: _Ground, view: _View) -> Any:
     (ax,) = drawing.place_axes(canvas, 1)
     _draw_polygons(ax, ground, scale)
     tracks = ground.visible
-    restless = {name: drawing.restlessness(track, extent) for name, track in tracks.items()}
+    store = scene.store
+    restless = {name: drawing.restlessness(track, extent, store) for name, track in tracks.items()}
     for name, style in drawing.back_to_front(restless):
-        as_line = np.isfinite(tracks[name]).sum() > 2 and restless[name] <= _DOT_STEP
-        (_draw_line if as_line else _draw_dots)(ax, tracks[name] * scale, style)
+        as_line = len(store.finite(tracks[name][:, 0])) > 1 and restless[name] <= _DOT_STEP
+        chosen = (_line if as_line else _dots)(store, tracks[name]) * scale
+        (_draw_line if as_line else _draw_dots)(ax, chosen, style)
     _draw_smallest_margin(ax, scene, summary, ground, scale)
     ax.set_xlim(view.x[0] * scale, view.x[1] * scale)
     ax.set_ylim(view.y[0] * scale, view.y[1] * scale)
@@ -221,15 +236,23 @@ def _draw_polygons(ax: Any, ground: _Ground, scale: float) -> None:
             )
 
 
+def _line(store: Store, points: Array) -> Array:
+    """Points of a path (K, 2) by which it can be drawn."""
+    return store.take(points, decimated_path(points, _POINTS, store))
+
+
+def _dots(store: Store, points: Array) -> Array:
+    """Evenly some of the known points of a path (K, 2)."""
+    known = store.true(store.by_rows(len(points), lambda rows: np.isfinite(points[rows, 0])))
+    return store.take(points, known[:: max(1, -(-len(known) // _DOTS))])
+
+
 def _draw_line(ax: Any, points: Array, style: LineStyle) -> None:
-    kept = decimated_path(points, _POINTS)
-    ax.plot(points[kept, 0], points[kept, 1], **style.keywords())
+    ax.plot(points[:, 0], points[:, 1], **style.keywords())
 
 
-def _draw_dots(ax: Any, points: Array, style: LineStyle) -> None:
+def _draw_dots(ax: Any, dots: Array, style: LineStyle) -> None:
     """Draw dots where a line would only be a scribble."""
-    dots = points[np.isfinite(points[:, 0])]
-    dots = dots[:: max(1, -(-len(dots) // _DOTS))]
     if not len(dots):
         return
     path = Path(np.repeat(dots, 2, axis=0), np.tile([Path.MOVETO, Path.LINETO], len(dots)))
@@ -255,13 +278,17 @@ def _draw_smallest_margin(
     ax.plot(*(ground.points[summary.judged.name][k] * scale), **drawing.ring())
 
 
-def _share_outside(points: Array, view: _View) -> float:
-    x, y = points[np.isfinite(points[:, 0])].T
-    inside = (view.x[0] <= x) & (x <= view.x[1]) & (view.y[0] <= y) & (y <= view.y[1])
-    return float(1 - inside.mean()) if len(x) else 0.0
+def _share_outside(scene: Scene, points: Array, view: _View) -> float:
+    def inside(rows: slice) -> Mask:
+        x, y = points[rows][np.isfinite(points[rows, 0])].T
+        within: Mask = (view.x[0] <= x) & (x <= view.x[1]) & (view.y[0] <= y) & (y <= view.y[1])
+        return within
+
+    share = scene.store.mean(scene.store.by_rows(len(points), inside))
+    return 1.0 - share if np.isfinite(share) else 0.0
 
 
-def _caption(summary: Summary, ground: _Ground) -> str:
+def _caption(scene: Scene, summary: Summary, ground: _Ground) -> str:
     if ground.frame == 'world':
         text = 'In the world. The soles are drawn where they stood.'
     else:
@@ -269,9 +296,9 @@ def _caption(summary: Summary, ground: _Ground) -> str:
             'In nif, which moves with the robot: x points forward, y to the left. The soles are '
             f'drawn at up to {_SHOWN_IN_NIF} instants.'
         )
-    if not ground.shown.all() and summary.judged is not None:
+    if ground.shown is not None and summary.judged is not None:
         track = ground.points[summary.judged.name]
-        extent = float(np.ptp(track[np.isfinite(track[:, 0])], axis=0).max())
+        extent = max(float(np.ptp(scene.store.extremes(axis))) for axis in track.T)
         text += (
             f' The whole track reaches over {mm(extent)}; shown are the {2 * _VIEW_RADIUS:.0f} m '
             f'around the smallest margin at {instant(summary.judged.averaged_margin_time)}.'

@@ -58,8 +58,7 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, store: Store) -> Gr
     if not count or not feet:
         nothing = np.full((count, 3), np.nan)
         return GroundFixed(np.full((count, 3, 3), np.nan), nothing, np.full(count, -1))
-    poses = store.column(), store.column()
-    stretch = np.full(count, -1)
+    columns = store.column(), store.column(), store.column()
     known = [store.by_rows(count, partial(_is_known, foot.sole)) for foot in feet]
     carries: Mask = np.stack([foot.loaded & on for foot, on in zip(feet, known, strict=True)], 1)
     number, foot = -1, -1
@@ -79,15 +78,15 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, store: Store) -> Gr
             sole_R, sole_p = sole_frame(feet[foot].sole[begin:end])
             R = anchor_R @ np.swapaxes(sole_R, 1, 2)
             p = anchor_p - np.einsum('kij,kj->ki', R, sole_p)
-            stretch[begin:end] = number
         else:
             foot = -1
             R, p = np.full((end - begin, 3, 3), np.nan), np.full((end - begin, 3), np.nan)
-        for column, values in zip(poses, (R, p), strict=True):
+        stretch = np.full(end - begin, number if len(carrying) else -1)
+        for column, values in zip(columns, (R, p, stretch), strict=True):
             column.extend(values)
         if end % store.block == 0:
             store.release()
-    return GroundFixed(poses[0].rows, poses[1].rows, stretch)
+    return GroundFixed(*(column.rows for column in columns))
 
 
 def _is_known(sole: Array, rows: slice) -> Mask:

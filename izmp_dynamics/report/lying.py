@@ -35,23 +35,25 @@ def standing_rows(timeline: Timeline, height: Array, carried: Mask) -> Indices:
         height: (K,) of the centre of mass above the ground [m].
         carried: (K,) where the feet carry the robot, as far as that is known.
     """
-    known: Mask = np.isfinite(height)
-    able = np.flatnonzero(known & carried)
-    rows = able if len(able) else np.flatnonzero(known)
+    store = timeline.store
+    known: Mask = timeline.by_rows(lambda rows: np.isfinite(height[rows]))
+    able = known & carried if (known & carried).any() else known
+    rows = store.true(able)
     if not len(rows):
         return rows
     some = rows[:: max(1, len(rows) // _SAMPLES)]
-    upright = STANDS * float(np.percentile(height[some], 90.0))
+    upright = STANDS * float(np.percentile(store.take(height, some), 90.0))
     first = _one_second(timeline, rows, 0)
     if np.median(height[first]) >= upright:
         return first
-    return _one_second(timeline, rows, int(np.argmax(height[rows] >= upright)))
+    high = store.true(timeline.by_rows(lambda rows: able[rows] & (height[rows] >= upright)))
+    return _one_second(timeline, rows, int(np.searchsorted(rows, high[0])) if len(high) else 0)
 
 
 def _one_second(timeline: Timeline, rows: Indices, begin: int) -> Indices:
-    time = timeline.time[rows]
-    until = np.searchsorted(time, time[begin] + _REFERENCE_TIME, side='right')
-    return rows[begin:until]
+    until = timeline.time[rows[begin]] + _REFERENCE_TIME
+    after = np.searchsorted(timeline.time, until, side='right')
+    return rows[begin : np.searchsorted(rows, after)]
 
 
 def tilted_beside(
@@ -66,20 +68,23 @@ def tilted_beside(
         feet: their soles.
         store: keeps what is as long as the recording.
     """
-    found: Mask = np.zeros(len(up), dtype=np.bool_)
     upright = up[standing]
     upright = upright[np.isfinite(upright).all(axis=1)]
     if not len(upright) or not feet:
-        return found
+        return np.zeros(len(up), dtype=np.bool_)
     axis = np.median(upright, axis=0)
     axis = axis / np.linalg.norm(axis)
-    cosine: Array = store.by_rows(len(up), lambda rows: up[rows] @ axis)
-    rows = np.flatnonzero(cosine < np.cos(FALLEN))
-    soles = tuple(store.take(foot.sole, rows) for foot in feet)
-    every: Mask = np.ones((len(rows), len(feet)), dtype=np.bool_)
-    vertical = store.take(up, rows)
-    (margin,) = margins((store.take(com, rows),), soles, every, vertical)
-    found[rows] = margin < 0.0
+
+    def beside(rows: slice) -> Mask:
+        tilted: Mask = up[rows] @ axis < np.cos(FALLEN)
+        soles = tuple(foot.sole[rows][tilted] for foot in feet)
+        every: Mask = np.ones((len(soles[0]), len(feet)), dtype=np.bool_)
+        (margin,) = margins((com[rows][tilted],), soles, every, up[rows][tilted])
+        found = np.zeros(len(tilted), dtype=np.bool_)
+        found[tilted] = margin < 0.0
+        return found
+
+    found: Mask = store.by_rows(len(up), beside)
     return found
 
 
@@ -99,7 +104,7 @@ def times_lying(
     if not len(standing):
         return ()
     down, high = timeline.sustained(low | beside), timeline.sustained(known & ~(low | beside))
-    last_high = int(np.max(np.flatnonzero(high), initial=-1))
+    last_high = int(np.max(timeline.store.true(high)[-1:], initial=-1))
     found: list[slice] = []
     for start, stop in zip(*(edges.tolist() for edges in timeline.runs(down)), strict=True):
         never_up = stop > last_high

@@ -80,13 +80,13 @@ def external_forces(scene: Scene) -> ExternalForces:
         return np.where(settled[rows, None], in_nif, np.nan)
 
     in_nif = scene.by_rows(seen)
-    found = find_forces(stamps, in_nif, scene.weight)
+    found = find_forces(stamps, in_nif, scene.weight, scene.store)
     events = []
     for push in found:
         first, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
         events.append((first, max(stop, first + 1)))
     sizes, stands_out = significance(
-        scene.timeline.time, in_nif, events, LEAST_PART * scene.weight / LEAST_SIGMA
+        scene.timeline.time, in_nif, events, LEAST_PART * scene.weight / LEAST_SIGMA, scene.store
     )
     forces = [
         PushStatistics(

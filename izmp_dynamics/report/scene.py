@@ -36,6 +36,7 @@ class Scene:
         evaluation: what is shown.
         timeline: its instants.
         names: the wrench sources, as the evaluation orders them.
+        store: keeps what is as long as the recording.
         loaded: (K,) whether any foot carries load.
     """
 
@@ -43,11 +44,21 @@ class Scene:
         self.evaluation = evaluation
         self.timeline = Timeline.of(evaluation.stamps, evaluation.store)
         self.names = tuple(evaluation.tracks)
-        self.loaded: Mask = np.zeros(len(evaluation.stamps), dtype=bool)
-        for foot in evaluation.feet:
-            self.loaded |= np.asarray(foot.loaded, dtype=bool)
+        self.store = evaluation.store
+        self.loaded: Mask = self.by_rows(self._loaded)
         self._settled: dict[str, Mask] = {}
+        self._judged: dict[str, Mask] = {}
         self._averaged: dict[str, Averaged] = {}
+
+    def by_rows(self, function: Callable[[slice], Any]) -> Any:
+        """Compute an array (K, …) from a function of some of its rows."""
+        return self.timeline.by_rows(function)
+
+    def _loaded(self, rows: slice) -> Mask:
+        loaded: Mask = np.zeros(rows.stop - rows.start, dtype=bool)
+        for foot in self.evaluation.feet:
+            loaded |= np.asarray(foot.loaded[rows], dtype=bool)
+        return loaded
 
     @cached_property
     def in_flight(self) -> Mask:
@@ -55,12 +66,21 @@ class Scene:
 
         Where neither this nor `loaded` holds, nothing is known about the support.
         """
-        feet = self.evaluation.feet
-        measured: Mask = np.full(len(self.loaded), bool(feet))
-        for foot in feet:
-            measured &= np.isfinite(foot.normal_force)
-        flight: Mask = measured & ~self.loaded
+        flight: Mask = self.by_rows(self._in_flight)
         return flight
+
+    def _in_flight(self, rows: slice) -> Mask:
+        feet = self.evaluation.feet
+        measured: Mask = np.full(rows.stop - rows.start, bool(feet))
+        for foot in feet:
+            measured &= np.isfinite(foot.normal_force[rows])
+        return measured & ~self.loaded[rows]
+
+    @cached_property
+    def support_known(self) -> Mask:
+        """(K,) whether it is known which feet carry load."""
+        known: Mask = self.by_rows(lambda rows: self.loaded[rows] | self.in_flight[rows])
+        return known
 
     @property
     def unknown_time(self) -> float:
@@ -86,14 +106,25 @@ class Scene:
         there: Mask = self.by_rows(lambda rows: np.isfinite(track.wrench[rows]).all(axis=1))
         if not settle > 0.0 or not there.any():
             return there
-        known = time[there]
-        broken = np.diff(known) > max(_BRIDGED, 3.0 * float(np.median(self.timeline.span)))
-        begins = known[np.append(0, np.flatnonzero(broken) + 1)]
-        ends = known[np.append(np.flatnonzero(broken), len(known) - 1)]
-        stretch = np.searchsorted(begins, known, side='right') - 1
-        near = np.minimum(known - begins[stretch], ends[stretch] - known)
-        settled: Mask = there.copy()
-        settled[there] = near >= settle
+        known = self.by_rows(lambda rows: time[rows][there[rows]])
+        bridged = max(_BRIDGED, 3.0 * self.store.median(self.timeline.span))
+        broken = self.store.by_rows(
+            len(known) - 1,
+            lambda rows: (
+                np.flatnonzero(np.diff(known[rows.start : rows.stop + 1]) > bridged) + rows.start
+            ),
+        )
+        begins = known[np.append(0, broken + 1)]
+        ends = known[np.append(broken, len(known) - 1)]
+
+        def far_from_ends(rows: slice) -> Mask:
+            here = time[rows]
+            stretch = np.searchsorted(begins, here, side='right') - 1
+            near = np.minimum(here - begins[stretch], ends[stretch] - here)
+            far: Mask = there[rows] & (near >= settle)
+            return far
+
+        settled: Mask = self.by_rows(far_from_ends)
         return settled
 
     def judged(self, name: str) -> Mask:
@@ -101,10 +132,16 @@ class Scene:
 
         Not while the robot lies on the ground: it touches that with more than its soles.
         """
+        if name not in self._judged:
+            self._judged[name] = self._judged_of(name)
+        return self._judged[name]
+
+    def _judged_of(self, name: str) -> Mask:
         if name == 'cop' and not self.cop_is_whole:
             return np.zeros(len(self.loaded), dtype=bool)  # its margin means nothing
         margin = self.evaluation.tracks[name].margin
-        counts: Mask = self.loaded & np.isfinite(margin) & self.settled(name) & ~self.lies
+        may = self.loaded & self.settled(name) & ~self.lies
+        counts: Mask = self.by_rows(lambda rows: may[rows] & np.isfinite(margin[rows]))
         return counts
 
     @cached_property
@@ -124,6 +161,12 @@ class Scene:
                 self.averaging_time,
             )
         return self._averaged[name]
+
+    def judged_margin(self, name: str) -> Array:
+        """(K,) margin of the averaged point [m]; NaN where the track does not count."""
+        margin, judged = self.averaged(name).margin, self.judged(name)
+        counting: Array = self.by_rows(lambda rows: np.where(judged[rows], margin[rows], np.nan))
+        return counting
 
     @property
     def averaging_time(self) -> float:
@@ -150,10 +193,6 @@ class Scene:
     def weight(self) -> float:
         """The robot's weight m·g [N]."""
         return self.evaluation.total_mass * self.evaluation.gravity
-
-    def by_rows(self, function: Callable[[slice], Any]) -> Any:
-        """Compute an array (K, …) from a function of some of its rows."""
-        return self.evaluation.store.by_rows(len(self.loaded), function)
 
     def level(self, vectors: Array, rows: slice | Indices) -> Array:
         """Bring vectors (S, 3) of the root frame, at the instants `rows`, to nif: (S, 2) x, y."""
@@ -202,7 +241,7 @@ class Scene:
     def measured_force(self) -> Array:
         """(K,) sum of the feet's measured normal forces [N]; NaN unless every foot measures."""
         feet = self.evaluation.feet
-        if feet and all(np.isfinite(foot.normal_force).any() for foot in feet):
+        if feet and all(self.store.has_numbers(foot.normal_force) for foot in feet):
             total: Array = self.by_rows(
                 lambda rows: np.sum([foot.normal_force[rows] for foot in feet], axis=0)
             )
@@ -304,7 +343,8 @@ class Scene:
     @cached_property
     def _standing(self) -> Indices:
         """Rows of the first second in which the robot stands."""
-        carried: Mask = self.measured_force >= _CARRIED * self.weight
+        carries = _CARRIED * self.weight
+        carried = self.by_rows(lambda rows: self.measured_force[rows] >= carries)
         return standing_rows(self.timeline, self.height, carried)
 
     @cached_property
@@ -316,8 +356,9 @@ class Scene:
     @cached_property
     def lying(self) -> tuple[slice, ...]:
         """Rows of each time in which the robot lies on the ground, after it stood."""
-        known: Mask = np.isfinite(self.height)
-        low: Mask = self.height < FALLEN_HEIGHT * self.initial_height
+        height, lowest = self.height, FALLEN_HEIGHT * self.initial_height
+        known = self.by_rows(lambda rows: np.isfinite(height[rows]))
+        low = self.by_rows(lambda rows: height[rows] < lowest)
         beside: Mask = np.zeros(len(low), dtype=np.bool_)
         if self.evaluation.up is not None:
             beside = tilted_beside(
@@ -347,8 +388,8 @@ class Scene:
         stands: Mask = ~self.lies
         time, falls_for = self.timeline.time, FALL_TIMES * self.time_constant
         for rows in self.lying:
-            start = time[rows.start]
-            stands &= (time < start - falls_for) | (time > start)
+            begin = int(np.searchsorted(time, time[rows.start] - falls_for))
+            stands[begin : rows.start + 1] = False
         aloft = self.timeline.runs(self.in_flight & self.loaded.any())
         for first, stop in zip(*aloft, strict=True):
             if float(self.timeline.span[first:stop].sum()) > LONGEST_FLIGHT:
@@ -369,7 +410,7 @@ class Scene:
         No point can be farther inside. A phase is a time in which the same feet carry load; it
         counts if the robot could tip meanwhile. NaN without a loaded foot.
         """
-        samples = self.sampled(self.phases(self.averaging_time))
+        samples = sampled(self.phases(self.averaging_time))
         feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
         if not len(samples) or not feet:
             return float('nan')
@@ -381,23 +422,30 @@ class Scene:
         smallest = smallest[np.isfinite(smallest)]
         return float(np.percentile(smallest, _LOW)) / 2 if len(smallest) else float('nan')
 
-    def phases(self, shortest: float) -> Mask:
-        """(K,) the middle of each phase that lasts so long [s]; all loaded instants if none does.
+    def phases(self, shortest: float) -> Indices:
+        """Rows in the middle of each phase that lasts so long [s]; all loaded ones if none does.
 
         A phase is a time in which the same feet carry load.
         """
-        code = np.zeros(len(self.loaded), dtype=np.int64)
-        for bit, foot in enumerate(self.evaluation.feet):
-            code += np.asarray(foot.loaded, dtype=np.int64) << bit
-        borders = np.flatnonzero(np.diff(code)) + 1
+        code = self.by_rows(self._which_loaded)
+        borders = self.store.changes(code)
         first, last = np.append(0, borders), np.append(borders, len(code))
-        time = np.append(self.timeline.time, self.timeline.duration)
         if not len(code):
-            return self.loaded
-        kept = (code[first] != 0) & (time[last] - time[first] >= shortest)
-        middles: Mask = np.zeros(len(code), dtype=bool)
-        middles[((first + last) // 2)[kept]] = True
-        return middles if kept.any() else self.loaded
+            return self.store.true(self.loaded)
+        begins, ends = (
+            self.store.take(self.timeline.time, rows)
+            for rows in (first, np.minimum(last, len(code) - 1))
+        )
+        kept = (self.store.take(code, first) != 0) & (ends - begins >= shortest)
+        middles: Indices = ((first + last) // 2)[kept]
+        return middles if len(middles) else self.store.true(self.loaded)
+
+    def _which_loaded(self, rows: slice) -> Indices:
+        """Number of each set of feet: one bit for each."""
+        code = np.zeros(rows.stop - rows.start, dtype=np.int64)
+        for bit, foot in enumerate(self.evaluation.feet):
+            code += np.asarray(foot.loaded[rows], dtype=np.int64) << bit
+        return code
 
     def soles_in_nif(self, foot: Foot, instants: Indices) -> Array:
         """Corners of the foot's sole at `instants` (S,): (S, V, 2) in nif [m]."""
@@ -408,13 +456,13 @@ class Scene:
         )
         return corners
 
-    def sampled(self, mask: Mask, count: int = _POLYGON_SAMPLES) -> Indices:
-        """Pick at most `count` instants of `mask` (K,), evenly."""
-        found = np.flatnonzero(mask)
-        if len(found) <= count:
-            return found
-        picked: Indices = found[np.linspace(0, len(found) - 1, count).round().astype(np.intp)]
-        return picked
+
+def sampled(rows: Indices, count: int = _POLYGON_SAMPLES) -> Indices:
+    """Pick at most `count` of some rows, evenly."""
+    if len(rows) <= count:
+        return rows
+    picked: Indices = rows[np.linspace(0, len(rows) - 1, count).round().astype(np.intp)]
+    return picked
 
 
 def _smallest_width(corners: Array) -> Array:

@@ -9,7 +9,7 @@ from izmp_dynamics.report.errors import TrackError, track_error
 from izmp_dynamics.report.excursions import TOLERANCE, Excursion, excursions_of
 from izmp_dynamics.report.frames import AxisStatistics, axis_statistics, correlation
 from izmp_dynamics.report.scene import FALL_TIMES, LABELS, Scene
-from izmp_dynamics.report.timeline import Indices, Mask
+from izmp_dynamics.report.timeline import Mask
 
 LISTED = 12
 """Excursions that are listed, the worst first."""
@@ -116,26 +116,27 @@ def label_of(name: str) -> str:
 
 def track_statistics(scene: Scene, name: str) -> TrackStatistics:
     """Describe the track `name` of `scene`."""
-    timeline = scene.timeline
-    margin = scene.evaluation.tracks[name].margin
-    evaluated = scene.judged(name)
-    outside = evaluated & (margin < 0)
-    starts, stops = timeline.runs(outside)
-    ends = np.concatenate([[0.0], np.cumsum(timeline.span * outside)])
+    timeline, store, by_rows = scene.timeline, scene.store, scene.by_rows
+    evaluated, settled = scene.judged(name), scene.settled(name)
+    margin = where(scene, evaluated, scene.evaluation.tracks[name].margin)
+    outside = by_rows(lambda rows: margin[rows] < 0)
+    inside = by_rows(lambda rows: ~outside[rows])
     error = track_error(scene, name)
     excursions = excursions_of(scene, name, error)
-    averaged = np.where(evaluated, scene.averaged(name).margin, np.nan)
-    mean_force = time_mean(scene, np.where(scene.settled(name), scene.normal_forces[name], np.nan))
+    averaged = scene.judged_margin(name)
+    force = where(scene, settled, scene.normal_forces[name])
+    between = where(scene, settled, scene.between_feet(name))
+    mean_force = time_mean(scene, force)
     return TrackStatistics(
         name=name,
         label=label_of(name),
-        valid_share=_mean(np.isfinite(scene.points[name][:, 0])),
+        valid_share=store.mean(by_rows(lambda rows: np.isfinite(scene.points[name][rows, 0]))),
         evaluated_time=timeline.total(evaluated),
-        inside_share=timeline.share(~outside, evaluated),
+        inside_share=timeline.share(inside, evaluated),
         outside_time=timeline.total(outside),
-        first_percentile_margin=_percentile(margin[evaluated], 1.0),
-        crossings=len(starts),
-        longest_outside=_longest(ends, starts, stops),
+        first_percentile_margin=store.percentile(margin, 1.0),
+        crossings=len(timeline.runs(outside)[0]),
+        longest_outside=_longest(scene, outside),
         possible_throw=_possible_throw(scene, name, averaged, error),
         error=error,
         excursion_count=len(excursions),
@@ -144,21 +145,19 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
         mean_normal_force=mean_force,
         force_over_weight=mean_force / scene.weight if scene.weight > 0 else np.nan,
         force_rms_error=_rms(
-            np.where(scene.settled(name), scene.normal_forces[name] - scene.measured_force, np.nan)
+            scene, by_rows(lambda rows: force[rows] - scene.measured_force[rows])
         ),
-        load_split_correlation=correlation(
-            np.where(scene.settled(name), scene.between_feet(name), np.nan), scene.load_split
-        ),
-        **_lowest(scene, np.where(evaluated, margin, np.nan), 'smallest_margin'),
+        load_split_correlation=correlation(between, scene.load_split, store),
+        **_lowest(scene, margin, 'smallest_margin'),
         **_lowest(scene, averaged, 'averaged_margin'),
     )
 
 
 def _lowest(scene: Scene, values: Array, name: str) -> dict[str, float]:
     """Smallest value and its instant; NaN without any."""
-    if not np.isfinite(values).any():
+    lowest = scene.store.lowest(values)
+    if lowest is None:
         return {name: np.nan, f'{name}_time': np.nan}
-    lowest = int(np.nanargmin(values))
     return {name: float(values[lowest]), f'{name}_time': float(scene.timeline.time[lowest])}
 
 
@@ -169,44 +168,61 @@ def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -
     excursion needs a push, and pushes are looked for. Without one only the noise counts: of an
     assumed bias nothing follows.
     """
-    bound = margin - (error.uncertainty if error.against == 'cop' else error.usual)
-    if name != 'cop' and scene.cop_is_whole:
-        bound = np.fmax(bound, scene.averaged('cop').margin - TOLERANCE)
-    depth = np.maximum(-np.nan_to_num(bound, nan=0.0), 0.0)
-    gained = np.concatenate([[0.0], np.cumsum(depth * scene.timeline.span)])
-    time = np.append(scene.timeline.time, scene.timeline.duration)
-    until = np.searchsorted(time, time + FALL_TIMES * scene.time_constant, side='right') - 1
-    return float((gained[until] - gained).max()) / scene.time_constant
+    uncertain = error.uncertainty if error.against == 'cop' else error.usual
+    cop = scene.averaged('cop').margin if name != 'cop' and scene.cop_is_whole else None
+    time, span = scene.timeline.time, scene.timeline.span
+
+    def outwards(rows: slice) -> Array:
+        bound = margin[rows] - uncertain
+        if cop is not None:
+            bound = np.fmax(bound, cop[rows] - TOLERANCE)
+        depth: Array = np.maximum(-np.nan_to_num(bound, nan=0.0), 0.0) * span[rows]
+        return depth
+
+    gained = scene.store.running_sum(len(time), outwards)
+
+    def thrown(rows: slice) -> float:
+        """Largest throw that begins at one of the rows, until the last instant within the time."""
+        falls = time[rows] + FALL_TIMES * scene.time_constant
+        until = np.searchsorted(time, falls, side='right')
+        until -= until < len(time)
+        return float((gained[until] - gained[rows]).max(initial=0.0))
+
+    return float(scene.store.reduce(np.maximum, len(time), thrown)) / scene.time_constant
 
 
-def _longest(ends: Array, starts: Indices, stops: Indices) -> float:
-    return float((ends[stops] - ends[starts]).max()) if len(starts) else 0.0
+def _longest(scene: Scene, mask: Mask) -> float:
+    """Longest run of a mask (K,) [s]."""
+    span, store = scene.timeline.span, scene.store
+    ends = store.running_sum(len(span), lambda rows: span[rows] * mask[rows])
+    lasts = [store.take(ends, rows) for rows in scene.timeline.runs(mask)]
+    return float((lasts[1] - lasts[0]).max(initial=0.0))
 
 
 def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
     """Compare the points of two tracks of `scene` where both filters are settled."""
-    rows = scene.settled(first) & scene.settled(second)
+    settled = scene.settled(first), scene.settled(second)
+    both = scene.by_rows(lambda rows: settled[0][rows] & settled[1][rows])
     along, related = 'plane', np.nan
     frames: tuple[AxisStatistics, ...] = ()
     if 'cop' in (first, second) and not scene.cop_is_whole:
         along = 'line between the feet'
-        on_line = [scene.on_line(name) for name in (first, second)]
-        difference = np.where(rows, on_line[0] - on_line[1], np.nan)
-        related = correlation(*(np.where(rows, values, np.nan) for values in on_line))
-        distance = np.abs(difference)
+        one, other = (where(scene, both, scene.on_line(name)) for name in (first, second))
+        related = correlation(one, other, scene.store)
+        distance = scene.by_rows(lambda rows: np.abs(one[rows] - other[rows]))
     else:
-        frames = axis_statistics(scene, first, second, rows)
-        distance = np.where(rows, scene.apart(first, second), np.nan)
-    distance = distance[np.isfinite(distance)]
+        frames = axis_statistics(scene, first, second, both)
+        distance = where(scene, both, scene.apart(first, second))
+    distance = scene.store.finite(distance)
     return PairStatistics(
         first=first,
         second=second,
         label=f'{label_of(first)} – {label_of(second)}',
         along=along,
         count=len(distance),
-        mean=_mean(distance),
-        rms=_rms(distance),
-        largest=float(distance.max()) if len(distance) else np.nan,
+        mean=scene.store.mean(distance),
+        rms=_rms(scene, distance),
+        largest=scene.store.extremes(distance)[1],
         frames=frames,
         correlation=related,
     )
@@ -214,21 +230,25 @@ def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
 
 def time_mean(scene: Scene, values: Array) -> float:
     """Mean of values (K,) over time: each instant weighs as long as it lasts."""
-    known = np.isfinite(values)
-    time = scene.timeline.total(known)
+    store, span = scene.store, scene.timeline.span
+
+    def product(rows: slice) -> float:
+        known = np.isfinite(values[rows])
+        return float(values[rows][known] @ span[rows][known])
+
+    time = scene.timeline.total(scene.by_rows(lambda rows: np.isfinite(values[rows])))
     if time == 0:
-        return _mean(values[known])
-    return float(values[known] @ scene.timeline.span[known]) / time
+        return store.mean(values)
+    return float(store.reduce(np.add, len(values), product)) / time
 
 
-def _mean(values: Array | Mask) -> float:
-    return float(values.mean()) if len(values) else float('nan')
+def where(scene: Scene, mask: Mask, values: Array) -> Array:
+    """Values (K,) where a mask (K,) is true, else NaN."""
+    found: Array = scene.by_rows(lambda rows: np.where(mask[rows], values[rows], np.nan))
+    return found
 
 
-def _rms(values: Array) -> float:
-    values = values[np.isfinite(values)]
-    return float(np.sqrt(np.mean(values**2))) if len(values) else float('nan')
-
-
-def _percentile(values: Array, q: float) -> float:
-    return float(np.percentile(values, q)) if len(values) else float('nan')
+def _rms(scene: Scene, values: Array) -> float:
+    """Root of the mean square of the finite values; NaN without any."""
+    squares = scene.store.by_rows(len(values), lambda rows: values[rows] ** 2)
+    return float(np.sqrt(scene.store.mean(squares)))

@@ -240,20 +240,14 @@ def _forces(summary: Summary) -> str:
 
 
 def _feet(scene: Scene) -> list[FootStatistics]:
-    known = scene.loaded | scene.in_flight
     return [
         FootStatistics(
             foot.name,
-            scene.timeline.share(np.asarray(foot.loaded, dtype=bool), known),
-            _mean(foot.normal_force),
+            scene.timeline.share(np.asarray(foot.loaded, dtype=bool), scene.support_known),
+            scene.store.mean(foot.normal_force),
         )
         for foot in scene.evaluation.feet
     ]
-
-
-def _mean(values: np.ndarray) -> float:
-    values = values[np.isfinite(values)]
-    return float(values.mean()) if len(values) else float('nan')
 
 
 def _key(key: Any) -> str:

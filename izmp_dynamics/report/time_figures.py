@@ -146,7 +146,7 @@ def _draw(
     """Draw the panels below each other at each width, and find what the limits hide."""
     scene.evaluation.store.release()
     limits = [panel.limits for panel in panels]
-    styles = drawing.back_to_front(_restlessness(panels, limits))
+    styles = drawing.back_to_front(_restlessness(scene, panels, limits))
     if beside is not None:
         sizes = [(drawing.HALF, beside.height)]
     else:
@@ -170,16 +170,20 @@ def _draw(
     hidden: dict[str, float] = {}
     for panel, view in zip(panels, limits, strict=True):
         for signal, values in panel.signals.items():
-            hidden[signal] = max(hidden.get(signal, 0.0), share_outside(values, view))
+            share = share_outside(values, view, scene.store)
+            hidden[signal] = max(hidden.get(signal, 0.0), share)
     return _Drawn(tuple(svgs), sizes[0][1], hidden)
 
 
-def _restlessness(panels: list[Panel], limits: list[tuple[float, float]]) -> dict[str, float]:
+def _restlessness(
+    scene: Scene, panels: list[Panel], limits: list[tuple[float, float]]
+) -> dict[str, float]:
     """Signal → restlessness in the panel where it is worst."""
     found: dict[str, float] = {}
     for panel, (low, high) in zip(panels, limits, strict=True):
         for name, values in panel.signals.items():
-            found[name] = max(found.get(name, 0.0), drawing.restlessness(values, high - low))
+            restless = drawing.restlessness(values, high - low, scene.store)
+            found[name] = max(found.get(name, 0.0), restless)
     return found
 
 
@@ -215,14 +219,18 @@ def _decorate_margin(ax: Any, scene: Scene, judged: TrackStatistics) -> None:
 def _outside_spans(scene: Scene, name: str) -> list[tuple[float, float]]:
     """Intervals outside as (start, length) [s], at least as long as they can be seen."""
     values = scene.evaluation.tracks[name].margin
-    first, last = scene.timeline.runs(scene.loaded & (values < 0))
+    outside = scene.by_rows(lambda rows: scene.loaded[rows] & (values[rows] < 0))
+    first, last = scene.timeline.runs(outside)
     if not len(first) or scene.timeline.duration == 0:
         return []
     width = scene.timeline.duration / _MARKED_BINS
-    time = np.append(scene.timeline.time, scene.timeline.duration)
+    begins, ends = (
+        scene.store.take(scene.timeline.time, rows)
+        for rows in (first, np.minimum(last, len(values) - 1))
+    )
     steps = np.zeros(_MARKED_BINS + 2)
-    np.add.at(steps, (time[first] / width).astype(np.intp), 1)
-    np.add.at(steps, (time[last] / width).astype(np.intp) + 1, -1)
+    np.add.at(steps, (begins / width).astype(np.intp), 1)
+    np.add.at(steps, (ends / width).astype(np.intp) + 1, -1)
     marked = np.concatenate([[False], np.cumsum(steps) > 0, [False]])
     edges = np.flatnonzero(np.diff(marked))
     return [

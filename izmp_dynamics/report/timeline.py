@@ -1,7 +1,9 @@
 """Instants as spans of time: shares, runs and what is sustained, with uneven stamps and gaps."""
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +29,13 @@ class Timeline:
         time: (K,) instants since the first one [s].
         span: (K,) time until the next instant [s]; a gap counts as one median step.
         gap_after: (K,) whether the recording has a gap after the instant.
+        store: keeps what is as long as the recording.
     """
 
     time: Array
     span: Array
     gap_after: Mask
+    store: Store = field(default_factory=Store, repr=False, compare=False)
 
     @classmethod
     def of(cls, stamps: Stamps, store: Store | None = None) -> 'Timeline':
@@ -41,21 +45,27 @@ class Timeline:
             stamps: the instants.
             store: keeps the times; None: in memory.
         """
+        store = store or Store()
         if len(stamps) < 2:
             nothing = np.zeros(len(stamps))
-            return cls(seconds(stamps), nothing, np.zeros(len(stamps), dtype=bool))
-        by_rows = partial((store or Store()).by_rows, len(stamps))
+            return cls(seconds(stamps), nothing, np.zeros(len(stamps), dtype=bool), store)
+        by_rows = partial(store.by_rows, len(stamps))
         origin = int(stamps[0])
         time = by_rows(lambda rows: seconds(stamps[rows], origin))
         step = by_rows(lambda rows: np.diff(time[rows.start : rows.stop + 1]))
-        typical = float(np.median(step))
-        gap_after = np.append(step > GAP_FACTOR * typical, False)
+        typical = store.median(step)
 
-        def span(rows: slice) -> Array:
-            steps = step[rows] if rows.stop < len(time) else np.append(step[rows], 0.0)
-            return np.where(gap_after[rows], typical, steps)
+        def until_next(rows: slice) -> Array:
+            return step[rows] if rows.stop < len(time) else np.append(step[rows], 0.0)
 
-        return cls(time, by_rows(span), gap_after)
+        gap_after = by_rows(lambda rows: until_next(rows) > GAP_FACTOR * typical)
+        span = by_rows(lambda rows: np.where(gap_after[rows], typical, until_next(rows)))
+        return cls(time, span, gap_after, store)
+
+    @cached_property
+    def usual_step(self) -> float:
+        """Median of the spans that are not empty [s]; NaN without any."""
+        return self.store.median(self.by_rows(lambda rows: self.span[rows][self.span[rows] > 0]))
 
     @property
     def duration(self) -> float:
@@ -64,7 +74,16 @@ class Timeline:
 
     def total(self, mask: Mask) -> float:
         """Time that the instants of `mask` (K,) stand for [s]."""
-        return float(self.span[mask].sum())
+        return self.sum(lambda rows: self.span[rows][mask[rows]])
+
+    def by_rows(self, function: Callable[[slice], Any]) -> Any:
+        """Compute an array (K, …) from a function of some of its rows."""
+        return self.store.by_rows(len(self.time), function)
+
+    def sum(self, function: Callable[[slice], Array]) -> float:
+        """Add up what a function gives for some of the instants."""
+        total = self.store.reduce(np.add, len(self.time), lambda rows: function(rows).sum())
+        return float(total)
 
     def share(self, part: Mask, whole: Mask) -> float:
         """Share of the time of `whole` (K,) in which `part` (K,) holds; NaN for no time at all."""
@@ -94,8 +113,14 @@ class Timeline:
         A single spike, however high, is not sustained; an excursion with a few samples of noise
         in it is.
         """
-        held = np.concatenate([[0.0], np.cumsum(self.span * mask)])
-        start = np.searchsorted(self.time, self.time - WINDOW / 2, side='left')
-        stop = np.searchsorted(self.time, self.time + WINDOW / 2, side='right')
-        found: Mask = held[stop] - held[start] >= WINDOW / 2 - 1e-9
+        held = self.store.running_sum(len(self.time), lambda rows: self.span[rows] * mask[rows])
+
+        def holds(rows: slice) -> Mask:
+            here = self.time[rows]
+            start = np.searchsorted(self.time, here - WINDOW / 2, side='left')
+            stop = np.searchsorted(self.time, here + WINDOW / 2, side='right')
+            enough: Mask = held[stop] - held[start] >= WINDOW / 2 - 1e-9
+            return enough
+
+        found: Mask = self.by_rows(holds)
         return found

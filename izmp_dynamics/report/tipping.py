@@ -65,8 +65,8 @@ def averaged(
         lambda rows: np.where(there[rows, None], ground.place(track[rows], rows), 0.0)
     )
     window = _windows(timeline, ground.stretch, width, store)
-    counts = np.concatenate([[0], np.cumsum(there)])
-    least = _least_filled(timeline, width)
+    counts = store.running_sum(len(there), lambda rows: there[rows])
+    least = LEAST_FILLED * max(_usual_count(timeline, width), 1.0)
     for _ in range(2):  # a rectangle twice is a triangle
         placed = _mean(placed, there, counts, window, store)
 
@@ -79,7 +79,7 @@ def averaged(
     if not evaluation.feet:
         return Averaged(point, np.full(len(point), np.nan))
     wide = _windows(timeline, ground.stretch, 2.0 * width, store)
-    carrying = [np.flatnonzero(foot.loaded) for foot in evaluation.feet]
+    carrying = [store.true(foot.loaded) for foot in evaluation.feet]
 
     def margin(rows: slice) -> Array:
         stands = [
@@ -101,7 +101,7 @@ def _known(track: Array, usable: Mask, ground: GroundFixed, rows: slice) -> Mask
 def _windows(timeline: Timeline, stretch: Indices, width: float, store: Store) -> Indices:
     """(K, 2) first and one-past-last instant within half of `width` that share the frame."""
     time = timeline.time
-    borders = np.flatnonzero(np.diff(stretch)) + 1
+    borders = store.changes(stretch)
     begins, ends = np.append(0, borders), np.append(borders, len(time))
     half = width / 2 + 1e-9
 
@@ -116,26 +116,16 @@ def _windows(timeline: Timeline, stretch: Indices, width: float, store: Store) -
     return windows
 
 
-def _least_filled(timeline: Timeline, width: float) -> float:
-    """How many instants a window must hold."""
-    steps = timeline.span[timeline.span > 0]
-    usual = width / float(np.median(steps)) if len(steps) else 1.0
-    return LEAST_FILLED * max(usual, 1.0)
+def _usual_count(timeline: Timeline, width: float) -> float:
+    """How many instants a window usually holds."""
+    return width / timeline.usual_step if timeline.usual_step > 0 else 1.0
 
 
 def _mean(values: Array, there: Mask, counts: Indices, window: Indices, store: Store) -> Array:
     """Mean (K, 3) of the values within each window; 0 where there is none."""
-    total = np.zeros((1, values.shape[1]))
-
-    def before(rows: slice) -> Array:
-        """Sums of all values before each of the rows, which come in their order."""
-        nonlocal total
-        kept = np.where(there[rows, None], values[rows], 0.0)
-        sums = np.cumsum(np.concatenate([total, kept]), axis=0)
-        total = sums[-1:]
-        return sums[: rows.stop - rows.start]
-
-    sums: Array = store.by_rows(len(values) + 1, before)
+    sums = store.running_sum(
+        len(values), lambda rows: np.where(there[rows, None], values[rows], 0.0)
+    )
 
     def mean(rows: slice) -> Array:
         first, stop = window[rows].T

@@ -224,7 +224,9 @@ def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
             'A longer recording.',
         )
     margin = scene.evaluation.tracks[track.name].margin
-    value = scene.timeline.total(scene.loaded & np.isfinite(margin))
+    value = scene.timeline.total(
+        scene.by_rows(lambda rows: scene.loaded[rows] & np.isfinite(margin[rows]))
+    )
     if value < COVERED_SHARE * loaded:
         return _unclear(
             'too_few_values',
@@ -269,13 +271,14 @@ def _falling_at_end(scene: Scene) -> _Answer | None:
 
 def _sinking(scene: Scene) -> tuple[float, float] | None:
     """Height of the COM at the end over the initial one, and its speed down; None if it stands."""
-    known = np.isfinite(scene.height)
-    time, height = scene.timeline.time[known], scene.height[known]
-    late = time >= scene.timeline.duration - scene.averaging_time
-    if late.sum() < 3 or not scene.initial_height > 0:
+    late = scene.timeline.duration - scene.averaging_time
+    rows = slice(int(np.searchsorted(scene.timeline.time, late)), None)
+    known = np.isfinite(scene.height[rows])
+    time, height = scene.timeline.time[rows][known], scene.height[rows][known]
+    if len(time) < 3 or not scene.initial_height > 0:
         return None
-    speed = -float(np.polyfit(time[late] - time[-1], height[late], 1)[0])
-    share = float(np.median(height[late][-3:])) / scene.initial_height
+    speed = -float(np.polyfit(time - time[-1], height, 1)[0])
+    share = float(np.median(height[-3:])) / scene.initial_height
     if share < FALLING_HEIGHT and speed > FALLING_SPEED:
         return share, speed
     return None
@@ -462,10 +465,9 @@ def _bound(scene: Scene, track: TrackStatistics) -> str:
     if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
         return ''
     if track.error.against == 'cop':
-        margin = scene.averaged('cop').margin
-        margin = margin[np.isfinite(margin)]
-        if len(margin) and margin.min() >= 0:
-            return f' The measured CoP stayed {mm(float(margin.min()))} inside.'
+        closest, _ = scene.store.extremes(scene.averaged('cop').margin)
+        if closest >= 0:
+            return f' The measured CoP stayed {mm(closest)} inside.'
     return ' Even if it was wrong by that, it was not outside for long enough to tip the robot.'
 
 

@@ -31,17 +31,24 @@ def contacts_of(evaluation: Evaluation, timeline: Timeline) -> list[Contact]:
 
 
 def _contact(foot: Foot, timeline: Timeline, store: Store) -> Contact:
-    known: Mask = np.asarray(np.isfinite(foot.normal_force))
+    time, gap_after, by_rows = timeline.time, timeline.gap_after, timeline.by_rows
+    known: Mask = by_rows(lambda rows: np.isfinite(foot.normal_force[rows]))
     if not known.any():
-        known = store.by_rows(
-            len(known), lambda rows: np.isfinite(foot.sole[rows]).all(axis=(1, 2))
-        )
-    after_gap = np.append(False, timeline.gap_after[:-1]) if len(known) else known
-    whole = known & ~timeline.gap_after & ~after_gap
-    lost = np.concatenate([[0], np.cumsum(~whole)])
-    time = timeline.time
-    first = np.searchsorted(time, time - WINDOW / 2 - 1e-9, side='left')
-    stop = np.searchsorted(time, time + WINDOW / 2 + 1e-9, side='right')
-    carries = timeline.sustained(np.asarray(foot.loaded & known, dtype=bool))
-    inside = (time >= WINDOW / 2) & (time <= timeline.duration - WINDOW / 2)
-    return Contact(foot, carries, np.asarray((lost[stop] == lost[first]) & inside))
+        known = by_rows(lambda rows: np.isfinite(foot.sole[rows]).all(axis=(1, 2)))
+
+    def missing(rows: slice) -> Mask:
+        before = np.maximum(np.arange(rows.start, rows.stop) - 1, 0)
+        lacking: Mask = ~known[rows] | gap_after[rows] | gap_after[before]
+        return lacking
+
+    lost = store.running_sum(len(time), missing)
+
+    def whole(rows: slice) -> Mask:
+        here = time[rows]
+        first = np.searchsorted(time, here - WINDOW / 2 - 1e-9, side='left')
+        stop = np.searchsorted(time, here + WINDOW / 2 + 1e-9, side='right')
+        inside = (here >= WINDOW / 2) & (here <= timeline.duration - WINDOW / 2)
+        return np.asarray((lost[stop] == lost[first]) & inside)
+
+    carries = timeline.sustained(by_rows(lambda rows: foot.loaded[rows] & known[rows]))
+    return Contact(foot, carries, by_rows(whole))

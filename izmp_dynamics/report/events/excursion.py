@@ -65,8 +65,10 @@ def _pushed(found: Excursion, pushes: tuple[PushStatistics, ...]) -> str:
 def _edge(scene: Scene, name: str, found: Excursion) -> str:
     """Which edge it is, seen from the robot, where the point is farthest outside."""
     averaged, time = scene.averaged(name), scene.timeline.time
-    within = (time >= found.start - 1e-6) & (time <= found.start + found.duration + 1e-6)
-    row = int(np.nanargmin(np.where(within, averaged.margin, np.nan)))
+    end = found.start + found.duration
+    first = int(np.searchsorted(time, found.start - 1e-6))
+    stop = int(np.searchsorted(time, end + 1e-6, side='right'))
+    row = first + int(np.nanargmin(averaged.margin[first:stop]))
     evaluation = scene.evaluation
     soles = [foot.sole[row] for foot in evaluation.feet if foot.loaded[row]]
     outline = Outline.of(soles, evaluation.normal[row], evaluation.ground_point[row])

@@ -40,7 +40,7 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
     Each ends before the robot is up again.
     """
     found = [event for rows in scene.lying for event in _fall(scene, rows.start, rows.stop)]
-    known = np.flatnonzero(np.isfinite(scene.height))
+    known = scene.store.true(scene.by_rows(lambda rows: np.isfinite(scene.height[rows])))
     if verdict.reason == 'falling_at_end' and len(known):
         found += _fall(scene, int(known[-1]), len(scene.height))
     return found
@@ -49,12 +49,13 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
 def _fall(scene: Scene, low: int, stop: int) -> list[Event]:
     """The stages of a fall after which the robot is down from the row `low` on, until `stop`."""
     time = scene.timeline.time
-    searched = np.flatnonzero((time >= time[low] - SEARCHED) & (time <= time[low]))
-    near = np.searchsorted(time, [time[low] - SEARCHED - 1.0, time[low] + 1.0]).tolist()
-    com, capture = _margins(scene, slice(*near))
+    near, after = np.searchsorted(time, [time[low] - SEARCHED - 1.0, time[low] + 1.0]).tolist()
+    com, capture = _margins(scene, slice(near, after))
+    searched = np.arange(np.searchsorted(time, time[low] - SEARCHED), low + 1) - near
     lost = _for_good(com, searched)
-    onset = _for_good(capture, searched[searched <= (low if lost is None else lost)])
-    speed = -_slope(time, scene.height)
+    onset = _for_good(capture, searched if lost is None else searched[searched <= lost])
+    lost, onset = (None if row is None else near + row for row in (lost, onset))
+    speed = _sinking_speed(scene)
     hit = _impact(time[:stop], speed[:stop], low if lost is None else lost, low)
     sinks = _sinks(scene, low)
     begin = min(row for row in (onset, lost, sinks) if row is not None)
@@ -66,7 +67,7 @@ def _fall(scene: Scene, low: int, stop: int) -> list[Event]:
         _sentence(time, begin, lost, hit, _how(sinking, over_feet)), size=sinking, unit='m/s',
     )]  # fmt: skip
     if lost is not None:
-        beyond = -float(capture[lost])
+        beyond = -float(capture[lost - near])
         stages.append(Event(
             float(time[lost]), float(time[lost]), 'point of no return',
             'The centre of mass is beyond the edge of the support polygon for good'
@@ -99,13 +100,10 @@ def _sentence(time: Array, begin: int, lost: int | None, hit: int | None, how: s
 
 
 def _margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
-    """(K,) distance of the projections of COM and capture point from the edge [m].
-
-    NaN at other instants than `rows`.
-    """
+    """(S,) distance of the projections of COM and capture point from the edge [m]."""
     evaluation = scene.evaluation
-    com, capture = np.full((2, len(scene.height)), np.nan)
     if not evaluation.feet:
+        com, capture = np.full((2, rows.stop - rows.start), np.nan)
         return com, capture
     up, centre = evaluation.normal[rows], evaluation.com[rows]
     if evaluation.up is not None:
@@ -120,32 +118,34 @@ def _margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
             scene.timeline.time[rows],
             np.einsum('kij,kj->ki', axes, centre - middle),
             np.einsum('kij,kj->ki', axes, R[:, :, 0]),
+            _half_width(scene),
         )[on]
     thrown = np.einsum('kij,ki->kj', axes, velocity) * scene.time_constant
     loaded = np.stack([foot.loaded[rows] for foot in evaluation.feet], axis=1)
     soles = tuple(foot.sole[rows] for foot in evaluation.feet)
-    com[rows], capture[rows] = margins((centre, centre + thrown), soles, loaded, up)
+    com, capture = margins((centre, centre + thrown), soles, loaded, up)
     return com, capture
 
 
-def _velocity(time: Array, position: Array, fixed: Array) -> Array:
+def _velocity(time: Array, position: Array, fixed: Array, m: int) -> Array:
     """Velocity (K, 2) on the ground of a position (K, 2) from a sole that rests on it [m/s].
 
     Args:
         time: (K,) [s].
         position: (K, 2) along axes that yaw with the root [m].
         fixed: (K, 2) a direction that is fixed to the sole, along the same axes.
+        m: instants to either side over which it is averaged.
     """
-    change = _slope(time, fixed)
+    change = _slope(time, fixed, m)
     yaw = fixed[:, 0] * change[:, 1] - fixed[:, 1] * change[:, 0]
     yaw = yaw / np.einsum('ki,ki->k', fixed, fixed)  # of the sole, seen from the axes
     across = np.column_stack([-position[:, 1], position[:, 0]])
-    velocity: Array = _slope(time, position) - yaw[:, None] * across
+    velocity: Array = _slope(time, position, m) - yaw[:, None] * across
     return velocity
 
 
 def _for_good(margin: Array, rows: Indices) -> int | None:
-    """First of the rows from which on a margin (K,), where it is known, stays below zero.
+    """First of the rows from which on a margin (S,), where it is known, stays below zero.
 
     None if it is not known to be below, or is positive when it is last known.
     """
@@ -172,15 +172,35 @@ def _impact(time: Array, speed: Array, begin: int, low: int) -> int | None:
 
 def _sinks(scene: Scene, low: int) -> int:
     """Row at which the COM begins to be lower than when it stands, before it is low."""
-    high = np.flatnonzero(scene.height[:low] >= FALLING_HEIGHT * scene.initial_height)
+    stands = FALLING_HEIGHT * scene.initial_height
+    high = scene.store.true(scene.by_rows(lambda rows: scene.height[rows] >= stands))
+    high = high[: np.searchsorted(high, low)]
     return int(high[-1]) + 1 if len(high) else low
 
 
-def _slope(time: Array, values: Array) -> Array:
-    """Derivative of values (K,) or (K, d), averaged over `SMOOTHING`; of the time in between."""
+def _sinking_speed(scene: Scene) -> Array:
+    """(K,) speed of the centre of mass downwards [m/s]."""
+    m = _half_width(scene)
+
+    def speed(rows: slice) -> Array:
+        first = max(rows.start - m, 0)
+        around = slice(first, rows.stop + m)
+        slope = -_slope(scene.timeline.time[around], scene.height[around], m)
+        return slope[rows.start - first :][: rows.stop - rows.start]
+
+    speeds: Array = scene.by_rows(speed)
+    return speeds
+
+
+def _half_width(scene: Scene) -> int:
+    """Instants to either side of one by which a velocity is averaged."""
+    return max(1, round(SMOOTHING / 2 / scene.timeline.usual_step))
+
+
+def _slope(time: Array, values: Array, m: int) -> Array:
+    """Derivative of values (K,) or (K, d) between the instants `m` before and after each."""
     if len(time) < 2:
         return np.full(values.shape, np.nan)
-    m = max(1, round(SMOOTHING / 2 / float(np.median(np.diff(time)))))
     after = np.minimum(np.arange(len(time)) + m, len(time) - 1)
     before = np.maximum(np.arange(len(time)) - m, 0)
     span = (time[after] - time[before]).reshape(-1, *[1] * (values.ndim - 1))

@@ -38,7 +38,7 @@ def find_events(
     time = scene.timeline.time
     afoot = np.ones(len(time), dtype=np.bool_)
     for onset, _, up in down:
-        afoot &= (time < onset) | (time >= up)
+        afoot[slice(*np.searchsorted(time, [onset, up]).tolist())] = False
     upright = [*steps(contacts, scene.timeline), *pushes(forces.pushes), *alarms(scene)]
     found = [
         *(event for event in upright if not any(hit < event.begin < up for _, hit, up in down)),
@@ -54,7 +54,8 @@ def find_events(
 
 def _down(scene: Scene, fallen: list[Event]) -> list[tuple[float, float, float]]:
     """Onset and impact of each fall, and when the robot is up again [s]."""
-    ends = np.append(scene.timeline.time, np.inf)
-    stops = [float(ends[rows.stop]) for rows in scene.lying] or [np.inf]
+    time = scene.timeline.time
+    stops = [float(time[rows.stop]) if rows.stop < len(time) else np.inf for rows in scene.lying]
+    stops = stops or [np.inf]
     found = [event for event in fallen if event.kind == 'fall']
     return [(fall.begin, fall.end, up) for fall, up in zip(found, stops, strict=False)]

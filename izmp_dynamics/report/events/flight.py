@@ -25,9 +25,10 @@ def flights(scene: Scene, contacts: Sequence[Contact], afoot: Mask) -> list[Even
     if not contacts:
         return []
     loaded = np.any([contact.carries for contact in contacts], axis=0)
-    first, stop = scene.timeline.runs(scene.in_flight & ~loaded & afoot)
-    begins = scene.timeline.time[first]
-    ends = scene.timeline.time[stop - 1] + scene.timeline.span[stop - 1]
+    take, timeline = scene.store.take, scene.timeline
+    first, stop = timeline.runs(scene.in_flight & ~loaded & afoot)
+    begins = take(timeline.time, first)
+    ends = take(timeline.time, stop - 1) + take(timeline.span, stop - 1)
     return [
         _flight(begin, end)
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)

@@ -45,16 +45,18 @@ def _outage(scene: Scene, outage: Outage) -> Event | None:
 
 def _offset(scene: Scene, foot: Foot) -> Event | None:
     """The force that a foot measures in the air, where the joints say that it is there."""
-    aloft = in_air(scene.evaluation, foot) & np.isfinite(foot.normal_force)
+    in_the_air, store = in_air(scene.evaluation, foot), scene.store
+    aloft = scene.by_rows(lambda rows: in_the_air[rows] & np.isfinite(foot.normal_force[rows]))
     if scene.timeline.total(aloft) < LEAST_TIME:
         return None
-    force = foot.normal_force[aloft]
-    offset = float(np.median(force))
-    spread = 1.4826 * float(np.median(np.abs(force - offset)))
+    force = scene.by_rows(lambda rows: foot.normal_force[rows][aloft[rows]])
+    offset = store.median(force)
+    apart = store.by_rows(len(force), lambda rows: np.abs(force[rows] - offset))
+    spread = 1.4826 * store.median(apart)
     sigma = max(spread, 1e-3 * scene.weight)
     if not abs(offset) > max(LEAST_OFFSET * scene.weight, 3.0 * sigma):
         return None
-    rows = np.flatnonzero(aloft)
+    rows = store.true(aloft)
     begin, end = scene.timeline.time[rows[[0, -1]]].tolist()
     sentence = f'The force sensor of {foot.name} measures {newtons(offset)} while it is in the air'
     significance = abs(offset) / sigma

@@ -107,7 +107,7 @@ def slips(scene: Scene, contacts: Sequence[Contact], afoot: Mask) -> list[Event]
     soles = [
         _Sole(
             contact,
-            _firm(scene, contact) & afoot,
+            scene.by_rows(partial(_firm, scene, contact, afoot)),
             *_by_rows(scene, partial(_sole_frame, contact.foot.sole)),
             _lever(scene, contact.foot.sole),
         )
@@ -125,11 +125,12 @@ def slips(scene: Scene, contacts: Sequence[Contact], afoot: Mask) -> list[Event]
     return found
 
 
-def _firm(scene: Scene, contact: Contact) -> Mask:
-    """(K,) where a foot carries so much load that it is neither landing nor lifting off."""
-    force = contact.foot.normal_force
+def _firm(scene: Scene, contact: Contact, afoot: Mask, rows: slice) -> Mask:
+    """(S,) where a foot carries so much load that it is neither landing nor lifting off."""
+    force = contact.foot.normal_force[rows]
     light = np.isfinite(force) & ~(force > LEAST_LOAD * scene.weight)
-    firm: Mask = contact.carries & contact.known & contact.foot.loaded & ~light
+    carries = contact.carries[rows] & contact.known[rows] & contact.foot.loaded[rows]
+    firm: Mask = carries & ~light & afoot[rows]
     return firm
 
 
@@ -158,7 +159,7 @@ def _against_other(
     It is the one that moves against more of the feet that stand; of two, the one that carries
     less, as far as that is known.
     """
-    both = one.firm & other.firm
+    both = scene.by_rows(lambda rows: one.firm[rows] & other.firm[rows])
     seen = _by_rows(scene, partial(one.seen_from, other))
     for slide in _slides(scene, *seen, both, one.lever):
         rows = slice(slide.first, slide.last + 1)
@@ -186,7 +187,7 @@ def _moves_against(sole: _Sole, slide: _Slide, soles: Sequence[_Sole]) -> list[b
 def _lever(scene: Scene, sole: Array) -> float:
     """Half the length of a sole (K, V, 3) [m]."""
     finite = scene.by_rows(lambda rows: np.isfinite(sole[rows]).all(axis=(1, 2)))
-    known = sole[np.flatnonzero(finite)[:1]]
+    known = sole[scene.store.true(finite)[:1]]
     if not known.size:
         return 0.0
     return float(np.linalg.norm(known[0, :, None] - known[0, None], axis=2).max()) / 2
@@ -232,8 +233,8 @@ def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterato
         return moved
 
     normal, along = scene.by_rows(motion).T
-    error = float(np.percentile(normal[usable], NEARLY_ALL))
-    far = np.nan_to_num(along) >= max(LEAST_DISTANCE, RATIO * error)
+    least = max(LEAST_DISTANCE, RATIO * scene.store.percentile(normal, NEARLY_ALL))
+    far = scene.by_rows(lambda rows: np.nan_to_num(along[rows]) >= least)
     for begin, end in zip(first.tolist(), stop.tolist(), strict=True):
         rows = np.flatnonzero(far[begin:end]) + begin
         apart = np.flatnonzero(np.diff(timeline.time[rows]) > WITHIN / 2) + 1

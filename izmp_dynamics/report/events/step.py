@@ -26,7 +26,9 @@ def steps(contacts: Sequence[Contact], timeline: Timeline) -> list[Event]:
 def _of_foot(contact: Contact, timeline: Timeline) -> list[Event]:
     events = []
     carries, known, time = contact.carries, contact.known, timeline.time
-    changes = np.flatnonzero((carries[1:] != carries[:-1]) & known[1:] & known[:-1]) + 1
+    store = timeline.store
+    changes = store.changes(carries)
+    changes = changes[store.take(known, changes) & store.take(known, changes - 1)]
     name, landed, before = contact.foot.name, NONE, 0
     for row in changes.tolist():
         at = float(time[row])
@@ -38,6 +40,7 @@ def _of_foot(contact: Contact, timeline: Timeline) -> list[Event]:
         else:
             events.append(_lift_off(name, at, at - landed))
         before = row
+        store.release()
     return events
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices, seconds
+from izmp_dynamics.conventions import Array, Indices, Stamps, seconds
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.rotations import matrices_from_quaternions, quaternions_of_matrices
 from izmp_dynamics.stability.evaluation import Evaluation
 from izmp_dynamics.stability.support_polygon import outlines
+from izmp_dynamics.store import Store
 
 FRAME_RATE = 50.0
 """About this rate the frames have, if the evaluation is faster [Hz]."""
@@ -85,7 +86,7 @@ def play_back(scene: Scene, events: Sequence[Event]) -> Playback:
 
     push = np.full((len(rows), 3), np.nan)
     if evaluation.external_force is not None:
-        pushed = _during(scene.timeline.time[rows], events, 'push')
+        pushed = _during(taken(scene.timeline.time), events, 'push')
         push[pushed] = turned(taken(evaluation.external_force))[pushed]
     tracks = [
         (name, track)
@@ -94,11 +95,11 @@ def play_back(scene: Scene, events: Sequence[Event]) -> Playback:
     ]
     return Playback(
         view=view,
-        time=scene.timeline.time[rows],
+        time=taken(scene.timeline.time),
         root=poses(R, p),
         bodies=_bodies(evaluation, moved),
         soles=tuple(seen(taken(foot.sole)) for foot in evaluation.feet),
-        loaded=np.array([foot.loaded[rows] for foot in evaluation.feet]).T.reshape(len(rows), -1),
+        loaded=np.array([taken(f.loaded) for f in evaluation.feet]).T.reshape(len(rows), -1),
         polygon=seen(_polygons(evaluation, rows)),
         points={name: seen(taken(track.point)) for name, track in tracks},
         forces={name: turned(taken(track.wrench)[:, :3]) for name, track in tracks},
@@ -128,19 +129,25 @@ def _frames(scene: Scene) -> tuple[Indices, Indices]:
     evaluation = scene.evaluation
     motion = evaluation.motion
     if motion is not None and len(motion.stamps):
-        moved = _decimated(seconds(motion.stamps))
-        rows = np.searchsorted(evaluation.stamps, motion.stamps[moved])
+        moved = _decimated(motion.stamps, evaluation.store)
+        store = evaluation.store
+        rows = store.search(evaluation.stamps, store.take(motion.stamps, moved))
         return np.minimum(rows, len(evaluation.stamps) - 1), moved
-    return _decimated(scene.timeline.time), np.empty(0, dtype=np.int64)
+    return _decimated(evaluation.stamps, evaluation.store), np.empty(0, dtype=np.int64)
 
 
-def _decimated(time: Array) -> Indices:
+def _decimated(stamps: Stamps, store: Store) -> Indices:
     """Pick instants at about `FRAME_RATE`, `MOST_FRAMES` at the most, and the last one."""
-    if len(time) < 2:
-        return np.arange(len(time))
-    step = float(np.median(np.diff(time)))
-    stride = max(1, round(1.0 / FRAME_RATE / max(step, 1e-9)), -(-len(time) // MOST_FRAMES))
-    return np.unique(np.append(np.arange(0, len(time), stride), len(time) - 1))
+    count = len(stamps)
+    if count < 2:
+        return np.arange(count)
+    origin = int(stamps[0])
+    steps = store.by_rows(
+        count - 1, lambda rows: np.diff(seconds(stamps[rows.start : rows.stop + 1], origin))
+    )
+    step = store.median(steps)
+    stride = max(1, round(1.0 / FRAME_RATE / max(step, 1e-9)), -(-count // MOST_FRAMES))
+    return np.unique(np.append(np.arange(0, count, stride), count - 1))
 
 
 def _view(scene: Scene, rows: Indices) -> tuple[str, Array, Array]:
@@ -156,7 +163,7 @@ def _view(scene: Scene, rows: Indices) -> tuple[str, Array, Array]:
             height = ground[np.isfinite(ground[:, 2]), 2]
             lowered = np.array([0.0, 0.0, float(np.median(height)) if len(height) else 0.0])
             return 'world', *_bridged(R, p - lowered, known)
-    height = scene.height[rows] - np.einsum(
+    height = taken(scene.height, rows) - np.einsum(
         'fi,fi->f', taken(evaluation.normal, rows), taken(evaluation.com, rows)
     )  # of the root's origin over the ground
     p = np.zeros((len(rows), 3))
@@ -175,7 +182,8 @@ def _walked(scene: Scene, rows: Indices) -> tuple[Array, Array]:
     ground, take = scene.ground_fixed, scene.evaluation.store.take
     headings, places = np.zeros(len(rows)), np.zeros((len(rows), 2))
     heading, place = 0.0, np.zeros(2)
-    edges = [0, *(np.flatnonzero(np.diff(ground.stretch)) + 1).tolist(), len(ground.stretch)]
+    borders = scene.store.changes(ground.stretch).tolist()
+    edges = [0, *borders, len(ground.stretch)]
     for begin, end in pairwise(edges):
         frames = slice(*np.searchsorted(rows, [begin, end]).tolist())
         headings[frames], places[frames] = heading, place
@@ -241,7 +249,7 @@ def _polygons(evaluation: Evaluation, rows: Indices) -> Array:
     take = evaluation.store.take
     corners, counts = outlines(
         tuple(take(foot.sole, rows) for foot in evaluation.feet),
-        np.stack([foot.loaded[rows] for foot in evaluation.feet], axis=1),
+        np.stack([take(foot.loaded, rows) for foot in evaluation.feet], axis=1),
         take(evaluation.normal, rows),
         take(evaluation.ground_point, rows),
     )

@@ -50,7 +50,9 @@ def _described(scene: Scene, name: str, title: str, panel: Panel, block: Block) 
     low, high = panel.limits
     lines = [0.0] if name == 'margin' else [scene.weight] if name == 'force' else []
     traces, time = [], np.empty(0)
-    restless = {n: drawing.restlessness(v, high - low) for n, v in panel.signals.items()}
+    restless = {
+        n: drawing.restlessness(v, high - low, scene.store) for n, v in panel.signals.items()
+    }
     for signal, style in drawing.back_to_front(restless):
         time, values = envelope(scene.timeline, panel.signals[signal], BINS)
         traces.append(
@@ -78,7 +80,10 @@ def _described(scene: Scene, name: str, title: str, panel: Panel, block: Block) 
 
 def _hidden(panel: Panel) -> str:
     """What the limits hide; empty where they hide nothing."""
-    shares = {name: share_outside(values, panel.limits) for name, values in panel.signals.items()}
+    shares = {
+        name: share_outside(values, panel.limits, panel.store)
+        for name, values in panel.signals.items()
+    }
     texts = [f'{_label(name)} {percent(share)}' for name, share in shares.items() if share > 0]
     return f'outside the view: {", ".join(texts)}' if texts else ''
 
