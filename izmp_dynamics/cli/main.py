@@ -19,6 +19,7 @@ from izmp_dynamics.cli import (
     compare,
     compare_runs,
     experiments,
+    export,
     fleet,
     live,
     make_world,
@@ -41,6 +42,7 @@ COMMANDS = (
     simulate,
     make_world,
     experiments,
+    export,
     compare,
     compare_runs,
 )

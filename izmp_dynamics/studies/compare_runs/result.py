@@ -120,7 +120,12 @@ def _unique(names: list[str]) -> list[str]:
     ]
 
 
-def _load(folder: Path, name: str) -> Result:
+def load_report(folder: Path) -> Mapping[str, Any]:
+    """Read the report.json of a result.
+
+    Raises:
+        ReplayError: the folder is no result, or one of an older version.
+    """
     try:
         report = json.loads((folder / REPORT).read_text(encoding='utf-8'))
         if not isinstance(report, dict) or 'start_stamp' not in report:
@@ -136,6 +141,11 @@ def _load(folder: Path, name: str) -> Result:
             f"'{folder}' was written by an older version, without events; run izmp replay again.",
             kind='older_result', folder=folder,
         )  # fmt: skip
+    return report
+
+
+def _load(folder: Path, name: str) -> Result:
+    report = load_report(folder)
     start = int(report['start_stamp'] or 0)
     return Result(name, folder, report, dict(_series(folder / BAG, start)))
 

@@ -1,0 +1,1 @@
+"""Results of `izmp replay` in the formats of other tools."""

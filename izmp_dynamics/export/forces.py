@@ -1,0 +1,90 @@
+"""Points, polygon and forces in a Rerun recording, in the frame of the root."""
+
+import numpy as np
+
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.export.log import Log, shown_at
+from izmp_dynamics.export.replayed import Replayed, Timed
+
+COLOURS = {
+    'mr_ad': [213, 94, 0],
+    'ir_md': [0, 114, 178],
+    'cop': [0, 158, 115],
+    'com': [40, 40, 40],
+    'push': [204, 121, 167],
+    'fall': [204, 121, 167],
+    'polygon': [230, 159, 0],
+}
+"""Of tracks and other things: red, green, blue."""
+
+POINTS = {'mr_ad': '/mr_ad/izmp', 'ir_md': '/ir_md/izmp', 'cop': '/cop', 'com': '/com'}
+FORCES = {'mr_ad': '/mr_ad/contact_wrench', 'cop': '/feet/contact_wrench'}
+"""Name → topic."""
+
+ARROW = 0.5
+"""Length of an arrow of the robot's weight [m]; a push is three times as long."""
+
+
+def draw_points(log: Log, replayed: Replayed, instants: Stamps) -> None:
+    """Write the points and the support polygon.
+
+    Args:
+        log: the recording.
+        replayed: the results.
+        instants: (K,) of the log [ns]; what has no value at one of them is not shown there.
+    """
+    for name, topic in POINTS.items():
+        stamps, points = replayed.points(topic)
+        if len(stamps):
+            entity = ['points', name]
+            dot = log.rerun.Points3D.from_fields(colors=[COLOURS[name]], radii=[0.01])
+            log.still(entity, dot, frame=replayed.root)
+            at, counts = shown_at(instants, stamps)
+            columns = log.rerun.Points3D.columns(positions=points)
+            log.over_time(entity, at, columns.partition(counts))
+    stamps, polygons = replayed.polygons
+    if len(stamps):
+        look = log.rerun.LineStrips3D.from_fields(colors=[COLOURS['polygon']], radii=[0.003])
+        log.still(['polygon'], look, frame=replayed.root)
+        at, counts = shown_at(instants, stamps)
+        closed = [np.vstack([corners, corners[:1]]) for corners in polygons]
+        columns = log.rerun.LineStrips3D.columns(strips=closed)
+        log.over_time(['polygon'], at, columns.partition(counts))
+
+
+def draw_forces(log: Log, replayed: Replayed, instants: Stamps) -> None:
+    """Write the contact forces, at IZMP and CoP, and the pushes, at the centre of mass."""
+    for name, topic in FORCES.items():
+        origins, contact = replayed.points(POINTS[name]), replayed.forces(topic)
+        _arrows(log, replayed, ['forces', name], name, origins, contact, instants, 1.0)
+    stamps, forces = replayed.forces('/external_wrench')
+    pushed = _during(replayed, stamps)
+    push = (stamps[pushed], forces[pushed])
+    _arrows(log, replayed, ['push'], 'push', replayed.points('/com'), push, instants, 3.0)
+
+
+def _arrows(
+    log: Log, replayed: Replayed, entity: list[str], name: str, origins: Timed, forces: Timed,
+    instants: Stamps, stretched: float,
+) -> None:  # fmt: skip
+    stamps, first, second = np.intersect1d(origins[0], forces[0], return_indices=True)
+    if not len(stamps):
+        return
+    scale = stretched * ARROW / float(replayed.report['weight'])
+    look = log.rerun.Arrows3D.from_fields(colors=[COLOURS[name]], radii=[0.004])
+    log.still(entity, look, frame=replayed.root)
+    at, counts = shown_at(instants, stamps)
+    columns = log.rerun.Arrows3D.columns(
+        origins=origins[1][first], vectors=scale * forces[1][second]
+    )
+    log.over_time(entity, at, columns.partition(counts))
+
+
+def _during(replayed: Replayed, stamps: Stamps) -> Array:
+    """Which instants (K,) lie within a push."""
+    within = np.zeros(len(stamps), dtype=bool)
+    time = (stamps - replayed.start) / NANOSECONDS
+    for event in replayed.report['events']:
+        if event['kind'] == 'push':
+            within |= (time >= event['begin']) & (time <= event['end'])
+    return within

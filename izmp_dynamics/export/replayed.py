@@ -1,0 +1,156 @@
+"""What the bag of a replay holds, as arrays."""
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.bags.batch import Batch
+from izmp_dynamics.bags.messages import point_batch, pose_batch, wrench_batch
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.studies.compare_runs.result import BAG, load_report
+
+_EVER = 1e9
+"""Longer than any recording [s]."""
+
+_NIF = re.compile('(izmp_)*nif')
+
+Timed = tuple[Stamps, Array]
+"""Stamps (K,) [ns], ascending, and values (K, …)."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A folder that `izmp replay -o` wrote.
+
+    Attributes:
+        report: what report.json holds.
+        batch: all messages of the bag.
+    """
+
+    report: Mapping[str, Any]
+    batch: Batch
+
+    @classmethod
+    def load(cls, folder: Path) -> 'Replayed':
+        """Read a folder.
+
+        Raises:
+            ReplayError: it is no result, or one of an older version.
+            BagError: its bag cannot be read.
+        """
+        report = load_report(folder)
+        with BagReader(folder / BAG) as reader:
+            batch = next(iter(reader.batches(list(reader.topics), _EVER)), Batch(0, 0, {}))
+        return cls(report, batch)
+
+    @property
+    def start(self) -> int:
+        """Stamp of the instant from which the times of the report count [ns]."""
+        return int(self.report['start_stamp'] or 0)
+
+    @property
+    def root(self) -> str:
+        """Link in whose frame points and forces are given."""
+        return str(self.report['root'])
+
+    @property
+    def urdf(self) -> str:
+        """Text of the URDF."""
+        (text,) = self.batch['/robot_description'].decode().texts('data')
+        return text
+
+    @property
+    def joints(self) -> Timed:
+        """(K, n) joint positions [rad] or [m]."""
+        messages = self.batch.topics.get('/joint_kinematics')
+        if messages is None or not len(messages):
+            return _nothing(0)
+        decoded = messages.decode()
+        positions = decoded.column('points[0].positions')
+        return messages.received[decoded.index], positions.reshape(len(decoded.index), -1)
+
+    @property
+    def root_poses(self) -> Timed:
+        """(K, 7) position [m] and quaternion (x, y, z, w) of the root in the world; maybe none."""
+        if '/odom' not in self.batch.topics:
+            return _nothing(7)
+        poses = pose_batch(self.batch['/odom'])
+        assert poses.orientations is not None
+        return poses.stamps, np.hstack([poses.positions, poses.orientations])
+
+    @property
+    def level_frame(self) -> Timed:
+        """(K, 4) quaternions (x, y, z, w) of the frame nif, level with the ground, in the root."""
+        messages = self.batch.topics.get('/tf')
+        stamps, turned = ([each] for each in _nothing(4))
+        for group in messages.decode().groups if messages is not None else ():
+            children = {
+                text: path.removesuffix('.child_frame_id')
+                for path, text in group.layout.strings.items()
+                if isinstance(text, str)
+                and path.endswith('.child_frame_id')
+                and _NIF.fullmatch(text)
+            }
+            if messages is not None and children:
+                place = children[max(children, key=len)]  # the shorter ones are links
+                stamps.append(messages.received[group.index])
+                turned.append(group[f'{place}.transform.rotation'].reshape(-1, 4))
+        return _ordered(np.concatenate(stamps), np.concatenate(turned))
+
+    def points(self, topic: str) -> Timed:
+        """(K, 3) points of a topic in the root frame [m]; maybe none."""
+        if topic not in self.batch.topics:
+            return _nothing(3)
+        found = point_batch(self.batch[topic])
+        return found.stamps, found.points
+
+    def forces(self, topic: str) -> Timed:
+        """(K, 3) forces of a topic in the root frame [N]; maybe none."""
+        if topic not in self.batch.topics:
+            return _nothing(3)
+        found = wrench_batch(self.batch[topic])
+        return found.stamps, found.wrenches[:, :3]
+
+    def numbers(self, topic: str) -> Timed:
+        """(K,) values of a topic; maybe none."""
+        if topic not in self.batch.topics:
+            return np.empty(0, np.int64), np.empty(0)
+        decoded = self.batch[topic].decode()
+        return self.batch[topic].received[decoded.index], decoded.column('data').astype(float)
+
+    @property
+    def polygons(self) -> tuple[Stamps, list[Array]]:
+        """Stamps (K,) [ns] and support polygons, (C, 3) each, in the root frame [m]."""
+        messages = self.batch.topics.get('/support_polygon')
+        found: list[tuple[int, Array]] = []
+        for group in messages.decode().groups if messages is not None else ():
+            corners = np.asarray(group['polygon.points'], float).reshape(len(group), -1, 3)
+            if messages is not None:
+                found += zip(messages.received[group.index].tolist(), corners, strict=True)
+        found.sort(key=lambda each: each[0])
+        return np.array([stamp for stamp, _ in found], np.int64), [each for _, each in found]
+
+    @property
+    def soles(self) -> dict[str, tuple[str, Array]]:
+        """Name of a foot → frame of its sole, and corners (C, 3) in it [m]."""
+        parameters, found = self.report['parameters'], {}
+        for foot in (each['name'] for each in self.report['feet']):
+            corners = ast.literal_eval(parameters[f'feet[{foot}].polygon'].removesuffix(' m'))
+            flat = np.pad(np.array(corners, float), ((0, 0), (0, 1)))
+            found[foot] = (parameters[f'feet[{foot}].sole'], flat)
+        return found
+
+
+def _nothing(width: int) -> Timed:
+    return np.empty(0, np.int64), np.empty((0, width))
+
+
+def _ordered(stamps: Stamps, values: Array) -> Timed:
+    order = np.argsort(stamps, kind='stable')
+    return stamps[order], values[order]

@@ -1,0 +1,109 @@
+"""Results of `izmp replay` as a recording for the Rerun viewer."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.bags.whole_file import write_whole
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.export.forces import draw_forces, draw_points
+from izmp_dynamics.export.ground import GROUND, draw_ground
+from izmp_dynamics.export.log import Log
+from izmp_dynamics.export.replayed import Replayed
+from izmp_dynamics.export.robot import draw_robot
+from izmp_dynamics.export.series import PANELS, write_events, write_series
+from izmp_dynamics.model.urdf import parse_urdf
+
+APPLICATION = 'izmp_dynamics'
+
+_EYE = np.array([2.4, -2.4, 0.6])
+_NEAR = 0.3
+"""Where one looks from, in heights of the root above the ground, of which no less than so many m
+are counted."""
+
+
+def write_rerun(
+    folder: Path, file: Path, *, urdf: Path | None = None, overwrite: bool = False
+) -> None:
+    """Write a recording for Rerun: robot, ground, points, forces, series and events.
+
+    Args:
+        folder: what `izmp replay -o` wrote.
+        file: the recording, there as a whole or not at all.
+        urdf: where the robot's URDF is, beside which meshes are looked for.
+        overwrite: whether a file that is there may be replaced.
+
+    Raises:
+        ReplayError: the place is taken or cannot be written to, or `folder` is no result.
+        BagError: the bag of the result cannot be read.
+        ModelError: the URDF in it cannot be used.
+        MissingDependencyError: rerun-sdk is not installed.
+    """
+    _check(file, overwrite)
+    rerun = library('rerun', 'Writing a recording for Rerun', 'rerun-sdk')
+    replayed = Replayed.load(folder)
+    try:
+        write_whole(file, lambda new: _save(rerun, replayed, Path(new.name), urdf))
+    except (OSError, _IncompleteError) as error:
+        reason = getattr(error, 'strerror', None) or error
+        raise ReplayError(
+            f"'{file}' cannot be written: {reason}.", kind='cannot_write', path=file
+        ) from error
+
+
+class _IncompleteError(Exception):
+    """The library, which writes in the background, has not written all."""
+
+
+def _check(file: Path, overwrite: bool) -> None:
+    if os.path.lexists(file) and not (overwrite and file.is_file()):
+        advice = 'choose another name' + ('' if file.is_dir() else ' or add --overwrite')
+        raise ReplayError(f"'{file}' exists; {advice}.", kind='place_taken', path=file)
+
+
+def _save(rerun: Any, replayed: Replayed, file: Path, urdf: Path | None) -> None:
+    with rerun.RecordingStream(APPLICATION) as recording:
+        recording.save(file)
+        recording.send_recording_name(str(replayed.report['robot']))
+        log = Log(rerun, recording)
+        log.still(['frames'], rerun.ViewCoordinates.RIGHT_HAND_Z_UP)
+        topics = replayed.batch.topics.values()
+        instants = np.unique(np.concatenate([each.received for each in topics]))
+        recording.send_blueprint(_blueprint(rerun, draw_ground(log, replayed)))
+        draw_robot(log, replayed, parse_urdf(replayed.urdf, urdf))
+        draw_points(log, replayed, instants)
+        draw_forces(log, replayed, instants)
+        write_series(log, replayed, instants)
+        write_events(log, replayed)
+        recording.disconnect()
+    try:
+        rerun.chunk.RrdReader(file).store()
+    except (RuntimeError, ValueError) as error:
+        raise _IncompleteError('the disk is full, or the file became too large') from error
+
+
+def _blueprint(rerun: Any, root: Array) -> Any:
+    """The scene, seen from the right in front of the root (3,) [m], beside series and events."""
+    views, away = rerun.blueprint, max(float(root[2]), _NEAR)
+    scene = views.Spatial3DView(
+        name='Robot', origin='/',
+        contents=['+ /**', '- /series/**', '- /events'],
+        spatial_information=views.SpatialInformation(target_frame=GROUND, show_axes=False),
+        line_grid=views.LineGrid3D(visible=True),
+        eye_controls=views.EyeControls3D(
+            position=root + away * _EYE, look_target=root, eye_up=[0.0, 0.0, 1.0]
+        ),
+    )  # fmt: skip
+    panels = [
+        views.TimeSeriesView(
+            name=title, origin=f'/series/{name}', axis_x=views.TimeAxis(link='LinkToGlobal')
+        )
+        for name, title in PANELS.items()
+    ]
+    events = views.TextLogView(name='Events', origin='/events')
+    beside = views.Vertical(*panels, events)
+    return views.Blueprint(views.Horizontal(scene, beside), collapse_panels=True)

@@ -1,0 +1,64 @@
+"""Time series and events in a Rerun recording."""
+
+import numpy as np
+
+from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.export.forces import COLOURS, FORCES, POINTS
+from izmp_dynamics.export.log import Log, shown_at
+from izmp_dynamics.export.replayed import Replayed
+from izmp_dynamics.report.events.event import Event
+from izmp_dynamics.report.events.message import ERROR, OK, WARN, event_message
+
+_LEVELS = {OK: 'INFO', WARN: 'WARN', ERROR: 'ERROR'}
+_LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'force sensors', 'fall': 'fall'}
+
+PANELS = {
+    'margin': 'Margin of the IZMP [m], positive inside',
+    'x': 'IZMP and CoP, x in the root frame [m]',
+    'y': 'IZMP and CoP, y in the root frame [m]',
+    'force': 'Contact force, z in the root frame [N]',
+    'fall': 'Probability of a fall within a second',
+}
+"""Name of a panel → its title."""
+
+
+def write_series(log: Log, replayed: Replayed, instants: Stamps) -> None:
+    """Write the numbers over time.
+
+    Args:
+        log: the recording.
+        replayed: the results.
+        instants: (K,) of the log [ns]; a line is broken where it has no value at one of them.
+    """
+    lines = [('margin', 'mr_ad', replayed.numbers('/margin'))]
+    for name in ('mr_ad', 'ir_md', 'cop'):
+        stamps, points = replayed.points(POINTS[name])
+        lines += [(axis, name, (stamps, points[:, k])) for k, axis in enumerate('xy')]
+    for name, topic in FORCES.items():
+        stamps, forces = replayed.forces(topic)
+        lines.append(('force', name, (stamps, forces[:, 2])))
+    lines.append(('fall', 'fall', replayed.numbers('/fall_probability')))
+    for panel, name, (stamps, values) in lines:
+        if len(stamps):
+            entity = ['series', panel, name]
+            look = log.rerun.SeriesLines(names=_LABELS[name], colors=[COLOURS[name]])
+            log.still(entity, look)
+            at, counts = shown_at(instants, stamps)
+            shown = np.full(len(at), np.nan)
+            shown[counts > 0] = values
+            log.over_time(entity, at, log.rerun.Scalars.columns(scalars=shown))
+
+
+def write_events(log: Log, replayed: Replayed) -> None:
+    """Write the events at their begin, each with its level."""
+    fields = ('begin', 'end', 'kind', 'sentence')
+    messages = [
+        event_message(Event(*(each[name] for name in fields)), replayed.start)
+        for each in replayed.report['events']
+    ]
+    if messages:
+        columns = log.rerun.TextLog.columns(
+            text=[f'{each.name}: {each.message}' for each in messages],
+            level=[_LEVELS[each.level] for each in messages],
+        )
+        log.over_time(['events'], np.array([each.begin for each in messages]), columns)
