@@ -157,11 +157,16 @@ class CdrLayout:
         """
         rows = np.empty((count, self.size), np.uint8)
         rows[:] = self._template
-        for path, value in values.items():
-            if path in self.times:
-                self._write_time(rows, path, np.asarray(value))
-            else:
-                self._write(rows, path, np.asarray(value))
+        split: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+        with np.errstate(over='ignore'):  # a float64 too large for float32 becomes inf
+            for path, value in values.items():
+                if path not in self.times:
+                    self._write(rows, path, np.asarray(value))
+                    continue
+                if id(value) not in split:  # many stamps of a message are often one array
+                    split[id(value)] = self._split(path, np.asarray(value), count)
+                for part, numbers in zip(('sec', 'nanosec'), split[id(value)], strict=True):
+                    self.columns(f'{path}.{part}').view(rows)[...] = numbers
         return rows
 
     def encode(self, count: int, values: Mapping[str, npt.ArrayLike]) -> list[memoryview]:
@@ -203,27 +208,32 @@ class CdrLayout:
                 f'{path} of {self.msgtype} takes {target.dtype}, not {value.dtype}.',
                 kind='wrong_dtype', field=path, dtype=target.dtype.name,
             )  # fmt: skip
-        if target.dtype.kind in 'iu' and value.size:
-            limits = np.iinfo(target.dtype)
-            if value.min() < limits.min or value.max() > limits.max:
-                raise BagError(
-                    f'A value of {path} of {self.msgtype} exceeds {target.dtype}.',
-                    kind='out_of_range', field=path, dtype=target.dtype.name,
-                )  # fmt: skip
-        with np.errstate(over='ignore'):  # a float64 too large for float32 becomes inf
-            target[...] = value
+        if target.dtype.kind in 'iu':
+            self._check_range(path, value, target.dtype)
+        target[...] = value
 
-    def _write_time(self, rows: Rows, path: str, value: npt.NDArray[Any]) -> None:
-        if value.shape != (len(rows),):
-            raise ShapeError(path, f'({len(rows)},)', value.shape)
+    def _check_range(self, path: str, value: npt.NDArray[Any], dtype: np.dtype[Any]) -> None:
+        limits = np.iinfo(dtype)
+        if value.size and not limits.min <= value.min() <= value.max() <= limits.max:
+            raise BagError(
+                f'A value of {path} of {self.msgtype} exceeds {dtype}.',
+                kind='out_of_range', field=path, dtype=dtype.name,
+            )  # fmt: skip
+
+    def _split(
+        self, path: str, value: npt.NDArray[Any], count: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Seconds and the nanoseconds beyond them, of times (`count`,) [ns]."""
+        if value.shape != (count,):
+            raise ShapeError(path, f'({count},)', value.shape)
         if value.dtype.kind not in 'iu':
             raise BagError(
                 f'{path} of {self.msgtype} takes integer nanoseconds.',
                 kind='wrong_dtype', field=path, dtype='int64',
             )  # fmt: skip
         sec, nanosec = np.divmod(value.astype(np.int64), NANOSECONDS)
-        self._write(rows, f'{path}.sec', sec)
-        self._write(rows, f'{path}.nanosec', nanosec)
+        self._check_range(f'{path}.sec', sec, self.columns(f'{path}.sec').dtype)
+        return sec, nanosec
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,9 @@ class McapStorage:
             stamps: (T,) receive stamps [ns].
             messages: T serialized messages.
         """
-        for channel, count in zip(*np.unique(channels, return_counts=True), strict=True):
-            self._counts[int(channel)] += int(count)
+        for channel, count in enumerate(np.bincount(channels).tolist()):
+            if count:
+                self._counts[channel] += count
         order = np.argsort(stamps, kind='stable')
         channels, stamps = channels[order], stamps[order]
         ends = np.cumsum(messages.sizes[order] + _HEAD.itemsize)

@@ -332,8 +332,9 @@ class BagWriter:
     ) -> None:
         """Write messages of the topics with these numbers to an mcap file, all at once."""
         writer = self._writer
-        for number, count in zip(*np.unique(numbers, return_counts=True), strict=True):
-            writer.counts[int(number)] += int(count)
+        for number, count in enumerate(np.bincount(numbers).tolist()):
+            if count:
+                writer.counts[number] += count
         writer.min_timestamp = min(writer.min_timestamp, int(stamps.min()))
         writer.max_timestamp = max(writer.max_timestamp, int(stamps.max()))
         writer.storage.write_messages(numbers, stamps, messages)
@@ -417,10 +418,9 @@ class BagWriter:
         for path in paths:
             if path in layout.times or path in allowed or path.startswith(inside):
                 continue
-            numbers = np.isfinite(fields[path])
-            finite = numbers.all(axis=tuple(range(1, numbers.ndim)))
+            finite = np.isfinite(fields[path])
             if not finite.all():
-                place = int(finite.argmin())
+                place = int(np.argwhere(~finite)[0, 0])
                 raise BagError(
                     f"Field '{path}' of topic '{topic}' is not finite in message {place} of a "
                     f"batch; it is not written to '{self.path}'.",

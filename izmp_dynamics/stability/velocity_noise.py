@@ -8,8 +8,10 @@ second, since errors of stamps come one by one; so even noise counts with twice 
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.kernel import kernel
 
 MEMORY = 1.0
 """Time over which the mean fades [s]: about a stride, since a joint at rest shows no jitter."""
@@ -37,15 +39,39 @@ class VelocityNoise:
             (K, 3, 3) [m²/s²]; of an instant without an acceleration that of the ones before.
         """
         known = np.asarray(np.isfinite(acceleration).all(axis=1))
-        covariance = np.empty((len(stamps), 3, 3))
         squares = acceleration[:, :, None] * acceleration[:, None, :]
-        for k, stamp in enumerate(stamps.tolist()):
-            kept = np.exp(-max(stamp - self._last, 0) / NANOSECONDS / MEMORY)
-            self._sum, self._weight, self._last = kept * self._sum, kept * self._weight, stamp
-            covariance[k] = 0.0
-            if known[k]:
-                covariance[k] = squares[k]
-                self._sum, self._weight = self._sum + squares[k], self._weight + 1.0
-            if self._weight:
-                covariance[k] += self._sum / self._weight
+        elapsed = np.diff(stamps, prepend=self._last)
+        kept = np.exp(-np.maximum(elapsed, 0) / NANOSECONDS / MEMORY)
+        covariance, self._weight = _faded(squares, known, kept, self._sum, self._weight)
+        if len(stamps):
+            self._last = int(stamps[-1])
         return ratio**2 * covariance
+
+
+@kernel
+def _faded(
+    squares: Array, known: npt.NDArray[np.bool_], kept: Array, total: Array, weight: float
+) -> tuple[Array, float]:
+    """What every instant shows, beside the fading mean of those up to it.
+
+    Args:
+        squares: (K, 3, 3) what the instants show.
+        known: (K,) whether they show anything.
+        kept: (K,) by how much the sum fades up to the instant.
+        total: (3, 3) the sum before; changed to that after.
+        weight: the weight of that sum.
+
+    Returns:
+        (K, 3, 3), and the weight of the sum after.
+    """
+    covariance = np.zeros(squares.shape)
+    for k in range(len(squares)):
+        total *= kept[k]
+        weight *= kept[k]
+        if known[k]:
+            covariance[k] = squares[k]
+            total += squares[k]
+            weight += 1.0
+        if weight:
+            covariance[k] += total / weight
+    return covariance, weight
