@@ -136,6 +136,24 @@ def test_every_key_of_a_finding_may_be_asked_for():
     assert findings.is_key('no_value[ir_md]')
 
 
+def fields(report):
+    """Names of all fields of a report, but for those of the maps whose names are not fixed."""
+    for name, value in report.items() if isinstance(report, dict) else ():
+        yield name
+        if name == 'tracks':
+            value = [*value.values()]
+        if name not in ('parameters', 'hashes', 'gated', 'out_of_view'):
+            for part in value if isinstance(value, list | tuple) else [value]:
+                yield from fields(part)
+
+
+def test_every_field_of_the_report_is_described(disturbed):
+    described = (EXAMPLE.parents[1] / 'docs' / 'results.md').read_text()
+    names = {name.removesuffix('_time') for name in fields(disturbed.as_dict())}
+    assert len(names) > 80
+    assert {name for name in names if not re.search(rf'[`.]{name}[`.\[_]', described)} == set()
+
+
 def test_junit_holds_any_text(disturbed):
     given = Limits(
         values=(ValueLimit('evil\0<&\ud800', most=1.0), ValueLimit('duration', most=9.0))
