@@ -5,18 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.errors import SensingError, ShapeError, UnknownNameError
+from izmp_dynamics.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
-
-_AXES = {'x': (1.0, 0.0, 0.0), 'y': (0.0, 1.0, 0.0), 'z': (0.0, 0.0, 1.0)}
-
-
-def named_axes(names: str) -> Array:
-    """Return the (k, 3) unit vectors of axes given as letters, e.g. 'xz'."""
-    unknown = [name for name in names if name not in _AXES]
-    if unknown or not names:
-        raise UnknownNameError('sensitive axis', unknown[0] if unknown else '', _AXES)
-    return np.array([_AXES[name] for name in names])
 
 
 @dataclass(frozen=True)

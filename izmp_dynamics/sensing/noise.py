@@ -37,9 +37,6 @@ Source: Xsens, MTi User Manual (document MT0605P), sensor specifications; the MT
 ('RMS noise of accelerometers and gyroscopes', base.xsens.com), makes 70 µg/√Hz.
 """
 
-XSENS_ACCELEROMETER_MAXIMUM = micro_g(80.0)
-"""Upper end of the accelerometer noise density of an MTi-20 [m/s²/√Hz]: 80 µg/√Hz."""
-
 XSENS_GYROSCOPE = degrees(0.01)
 """Gyroscope noise density of Xsens MTi units [rad/s/√Hz]: 0.01 °/s/√Hz.
 
