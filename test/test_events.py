@@ -42,6 +42,15 @@ def test_an_excursion_names_the_edge(axis, depth, edge):
     assert found.unit == 'm'
 
 
+def test_the_significance_of_an_excursion_is_in_standard_deviations_per_axis():
+    """The uncertainty is a distance on the ground: beyond it are 5 % of a normal distribution."""
+    summary = summary_of(standing(offset=bump(4.0, 0.35, 0.25)))
+    (found,) = (event for event in summary.events if event.kind == 'excursion')
+    sigma = found.size / found.significance
+    uncertainty = summary.tracks[found.subject].error.uncertainty
+    assert np.exp(-0.5 * (uncertainty / sigma) ** 2) == pytest.approx(0.05, rel=1e-3)
+
+
 def test_an_excursion_that_a_push_made_says_so():
     evaluation = standing(duration=6.0, offset=bump(4.0, 0.18, 0.25))
     force = np.zeros((len(evaluation.stamps), 3))

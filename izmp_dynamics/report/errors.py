@@ -65,6 +65,11 @@ class TrackError:
         return float(np.hypot(self.bias_x, self.bias_y))
 
     @property
+    def sigma(self) -> float:
+        """Standard deviation per axis of a normal distribution with this uncertainty [m]."""
+        return self.uncertainty / _RAYLEIGH_95
+
+    @property
     def biased(self) -> bool:
         """Whether more of the averaged point's error is bias than noise."""
         return bool(self.slow / _RAYLEIGH_MEDIAN > 2.0 * self.averaged_scatter)

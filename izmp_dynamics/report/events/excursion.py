@@ -15,15 +15,13 @@ from izmp_dynamics.stability.support_polygon import Outline
 BEFORE = 0.3
 """A push that ended so long before an excursion may be its reason [s]."""
 
-_SIGMAS = 1.96  # of a 95 % bound
-
 
 def excursions(
     scene: Scene, judged: TrackStatistics, pushes: tuple[PushStatistics, ...]
 ) -> list[Event]:
     """Make an event of each excursion of the judged track that its error does not explain.
 
-    The significance is its depth over the standard deviation of the averaged point.
+    The significance is its depth over the standard deviation per axis of the averaged point.
     """
     name = 'CoP' if judged.name == 'cop' else 'IZMP'
     events = []
@@ -35,7 +33,7 @@ def excursions(
             f'{name} outside {edge} for {seconds(found.duration)}, by up to {mm(found.depth)}'
         )
         reason = _pushed(found, pushes)
-        sigma = judged.error.uncertainty / _SIGMAS
+        sigma = judged.error.sigma
         events.append(
             Event(
                 found.start,
