@@ -63,7 +63,7 @@ class Simulation(Node):
         self.rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
         self._loop = fixed(self, 'loop', False, 'begin again at the end; time goes on')
         lockstep = fixed(self, 'lockstep', False, 'wait for the results of a graph that is slow')
-        clock = fixed(self, 'publish_clock', True, 'publish /clock; else stamps are of today')
+        clock = fixed(self, 'publish_clock', True, 'publish /clock, not wall-clock stamps')
         with announced(self.get_logger(), 'Building the robot in MuJoCo'):
             self._plant = build_mujoco(robot)
         plan = plan_gait(self, robot, self._plant.physics.time_step)
