@@ -1,8 +1,13 @@
 """Instants that wait for results: in their order, each once, and never too many."""
 
+import random
+
 import numpy as np
 
 from izmp_dynamics.pipeline.readiness import CAPACITY, InstantQueue
+from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.pipeline.stage import PATIENCE, Stage
+from izmp_dynamics.pipeline.stream import SampleStream
 from izmp_dynamics.sensing.faults import Fault, Reason
 
 MS = 1_000_000
@@ -74,3 +79,53 @@ def test_what_the_next_instant_lacks():
     waiting.add('last', 24 * MS, np.zeros(1))
     assert waiting.awaited == 'first'
     assert InstantQueue({}).awaited == ''
+
+
+PERIOD = 8 * MS
+SKIPS = 0.02
+"""Probability that a process begins to skip what it gets of a topic."""
+
+
+def skipping(dice, count):
+    """Which of so many messages a process skips, for some tenths of a second now and then."""
+    skipped, until = set(), 0
+    for k in range(count):
+        if k >= until and dice.random() < SKIPS:
+            until = k + round(dice.expovariate(1.0 / 30.0))
+        if k < until:
+            skipped.add(k)
+    return skipped
+
+
+def test_instants_whose_partners_never_come_are_handed_out_once_and_in_their_order():
+    """Each process skips other instants, and the sensors' messages others again."""
+    dice, count = random.Random(0), 2000
+    topics = ('instants', 'root', 'wrench', 'imu', 'foot')
+    skipped = {topic: skipping(dice, count) for topic in topics}
+    streams = {name: SampleStream(name, 2, max_gap=0.02) for name in ('imu', 'foot')}
+    stage = Stage(streams.values())
+    waiting = InstantQueue({'root': 2, 'wrench': 2}, [stage])
+    given, most = [], 0
+    for k in range(count):
+        stamp = (k + 1) * PERIOD
+        if k not in skipped['instants']:
+            waiting.push(stamp, k)
+        for topic in ('root', 'wrench'):  # a little later, as they are computed elsewhere
+            if k >= 3 and k - 3 not in skipped[topic]:
+                waiting.add(topic, stamp - 3 * PERIOD, np.full(2, k - 3.0))
+        for name, stream in streams.items():
+            if k not in skipped[name]:
+                stream.push(Samples.one(stamp, np.full(2, 1.0 + k)))
+        for instant in waiting.take():
+            stage.forget(instant.stamp)
+            given.append(instant)
+        kept = [len(waiting._waiting), *map(len, waiting._results.values())]
+        most = max(most, *kept, *(len(stream.buffer.stamps) for stream in streams.values()))
+    assert most * PERIOD < 3 * PATIENCE * 1e9  # and not eight seconds, nor for ever
+    pushed = [k for k in range(count) if k not in skipped['instants']]
+    assert [instant.payload for instant in given] == pushed[: len(given)]
+    assert len(pushed) - len(given) < 3 * PATIENCE * 1e9 / PERIOD
+    for column, topic in enumerate(('root', 'wrench')):
+        lacking = [k.payload for k in given if np.isnan(k.results[column]).any()]
+        assert lacking == [k.payload for k in given if k.payload in skipped[topic]]
+        assert waiting.faults[topic] == {NO_SAMPLE: len(lacking)}

@@ -130,6 +130,8 @@ def _start(state: Array, size: int, own: Array) -> None:
 def mr_ad_batch(joints: Indices, bodies: Array, states: Array) -> Array:
     """Evaluate MR-AD for packed states (T, 9 + 3n); returns (T, 9) as `mr_ad`."""
     out = np.empty((states.shape[0], 9))
+    bodies = bodies.view()
+    bodies.setflags(write=False)  # as those of a model, or it would be compiled a second time
     _mr_ad_batch(joints, bodies, states, out)
     return out
 

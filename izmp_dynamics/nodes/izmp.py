@@ -9,7 +9,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import IzmpError
@@ -308,6 +308,11 @@ class Izmp(StageNode):
     def evaluate(self) -> None:
         """Evaluate the instants that are decided."""
         for instant in self._instants.take():
+            wrench = instant.results[2]
+            known = all_finite(wrench)
+            if not (known or self._located or self._fall_outputs.wanted):
+                self.forget(instant.stamp)  # under overload, most are such, and many at once
+                continue
             placed = self._place(instant)
             self.forget(instant.stamp)
             if placed is None:
@@ -316,8 +321,7 @@ class Izmp(StageNode):
             fall = self._put_fall(instant, placed)
             if self._located:
                 self._ir_md.push(instant.stamp, placed)
-            wrench = instant.results[2]
-            if np.isfinite(wrench).all():
+            if known:
                 point = self._judge(instant.stamp, placed, wrench, fall)
                 if self._outputs.uncertain.wanted and np.isfinite(point).all():
                     self._put_uncertain(instant, placed, point)

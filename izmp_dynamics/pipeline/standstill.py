@@ -66,6 +66,7 @@ def compile_stages(rig: Rig) -> None:
         for pieces in zip(*map(_pieces, signals.values()), strict=True):
             evaluator.push(dict(zip(signals, pieces, strict=True)))
         evaluator.flush()
+        rig.model.frame_pose(rig.model.root, np.zeros((1, rig.model.dof)))  # what judges feet
 
 
 def compile_joints(model: RobotModel, robot: RobotFile) -> None:
