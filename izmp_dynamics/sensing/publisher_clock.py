@@ -15,6 +15,7 @@ from collections import Counter, deque
 import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 
 MEMORY = 100
@@ -92,9 +93,8 @@ class PublisherClock:
                 return stamps, values
         parts = [(stamps[:begin], values[:begin])]
         while begin < len(stamps):
-            end = begin + self._regular(stamps[begin:])
+            end = begin + self._follow(stamps[begin:])
             if end > begin:
-                self._remember(stamps[begin:end])
                 parts.append((stamps[begin:end], values[begin:end]))
             else:
                 end = begin + 1
@@ -117,32 +117,29 @@ class PublisherClock:
         self._since_median += 1
         return True
 
-    def _regular(self, stamps: Stamps) -> int:
-        """How many leading stamps follow each other, up to the next look at the period."""
+    def _follow(self, stamps: Stamps) -> int:
+        """Take the leading stamps that follow each other regularly; say how many."""
         if self._run:
             return 0
-        room = MEMORY - self._since_median if self._period else LEAST - len(self._history)
-        stamps = stamps[:room]
-        before = np.empty_like(stamps)
-        before[0], before[1:] = self._last or stamps[0] - 1, stamps[:-1]
-        steps = stamps - before
-        good = steps > 0
-        if self._period and self._last:
-            good = (2 * steps > self._period) & (2 * steps <= 3 * self._period)
-        return len(good) if good.all() else int(np.argmin(good))
+        count, self._period, self._since_median = _regular(
+            self._known, np.ascontiguousarray(stamps), self._last, self._period, self._since_median
+        )
+        if count:
+            self._last = int(stamps[count - 1])
+            self._history.extend(stamps[max(0, count - MEMORY) : count].tolist())
+        return count
 
     def _remember(self, stamps: Stamps) -> None:
-        """Take note of stamps that are regular, or have been made so."""
+        """Take note of stamps that have been made regular."""
         self._last = int(stamps[-1])
         self._history.extend(stamps.tolist())
         self._since_median += len(stamps)
-        due = self._since_median >= MEMORY or not self._period
-        if due and len(self._history) >= LEAST:
-            history = np.array(self._history)
-            steps = np.sort(history[1:] - history[:-1])
-            middle = len(steps) // 2
-            self._period = int(steps[middle] + steps[-1 - middle]) // 2
-            self._since_median = 0
+        if _is_due(len(self._history), self._period, self._since_median):
+            self._period, self._since_median = _median_step(self._known), 0
+
+    @property
+    def _known(self) -> Stamps:
+        return np.fromiter(self._history, np.int64, len(self._history))
 
     def _judge(self, stamp: int, row: Array) -> list[tuple[Stamps, Array]]:
         """Judge a sample that does not follow regularly."""
@@ -216,6 +213,49 @@ class PublisherClock:
             return self._none
         stamps, values = zip(*parts, strict=True)
         return np.concatenate(stamps), np.concatenate(values)
+
+
+@kernel
+def _regular(
+    history: Stamps, stamps: Stamps, last: int, period: int, since: int
+) -> tuple[int, int, int]:
+    """How many leading stamps follow each other; the period by then, and its age in stamps.
+
+    Args:
+        history: (H,) stamps that were regular [ns].
+        stamps: (T,) [ns].
+        last: stamp before those; 0: none.
+        period: median of the steps [ns]; 0: not known yet.
+        since: stamps since it was looked at.
+    """
+    for k in range(len(stamps)):
+        step = stamps[k] - last
+        if last and period:
+            if not period < 2 * step <= 3 * period:
+                return k, period, since
+        elif last and step <= 0:
+            return k, period, since
+        last = stamps[k]
+        since += 1
+        count = min(len(history) + k + 1, MEMORY)
+        if _is_due(count, period, since):
+            new = stamps[max(0, k + 1 - MEMORY) : k + 1]
+            old = history[len(history) - (count - len(new)) :]
+            period, since = _median_step(np.concatenate((old, new))), 0
+    return len(stamps), period, since
+
+
+@kernel
+def _is_due(count: int, period: int, since: int) -> bool:
+    """Whether to look at the period, with so many stamps known."""
+    return (since >= MEMORY or not period) and count >= LEAST
+
+
+@kernel
+def _median_step(stamps: Stamps) -> int:
+    steps = np.sort(stamps[1:] - stamps[:-1])
+    middle = len(steps) // 2
+    return int((steps[middle] + steps[-1 - middle]) // 2)
 
 
 def _line(stamps: Stamps, period: int) -> tuple[float, Array, float, Array]:
