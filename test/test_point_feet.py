@@ -7,6 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
+from izmp_dynamics.dynamics.kernels import ROOT
+from izmp_dynamics.model.robot_file import FootWrench
+from izmp_dynamics.pipeline.feet_kernel import PackedFeet
+from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.report.summary import summary_lines, summary_of
 from izmp_dynamics.stability.clearance import clearances, is_point
 from izmp_dynamics.stability.ground_plane import Sole
@@ -68,3 +72,29 @@ def test_normal_forces_of_more_than_two_feet_are_not_called_nothing():
     third = dataclasses.replace(right, name='third', loaded=np.zeros_like(right.loaded))
     lines = summary_lines(summary_of(dataclasses.replace(evaluation, feet=(left, right, third))))
     assert 'Agreement: normal forces alone give a CoP to compare with between two feet' in lines[1]
+
+
+def test_the_load_on_a_point_is_the_size_of_its_force(biped31):
+    """The link leans by 45°, and the ground pushes along the specific force of the root."""
+    up = LEANING @ [0.0, 0.0, 1.0]
+    feet = [
+        dataclasses.replace(foot, polygon=tuple(map(tuple, polygon)), wrench=_at(foot.sole))
+        for foot, polygon in zip(biped31.feet, (POINT, SOLE), strict=True)
+    ]
+    rig = make_rig(dataclasses.replace(biped31, feet=tuple(feet)))
+    states = np.zeros((1, ROOT + 3 * rig.model.dof))
+    states[0, :3] = 9.81 * up
+    force = 100.0 * np.array([1.0, -1.0])[:, None] * up
+    readings = np.concatenate([force, np.zeros((2, 3))], axis=1)
+    loads = [
+        PackedFeet.of(rig).evaluate(states, np.ones(1, np.bool_), sign * readings[None])[2][0]
+        for sign in (1.0, -1.0)
+    ]
+    assert loads == [
+        pytest.approx([100.0, -100.0 * up[2]]),
+        pytest.approx([-100.0, 100.0 * up[2]]),
+    ]
+
+
+def _at(link):
+    return FootWrench(topic=f'{link}/wrench', frame=link)

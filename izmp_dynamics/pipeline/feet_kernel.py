@@ -11,6 +11,7 @@ from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.body_layout import POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
 from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.vectors import add, cross, rotate, store, vector
 
 Flags = npt.NDArray[np.bool_]
@@ -31,6 +32,7 @@ class PackedFeet:
         moving: (F, n) joints that move that mass.
         corners: (C, 2) of all soles in their frames [m].
         ends: (F,) where the corners of the next foot begin.
+        points: (F,) which touch the ground with a point, so that their links may lean.
     """
 
     joints: Indices
@@ -43,6 +45,7 @@ class PackedFeet:
     moving: Flags
     corners: Array
     ends: Indices
+    points: Flags
 
     def __deepcopy__(self, memo: object) -> 'PackedFeet':
         """Nothing in it changes; copies of its arrays would be writable, of another type."""
@@ -69,6 +72,7 @@ class PackedFeet:
             ),
             frozen(np.concatenate([np.empty((0, 2)), *(foot.polygon for foot in feet)])),
             frozen(np.cumsum([len(foot.polygon) for foot in feet]), np.int64),
+            frozen([is_point(foot.polygon) for foot in feet], np.bool_),
         )
 
     def evaluate(
@@ -83,14 +87,15 @@ class PackedFeet:
 
         Returns:
             (T, F, 12) poses of the soles in the root; (T, C, 3) their corners [m]; (T, F) normal
-            forces [N]; (T, F, 6) wrenches that act on the feet, about the root origin.
+            forces [N], of points the sizes of their forces; (T, F, 6) wrenches that act on the
+            feet, about the root origin.
         """
         count, feet = len(states), len(self.senses)
         soles, corners = np.empty((count, feet, POSE)), np.empty((count, len(self.corners), 3))
         forces, wrenches = np.empty((count, feet)), np.empty((count, feet, 6))
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.weighs,
-            self.below, self.moving, self.corners, self.ends, states, valid, readings,
+            self.below, self.moving, self.corners, self.ends, self.points, states, valid, readings,
             soles, corners, forces, wrenches,
         )  # fmt: skip
         return soles, corners, forces, wrenches
@@ -108,6 +113,7 @@ def _evaluate(
     moving: Flags,
     polygons: Array,
     ends: Indices,
+    points: Flags,
     states: Array,
     valid: Flags,
     readings: Array,
@@ -148,7 +154,12 @@ def _evaluate(
                 mr_ad(joints, below[f], state, work, taken)
                 for k in range(6):
                     wrench[k] += taken[k]
-            normal, load = z_axis(sole), 0.0
+            normal, load, size, upwards = z_axis(sole), 0.0, 0.0, 0.0
             for k in range(3):  # where the mass below is in doubt, the measured force counts
-                load += normal[k] * (wrench[k] if np.isfinite(wrench[k]) else force[k])
+                part = wrench[k] if np.isfinite(wrench[k]) else force[k]
+                load += normal[k] * part
+                size += part * part
+                upwards += states[t, k] * part  # along φ
+            if points[f]:  # the force is normal to the ground, but for friction
+                load = -np.sqrt(size) if upwards < 0.0 else np.sqrt(size)
             forces[t, f] = load

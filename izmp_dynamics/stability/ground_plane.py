@@ -27,7 +27,8 @@ class Sole:
         R: (T, 3, 3) root_R_sole.
         p: (T, 3) origin of the sole frame [m].
         corners: (T, V, 3) corners of the sole [m].
-        normal_force: (T,) force on the sole along its z axis [N]; None without a sensor.
+        normal_force: (T,) force on the sole along its z axis, on a foot that touches the ground
+            with a point the size of the force [N]; None without a sensor.
     """
 
     R: Array
