@@ -11,6 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.errors import MissingDependencyError, ReplayError
+from izmp_dynamics.export import replayed
 from izmp_dynamics.export.ground import soles_at
 from izmp_dynamics.export.log import TIMELINE, shown_at
 from izmp_dynamics.export.replayed import Replayed
@@ -31,8 +32,9 @@ def result(sound, robot_content, sound_points, tmp_path_factory):
 def test_what_has_no_value_disappears():
     instants = np.array([10, 20, 30, 40, 50, 60])
     at, counts = shown_at(instants, np.array([20, 30, 60]))
-    assert at.tolist() == [20, 30, 40, 60]
-    assert counts.tolist() == [1, 1, 0, 1]
+    assert at.tolist() == [10, 20, 30, 40, 60]  # 10: what a span before has shown
+    assert counts.tolist() == [0, 1, 1, 0, 1]
+    assert shown_at(instants, np.array([], int))[0].tolist() == [10]
 
 
 def test_the_ground_is_where_the_soles_are():
@@ -49,19 +51,19 @@ def test_the_ground_is_where_the_soles_are():
 
 
 def test_points_and_frames_are_those_of_the_bag(result, sound_points):
-    replayed = Replayed.load(result)
-    stamps, points = replayed.points('/mr_ad/izmp')
+    (span,) = Replayed.spans(result)
+    stamps, points = span.points('/mr_ad/izmp')
     assert dict(zip(stamps.tolist(), points.tolist(), strict=True)) == {
         stamp: list(point) for stamp, point in sound_points['/mr_ad/izmp'].items()
     }
-    at, level = replayed.level_frame
-    to_world, poses = replayed.root_poses
+    at, level = span.level_frame
+    to_world, poses = span.root_poses
     shared, rows, others = np.intersect1d(at, to_world, return_indices=True)
     assert len(shared) > 50
     vertical = Rotation.from_quat(poses[others, 3:]) * Rotation.from_quat(level[rows])
     np.testing.assert_allclose(vertical.as_matrix()[:, :, 2], [[0, 0, 1]] * len(rows), atol=0.01)
-    assert {frame for frame, _ in replayed.soles.values()} == {'l_sole', 'r_sole'}
-    _, polygons = replayed.polygons
+    assert {frame for frame, _ in span.soles.values()} == {'l_sole', 'r_sole'}
+    _, polygons = span.polygons
     assert all(len(corners) >= 4 for corners in polygons)
 
 
@@ -84,7 +86,7 @@ def test_without_the_library_it_says_what_to_install(result, tmp_path, monkeypat
 
 def test_what_is_no_result_is_refused(tmp_path):
     with raising(ReplayError, 'not_a_result', folder=tmp_path):
-        Replayed.load(tmp_path)
+        next(Replayed.spans(tmp_path))
 
 
 @pytest.fixture
@@ -95,9 +97,10 @@ def rerun():
     )
 
 
-@pytest.fixture
-def recorded(rerun, result, tmp_path):
-    """Entity → rows of a recording that the command wrote, in the order of time."""
+@pytest.fixture(params=[0.3, 30.0])
+def recorded(rerun, result, tmp_path, request, monkeypatch):
+    """Entity → rows of a recording that the command wrote, span by span, in the order of time."""
+    monkeypatch.setattr(replayed, 'SPAN', request.param)
     file = tmp_path / 'run.rrd'
     outcome = izmp('export', result, '--rerun', file)
     assert (outcome.status, outcome.out) == (0, f'Recording: {file}')
@@ -111,32 +114,34 @@ def recorded(rerun, result, tmp_path):
 
 def column(rows, name):
     """Stamps [ns] and values of a component, as far as it changes over time."""
-    given = [row for row in rows if row.get(TIMELINE) is not None and name in row]
+    given = [row for row in rows if row.get(TIMELINE) is not None and row.get(name)]
     stamps = [row[TIMELINE].value if hasattr(row[TIMELINE], 'value') else row[TIMELINE]
               for row in given]  # fmt: skip
     return stamps, [row[name] for row in given]
 
 
-def test_the_recording_has_what_the_bag_has(recorded, result):
-    replayed = Replayed.load(result)
-    stamps, points = replayed.points('/mr_ad/izmp')
+def test_the_recording_has_what_the_bag_has(recorded, result, monkeypatch):
+    monkeypatch.undo()
+    (span,) = Replayed.spans(result)
+    stamps, points = span.points('/mr_ad/izmp')
     at, positions = column(recorded['/points/mr_ad'], 'Points3D:positions')
     assert at == stamps.tolist()
     np.testing.assert_allclose(np.array(positions)[:, 0], points, atol=1e-6)
     at, margin = column(recorded['/series/margin/mr_ad'], 'Scalars:scalars')
-    np.testing.assert_array_equal(np.ravel(margin), replayed.numbers('/margin')[1])
-    joints, _ = replayed.joints
+    margin = np.ravel(margin)
+    np.testing.assert_array_equal(margin[~np.isnan(margin)], span.numbers('/margin')[1])
+    joints, _ = span.joints
     at, frames = column(recorded['/frames/l_foot'], 'Transform3D:child_frame')
     assert at == joints.tolist()
     assert frames == [['l_foot']] * len(joints)
     origins = column(recorded['/forces/cop'], 'Arrows3D:origins')[1]
-    np.testing.assert_allclose(np.array(origins)[:, 0], replayed.points('/cop')[1], atol=1e-6)
+    np.testing.assert_allclose(np.array(origins)[:, 0], span.points('/cop')[1], atol=1e-6)
     assert {'/soles/l_foot', '/soles/r_foot', '/polygon', '/points/com'} <= set(recorded)
     assert any(name.startswith('/robot/pelvis/') for name in recorded)
     events = json.loads((result / 'report.json').read_text())['events']
     at, texts = column(recorded['/events'], 'TextLog:text')
     assert [text for (text,) in texts] == [f'{e["kind"]}: {e["sentence"]}' for e in events]
-    assert at == [replayed.start + round(1e9 * event['begin']) for event in events]
+    assert at == [span.start + round(1e9 * event['begin']) for event in events]
 
 
 @pytest.mark.filterwarnings('ignore:RRD file has no footer')

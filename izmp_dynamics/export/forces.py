@@ -25,55 +25,49 @@ ARROW = 0.5
 """Length of an arrow of the robot's weight [m]; a push is three times as long."""
 
 
-def draw_points(log: Log, replayed: Replayed, instants: Stamps) -> None:
-    """Write the points and the support polygon.
-
-    Args:
-        log: the recording.
-        replayed: the results.
-        instants: (K,) of the log [ns]; what has no value at one of them is not shown there.
-    """
+def draw_points(log: Log, replayed: Replayed) -> None:
+    """Write the points and the support polygon of a span."""
     for name, topic in POINTS.items():
-        stamps, points = replayed.points(topic)
-        if len(stamps):
+        if topic in replayed.batch.topics:
+            stamps, points = replayed.points(topic)
             entity = ['points', name]
             dot = log.rerun.Points3D.from_fields(colors=[COLOURS[name]], radii=[0.01])
             log.still(entity, dot, frame=replayed.root)
-            at, counts = shown_at(instants, stamps)
+            at, counts = shown_at(replayed.instants, stamps)
             columns = log.rerun.Points3D.columns(positions=points)
             log.over_time(entity, at, columns.partition(counts))
-    stamps, polygons = replayed.polygons
-    if len(stamps):
+    if '/support_polygon' in replayed.batch.topics:
+        stamps, polygons = replayed.polygons
         look = log.rerun.LineStrips3D.from_fields(colors=[COLOURS['polygon']], radii=[0.003])
         log.still(['polygon'], look, frame=replayed.root)
-        at, counts = shown_at(instants, stamps)
+        at, counts = shown_at(replayed.instants, stamps)
         closed = [np.vstack([corners, corners[:1]]) for corners in polygons]
         columns = log.rerun.LineStrips3D.columns(strips=closed)
         log.over_time(['polygon'], at, columns.partition(counts))
 
 
-def draw_forces(log: Log, replayed: Replayed, instants: Stamps) -> None:
-    """Write the contact forces, at IZMP and CoP, and the pushes, at the centre of mass."""
+def draw_forces(log: Log, replayed: Replayed) -> None:
+    """Write a span's contact forces, at IZMP and CoP, and pushes, at the centre of mass."""
     for name, topic in FORCES.items():
-        origins, contact = replayed.points(POINTS[name]), replayed.forces(topic)
-        _arrows(log, replayed, ['forces', name], name, origins, contact, instants, 1.0)
-    stamps, forces = replayed.forces('/external_wrench')
-    pushed = _during(replayed, stamps)
-    push = (stamps[pushed], forces[pushed])
-    _arrows(log, replayed, ['push'], 'push', replayed.points('/com'), push, instants, 3.0)
+        if topic in replayed.batch.topics:
+            origins, contact = replayed.points(POINTS[name]), replayed.forces(topic)
+            _arrows(log, replayed, ['forces', name], name, origins, contact, 1.0)
+    if any(event['kind'] == 'push' for event in replayed.report['events']):
+        stamps, forces = replayed.forces('/external_wrench')
+        pushed = _during(replayed, stamps)
+        push = (stamps[pushed], forces[pushed])
+        _arrows(log, replayed, ['push'], 'push', replayed.points('/com'), push, 3.0)
 
 
 def _arrows(
     log: Log, replayed: Replayed, entity: list[str], name: str, origins: Timed, forces: Timed,
-    instants: Stamps, stretched: float,
+    stretched: float,
 ) -> None:  # fmt: skip
     stamps, first, second = np.intersect1d(origins[0], forces[0], return_indices=True)
-    if not len(stamps):
-        return
     scale = stretched * ARROW / float(replayed.report['weight'])
     look = log.rerun.Arrows3D.from_fields(colors=[COLOURS[name]], radii=[0.004])
     log.still(entity, look, frame=replayed.root)
-    at, counts = shown_at(instants, stamps)
+    at, counts = shown_at(replayed.instants, stamps)
     columns = log.rerun.Arrows3D.columns(
         origins=origins[1][first], vectors=scale * forces[1][second]
     )

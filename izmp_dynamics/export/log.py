@@ -27,7 +27,9 @@ class Log:
         self._recording.log(list(name), *what, *placed, static=True)
 
     def over_time(self, name: Sequence[str], stamps: Stamps, columns: Any) -> None:
-        """Write columns with a row for each of the stamps (K,) [ns]."""
+        """Write columns with a row for each of the stamps (K,) [ns], if there are any."""
+        if not len(stamps):
+            return
         times = self.rerun.TimeColumn(TIMELINE, timestamp=stamps.astype('datetime64[ns]'))
         self._recording.send_columns(
             self.rerun.new_entity_path(list(name)), indexes=[times], columns=columns
@@ -60,13 +62,13 @@ def shown_at(instants: Stamps, stamps: Stamps) -> tuple[Stamps, Array]:
     """When something is to be drawn, and how often: where it has no value it disappears.
 
     Args:
-        instants: (K,) all instants of the log, ascending [ns].
+        instants: (K,) all instants of a span of the log, ascending [ns].
         stamps: (S,) some of them, those of the values.
 
     Returns:
         the instants at which it appears, changes or disappears, and 1 or 0 for each.
     """
     there = np.isin(instants, stamps)
-    ends = ~there & np.append(False, there[:-1])
+    ends = ~there & np.append(True, there[:-1])  # at the first one, what was before disappears
     rows = there | ends
     return instants[rows], there[rows].astype(np.int64)

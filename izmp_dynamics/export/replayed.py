@@ -2,21 +2,21 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.bags.batch import Batch
+from izmp_dynamics.bags.batch import Batch, RawMessages
 from izmp_dynamics.bags.messages import point_batch, pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.studies.compare_runs.result import BAG, load_report
 
-_EVER = 1e9
-"""Longer than any recording [s]."""
+SPAN = 30.0
+"""So much of a log is held at once [s]."""
 
 _NIF = re.compile('(izmp_)*nif')
 
@@ -26,19 +26,19 @@ Timed = tuple[Stamps, Array]
 
 @dataclass(frozen=True)
 class Replayed:
-    """A folder that `izmp replay -o` wrote.
+    """A span of what `izmp replay -o` wrote.
 
     Attributes:
         report: what report.json holds.
-        batch: all messages of the bag.
+        batch: messages of its bag, of a span of time.
     """
 
     report: Mapping[str, Any]
     batch: Batch
 
     @classmethod
-    def load(cls, folder: Path) -> 'Replayed':
-        """Read a folder.
+    def spans(cls, folder: Path) -> Iterator['Replayed']:
+        """Read a folder, span by span.
 
         Raises:
             ReplayError: it is no result, or one of an older version.
@@ -46,8 +46,8 @@ class Replayed:
         """
         report = load_report(folder)
         with BagReader(folder / BAG) as reader:
-            batch = next(iter(reader.batches(list(reader.topics), _EVER)), Batch(0, 0, {}))
-        return cls(report, batch)
+            for batch in reader.batches(list(reader.topics), SPAN):
+                yield cls(report, batch)
 
     @property
     def start(self) -> int:
@@ -68,26 +68,32 @@ class Replayed:
     @property
     def joints(self) -> Timed:
         """(K, n) joint positions [rad] or [m]."""
-        messages = self.batch.topics.get('/joint_kinematics')
-        if messages is None or not len(messages):
+        messages = self._messages('/joint_kinematics')
+        if messages is None:
             return _nothing(0)
         decoded = messages.decode()
         positions = decoded.column('points[0].positions')
         return messages.received[decoded.index], positions.reshape(len(decoded.index), -1)
 
     @property
+    def located(self) -> bool:
+        """Whether the pose of the root in the world is known, at some instants at least."""
+        return '/odom' in self.batch.topics
+
+    @property
     def root_poses(self) -> Timed:
         """(K, 7) position [m] and quaternion (x, y, z, w) of the root in the world; maybe none."""
-        if '/odom' not in self.batch.topics:
+        messages = self._messages('/odom')
+        if messages is None:
             return _nothing(7)
-        poses = pose_batch(self.batch['/odom'])
+        poses = pose_batch(messages)
         assert poses.orientations is not None
         return poses.stamps, np.hstack([poses.positions, poses.orientations])
 
     @property
     def level_frame(self) -> Timed:
         """(K, 4) quaternions (x, y, z, w) of the frame nif, level with the ground, in the root."""
-        messages = self.batch.topics.get('/tf')
+        messages = self._messages('/tf')
         stamps, turned = ([each] for each in _nothing(4))
         for group in messages.decode().groups if messages is not None else ():
             children = {
@@ -105,29 +111,37 @@ class Replayed:
 
     def points(self, topic: str) -> Timed:
         """(K, 3) points of a topic in the root frame [m]; maybe none."""
-        if topic not in self.batch.topics:
+        messages = self._messages(topic)
+        if messages is None:
             return _nothing(3)
-        found = point_batch(self.batch[topic])
+        found = point_batch(messages)
         return found.stamps, found.points
 
     def forces(self, topic: str) -> Timed:
         """(K, 3) forces of a topic in the root frame [N]; maybe none."""
-        if topic not in self.batch.topics:
+        messages = self._messages(topic)
+        if messages is None:
             return _nothing(3)
-        found = wrench_batch(self.batch[topic])
+        found = wrench_batch(messages)
         return found.stamps, found.wrenches[:, :3]
 
     def numbers(self, topic: str) -> Timed:
         """(K,) values of a topic; maybe none."""
-        if topic not in self.batch.topics:
+        messages = self._messages(topic)
+        if messages is None:
             return np.empty(0, np.int64), np.empty(0)
-        decoded = self.batch[topic].decode()
-        return self.batch[topic].received[decoded.index], decoded.column('data').astype(float)
+        decoded = messages.decode()
+        return messages.received[decoded.index], decoded.column('data').astype(float)
+
+    @property
+    def instants(self) -> Stamps:
+        """(K,) all instants of which anything is known [ns]."""
+        return np.unique(np.concatenate([each.received for each in self.batch.topics.values()]))
 
     @property
     def polygons(self) -> tuple[Stamps, list[Array]]:
         """Stamps (K,) [ns] and support polygons, (C, 3) each, in the root frame [m]."""
-        messages = self.batch.topics.get('/support_polygon')
+        messages = self._messages('/support_polygon')
         found: list[tuple[int, Array]] = []
         for group in messages.decode().groups if messages is not None else ():
             corners = np.asarray(group['polygon.points'], float).reshape(len(group), -1, 3)
@@ -145,6 +159,11 @@ class Replayed:
             flat = np.pad(np.array(corners, float), ((0, 0), (0, 1)))
             found[foot] = (parameters[f'feet[{foot}].sole'], flat)
         return found
+
+    def _messages(self, topic: str) -> RawMessages | None:
+        """The messages of a topic; None without any."""
+        messages = self.batch.topics.get(topic)
+        return messages if messages is not None and len(messages) else None
 
 
 def _nothing(width: int) -> Timed:

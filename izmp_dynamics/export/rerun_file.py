@@ -11,12 +11,13 @@ from izmp_dynamics.bags.whole_file import write_whole
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.export.forces import draw_forces, draw_points
-from izmp_dynamics.export.ground import GROUND, draw_ground
+from izmp_dynamics.export.ground import GROUND, height_of_ground, root_over_ground
 from izmp_dynamics.export.log import Log
 from izmp_dynamics.export.replayed import Replayed
-from izmp_dynamics.export.robot import draw_robot
+from izmp_dynamics.export.robot import Robot
 from izmp_dynamics.export.series import PANELS, write_events, write_series
 from izmp_dynamics.model.urdf import parse_urdf
+from izmp_dynamics.studies.compare_runs.result import load_report
 
 APPLICATION = 'izmp_dynamics'
 
@@ -45,9 +46,9 @@ def write_rerun(
     """
     _check(file, overwrite)
     rerun = library('rerun', 'Writing a recording for Rerun', 'rerun-sdk')
-    replayed = Replayed.load(folder)
+    load_report(folder)
     try:
-        write_whole(file, lambda new: _save(rerun, replayed, Path(new.name), urdf))
+        write_whole(file, lambda new: _save(rerun, folder, Path(new.name), urdf))
     except (OSError, _IncompleteError) as error:
         reason = getattr(error, 'strerror', None) or error
         raise ReplayError(
@@ -65,20 +66,25 @@ def _check(file: Path, overwrite: bool) -> None:
         raise ReplayError(f"'{file}' exists; {advice}.", kind='place_taken', path=file)
 
 
-def _save(rerun: Any, replayed: Replayed, file: Path, urdf: Path | None) -> None:
+def _save(rerun: Any, folder: Path, file: Path, urdf: Path | None) -> None:
     with rerun.RecordingStream(APPLICATION) as recording:
         recording.save(file)
-        recording.send_recording_name(str(replayed.report['robot']))
-        log = Log(rerun, recording)
-        log.still(['frames'], rerun.ViewCoordinates.RIGHT_HAND_Z_UP)
-        topics = replayed.batch.topics.values()
-        instants = np.unique(np.concatenate([each.received for each in topics]))
-        recording.send_blueprint(_blueprint(rerun, draw_ground(log, replayed)))
-        draw_robot(log, replayed, parse_urdf(replayed.urdf, urdf))
-        draw_points(log, replayed, instants)
-        draw_forces(log, replayed, instants)
-        write_series(log, replayed, instants)
-        write_events(log, replayed)
+        log, robot, height = Log(rerun, recording), None, 0.0
+        for replayed in Replayed.spans(folder):
+            if robot is None:
+                recording.send_recording_name(str(replayed.report['robot']))
+                log.still(['frames'], rerun.ViewCoordinates.RIGHT_HAND_Z_UP)
+                height = height_of_ground(replayed)
+                _, poses = root_over_ground(replayed, height)
+                recording.send_blueprint(_blueprint(rerun, poses[:1, :3].sum(axis=0)))
+                robot = Robot(log, replayed, parse_urdf(replayed.urdf, urdf))
+                write_events(log, replayed)
+            stamps, poses = root_over_ground(replayed, height)
+            log.frame(GROUND, replayed.root, stamps, poses)
+            robot.move(replayed)
+            draw_points(log, replayed)
+            draw_forces(log, replayed)
+            write_series(log, replayed)
         recording.disconnect()
     try:
         rerun.chunk.RrdReader(file).store()

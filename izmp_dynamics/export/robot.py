@@ -15,23 +15,36 @@ _COLOUR = (0.62, 0.65, 0.69)
 """Of shapes of which the URDF states none."""
 
 
-def draw_robot(log: Log, replayed: Replayed, urdf: Urdf) -> None:
-    """Write links, shapes and soles."""
-    model = load_model(urdf, replayed.root)
-    stamps, positions = replayed.joints
-    links = LinkTransforms(model)
-    for (parent, child), pose in zip(links.fixed, links.fixed_poses, strict=True):
-        log.fixed_frame(parent, child, pose)
-    if len(stamps):
-        poses = np.moveaxis(links.poses(positions), 1, 0)
-        for (parent, child), pose in zip(links.moving, poses, strict=True):
-            log.frame(parent, child, stamps, pose)
-        _draw_shapes(log, model, Motion(model, urdf, stamps[:0], positions[:0]))
-    for foot, (frame, corners) in replayed.soles.items():
-        outline = log.rerun.LineStrips3D(
-            [np.vstack([corners, corners[:1]])], colors=[[128, 128, 128]], radii=[0.002]
-        )
-        log.still(['soles', foot], outline, frame=frame)
+class Robot:
+    """Writes the robot: once what it looks like, then span by span where its links are.
+
+    Args:
+        log: the recording.
+        first: the first span.
+        urdf: its URDF.
+    """
+
+    def __init__(self, log: Log, first: Replayed, urdf: Urdf) -> None:
+        model = load_model(urdf, first.root)
+        self._log, self._links = log, LinkTransforms(model)
+        fixed = zip(self._links.fixed, self._links.fixed_poses, strict=True)
+        for (parent, child), pose in fixed:
+            log.fixed_frame(parent, child, pose)
+        stamps, positions = np.empty(0, np.int64), np.empty((0, model.dof))
+        _draw_shapes(log, model, Motion(model, urdf, stamps, positions))
+        for foot, (frame, corners) in first.soles.items():
+            outline = log.rerun.LineStrips3D(
+                [np.vstack([corners, corners[:1]])], colors=[[128, 128, 128]], radii=[0.002]
+            )
+            log.still(['soles', foot], outline, frame=frame)
+
+    def move(self, replayed: Replayed) -> None:
+        """Write where the links are in a span."""
+        stamps, positions = replayed.joints
+        if len(stamps):
+            poses = np.moveaxis(self._links.poses(positions), 1, 0)
+            for (parent, child), pose in zip(self._links.moving, poses, strict=True):
+                self._log.frame(parent, child, stamps, pose)
 
 
 def _draw_shapes(log: Log, model: RobotModel, motion: Motion) -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import Stamps
 from izmp_dynamics.export.forces import COLOURS, FORCES, POINTS
 from izmp_dynamics.export.log import Log, shown_at
 from izmp_dynamics.export.replayed import Replayed
@@ -22,28 +21,25 @@ PANELS = {
 """Name of a panel → its title."""
 
 
-def write_series(log: Log, replayed: Replayed, instants: Stamps) -> None:
-    """Write the numbers over time.
-
-    Args:
-        log: the recording.
-        replayed: the results.
-        instants: (K,) of the log [ns]; a line is broken where it has no value at one of them.
-    """
-    lines = [('margin', 'mr_ad', replayed.numbers('/margin'))]
+def write_series(log: Log, replayed: Replayed) -> None:
+    """Write the numbers of a span; a line is broken where it has no value."""
+    lines = [('margin', 'mr_ad', '/margin', replayed.numbers('/margin'))]
     for name in ('mr_ad', 'ir_md', 'cop'):
         stamps, points = replayed.points(POINTS[name])
-        lines += [(axis, name, (stamps, points[:, k])) for k, axis in enumerate('xy')]
+        lines += [
+            (axis, name, POINTS[name], (stamps, points[:, k])) for k, axis in enumerate('xy')
+        ]
     for name, topic in FORCES.items():
         stamps, forces = replayed.forces(topic)
-        lines.append(('force', name, (stamps, forces[:, 2])))
-    lines.append(('fall', 'fall', replayed.numbers('/fall_probability')))
-    for panel, name, (stamps, values) in lines:
-        if len(stamps):
+        lines.append(('force', name, topic, (stamps, forces[:, 2])))
+    chance = '/fall_probability'
+    lines.append(('fall', 'fall', chance, replayed.numbers(chance)))
+    for panel, name, topic, (stamps, values) in lines:
+        if topic in replayed.batch.topics:
             entity = ['series', panel, name]
             look = log.rerun.SeriesLines(names=_LABELS[name], colors=[COLOURS[name]])
             log.still(entity, look)
-            at, counts = shown_at(instants, stamps)
+            at, counts = shown_at(replayed.instants, stamps)
             shown = np.full(len(at), np.nan)
             shown[counts > 0] = values
             log.over_time(entity, at, log.rerun.Scalars.columns(scalars=shown))
