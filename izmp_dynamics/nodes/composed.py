@@ -319,12 +319,7 @@ class Composed(StageNode):
             self._make_evaluator()
 
     def _learn_frame(self, link: str) -> None:
-        if self._frames.see_positioned(link):
-            try:
-                self._make_evaluator()
-            except IzmpError:
-                self._frames.refuse_positioned()
-                raise
+        self._frames.learn_positioned(link, self._make_evaluator)
 
     def _learn_reference(self, topic: str, frame: str) -> None:
         """Learn the frame of a sensor; a wrong one is stated until a message names another."""

@@ -12,7 +12,6 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.force_watch import ForceWatch
@@ -294,12 +293,7 @@ class Izmp(StageNode):
             self._make_stages()
 
     def _learn_frame(self, link: str) -> None:
-        if self._frames.see_positioned(link):
-            try:
-                self._make_stages()
-            except IzmpError:
-                self._frames.refuse_positioned()
-                raise
+        self._frames.learn_positioned(link, self._make_stages)
 
     def _learn_reference(self, topic: str, frame: str) -> None:
         if self._frames.learn(topic, frame):

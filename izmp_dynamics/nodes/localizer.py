@@ -8,7 +8,6 @@ from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
@@ -150,12 +149,7 @@ class Localizer(StageNode):
         self._make_stage()
 
     def _learn_frame(self, link: str) -> None:
-        if self._frames.see_positioned(link):
-            try:
-                self._make_stage()
-            except IzmpError:
-                self._frames.refuse_positioned()
-                raise
+        self._frames.learn_positioned(link, self._make_stage)
 
     def _take_instant(self, stamp: int, sample: TrajectorySample) -> None:
         if sample.point is not None and self._stage is not None:

@@ -1,7 +1,8 @@
 """Where the sensors of a node sit, also when only their messages state their frames."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.transforms import FrameNames
@@ -34,7 +35,6 @@ class SensorRig:
         self.unknown = set(self._asked)
         self._frames: dict[str, str | None] = dict.fromkeys(stated, model.root)
         self._frames |= {topic: foot.sole for topic, foot in in_feet.items()}
-        self._before: str | None = model.root
 
     def learn(self, topic: str, frame: str) -> bool:
         """Learn the frame that messages on a topic name; return whether that is news."""
@@ -44,27 +44,31 @@ class SensorRig:
             self.unknown.discard(topic)
         return news
 
-    def see_positioned(self, link: str) -> bool:
-        """Learn from Odometry whose pose it is; return whether that is news.
+    def learn_positioned(self, link: str, make: Callable[[], None]) -> None:
+        """Learn from Odometry whose pose it is; if that is news, make what depends on it.
 
         Args:
             link: its child_frame_id.
+            make: makes what depends on the rig.
+
+        Raises:
+            IzmpError: if nothing can be made with that link, which is forgotten.
         """
         position = self.robot.position
         if position is None or position.frame is not None or link not in self.model.frame_names:
-            return False
-        self._before = self._frames.get(position.topic, self.model.root)
+            return
+        before = self._frames.get(position.topic, self.model.root)
         self._frames[position.topic] = link
-        return self._before != link
+        try:
+            if link != before:
+                make()
+        except IzmpError:
+            self._frames[position.topic] = before
+            raise
 
     def refuse_frames(self) -> None:
         """Ask for the frames of sensors again, as no rig can be made with these."""
         self.unknown = set(self._asked)
-
-    def refuse_positioned(self) -> None:
-        """Forget the link that Odometry named last."""
-        if self.robot.position is not None:
-            self._frames[self.robot.position.topic] = self._before
 
     def make(self) -> Rig | None:
         """Make the rig; None while a frame is unknown.
