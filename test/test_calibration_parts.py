@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,10 +24,13 @@ from izmp_dynamics.calibration.regressor import (
 from izmp_dynamics.calibration.selection import items, least_needed
 from izmp_dynamics.calibration.smooth import SmoothSignal
 from izmp_dynamics.calibration.solver import Linear, noise_of
+from izmp_dynamics.calibration.stretch import cut_stretches
 from izmp_dynamics.calibration.urdf_text import with_inertials
+from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.correction import NO_CORRECTION
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.samples import Samples
 
@@ -261,3 +265,30 @@ def test_of_items_that_replace_each_other_the_likelier_one_stays(biped31, model)
     assert least_needed(layout, left, {'payload.com': 0.9, 'feet[l_foot].offset': 0.2}) == (
         'feet[l_foot].offset'
     )
+
+
+@pytest.mark.parametrize('apart', [0, 1_000_000], ids=['equal stamps', 'stamps of their own'])
+@pytest.mark.parametrize('joints', [5, 6])
+def test_joints_of_two_publishers_are_all_in_a_stretch(joints, apart):
+    """Each message lacks the joints of the other one, whatever their number and stamps."""
+    ticks = NANOSECONDS + 10_000_000 * np.arange(300)
+    stamps = np.concatenate([ticks, ticks + apart])
+    first = np.arange(joints) < 2
+    motion = np.sin(np.outer(stamps / NANOSECONDS, 1.0 + np.arange(joints)))
+    published = np.where(np.arange(600)[:, None] < 300, first, ~first)
+    rig = SimpleNamespace(
+        imu=SimpleNamespace(correction=NO_CORRECTION),
+        model=SimpleNamespace(total_mass=1.0),
+        robot=SimpleNamespace(gravity=9.81),
+        feet=(),
+    )
+    signals = {
+        'joints': Samples(stamps, np.where(published, motion, np.nan)),
+        'imu': Samples(ticks, np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 9.81], (300, 1))),
+    }
+    (found,) = cut_stretches('bag', rig, signals)
+    assert (np.diff(found.joints.stamps) > 0).all()
+    known, k = np.isin(found.joints.stamps, ticks), np.isin(ticks, found.joints.stamps)
+    assert np.count_nonzero(k) >= 299
+    expected = motion[:300][k][1:-1]
+    np.testing.assert_allclose(found.joints.values[known][1:-1], expected, atol=1e-3)

@@ -59,7 +59,7 @@ def cut_stretches(name: str, rig: Rig, signals: Mapping[str, Samples]) -> tuple[
         rig: the robot, prepared; what its file states about errors is taken out.
         signals: by name as `pipeline.evaluator` takes them, in any order of their stamps.
     """
-    joints = _usable(signals.get('joints'), Correction())
+    joints = _usable(signals.get('joints'), Correction(), whole=False)
     imu = _usable(signals.get('imu'), rig.imu.correction, LARGEST_MOTION)
     imu = realigned(imu, rig.imu.correction.gyroscope_delay)
     load = LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity
@@ -72,18 +72,40 @@ def cut_stretches(name: str, rig: Rig, signals: Mapping[str, Samples]) -> tuple[
 
 
 def _usable(
-    samples: Samples | None, correction: Correction, largest: Array | float = np.inf
+    samples: Samples | None,
+    correction: Correction,
+    largest: Array | float = np.inf,
+    whole: bool = True,
 ) -> Samples:
-    """Samples in the order of their stamps, each stamp once, without those that are none."""
+    """Samples in the order of their stamps, each stamp once, without those that are none.
+
+    Args:
+        samples: (T, m); None: there are none.
+        correction: of them.
+        largest: size that no such sensor can read.
+        whole: whether all numbers of a sample must be there.
+    """
     if samples is None:
         return Samples.empty(6)
     samples = correction.apply(samples.rows(~too_large(samples.values, largest)))
     good = (samples.stamps > 0) & ~np.isinf(samples.values).any(axis=1)
-    if correction.matrix is not None or samples.values.shape[1] == 6:
+    if whole:
         good &= np.isfinite(samples.values).all(axis=1)
-    samples = samples.rows(good)
-    _, first = np.unique(samples.stamps, return_index=True)
-    return samples.rows(first)
+    return _merged(samples.rows(good))
+
+
+def _merged(samples: Samples) -> Samples:
+    """Samples (T, m) in the order of their stamps; those of equal stamps are one.
+
+    Of numbers that several of them have the first counts: publishers of some joints each may share
+    their stamps.
+    """
+    stamps, which = np.unique(samples.stamps, return_inverse=True)
+    values = np.full((len(stamps), samples.values.shape[1]), np.nan)
+    for k, column in enumerate(samples.values.T):
+        known = np.flatnonzero(np.isfinite(column))[::-1]  # the last one assigned stays
+        values[which[known], k] = column[known]
+    return Samples(stamps, values)
 
 
 def _columns(joints: Samples) -> list[Samples]:
