@@ -4,6 +4,7 @@ Each function corrupts two seconds of a simulated sway; `found` is evaluated onc
 """
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ import yaml
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.replay.anomalies import _rate
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.sensing.faults import Fault, Reason
@@ -267,3 +270,14 @@ def test_a_link_on_the_wrong_side_of_the_sensor_is_refused(robot_yaml, tmp_path,
     assert why in sentence
     assert 'press on the ground without being felt' in sentence
     assert "Is 'l_foot' meant?" in sentence
+
+
+@pytest.mark.parametrize(('stated', 'found'), [(500.0, []), (1000.0, ['actuator_rate'])])
+def test_the_rate_of_the_joints_is_that_of_one_publisher(stated, found):
+    """Two publishers of some joints each make 1000 messages a second on the topic."""
+    recording = SimpleNamespace(
+        robot=SimpleNamespace(rates=SimpleNamespace(actuator=stated, bus=125.0)),
+        uses={'joints': SimpleNamespace(rate=1000.0)},
+        groups=(JointGroup((0, 1), 0.002), JointGroup((2,), 0.002)),
+    )
+    assert [finding.kind for finding in _rate(recording)] == found

@@ -212,7 +212,8 @@ def _nothing_paired(recording: Recording, evaluation: Evaluation) -> ReplayError
 
 
 def _rate(recording: Recording) -> Iterator[Finding]:
-    stated, rate = recording.robot.rates.actuator, recording.uses['joints'].rate
+    """Compare the rates of the robot file with that of the joints, whoever else publishes some."""
+    stated, rate = recording.robot.rates.actuator, 1.0 / recording.groups[0].period
     if stated is not None and abs(rate / stated - 1.0) > RATE_TOLERANCE:
         yield Finding(
             'warning',
@@ -221,7 +222,7 @@ def _rate(recording: Recording) -> Iterator[Finding]:
             'Correct rates.actuator, or leave it out.',
         )
     bus = recording.robot.rates.bus
-    if rate and bus > (1.0 + RATE_TOLERANCE) * rate:
+    if bus > (1.0 + RATE_TOLERANCE) * rate:
         yield Finding(
             'note',
             'bus_rate',

@@ -141,9 +141,7 @@ class Collector:
             up=up if known(up) else None,
             fall_probability=probability if judged else None,
             fall_alarm=alarm if judged else None,
-            settle_time=filter_settle_time(
-                robot, 1.0 / max(self.recording.uses['joints'].rate, 1e-9)
-            ),
+            settle_time=filter_settle_time(robot, self.recording.groups[0].period),
             filtering=filter_in_words(robot),
             motion=Motion(model, self.urdf, self._join('motion.stamps'), self._join('motion.q')),
             world_p_root=world_p if located else None,
