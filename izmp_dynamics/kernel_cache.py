@@ -11,6 +11,7 @@ again. A new version reuses the file names of the old one.
 """
 
 import contextlib
+import functools
 import hashlib
 import logging
 import pickle
@@ -50,7 +51,7 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         try:
-            stamp = source_digest(function.__module__)
+            stamp = source_digest(function.__module__, _notes())
         except (OSError, ImportError, AttributeError, KeyError, SyntaxError) as error:
             raise RuntimeError(f'No sources of {function.__module__} to digest.') from error
         self._cache_file = _KernelCacheFile(self._cache_path, self._impl.filename_base, stamp)
@@ -73,6 +74,21 @@ class KernelCache(FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (*super()._index_key(sig, codegen), self._py_func.__code__.co_firstlineno)
+
+
+@functools.cache
+def _notes() -> Path | None:
+    """A file beside the machine code, the same for all kernels; None if it cannot be there."""
+    try:
+        locator = _KernelCacheImpl(_is_here).locator
+        locator.ensure_cache_path()
+    except (OSError, RuntimeError):
+        return None
+    return Path(locator.get_cache_path()) / 'imports.json'
+
+
+def _is_here() -> None:
+    """By this function numba finds the folder."""
 
 
 class _KernelCacheFile(IndexDataCacheFile):

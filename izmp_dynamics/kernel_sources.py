@@ -3,15 +3,22 @@
 Imports are followed in the sources, not in what happens to be loaded: the digest is the same
 whatever else a program has imported before. An import counts where importing the module runs it;
 inside a function or for type checking only, it brings neither constants nor kernels.
+
+Parsing takes ten times as long as the rest, so what a source imports is noted in a file, beside
+the digest of that source.
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
+import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name, spec_from_loader
+from pathlib import Path
 
 import llvmlite
 import numba
@@ -21,12 +28,13 @@ _PACKAGE = __name__.partition('.')[0]
 
 
 @functools.cache
-def source_digest(module: str) -> str:
+def source_digest(module: str, notes: Path | None = None) -> str:
     """Digest of the sources that the constants and kernels of a module come from.
 
     Args:
         module: dotted name; its package is loaded. Imports are followed within its package and
             this one.
+        notes: file for what the sources import; None: they are parsed in every process.
 
     Returns:
         SHA-256 as hexadecimal digits; the versions of numba, llvmlite and numpy count too.
@@ -36,12 +44,13 @@ def source_digest(module: str) -> str:
             or read.
     """
     packages = {module.partition('.')[0], _PACKAGE}
-    found, pending = {module}, [module]
+    found, pending, noted = {module}, [module], _noted_imports(notes)
     while pending:
-        names = _imports(pending.pop()) - found
+        names = noted.of(pending.pop()) - found
         imported = {name for name in names if name.partition('.')[0] in packages and _exists(name)}
         found |= imported
         pending += imported
+    noted.save()
     digest = hashlib.sha256()
     for name in sorted(found):
         source = _source(name).encode()
@@ -52,7 +61,48 @@ def source_digest(module: str) -> str:
     return digest.hexdigest()
 
 
-@functools.cache
+class _NotedImports:
+    """What modules import, read from a file where it is noted there for the same source."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._noted: dict[str, tuple[str, frozenset[str]]] = {}
+        self._new = False
+        if file is not None:
+            with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+                self._noted = {
+                    module: (str(source), frozenset(map(str, names)))
+                    for module, (source, names) in json.loads(file.read_bytes()).items()
+                }
+
+    def of(self, module: str) -> frozenset[str]:
+        """Names of what importing a module imports: both `a` and `a.b` of `from a import b`."""
+        text = f'{_spec(module).parent} {_source(module)}'
+        source = hashlib.sha256(text.encode()).hexdigest()
+        noted = self._noted.get(module)
+        if noted is None or noted[0] != source:
+            noted = source, _imports(module)
+            self._noted[module], self._new = noted, True
+        return noted[1]
+
+    def save(self) -> None:
+        """Write the file whole if there is something new; where that fails, nothing is noted."""
+        if self._file is None or not self._new:
+            return
+        self._new = False
+        content = {module: (source, sorted(names)) for module, (source, names) in
+                   self._noted.items()}  # fmt: skip
+        unfinished = self._file.with_name(f'{self._file.name}.{os.getpid()}')
+        try:
+            unfinished.write_text(json.dumps(content), encoding='utf-8')
+            unfinished.replace(self._file)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+
+
+_noted_imports = functools.cache(_NotedImports)
+
+
 def _imports(module: str) -> frozenset[str]:
     """Names of what importing a module imports: both `a` and `a.b` of `from a import b`."""
     found: set[str] = set()

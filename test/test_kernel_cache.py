@@ -199,6 +199,36 @@ caching.IndexDataCacheFile._save_data = fail
     assert package.run() == (107.0, 0)
 
 
+COUNT_PARSED = """
+from izmp_dynamics import kernel_sources
+parsed, imports = [], kernel_sources._imports
+kernel_sources._imports = lambda module: parsed.append(module) or imports(module)
+from tiny_kernels.caller import evaluate
+print(evaluate(3.0), len(parsed))
+"""
+
+
+def test_sources_are_parsed_once_whatever_has_become_of_the_notes(package):
+    assert package.run(COUNT_PARSED)[1] > len(SOURCES)
+    package.edit('callee.py', '+ 1.0', '+ 2.0')
+    assert package.run(COUNT_PARSED) == (108.0, 1)
+    (notes,) = package.files('imports.json')
+    for content in ('[', '{"tiny_kernels.caller": [1, 2]}'):
+        notes.write_text(content)
+        assert package.run(COUNT_PARSED)[1] > 1
+    assert package.run(COUNT_PARSED) == (108.0, 0)
+
+
+def test_an_import_that_is_new_brings_its_constants(package):
+    assert package.run() == (107.0, 0)
+    (package.folder / 'more.py').write_text('MORE = 100.0\n')
+    package.edit('caller.py', 'import scaled', 'import scaled\nfrom tiny_kernels.more import MORE')
+    package.edit('caller.py', '100.0', 'MORE')
+    assert package.run() == (107.0, 0)
+    package.edit('more.py', '100.0', '200.0')
+    assert package.run() == (207.0, 0)
+
+
 def test_what_a_killed_process_left_in_the_cache_is_removed(package):
     killed = """
 import os, signal
