@@ -247,7 +247,7 @@ def test_every_folder_of_code_is_a_package(setup_arguments):
 def test_data_inside_the_package_is_installed(setup_arguments):
     patterns = setup_arguments['package_data']['']
     for path in PACKAGE.rglob('*'):
-        if path.is_file() and path.suffix not in {'.py', '.pyc', '.nbc', '.nbi'}:
+        if path.is_file() and path.suffix != '.py' and path.parent.name != '__pycache__':
             assert (path.parent / '__init__.py').exists(), f'{path} lies outside any package'
             assert any(path.match(pattern) for pattern in patterns), f'{path} is not installed'
 
