@@ -42,16 +42,19 @@ class Store:
         """Rows of each block of arrays of some length; what was read is given back after each."""
         for first in range(0, max(count, 1), self.block):
             yield slice(first, min(first + self.block, count))
-            self.release()
+            if count > self.block:
+                self.release()
 
     def by_rows(self, count: int, function: Callable[[slice], Any]) -> Any:
-        """Compute an array whose rows don't depend on each other; in files, block by block.
+        """Compute an array whose rows don't depend on each other.
+
+        In files, block by block; what is no longer than a block is kept in memory.
 
         Args:
             count: length K of the arrays from which it is computed.
             function: gives what follows from some of their rows, as many or fewer.
         """
-        if self.folder is None:
+        if self.folder is None or count <= self.block:
             return function(slice(0, count))
         column = self.column()
         for rows in self.blocks(count):

@@ -4,6 +4,8 @@ A subcommand imports what it needs when it runs, so that no other one waits for 
 """
 
 import argparse
+import atexit
+import gc
 import logging
 import os
 import signal
@@ -47,6 +49,9 @@ COMMANDS = (
     compare_runs,
 )
 
+_ALLOCATIONS = 50_000
+"""After so many Python looks for garbage; after its 700, a sixth of a short replay would be that."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `izmp` with command-line arguments; return the exit status.
@@ -61,6 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return run('izmp', given)
     options = _parser().parse_args(given)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(_ALLOCATIONS)
+    atexit.register(gc.freeze)  # or Python looks for garbage once more at its end
     logging.basicConfig(format='izmp: %(message)s', level=logging.INFO, handlers=[_ToStderr()])
     previous = signal.signal(signal.SIGTERM, _stop)
     try:
@@ -82,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     finally:
         signal.signal(signal.SIGTERM, previous)
+        gc.set_threshold(*thresholds)
     return status
 
 
