@@ -50,7 +50,7 @@ COMMANDS = (
 )
 
 _ALLOCATIONS = 50_000
-"""After so many Python looks for garbage; after its 700, a sixth of a short replay would be that."""
+"""After so many Python looks for garbage; after its 700, that is a sixth of a short replay."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
