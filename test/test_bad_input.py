@@ -568,6 +568,12 @@ def a_force_that_is_never_reached(draft, robot):
     robot['ground'] = {'minimum_force': 5000.0}
 
 
+@refused('force_points_down')
+def an_imu_that_hangs_upside_down(draft, robot):
+    robot['imu']['rotation'] = [3.14159, 0.0, 0.0]
+    del robot['accelerometers']
+
+
 @noted(found='no_load')
 def a_load_that_is_never_reached(draft, robot):
     robot['ground'] = {'contact_force': 5000.0}

@@ -198,6 +198,25 @@ def test_normal_only_is_proposed_unless_it_is_stated(corrupted, stated):
         assert 'normal_only: true' in finding.remedy
 
 
+@pytest.mark.parametrize('set_right', [False, True])
+def test_contact_flags_are_no_forces(corrupted, set_right):
+    def damage(draft, robot):
+        for topic in (LEFT, RIGHT):
+            force = draft[topic]['wrench.force']
+            force[:] = [0.0, 0.0, 1.0]
+            force[100:200] = 0.0
+            draft[topic]['wrench.torque'][:] = 0.0
+        if set_right:
+            robot['ground'] = robot.get('ground', {}) | {'contact_force': 0.5}
+
+    desk = corrupted(damage)
+    findings = {f.kind: f for f in check(desk.bag, load_robot_file(desk.robot)).findings}
+    assert ('contact_flags' in findings) is not set_right
+    if not set_right:
+        assert f'{LEFT}, {RIGHT}: all values are 0 or 1' in findings['contact_flags'].message
+    assert not {'mean_foot_force', 'no_load', 'only_normal_force'} & set(findings)
+
+
 # ---- Without an IMU -----------------------------------------------------------------------------
 
 

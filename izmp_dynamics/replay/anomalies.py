@@ -54,12 +54,21 @@ def signal_findings(recording: Recording) -> Iterator[Finding]:
 
 
 def _normal_forces(recording: Recording) -> Iterator[Finding]:
-    """Propose normal_only for force sensors that measure nothing else."""
+    """Propose normal_only for force sensors that measure nothing else; find contact flags."""
+    flags = [use.topic for use in recording.uses.values() if use.forces.only_contact]
+    if flags and not recording.rig.contact_force <= 1.0:
+        yield Finding(
+            'warning',
+            'contact_flags',
+            f'{list_names(flags)}: all values are 0 or 1. These are contact flags, no forces.',
+            'Set ground.contact_force: 0.5 and wrench.normal_only: true for these feet; then the '
+            'flags say which feet carry. There is no CoP.',
+        )
     stated = {f'feet[{foot.name}]' for foot in recording.rig.feet if foot.normal_only}
     topics = [
         use.topic
         for signal, use in recording.uses.items()
-        if signal not in stated and use.forces.only_normal
+        if signal not in stated and use.forces.only_normal and not use.forces.only_contact
     ]
     if topics:
         yield Finding(
@@ -128,6 +137,15 @@ def nothing_came_out(recording: Recording, evaluation: Evaluation) -> ReplayErro
         return ReplayError(
             f'Nothing can be evaluated: the ground is known at no instant (see {where}).',
             kind='ground_unknown',
+        )
+    if np.nanmedian(force) < 0.0:
+        return ReplayError(
+            f'There is no IZMP: the contact force of MR-AD points into the ground, with '
+            f'{-np.nanmedian(force):.1f} N in the median. Is the IMU mounted upside down against '
+            'imu.frame (imu.rotation: [3.1416, 0, 0] turns it over), does its driver publish the '
+            'acceleration with the other sign, or do the z axes of the soles point down?',
+            kind='force_points_down',
+            force=float(np.nanmedian(force)),
         )
     return ReplayError(
         f'There is no IZMP: the normal force of MR-AD is {np.nanmax(force):.1f} N at most and '

@@ -25,6 +25,7 @@ from izmp_dynamics.replay.stretches import STATED, stretch_findings
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.finding import Finding, list_names
+from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.stability.feet_check import judge_feet
 
@@ -142,7 +143,11 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
         return
     stands = Scene(evaluation).stands
     yield from _judge_force(np.where(stands[:, None], mr_ad.wrench[:, :3], np.nan), evaluation)
-    yield from judge_feet(evaluation, recording.robot, stands)
+    if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known
+        flags = any(use.forces.only_contact for use in recording.uses.values())
+        for finding in judge_feet(evaluation, recording.robot, stands):
+            if not (flags and finding.kind in ('mean_foot_force', 'foot_unit', 'no_load')):
+                yield finding
     yield from _judge_agreement(evaluation, recording)
 
 
@@ -246,6 +251,8 @@ def _judge_agreement(evaluation: Evaluation, recording: Recording) -> Iterator[F
     mr_ad, cop = evaluation.tracks.get('mr_ad'), evaluation.tracks.get('cop')
     if mr_ad is None or cop is None or not recording.robot.feet:
         return
+    if any(is_point(foot.polygon) for foot in recording.rig.feet):
+        return  # they are not calibrated
     gap = mr_ad.point - cop.point
     gap = gap[np.isfinite(gap).all(axis=1)]
     if not len(gap):

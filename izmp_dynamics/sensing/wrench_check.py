@@ -1,4 +1,4 @@
-"""Does a force sensor measure more than the force along its z axis?"""
+"""Does a force sensor measure more than the force along its z axis, or less: contact alone?"""
 
 import numpy as np
 
@@ -16,10 +16,11 @@ PROPOSAL = (
 
 
 class NormalForceWatch:
-    """Notes whether horizontal forces and torques ever differ from zero."""
+    """Notes whether horizontal forces and torques are ever not zero, and the others not 0 or 1."""
 
     def __init__(self) -> None:
         self._sideways = False
+        self._other = False
         self._loaded = 0
 
     def see(self, wrenches: Array) -> None:
@@ -28,8 +29,14 @@ class NormalForceWatch:
             known = np.nan_to_num(wrenches)
             self._sideways = bool(known[:, _SIDEWAYS].any())
             self._loaded += int(np.count_nonzero(known[:, 2]))
+            self._other |= not bool(np.isin(known[:, 2], (0.0, 1.0)).all())
 
     @property
     def only_normal(self) -> bool:
         """Whether nothing but the force along z was ever measured."""
         return not self._sideways and self._loaded >= ENOUGH
+
+    @property
+    def only_contact(self) -> bool:
+        """Whether it was nothing but 0 and 1: flags, no forces."""
+        return self.only_normal and not self._other
