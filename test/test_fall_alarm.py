@@ -240,3 +240,46 @@ def test_the_direction_is_that_of_the_largest_risk_not_of_the_least_margin():
     assert risk.margin[0] == pytest.approx(0.025)
     assert risk.deviation[0] == pytest.approx(np.hypot(0.01, 0.1 * thrown))
     assert 0.005 < risk.probability[0] < 0.05
+
+
+def trotting(sideways, lifted_for):
+    """Two of four point feet carry, the others did until then; the COM is beside their line."""
+    places = np.array([[0.2, 0.15], [0.2, -0.15], [-0.2, 0.15], [-0.2, -0.15]])
+    count = round(lifted_for / STEP)
+    sole = 0.01 * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    across = np.array([0.15, -0.2]) / 0.25
+    loaded = np.ones((count, 4), dtype=bool)
+    loaded[1:, [1, 2]] = False
+    heights = np.where(loaded, -0.3, -0.2)
+    corners = [
+        np.dstack([np.tile(places[k] + sole, (count, 1, 1)), np.tile(heights[:, k, None], 4)])
+        for k in range(4)
+    ]
+    return Balance(
+        stamps=np.round(1e9 * STEP * np.arange(1, count + 1)).astype(np.int64),
+        up=np.tile([0.0, 0.0, 1.0], (count, 1)),
+        com=np.tile([*sideways * across, 0.0], (count, 1)),
+        velocity=np.zeros((count, 3)),
+        corners=corners,
+        loaded=loaded,
+        noise=np.zeros((count, 3, 3)),
+    )
+
+
+def test_a_trot_is_no_fall_but_feet_that_stay_in_the_air_are():
+    """Between the two feet on the ground and one that was just lifted by 0.1 m it is safe."""
+    given = trotting(0.06, 0.8)
+    risk = FallAlarm(G, 4).push(given)
+    before = np.arange(len(given.stamps)) * STEP < 0.48
+    assert not risk.alarm[before].any()
+    assert risk.alarm[-1]
+    beyond = FallAlarm(G, 4).push(trotting(0.3, 0.4))
+    assert beyond.alarm[-1]
+    pieces, parts = FallAlarm(G, 4), []
+    for rows in (slice(0, 3), slice(3, 61), slice(61, None)):
+        cut = {
+            name: [c[rows] for c in value] if name == 'corners' else value[rows]
+            for name, value in vars(given).items()
+        }
+        parts.append(pieces.push(Balance(**cut)).probability)
+    assert np.concatenate(parts) == pytest.approx(risk.probability)

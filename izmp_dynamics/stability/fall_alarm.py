@@ -30,6 +30,9 @@ FALLEN = np.pi / 4.0
 LOW = 0.05
 """A foot that is no higher above the ground can be put down in time [m]."""
 
+SWING = 0.5
+"""So can one of more than two feet that was lifted later: a trot lifts two at once [s]."""
+
 COM_ERROR = 0.01
 """Standard deviation of the centre of mass of the model, along each axis [m]."""
 
@@ -177,12 +180,14 @@ class FallAlarm:
         self._rule = AlarmRule(threshold(missed_fall))
         self._gravity = gravity
         self._gait = Gait() if feet == 2 else None
+        self._carried = np.empty(feet)
         self.reset()
 
     def reset(self) -> None:
         """Forget gait and alarm."""
         if self._gait is not None:
             self._gait.reset()
+        self._carried[:] = -np.inf
         self._rule.reset()
 
     def push(self, balance: Balance, overlap: float = 0.0) -> FallRisk:
@@ -195,7 +200,10 @@ class FallAlarm:
         times, seen = balance.stamps / NANOSECONDS, _Seen.of(balance, self._gravity)
         sizes = np.stack([reach(foot) for foot in seen.feet], axis=1)
         own = COM_ERROR**2 + seen.variance
-        standing = reach_of_feet(sizes, seen.low, np.zeros((*seen.low.shape, 2)))
+        low = seen.low
+        if len(self._carried) > 2:
+            low = low | (times[:, None] - self._last_carried(times, balance.loaded) < SWING)
+        standing = reach_of_feet(sizes, low, np.zeros((*low.shape, 2)))
         offset = offset_of_fall(seen.height, seen.rate, FALLEN, HORIZON)
         best = _nearest(standing, seen.point, own, offset)
         stepping = np.zeros(len(times), dtype=np.bool_)
@@ -207,6 +215,14 @@ class FallAlarm:
         probability = _normal(best.risk)
         alarm = self._rule.push(times, probability, overlap)
         return FallRisk(probability, alarm, best.margin, best.deviation, best.direction, stepping)
+
+    def _last_carried(self, times: Array, loaded: Flags) -> Array:
+        """When (K, F) each foot carried load for the last time [s]."""
+        carried = np.where(loaded, times[:, None], -np.inf)
+        last: Array = np.maximum.accumulate(np.vstack([self._carried, carried]), axis=0)[1:]
+        if len(last):
+            self._carried = last[-1].copy()
+        return last
 
     def _steps(
         self, gait: Gait, times: Array, seen: _Seen, loaded: Flags, sizes: Array
