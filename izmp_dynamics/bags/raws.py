@@ -85,7 +85,8 @@ class Raws(Sequence[bytes]):
         return Raws(self.data[edges[first] : edges[max(first, stop)]], self.sizes[which])
 
     def __iter__(self) -> Iterator[bytes]:
-        return (self[k] for k in range(len(self)))
+        data, ends = self.data.tobytes(), self.begins + self.sizes
+        return (data[a:b] for a, b in zip(self.begins.tolist(), ends.tolist(), strict=True))
 
     def take(self, places: Indices) -> 'Raws':
         """Those at the places (K,), in this order."""

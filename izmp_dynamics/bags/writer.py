@@ -342,9 +342,10 @@ class BagWriter:
     def _write_rows(self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Raws) -> None:
         """Write them to a database, one by one."""
         connections = {connection.id: connection for connection in self._writer.connections}
+        raws = list(messages)
         for place in np.argsort(stamps, kind='stable').tolist():
             connection = connections[int(numbers[place])]
-            self._writer.write(connection, int(stamps[place]), messages[place])
+            self._writer.write(connection, int(stamps[place]), raws[place])
 
     def _commit(self, journal: str = '') -> None:
         """Commit what a recording holds; set the mode of a database's journal (WAL or DELETE).
