@@ -69,6 +69,20 @@ def parameters(**values):
     ]
 
 
+@pytest.mark.parametrize(('prefix', 'world'), [('', 'izmp_world'), ('anna/', 'world')])
+def test_the_world_has_a_name_that_no_link_has(biped31, robot_yaml, tmp_path, prefix, world):
+    tie = '<link name="world"/><joint name="tie" type="fixed"><parent link="world"/>'
+    tie += '<child link="pelvis"/></joint></robot>'
+    urdf = biped31.urdf_path.read_text('utf-8').replace('</robot>', tie)
+    (tmp_path / 'robot.urdf').write_text(urdf)
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(robot_yaml | {'urdf': 'robot.urdf'}))
+    node = Localizer(overrides=parameters(robot=str(path), frame_prefix=prefix))
+    assert node.model.urdf_root == 'world'
+    assert node.frame_names.world == world
+    node.destroy_node()
+
+
 @both
 def test_tf_ends_at_the_root_of_the_urdf(names, biped31, robot_yaml, bag, broadcast, tmp_path):
     """That of the foot, the root of the dynamics here, follows with the joints of the instant."""

@@ -132,7 +132,7 @@ class StageNode(ManagedNode):
             self.receiver.stretches = KeptStretches(length, self.age_limit)
         description = given_description(self)
         self.model = load_model(description or self.robot.urdf_path, self.robot.root)
-        self.frame_names = FrameNames(self)
+        self.frame_names = FrameNames(self, self.model.frame_names)
         self.root = self.frame_names.of(self.model.root)
         self._refuse_own_output()
         self.health = Health(

@@ -1,5 +1,6 @@
 """Names of frames; broadcasting TF, with tf2_msgs alone, so also where tf2_ros is missing."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from geometry_msgs.msg import TransformStamped
@@ -21,13 +22,15 @@ class FrameNames:
 
     Args:
         node: its parameters are frame_prefix, as robot_state_publisher has it, and world_frame.
+        links: of the robot.
 
     Attributes:
         prefix: in front of the names of all links and of nif, e.g. 'robot1/'.
-        world: name of the world, without a prefix, as several robots may share it.
+        world: name of the world, without a prefix, as several robots may share it; as in the
+            results of a replay one that no link has.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, links: Iterable[str]) -> None:
         self.prefix: str = fixed(
             node,
             'frame_prefix',
@@ -38,6 +41,9 @@ class FrameNames:
         self.world: str = fixed(
             node, 'world_frame', WORLD, 'name of the frame in which the position is known'
         )
+        taken = {self.of(link) for link in links}
+        while self.world in taken:
+            self.world = f'izmp_{self.world}'
 
     def of(self, link: str) -> str:
         """Name in messages of a link's frame, or of nif."""
