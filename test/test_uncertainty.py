@@ -10,14 +10,16 @@ pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 
 from izmp_dynamics.model.robot_file import Filter, RootAcceleration
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.root import accelerometer_array
 from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.uncertainty import izmp_covariance
+from izmp_dynamics.pipeline.uncertainty import izmp_covariance, root_covariance
 from izmp_dynamics.sensing.noise import degrees, micro_g
 
 from .pipeline_signals import evaluate
 from .recorded import read_bag
 
 SECOND = 10**9
+FORCE_AND_ALPHA = [0, 1, 2, 6, 7, 8]
 
 
 @pytest.fixture(scope='module')
@@ -65,6 +67,32 @@ def test_predicted_and_observed_sigma_of_a_recording(recorded, method):
     for axis in (0, 1):
         ratio = predicted[:, axis, axis].mean() / observed[:, axis].mean()
         assert np.sqrt(ratio) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize('half_width', [None, 0.04])
+def test_each_accelerometer_has_the_noise_of_its_own_rate(recorded, half_width):
+    """σ = ν √f of the sensor that reads; a filter leaves about as much of it at any rate."""
+    recording, _ = recorded
+    robot = dataclasses.replace(recording.rig.robot, filter=Filter(half_width=half_width))
+    rig, still = dataclasses.replace(recording.rig, robot=robot), np.zeros((1, 3))
+    array, periods = accelerometer_array(rig), [0.002, 0.008, 0.008, 0.001]
+    predicted = root_covariance(rig, periods, array, still)[0][
+        np.ix_(FORCE_AND_ALPHA, FORCE_AND_ALPHA)
+    ]
+    if half_width is not None:
+        at_one_rate = root_covariance(rig, [0.002] * 4, array, still)[0]
+        ratio = np.diag(predicted) / np.diag(at_one_rate)[FORCE_AND_ALPHA]
+        np.testing.assert_allclose(ratio, 1.0, atol=0.05)
+        return
+    random, count = np.random.default_rng(8), 20000
+    density = micro_g(robot.noise.accelerometer)
+    readings = {
+        sensor.name: random.normal(0.0, density / np.sqrt(period), (count, len(sensor.axes)))
+        for sensor, period in zip(array.accelerometers, periods, strict=True)
+    }
+    found = array.batch(np.arange(count), np.zeros((count, 3)), readings)
+    drawn = np.hstack([found.proper_acceleration, found.angular_acceleration])
+    np.testing.assert_allclose(drawn.std(axis=0), np.sqrt(np.diag(predicted)), rtol=0.03)
 
 
 def test_no_covariance_while_the_period_of_the_imu_is_unknown(recorded):

@@ -19,7 +19,7 @@ AWAITED = 1.0
 
 
 class RootNoise:
-    """Learns the rate of the IMU, and whether the accelerometers publish.
+    """Learns the rates of IMU and accelerometers, and whether the latter publish.
 
     The node angular_acceleration chooses its method in the same way. The accelerometers are
     subscribed to when a covariance is asked for the first time.
@@ -32,13 +32,12 @@ class RootNoise:
         self._node = node
         self._imu = SampleStream('imu', 6, max_gap=node.robot.pairing.max_gap)
         self._array: tuple[Rig, AccelerometerArray | None] | None = None
-        self._silent: set[str] | None = None
+        self._further: tuple[SampleStream, ...] | None = None
         self._asked = 0
 
     def see_imu(self, stamp: int, values: Array) -> None:
         """Take a sample (6,) of the IMU."""
-        if self._imu.period is None:
-            self._imu.push(Samples.one(stamp, values))
+        _learn(self._imu, stamp, values)
 
     def covariance(self, rig: Rig, stamp: int, angular_velocity: Array) -> Array | None:
         """Covariance (1, 9, 9) of φ, ω and ω̇; None while it is not known.
@@ -51,31 +50,46 @@ class RootNoise:
         if self._array is None or self._array[0] is not rig:
             wanted = chosen_method(rig) == 'accelerometers'
             self._array = rig, accelerometer_array(rig) if wanted else None
-        array = self._array[1]
-        if array is not None and not self._all_publish(stamp):
-            if stamp - self._asked < AWAITED * NANOSECONDS:
+        array, used = self._array[1], [self._imu]
+        if array is not None:
+            further = self._subscribed(stamp)
+            if all(stream.received for stream in further):
+                used += further
+            elif stamp - self._asked < AWAITED * NANOSECONDS:
                 return None
-            array = None
-        if self._imu.period is None:
+            else:
+                array = None
+        periods = [stream.period for stream in used if stream.period is not None]
+        if len(periods) < len(used):
             return None
-        return root_covariance(rig, self._imu.period, array, angular_velocity)
+        return root_covariance(rig, periods, array, angular_velocity)
 
-    def _all_publish(self, stamp: int) -> bool:
-        if self._silent is None:
-            self._silent, self._asked = set(), stamp
-            for k, sensor in enumerate(self._node.robot.accelerometers):
-                self._silent.add(sensor.topic)
+    def _subscribed(self, stamp: int) -> tuple[SampleStream, ...]:
+        """The accelerometers; the first instant [ns] that needs them subscribes to them."""
+        if self._further is None:
+            robot, self._asked = self._node.robot, stamp
+            self._further = tuple(
+                SampleStream(f'accelerometers[{k}]', 3, max_gap=robot.pairing.max_gap)
+                for k in range(len(robot.accelerometers))
+            )
+            for sensor, stream in zip(robot.accelerometers, self._further, strict=True):
                 self._node.subscribe(
                     sensor.topic,
                     Imu,
-                    partial(self._see, sensor.topic),
+                    partial(_see, stream),
                     "start the accelerometer's driver.",
-                    signal=f'accelerometers[{k}]',
+                    signal=stream.signal,
                     sensor=True,
                     required=False,
                 )
-        return not self._silent
+        return self._further
 
-    def _see(self, topic: str, stamp: int, sample: ImuSample) -> None:
-        if self._silent is not None:
-            self._silent.discard(topic)
+
+def _see(stream: SampleStream, stamp: int, sample: ImuSample) -> None:
+    _learn(stream, stamp, sample.values[3:])
+
+
+def _learn(stream: SampleStream, stamp: int, values: Array) -> None:
+    """Show a sample (m,) to a stream whose period is not known."""
+    if stream.period is None:
+        stream.push(Samples.one(stamp, values))

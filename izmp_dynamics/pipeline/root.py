@@ -104,6 +104,16 @@ class RootStage(Stage):
         return tuple(k for k, stream in enumerate(self.accelerometers) if not stream.received)
 
     @property
+    def periods(self) -> tuple[float, ...] | None:
+        """Times between the samples of the sensors in use, the IMU's first [s].
+
+        None while one of them is not known.
+        """
+        further = self.accelerometers if self.method == 'accelerometers' else ()
+        known = [s.period for s in (self.imu, *further) if s.period is not None]
+        return tuple(known) if len(known) == 1 + len(further) else None
+
+    @property
     def sources(self) -> tuple[SampleBuffer, ...]:
         """What an instant waits for."""
         if self.method == 'gyro':

@@ -75,8 +75,8 @@ class SampleNoise:
     """Standard deviations of the samples.
 
     Attributes:
-        force: (3,) of the IMU's accelerometer, in its axes; of all accelerometers of an array the
-            mean of the squares counts [m/s²].
+        force: (S, 3) of the accelerometers in their axes, the IMU's first; in an array the mean
+            of the squares over the axes of each counts [m/s²].
         gyroscope: (3,) in the axes of the IMU [rad/s].
         joints: (n,) of the positions [rad] or [m].
         step: of the encoders, which adds to it while a joint moves [rad] or [m].
@@ -88,18 +88,19 @@ class SampleNoise:
     step: float = 0.0
 
     @classmethod
-    def of(cls, robot: RobotFile, period: float, dof: int) -> 'SampleNoise':
+    def of(cls, robot: RobotFile, periods: Sequence[float], dof: int) -> 'SampleNoise':
         """What the robot file states.
 
         Args:
             robot: the robot file.
-            period: of the samples of the IMU [s].
+            periods: of the samples of the accelerometers, the IMU's first [s].
             dof: number of joints.
         """
-        noise, rate = robot.noise, 1.0 / period
-        force = standard_deviation(micro_g(noise.accelerometer), rate)
-        gyro = standard_deviation(degrees(noise.gyroscope), rate)
-        return cls(np.full(3, force), np.full(3, gyro), np.zeros(dof), noise.encoder or 0.0)
+        noise = robot.noise
+        density = micro_g(noise.accelerometer)
+        force = [[standard_deviation(density, 1.0 / period)] * 3 for period in periods]
+        gyro = standard_deviation(degrees(noise.gyroscope), 1.0 / periods[0])
+        return cls(np.array(force), np.full(3, gyro), np.zeros(dof), noise.encoder or 0.0)
 
 
 def from_imu(robot: RobotFile) -> bool:
@@ -126,9 +127,9 @@ def wrench_covariance(
         `filtered_covariance` is.
     """
     robot = evaluator.rig.robot
-    period = evaluator.root.imu.period
-    if noise is None and period is not None:
-        noise = SampleNoise.of(robot, period, evaluator.rig.model.dof)
+    periods = evaluator.root.periods
+    if noise is None and periods is not None:
+        noise = SampleNoise.of(robot, periods, evaluator.rig.model.dof)
     return filtered_covariance(evaluator, result, noise, robot.filter.half_width, speeds)
 
 
@@ -149,15 +150,15 @@ def filtered_covariance(
         speeds: of the joints at the instants before; None: not known.
 
     Returns:
-        (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN while the noise or the
-        period of the IMU is not known, and if φ does not come from the IMU alone.
+        (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN while the noise or a
+        period is not known, and if φ comes from the legs.
     """
     rig, stage, root, joints = evaluator.rig, evaluator.root, result.root, result.joints
-    period = stage.imu.period
-    if noise is None or period is None or not from_imu(rig.robot):
+    periods = stage.periods
+    if noise is None or periods is None or not from_imu(rig.robot):
         return np.full((len(result.stamps), 6, 6), np.nan)
     array = stage.array if stage.method == 'accelerometers' else None
-    spread = _root_covariance(rig, period, array, root.angular_velocity, noise, half_width)
+    spread = _root_covariance(rig, periods, array, root.angular_velocity, noise, half_width)
     covariance = _of_wrench(evaluator.mr_ad, root, joints, spread)
     if noise.joints.any() or noise.step:
         groups = evaluator.joints.groups
@@ -205,19 +206,22 @@ def point_covariance(result: Evaluated, of_wrench: Array) -> Array:
 
 
 def root_covariance(
-    rig: Rig, period: float, array: AccelerometerArray | None, angular_velocity: Array
+    rig: Rig,
+    periods: Sequence[float],
+    array: AccelerometerArray | None,
+    angular_velocity: Array,
 ) -> Array:
     """Covariance (K, 9, 9) of φ, ω and ω̇ from the noise densities of the robot file.
 
     Args:
         rig: the robot, prepared.
-        period: time between the samples of the IMU [s].
+        periods: time between the samples of the IMU [s], then of the array's further sensors.
         array: the accelerometers; None: the gyroscope is differenced.
         angular_velocity: (K, 3) ω in root axes [rad/s].
     """
-    noise = SampleNoise.of(rig.robot, period, rig.model.dof)
+    noise = SampleNoise.of(rig.robot, periods, rig.model.dof)
     half_width = rig.robot.filter.half_width
-    return _root_covariance(rig, period, array, angular_velocity, noise, half_width)
+    return _root_covariance(rig, periods, array, angular_velocity, noise, half_width)
 
 
 def propagated(
@@ -253,22 +257,24 @@ def propagated(
 
 def _root_covariance(
     rig: Rig,
-    period: float,
+    periods: Sequence[float],
     array: AccelerometerArray | None,
     angular_velocity: Array,
     noise: SampleNoise,
     half_width: float | None,
 ) -> Array:
     """(K, 9, 9) of φ, ω and ω̇."""
-    gain, mount = sample_gain(half_width, period), rig.imu
+    gain, mount = sample_gain(half_width, periods[0]), rig.imu
     if array is not None:
-        force = float(np.sqrt(gain.value * np.mean(noise.force**2)))
+        kept = [sample_gain(half_width, period).value for period in periods]
+        force = np.sqrt(kept * np.mean(noise.force**2, axis=1))
+        axes = [len(sensor.axes) for sensor in array.accelerometers]
         gyro = float(np.sqrt(gain.value * np.mean(noise.gyroscope**2)))
-        return array_covariance(array, angular_velocity, force, gyro)
+        return array_covariance(array, angular_velocity, np.repeat(force, axes), gyro)
     return imu_covariance(
         mount.p,
         angular_velocity,
-        mount.R @ np.diag(gain.value * noise.force**2) @ mount.R.T,
+        mount.R @ np.diag(gain.value * noise.force[0] ** 2) @ mount.R.T,
         mount.R @ np.diag(noise.gyroscope**2) @ mount.R.T,
         np.diag([gain.value, gain.first]),
     )
@@ -316,7 +322,7 @@ def encoder_variance(robot: RobotFile, groups: Sequence[JointGroup], speeds: Arr
         speeds: (K, n) mean speeds, see `JointSpeeds`.
     """
     nothing = np.zeros(speeds.shape[1])
-    noise = SampleNoise(np.zeros(3), np.zeros(3), nothing, robot.noise.encoder or 0.0)
+    noise = SampleNoise(np.zeros((1, 3)), np.zeros(3), nothing, robot.noise.encoder or 0.0)
     return _of_accelerations(robot, groups, speeds, noise, robot.filter.half_width)
 
 

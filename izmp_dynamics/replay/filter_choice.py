@@ -282,11 +282,9 @@ class _MeasuredNoise:
         for k, group in enumerate(self._groups):
             joints[list(group.columns)] = self._variance(f'joints[{k}]', len(group.columns))
         imu = self._variance('imu', 6)
-        force = imu[3:]
-        further = [name for name in self._variances if name.startswith('accelerometers')]
-        if further:
-            all_sensors = [force, *(self._variance(name, 3) for name in further)]
-            force = np.full(3, np.mean(np.concatenate(all_sensors)))
+        further = sum(name.startswith('accelerometers') for name in self._variances)
+        others = (self._variance(f'accelerometers[{k}]', 3) for k in range(further))
+        force = np.stack([imu[3:], *others])
         return SampleNoise(np.sqrt(force), np.sqrt(imu[:3]), np.sqrt(joints))
 
     def _measure(self, name: str, samples: Samples, rows: Mask) -> None:
