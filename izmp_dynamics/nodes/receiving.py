@@ -163,8 +163,8 @@ class Receiver:
         longest_wait: time in the queue after which a message is too old, and all that wait are
             skipped [s]; None: every message is handed out. What was received in the first seconds
             is handed out in any case.
-        stretches: which stamps are kept where the computer is too slow, of messages that are bytes
-            with a header; None: that does not depend on the stamps.
+        stretches: which of the messages that have waited too long are kept all the same, of those
+            that are bytes with a header; None: none is.
         paused: whether all messages are skipped.
         handed_out: is called after each series of messages that waited together.
         rest_until: when nothing waits, messages are left in their queues until then, by the steady
@@ -346,8 +346,6 @@ class Receiver:
         any_there = self._hand_out(ready)
         if any_there:
             self.handed_out()
-            if self.stretches is not None:
-                self.stretches.look(time.monotonic())
         return any_there
 
     def _hand_out(self, ready: list[Reception]) -> bool:
@@ -366,7 +364,7 @@ class Receiver:
             received, k, message = heappop(waiting)
             wait = self._wait(received)
             if self.stretches is not None and ready[k].raw:
-                if not self.stretches.keeps(_stamp(message), wait):
+                if not self.stretches.keep(_stamp(message), wait):
                     skipped[ready[k].topic] += 1
                     take_next(k)
                     continue

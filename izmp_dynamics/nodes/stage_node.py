@@ -129,7 +129,7 @@ class StageNode(ManagedNode):
         self._settings = NodeSettings(self, self._sections, file)
         if self.needs_others and not self._reliable:
             length = INSTANTS / self.robot.rates.bus
-            self.receiver.stretches = KeptStretches(length, self.age_limit)
+            self.receiver.stretches = KeptStretches(length, 0.5 * self.age_limit)
         description = given_description(self)
         self.model = load_model(description or self.robot.urdf_path, self.robot.root)
         self.frame_names = FrameNames(self, self.model.frame_names)
@@ -438,7 +438,6 @@ class StageNode(ManagedNode):
         with self._lock:
             with self._guarded('inspect'):
                 self.inspect()
-            self._state_what_is_kept()
             for stage in self.stages:
                 stage.trim()
             with self._guarded('rates'):
@@ -452,16 +451,6 @@ class StageNode(ManagedNode):
             log.error(status.message, throttle_duration_sec=10.0)
         elif status.level == WARN:
             log.warning(status.message, throttle_duration_sec=10.0)
-
-    def _state_what_is_kept(self) -> None:
-        """State how much is left out while the computer is too slow."""
-        stretches = self.receiver.stretches
-        self.health.values.pop('kept', None)
-        if stretches is not None and stretches.level:
-            self.health.values['kept'] = (
-                f'one of {1 << stretches.level} stretches of {stretches.length:g} s: the computer '
-                'is too slow'
-            )
 
     def _look_for_new_rates(self) -> None:
         """Learn the rates of sensors again if they have changed; `JointStage` sees to joints."""
