@@ -16,7 +16,7 @@ from izmp_dynamics.stability.clearance import clearances, is_point
 from izmp_dynamics.stability.ground_plane import Sole
 
 from .report_scenarios import SOLE, standing, without
-from .test_events import events
+from .test_events import events, shifted
 
 POINT = 0.01 * np.array([(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)])
 LEANING = Rotation.from_euler('y', 45.0, degrees=True).as_matrix()
@@ -46,6 +46,27 @@ def test_no_foot_is_in_the_air_above_the_plane_of_a_point():
     ]
     astride = dataclasses.replace(evaluation, feet=tuple(shifted))
     assert events(on_points(astride), 'sensor fault') == []
+
+
+def rocking(evaluation, located):
+    """On points; the left link turns by 20°; with a pose in the world or without."""
+    evaluation = on_points(evaluation)
+    left, right = evaluation.feet
+    angle = np.radians(20.0) * np.clip((evaluation.time - 3.0) / 0.2, 0.0, 1.0)
+    axes = left.axes @ Rotation.from_euler('y', angle[:, None]).as_matrix()
+    sole = left.sole.mean(axis=1, keepdims=True)
+    sole = sole + np.einsum('kij,vj->kvi', axes[:, :, :2], POINT)
+    rocked = dataclasses.replace(left, sole=sole, axes=axes)
+    nowhere = {} if located else {'world_p_root': None, 'world_R_root': None}
+    return dataclasses.replace(evaluation, feet=(rocked, right), **nowhere)
+
+
+@pytest.mark.parametrize('located', [True, False])
+def test_a_point_whose_link_rocks_does_not_slip(located):
+    standing_still = standing(duration=6.0)
+    assert events(rocking(standing_still, located), 'slip') == []
+    slid = events(rocking(shifted(standing_still, 1, 0.03, 4.5), located), 'slip')
+    assert [event.subject for event in slid] == (['right_foot'] if located else [])
 
 
 @pytest.mark.parametrize('polygon', [POINT, SOLE])

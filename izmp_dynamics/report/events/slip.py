@@ -27,6 +27,7 @@ from izmp_dynamics.report.formatting import mm, seconds
 from izmp_dynamics.report.leg_odometry import sole_frame
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.timeline import Indices, Mask
+from izmp_dynamics.stability.clearance import stays_point
 
 WITHIN = 0.3
 """Time within which a sole must slide that far [s]."""
@@ -76,6 +77,7 @@ class _Sole(NamedTuple):
         R: (K, 3, 3) root_R_sole.
         p: (K, 3) its place in the root frame [m].
         lever: half its length [m].
+        is_point: whether its axes lean while it stands, so that nothing is seen from them.
     """
 
     contact: Contact
@@ -83,6 +85,7 @@ class _Sole(NamedTuple):
     R: Array
     p: Array
     lever: float
+    is_point: bool
 
     @property
     def name(self) -> str:
@@ -110,11 +113,14 @@ def slips(scene: Scene, contacts: Sequence[Contact], afoot: Mask) -> list[Event]
             scene.by_rows(partial(_firm, scene, contact, afoot)),
             *_by_rows(scene, partial(_sole_frame, contact.foot.sole)),
             _lever(scene, contact.foot.sole),
+            stays_point(contact.foot.sole),
         )
         for contact in contacts
     ]
     found = [event for sole in soles for event in _against_world(scene, sole, soles)]
     for one, other in permutations(soles, 2):
+        if other.is_point:
+            continue
         for event in _against_other(scene, one, other, soles):
             if not any(
                 event.begin <= e.end and e.begin <= event.end
@@ -142,10 +148,11 @@ def _against_world(scene: Scene, sole: _Sole, soles: Sequence[_Sole]) -> Iterato
 
     def in_world(rows: slice) -> tuple[Array, Array]:
         R = world_R_root[rows]
-        return R @ sole.R[rows], np.einsum('kij,kj->ki', R, sole.p[rows]) + world_p_root[rows]
+        p = np.einsum('kij,kj->ki', R, sole.p[rows]) + world_p_root[rows]
+        return np.broadcast_to(np.eye(3), R.shape) if sole.is_point else R @ sole.R[rows], p
 
     for slide in _slides(scene, *_by_rows(scene, in_world), sole.firm, sole.lever):
-        moves = _moves_against(sole, slide, soles)
+        moves = _moves_against(scene, sole, slide, soles)
         if any(moves) or not moves:
             in_root = world_R_root[slide.first].T @ slide.step
             yield _event(scene, sole, slide, in_root, '')
@@ -163,7 +170,7 @@ def _against_other(
     seen = _by_rows(scene, partial(one.seen_from, other))
     for slide in _slides(scene, *seen, both, one.lever):
         rows = slice(slide.first, slide.last + 1)
-        moves, others = (sum(_moves_against(sole, slide, soles)) for sole in (one, other))
+        moves, others = (sum(_moves_against(scene, sole, slide, soles)) for sole in (one, other))
         load, others_load = (
             float(np.mean(sole.contact.foot.normal_force[rows])) for sole in (one, other)
         )
@@ -172,13 +179,25 @@ def _against_other(
             yield _event(scene, one, slide, in_root, f' against {other.name}')
 
 
-def _moves_against(sole: _Sole, slide: _Slide, soles: Sequence[_Sole]) -> list[bool]:
-    """For each other foot that stands during a slide, whether the sole moves against it."""
+def _moves_against(scene: Scene, sole: _Sole, slide: _Slide, soles: Sequence[_Sole]) -> list[bool]:
+    """For each other foot that stands during a slide, whether the sole moves against it.
+
+    Against a point as seen along the axes of the world, if the root is oriented in it.
+    """
     rows = slice(slide.first, slide.last + 1)
     first, last = np.array([0]), np.array([slide.last - slide.first])
     moves = []
     for other in soles:
-        if other is not sole and other.firm[rows].all():
+        if other is sole or not other.firm[rows].all():
+            continue
+        if other.is_point:
+            world_R_root = scene.evaluation.world_R_root
+            if world_R_root is None:
+                continue
+            ends = [slide.first, slide.last]
+            apart = np.einsum('kij,kj->ki', world_R_root[ends], sole.p[ends] - other.p[ends])
+            moves.append(bool(np.linalg.norm(apart[1] - apart[0]) >= MOVES * slide.size))
+        else:
             (way,) = _ways(*sole.seen_from(other, rows), first, last, sole.lever)
             moves.append(bool(np.linalg.norm(way[[0, 1, 3]]) >= MOVES * slide.size))
     return moves
