@@ -122,6 +122,12 @@ def test_feet_that_need_not_carry_the_robot_are_not_called_wrong(lies):
     assert 'mean_foot_force' not in {finding.key for finding in summary.findings}
 
 
+def test_forces_of_a_fall_at_the_end_are_not_called_wrong():
+    summary = summary_of(unloaded(falling(start=2.6, duration=3.0), 2.68, 9.0))
+    assert summary.measured_over_weight < 0.93
+    assert 'mean_foot_force' not in {finding.key for finding in summary.findings}
+
+
 def test_height_counts_from_the_lowest_sole_whichever_carries():
     """On its side the robot rests on its right foot, and the upper one feels something."""
     evaluation = tipped(straddling(), 4.0)

@@ -8,7 +8,13 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.leg_odometry import GroundFixed, ground_fixed
-from izmp_dynamics.report.lying import FALLEN_HEIGHT, standing_rows, tilted_beside, times_lying
+from izmp_dynamics.report.lying import (
+    FALLEN_HEIGHT,
+    STANDS,
+    standing_rows,
+    tilted_beside,
+    times_lying,
+)
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 from izmp_dynamics.report.tipping import Averaged, averaged
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, Track
@@ -390,6 +396,8 @@ class Scene:
         for rows in self.lying:
             begin = int(np.searchsorted(time, time[rows.start] - falls_for))
             stands[begin : rows.start + 1] = False
+        end = slice(int(np.searchsorted(time, self.timeline.duration - falls_for)), None)
+        stands[end] &= ~(self.height[end] < STANDS * self.initial_height)  # it may fall
         aloft = self.timeline.runs(self.in_flight & self.loaded.any())
         for first, stop in zip(*aloft, strict=True):
             if float(self.timeline.span[first:stop].sum()) > LONGEST_FLIGHT:
