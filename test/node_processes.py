@@ -13,6 +13,7 @@ import threading
 import time
 from collections import defaultdict
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -138,14 +139,21 @@ def patched_environment(environment):
 
 
 class Listener:
-    """Collects the results that come over DDS, by topic: stamp → values."""
+    """Collects the results that come over DDS, by topic: stamp → values.
+
+    Attributes:
+        matched: by topic, when its publishers were last found or lost [ns].
+    """
 
     def __init__(self, node, topics):
+        from rclpy.event_handler import SubscriptionEventCallbacks
+
         from izmp_dynamics.nodes.messages import stamp_of
         from izmp_dynamics.nodes.qos import RESULT
 
         self.values = defaultdict(dict)
         self.messages = defaultdict(list)
+        self.matched = {}
         self.subscriptions = []
 
         def take(topic, message):
@@ -153,12 +161,16 @@ class Listener:
             if hasattr(message, 'header'):
                 self.values[topic][stamp_of(message)] = numbers(message)
 
+        def match(topic, _):
+            self.matched[topic] = time.time_ns()
+
         for topic, msgtype in topics.items():
             self.subscriptions.append(
                 node.create_subscription(
-                    msgtype, topic, lambda message, topic=topic: take(topic, message), RESULT
+                    msgtype, topic, partial(take, topic), RESULT,
+                    event_callbacks=SubscriptionEventCallbacks(matched=partial(match, topic)),
                 )
-            )
+            )  # fmt: skip
 
 
 def all_finite(message):
@@ -212,6 +224,7 @@ class StandingRobot:
         fault: which; empty if there is none.
         offset: of the stamps against the clock [ns].
         last: newest sound stamp [ns].
+        sent: stamps of all sound samples [ns].
         count: samples so far.
     """
 
@@ -225,7 +238,7 @@ class StandingRobot:
         self.node, self.robot = node, robot
         self.model = load_model(robot.urdf_path, robot.root)
         self.fault, self.offset = '', 0
-        self.last, self.count = 0, 0
+        self.last, self.sent, self.count = 0, [], 0
         self.wire = {}
         self.joints = node.create_publisher(JointState, 'joint_states', SENSOR)
         self.imu = node.create_publisher(Imu, 'imu', SENSOR)
@@ -269,6 +282,7 @@ class StandingRobot:
         if self.fault == 'out of order' and self.count % 5 == 0:
             return stamp - 5 * _STEP
         self.last = stamp
+        self.sent.append(stamp)
         return stamp
 
     def messages(self):
