@@ -31,16 +31,23 @@ def _behave(number):
     return 10 * number
 
 
-def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch):
+def _interrupted():
+    """As distributed.utils.sync, if Ctrl-C comes before the loop has begun a request."""
+    raise NameError("cannot access free variable 'future'")
+
+
+def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
     monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
     with connected(Cluster(1), 4) as client:
+        client.loop.add_callback(_interrupted)
         found = dict(outcomes(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
         with connected(Cluster(scheduler=client.scheduler.address), 1) as other:
             found |= dict(outcomes(other, _behave, [15]))
     assert type(found.pop(1)).__name__ == 'KilledWorker'
     assert str(found.pop(2)) == 'always'
     assert found == {number: 10 * number for number in range(3, 16)}
+    assert 'free variable' not in caplog.text
 
 
 def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkeypatch):

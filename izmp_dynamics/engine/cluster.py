@@ -82,7 +82,8 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
     dask = library('dask', PURPOSE)
     resource_tracker.ensure_running()  # as it starts, it lets Ctrl-C through again
     with dask.config.set(SETTINGS), ExitStack() as stack:
-        for name in ('distributed', 'tornado'):  # what they say of workers that die is known
+        # what they say of workers that die, and of requests that Ctrl-C interrupts, is known
+        for name in ('distributed', 'tornado', 'tornado.application'):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if cluster.scheduler is not None:
             client = stack.enter_context(_client(distributed, cluster.scheduler))
