@@ -107,12 +107,13 @@ class Store:
 
     def lowest(self, values: Array) -> int | None:
         """Row of the smallest of values (K,), the first one of equal ones; None without any."""
-        found = [
-            rows.start + int(np.nanargmin(values[rows]))
-            for rows in self.blocks(len(values))
-            if np.isfinite(values[rows]).any()
-        ]
-        return min(found, key=lambda row: float(values[row]), default=None)
+        lowest, found = math.inf, None
+        for rows in self.blocks(len(values)):
+            part = values[rows]
+            if np.fmin.reduce(part, initial=math.inf) < lowest:
+                row = int(np.nanargmin(part))
+                lowest, found = float(part[row]), rows.start + row
+        return found
 
     def mean(self, values: Rows) -> float:
         """Mean of the finite values (K,); NaN without any."""

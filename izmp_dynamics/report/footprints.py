@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.report.scene import Scene, sampled
+from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.timeline import Indices
 from izmp_dynamics.stability.evaluation import Foot
 
@@ -52,7 +52,7 @@ def footprints(scene: Scene, instants: Indices, frame: str) -> Footprints:
 
 def phases(scene: Scene) -> Indices:
     """Pick the middle of each phase in which the same feet carry load."""
-    return sampled(scene.phases(SHORTEST_PHASE), SHOWN_PHASES)
+    return scene.sampled(scene.phases(SHORTEST_PHASE), SHOWN_PHASES)
 
 
 def _corners(scene: Scene, foot: Foot, k: int, frame: str) -> Array:

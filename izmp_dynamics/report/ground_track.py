@@ -15,7 +15,7 @@ from izmp_dynamics.report.drawing import LineStyle
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.footprints import Footprints, footprints, phases
 from izmp_dynamics.report.formatting import instant, mm
-from izmp_dynamics.report.scene import Scene, sampled
+from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.timeline import Mask
 from izmp_dynamics.stability.evaluation import Track
@@ -109,7 +109,7 @@ def _ground(scene: Scene, summary: Summary) -> _Ground:
     frame = 'world' if world else 'nif'
     points = world or scene.points
     loaded = scene.store.true(scene.loaded)
-    instants = phases(scene) if world else sampled(loaded, _SHOWN_IN_NIF)
+    instants = phases(scene) if world else scene.sampled(loaded, _SHOWN_IN_NIF)
     shown, visible = _shown(scene, summary, points), points
     if shown is not None:
         instants = instants[shown[instants]]

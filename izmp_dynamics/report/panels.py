@@ -8,7 +8,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.decimation import robust_limits
-from izmp_dynamics.report.scene import Scene, sampled
+from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.store import Store
 
@@ -112,7 +112,7 @@ def _in_the_plane(scene: Scene) -> list[str]:
 def _sole_bounds(scene: Scene, axis: int) -> tuple[float, float] | None:
     """Bounds [mm] around the loaded soles, or around the calmest track without soles."""
     known: list[Array] = []
-    samples = sampled(scene.store.true(scene.loaded))
+    samples = scene.sampled(scene.store.true(scene.loaded))
     for foot in scene.evaluation.feet:
         corners = scene.soles_in_nif(foot, samples[foot.loaded[samples]])[..., axis]
         known.append(corners[np.isfinite(corners)])

@@ -418,7 +418,7 @@ class Scene:
         No point can be farther inside. A phase is a time in which the same feet carry load; it
         counts if the robot could tip meanwhile. NaN without a loaded foot.
         """
-        samples = sampled(self.phases(self.averaging_time))
+        samples = self.sampled(self.phases(self.averaging_time))
         feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
         if not len(samples) or not feet:
             return float('nan')
@@ -464,13 +464,12 @@ class Scene:
         )
         return corners
 
-
-def sampled(rows: Indices, count: int = _POLYGON_SAMPLES) -> Indices:
-    """Pick at most `count` of some rows, evenly."""
-    if len(rows) <= count:
-        return rows
-    picked: Indices = rows[np.linspace(0, len(rows) - 1, count).round().astype(np.intp)]
-    return picked
+    def sampled(self, rows: Indices, count: int = _POLYGON_SAMPLES) -> Indices:
+        """Pick at most `count` of some rows, evenly."""
+        if len(rows) <= count:
+            return rows
+        picked = np.linspace(0, len(rows) - 1, count).round().astype(np.intp)
+        return self.store.take(rows, picked)
 
 
 def _smallest_width(corners: Array) -> Array:
