@@ -324,6 +324,23 @@ def test_any_pattern_of_missing_values_has_a_verdict(data):
     assert 'nan' not in ' '.join(summary_lines(summary)).lower()
 
 
+def with_held_knee(evaluation, loaded=True):
+    left, right = evaluation.feet
+    left = replace(left, held_joints=('l_knee',), loaded=left.loaded & loaded)
+    return replace(evaluation, feet=(left, right))
+
+
+def test_a_foot_above_which_a_joint_is_not_recorded_cannot_be_judged_by():
+    verdict = verdict_of(with_held_knee(walking()))
+    assert (verdict.state, verdict.reason) == ('unclear', 'leg_joints_absent')
+    assert 'l_knee' in verdict.sentence
+    assert 'URDF' in verdict.advice
+
+
+def test_a_foot_that_never_carries_need_not_be_known():
+    assert verdict_of(with_held_knee(walking(), loaded=False)).reason != 'leg_joints_absent'
+
+
 def test_three_lines_for_the_terminal():
     lines = summary_lines(summary_of(walking()))
     assert lines[0].startswith('Stable: the IZMP (MR-AD) stayed inside')

@@ -26,6 +26,7 @@ class JointStateBatch(Stamped):
         efforts: (T, n) [N·m] or [N]; NaN where a message has none.
         present: (T, n) whether the message has a position for the joint.
         absent: joints that no message has.
+        others: joints that messages have beside the wanted ones.
     """
 
     names: tuple[str, ...]
@@ -34,6 +35,7 @@ class JointStateBatch(Stamped):
     efforts: Array
     present: Flags
     absent: tuple[str, ...]
+    others: tuple[str, ...] = ()
 
 
 def joint_state_batch(
@@ -53,13 +55,17 @@ def joint_state_batch(
     """
     expect(messages, 'sensor_msgs/msg/JointState')
     decoded = _consistent(messages.decode())
+    occurring = dict.fromkeys(name for group in decoded.groups for name in _names(group))
     if names is None:
-        names = tuple(dict.fromkeys(name for group in decoded.groups for name in _names(group)))
+        names = tuple(occurring)
     position, velocity, effort = (_columns(decoded, path, names) for path in _ARRAYS)
     present = _present(decoded, names)
     absent = tuple(name for i, name in enumerate(names) if not present[:, i].any())
+    others = tuple(name for name in occurring if name not in names)
     values = header_values(messages, decoded)
-    return JointStateBatch(*values, tuple(names), position, velocity, effort, present, absent)
+    return JointStateBatch(
+        *values, tuple(names), position, velocity, effort, present, absent, others
+    )
 
 
 def _names(group: Group) -> tuple[str, ...]:

@@ -166,6 +166,7 @@ class Collector:
             axes=self._join(f'axes{k}'),
             sensor=None if rig.sensor is None else self._join(f'sensor{k}'),
             normal_only=rig.normal_only,
+            held_joints=self.recording.held_joints.get(rig.name, ()),
         )
 
     def _join(self, column: str) -> np.ndarray:

@@ -39,6 +39,8 @@ class Recording:
         findings: anomalies of the beginning.
         joint_watch: what contradicts the URDF's fixed and mimic joints.
         groups: joints that are published together.
+        held_joints: foot → movable joints between root and sole that are held at zero, as
+            nobody publishes them.
         periods: signal → median time between its messages [s].
         origin: times in sentences count from it: the first stamp of the joints, and from the
             evaluation on the first instant, as in the report [ns].
@@ -60,6 +62,7 @@ class Recording:
         self.only_ir_md = topics.only_ir_md
         self.rig = survey.rig
         self.groups = survey.groups
+        self.held_joints = survey.held_joints
         self.periods = survey.periods
         self.origin = survey.origin
         self.findings: list[Finding] = survey.findings

@@ -29,7 +29,7 @@ from izmp_dynamics.report.summary import Summary, summarise
 from izmp_dynamics.report.writer import write_summary
 from izmp_dynamics.store import Store
 
-KNOWN = ('joints_absent',)
+KNOWN = ('joints_absent', 'joints_unknown')
 """Notes that are the same on every run: `izmp check` and the report state them."""
 
 

@@ -1,7 +1,7 @@
 """What the beginning of a log gives: rates, frames, joint groups, and whether sensors are sane."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
+from izmp_dynamics.replay.joint_names import JointNames
 from izmp_dynamics.replay.topic_use import POINT, credible
 from izmp_dynamics.replay.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
@@ -45,6 +46,8 @@ class Survey:
         posed: whether an orientation comes with the position.
         origin: first stamp of the joints [ns].
         findings: anomalies.
+        held_joints: foot → movable joints between root and sole that are held at zero, as
+            nobody publishes them.
 
     Raises:
         ReplayError: if joints or IMU have no usable messages, or a sensor's frame is not known.
@@ -55,6 +58,7 @@ class Survey:
         self.topics = topics
         self.model = model
         self.findings: list[Finding] = []
+        self.held_joints: dict[str, tuple[str, ...]] = {}
         read = self._read()
         topics.leave_out_unusable()
         uses = topics.uses
@@ -97,7 +101,6 @@ class Survey:
         if not groups:
             raise self._no_joints()
         published = {column for group in groups for column in group.columns}
-        absent = [name for k, name in enumerate(self.model.joint_names) if k not in published]
         moves_mass = self.model.joints_that_move_mass()
         heavy = [
             name
@@ -112,7 +115,7 @@ class Survey:
                     f'Joints without a publisher are taken to be at zero: {list_names(heavy)}.',
                 )
             )
-        self._check_legs(absent)
+        self._check_names(published, joints)
         self._check_limits(positions[:, sorted(published)], sorted(published))
         return groups
 
@@ -139,25 +142,16 @@ class Survey:
             joints=tuple(names),
         )
 
-    def _check_legs(self, absent: Sequence[str]) -> None:
-        """Remark on feet whose place is not known because a joint above them is not."""
-        parents = {segment.link: segment for segment in self.model.tree.segments}
-        for foot in self.topics.robot.feet:
-            link, above = foot.sole, set()
-            while link in parents:
-                above.add(parents[link].driver)
-                link = parents[link].parent
-            unknown = [name for name in absent if name in above]
-            if unknown:
-                self.findings.append(
-                    Finding(
-                        'warning',
-                        'leg_joints_absent',
-                        f"The position of foot '{foot.name}' is not known: there is no publisher "
-                        f'of {list_names(unknown)}.',
-                        'Record all joints between the root and the feet.',
-                    )
-                )
+    def _check_names(self, published: Collection[int], joints: list[Any]) -> None:
+        """Remark on joints that the URDF or the bag lacks."""
+        names = JointNames(
+            self.model, published, dict.fromkeys(name for part in joints for name in part.others)
+        )
+        soles = {foot.name: foot.sole for foot in self.topics.robot.feet}
+        self.held_joints = names.held_joints(soles)
+        for finding in names.findings(self.held_joints):
+            known = finding.severity == 'note'
+            (self.topics.missing if known else self.findings).append(finding)
 
     def _check_limits(self, positions: Array, columns: list[int]) -> None:
         """Remark on joints that are far beyond their limits for most of the time."""

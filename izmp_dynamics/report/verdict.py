@@ -28,6 +28,7 @@ from izmp_dynamics.report.formatting import instant, margin_mm, mm, percent, sec
 from izmp_dynamics.report.lying import FALLEN_HEIGHT
 from izmp_dynamics.report.scene import FALL_TIMES, Scene
 from izmp_dynamics.report.statistics import TrackStatistics
+from izmp_dynamics.sensing.finding import list_names
 
 SHORTEST_TIME = 0.5
 """Loaded time [s] that a verdict needs at least."""
@@ -65,8 +66,8 @@ class Verdict:
         state: a key of HEADLINES.
         reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
             'falling_at_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet', 'no_load',
-            'no_area', 'too_short', 'too_few_values', 'noise', 'bias', 'outside_for_long',
-            'near_edge'.
+            'no_area', 'leg_joints_absent', 'too_short', 'too_few_values', 'noise', 'bias',
+            'outside_for_long', 'near_edge'.
         sentence: what was found, with numbers; continues 'headline: …'.
         advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
             empty when there is nothing to do.
@@ -102,7 +103,9 @@ class Verdict:
 def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
     """Judge `scene` by the statistics of its tracks (see the rules above)."""
     track = _judged(scene, tracks)
-    answer = _fallen(scene, track) or _missing(scene) or _weigh(scene, tracks, track)
+    answer = (
+        _held(scene) or _fallen(scene, track) or _missing(scene) or _weigh(scene, tracks, track)
+    )
     return Verdict(
         *answer,
         judged_by=track.name if track else None,
@@ -125,6 +128,20 @@ def _judged(scene: Scene, tracks: dict[str, TrackStatistics]) -> TrackStatistics
         if track.evaluated_time >= enough:
             return track
     return max(able, key=lambda track: track.evaluated_time, default=None)
+
+
+def _held(scene: Scene) -> _Answer | None:
+    """Refuse to judge by a foot that stands elsewhere than the unrecorded joints say."""
+    for foot in scene.evaluation.feet:
+        if foot.held_joints and foot.loaded.any():
+            return _unclear(
+                'leg_joints_absent',
+                f"the position of foot '{foot.name}' is not known: nobody publishes "
+                f'{list_names(foot.held_joints)}, between root and sole.',
+                'Record all joints between the root and the feet, under their names in the URDF. '
+                'Joints that cannot move should be fixed there.',
+            )
+    return None
 
 
 def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:

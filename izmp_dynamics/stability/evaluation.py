@@ -62,6 +62,8 @@ class Foot:
         sensor: (K, 3) origin of the force sensor's frame [m]; None without a sensor.
         normal_only: whether its sensor measures the normal force only, so that the CoP is known
             along the line between the sensors and not across it.
+        held_joints: movable joints between the root and the sole that nobody publishes, so that
+            the position of the foot is not known; they are held at zero.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Foot:
     axes: Array | None = None
     sensor: Array | None = None
     normal_only: bool = False
+    held_joints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

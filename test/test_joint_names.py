@@ -1,0 +1,63 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.joint_names import JointNames
+
+from .bag_surgery import JOINTS, renamed
+from .conftest import REPOSITORY
+from .test_input_findings import evaluated
+
+SOLES = {'left': 'l_sole', 'right': 'r_sole'}
+
+
+@pytest.fixture(scope='module')
+def model():
+    return load_model(REPOSITORY / 'robots' / 'biped31' / 'biped31.urdf', 'pelvis')
+
+
+def names_without(model, *absent, others=()):
+    columns = [k for k, name in enumerate(model.joint_names) if name not in absent]
+    return JointNames(model, columns, others)
+
+
+def findings(names):
+    return {found.kind: found for found in names.findings(names.held_joints(SOLES))}
+
+
+def test_joints_under_other_names_are_guessed_by_their_spelling(model):
+    names = names_without(model, 'l_knee', 'neck_yaw', others=('left_knee', 'gripper'))
+    assert names.same == {'left_knee': 'l_knee'}
+    found = findings(names)['joints_unknown']
+    assert found.severity == 'warning'
+    assert 'left_knee, gripper' in found.message
+    assert 'left_knee may be l_knee of the URDF' in found.remedy
+
+
+def test_joints_of_a_gripper_that_the_urdf_lacks_are_a_note(model):
+    (found,) = findings(names_without(model, others=('gripper',))).values()
+    assert (found.severity, found.remedy) == ('note', '')
+
+
+def test_only_joints_between_root_and_sole_that_can_move_hold_a_foot(model):
+    names = names_without(model, 'l_knee', 'neck_yaw')
+    assert names.held_joints(SOLES) == {'left': ('l_knee',)}
+    assert "'left'" in findings(names)['leg_joints_absent'].message
+    knee = model.joint_names.index('l_knee')
+    locked = [np.array(limit) for limit in (model.position_lower, model.position_upper)]
+    for limit in locked:
+        limit[knee] = 0.0
+    locked_model = replace(model, position_lower=locked[0], position_upper=locked[1])
+    assert not names_without(locked_model, 'l_knee', 'neck_yaw').held_joints(SOLES)
+
+
+def test_a_renamed_knee_reaches_the_evaluation(corrupted):
+    def damage(draft, robot):
+        other = {'l_knee': 'left_knee'}
+        draft.replace(JOINTS, renamed(draft[JOINTS], lambda name: other.get(name, name)))
+
+    found, evaluation = evaluated(corrupted(damage))
+    assert [foot.held_joints for foot in evaluation.feet] == [('l_knee',), ()]
+    assert {'joints_unknown', 'leg_joints_absent'} <= set(found)
