@@ -37,18 +37,19 @@ def test_they_are_in_the_order_of_time_and_of_a_known_kind():
 def test_an_excursion_names_the_edge(axis, depth, edge):
     (found,) = events(standing(offset=bump(4.0, 0.35, depth, axis)), 'excursion')
     assert found.begin == pytest.approx(4.0, abs=0.15)
-    assert found.sentence.startswith(f'IZMP outside the {edge} edge for 0.')
+    assert found.sentence.startswith(f'IZMP, averaged over 0.14 s, outside the {edge} edge for 0.')
     assert found.significance > 5.0
     assert found.unit == 'm'
 
 
 def test_the_significance_of_an_excursion_is_in_standard_deviations_per_axis():
-    """The uncertainty is a distance on the ground: beyond it are 5 % of a normal distribution."""
-    summary = summary_of(standing(offset=bump(4.0, 0.35, 0.25)))
+    """Beyond the usual uncertainty are 5 % of a normal distribution; a push is no error."""
+    summary = summary_of(standing(duration=5.0, offset=bump(2.0, 0.35, 0.25)))
     (found,) = (event for event in summary.events if event.kind == 'excursion')
     sigma = found.size / found.significance
-    uncertainty = summary.tracks[found.subject].error.uncertainty
-    assert np.exp(-0.5 * (uncertainty / sigma) ** 2) == pytest.approx(0.05, rel=1e-3)
+    error = summary.tracks[found.subject].error
+    assert error.uncertainty > 0.1  # the push
+    assert np.exp(-0.5 * (error.usual / sigma) ** 2) == pytest.approx(0.05, rel=1e-3)
 
 
 def test_an_excursion_that_a_push_made_says_so():
@@ -60,6 +61,29 @@ def test_an_excursion_that_a_push_made_says_so():
     sentences = {event.kind: event.sentence for event in found}
     assert sentences['push'] == 'Pushed from behind with 42.0 N for 0.18 s'
     assert sentences['excursion'].endswith('; pushed from behind with 42.0 N')
+
+
+@pytest.mark.parametrize(('ended', 'named'), [(0.08, True), (0.2, False)])
+def test_a_push_that_ended_longer_ago_than_is_averaged_is_no_cause(ended, named):
+    evaluation = standing(duration=6.0, offset=bump(4.0, 0.4, 0.12), cop_limit=0.2)
+    (found,) = events(evaluation, 'excursion')
+    assert '; the measured CoP is at the edge too' in found.sentence
+    force = np.zeros((len(evaluation.stamps), 3))
+    end = found.begin - ended
+    within = (evaluation.time >= end - 0.2) & (evaluation.time < end)
+    force[within] = evaluation.nif_R_root()[within, 0] * 42.0
+    found, push = events(replace(evaluation, external_force=force), 'excursion', 'push')[::-1]
+    assert push.end <= found.begin
+    assert ('pushed from behind' in found.sentence) is named
+
+
+def test_the_onset_of_a_fall_is_not_before_the_push():
+    """The centre of mass is thrown to the left from one instant to the next."""
+    evaluation = standing(duration=6.0)
+    way = np.maximum(evaluation.time - 4.0, 0.0)[:, None] * [0.0, 2.0, -1.0]
+    thrown = evaluation.com + np.einsum('kij,kj->ki', evaluation.nif_R_root().swapaxes(1, 2), way)
+    onset = events(replace(evaluation, com=thrown), 'fall')[0].begin
+    assert 4.0 <= onset < 4.04
 
 
 def test_without_load_the_robot_flies_or_is_held():
@@ -108,7 +132,7 @@ def test_without_a_support_polygon_there_is_no_point_of_no_return(nothing):
     found = events(replace(evaluation, feet=feet), 'fall', 'point of no return', 'impact')
     assert [event.kind for event in found] == ['fall', 'impact']
     assert found[0].begin == pytest.approx(6.06, abs=0.03)
-    assert found[0].sentence.startswith('The robot sinks, impact after')
+    assert found[0].sentence.startswith('The robot sinks, impact 0.')
 
 
 def test_a_margin_that_is_not_known_is_not_below_zero():

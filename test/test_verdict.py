@@ -50,7 +50,10 @@ def test_brief_crossings_are_stable_and_counted():
     assert summary.verdict.state == 'stable'
     (found,) = summary.findings
     assert found.key == 'crossings[mr_ad]'
-    assert 'crosses the edge twice, for at most 32 ms and by at most 55 mm' in found.sentence
+    assert (
+        'crosses the edge twice: at the longest for 32 ms from 6.00 s on, at the farthest by 55 mm'
+        in found.sentence
+    )
 
 
 def test_a_stay_too_short_to_tip_the_robot_is_marginal():
@@ -81,6 +84,21 @@ def test_a_point_on_the_edge_is_not_called_inside():
     assert 'inside the support polygon or within 5.0 mm of its edge' in verdict.sentence
     assert 'CoP stayed' not in verdict.sentence
     assert 'not outside for long enough to tip the robot' in verdict.sentence
+
+
+def test_long_at_the_edge_is_said_whatever_the_verdict():
+    def near_the_edge(seconds):
+        def offset(time):
+            to_edge = np.column_stack([0.0 * time, 0.148 - 0.06 * np.sin(2.1 * time)])
+            return np.where(bump(3.0, seconds, 1.0)(time)[:, 1:] > 0.0, to_edge, 0.0)
+
+        return verdict_of(standing(offset=offset, cop_limit=0.2))
+
+    assert near_the_edge(2.0).state == near_the_edge(0.6).state == 'stable'
+    assert near_the_edge(2.0).sentence.endswith(
+        'from 3.11 s on: the robot rocked on its edges, or the soles are described too small.'
+    )
+    assert 'rocked' not in near_the_edge(0.6).sentence
 
 
 def test_a_push_leaves_the_cop_inside_and_is_a_disturbance():

@@ -66,8 +66,12 @@ class TrackError:
 
     @property
     def sigma(self) -> float:
-        """Standard deviation per axis of a normal distribution with this uncertainty [m]."""
-        return self.uncertainty / _RAYLEIGH_95
+        """Standard deviation per axis of the averaged point [m].
+
+        Of a normal distribution with the median distance from the CoP, so that a push is no error;
+        without a CoP with this uncertainty.
+        """
+        return (self.usual if self.against == 'cop' else self.uncertainty) / _RAYLEIGH_95
 
     @property
     def biased(self) -> bool:

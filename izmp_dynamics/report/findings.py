@@ -197,8 +197,9 @@ def _errors(
     elif track is judged and track.smallest_margin < -TOLERANCE:
         sentence = (
             f'From instant to instant {subject[0].lower()}{subject[1:]} crosses the edge '
-            f'{times(track.crossings)}, for at most {seconds(track.longest_outside)} and by at '
-            f'most {mm(-track.smallest_margin)}.'
+            f'{times(track.crossings)}: at the longest for {seconds(track.longest_outside)} from '
+            f'{instant(track.longest_outside_time)} on, at the farthest by '
+            f'{mm(-track.smallest_margin)} at {instant(track.smallest_margin_time)}.'
         )
         yield ReportFinding(f'crossings[{track.name}]', sentence)
 

@@ -31,6 +31,7 @@ class TrackStatistics:
         first_percentile_margin: 99 % of the instants have a larger margin.
         crossings: how often the point left the polygon, however briefly.
         longest_outside: longest uninterrupted excursion.
+        longest_outside_time: its first instant; NaN without one.
         averaged_margin: minimum margin of the point averaged over half the tipping time.
         averaged_margin_time: its instant.
         possible_throw: the farthest that the averaged point, were it off by its uncertainty to
@@ -57,6 +58,7 @@ class TrackStatistics:
     first_percentile_margin: float
     crossings: int
     longest_outside: float
+    longest_outside_time: float
     averaged_margin: float
     averaged_margin_time: float
     possible_throw: float
@@ -127,6 +129,7 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
     force = where(scene, settled, scene.normal_forces[name])
     between = where(scene, settled, scene.between_feet(name))
     mean_force = time_mean(scene, force)
+    longest, longest_at = longest_run(scene, outside)
     return TrackStatistics(
         name=name,
         label=label_of(name),
@@ -136,7 +139,8 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
         outside_time=timeline.total(outside),
         first_percentile_margin=store.percentile(margin, 1.0),
         crossings=len(timeline.runs(outside)[0]),
-        longest_outside=_longest(scene, outside),
+        longest_outside=longest,
+        longest_outside_time=longest_at,
         possible_throw=_possible_throw(scene, name, averaged, error),
         error=error,
         excursion_count=len(excursions),
@@ -191,12 +195,16 @@ def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -
     return float(scene.store.reduce(np.maximum, len(time), thrown)) / scene.time_constant
 
 
-def _longest(scene: Scene, mask: Mask) -> float:
-    """Longest run of a mask (K,) [s]."""
+def longest_run(scene: Scene, mask: Mask) -> tuple[float, float]:
+    """Duration of the longest run of a mask (K,), and its first instant; 0 and NaN without [s]."""
     span, store = scene.timeline.span, scene.store
+    first, stop = scene.timeline.runs(mask)
+    if not len(first):
+        return 0.0, np.nan
     ends = store.running_sum(len(span), lambda rows: span[rows] * mask[rows])
-    lasts = [store.take(ends, rows) for rows in scene.timeline.runs(mask)]
-    return float((lasts[1] - lasts[0]).max(initial=0.0))
+    lasts = store.take(ends, stop) - store.take(ends, first)
+    longest = int(lasts.argmax())
+    return float(lasts[longest]), float(scene.timeline.time[first[longest]])
 
 
 def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:

@@ -27,7 +27,7 @@ from izmp_dynamics.report.excursions import TOLERANCE, Excursion
 from izmp_dynamics.report.formatting import instant, margin_mm, mm, percent, seconds, times
 from izmp_dynamics.report.lying import FALLEN_HEIGHT
 from izmp_dynamics.report.scene import FALL_TIMES, Scene
-from izmp_dynamics.report.statistics import TrackStatistics
+from izmp_dynamics.report.statistics import TrackStatistics, longest_run
 from izmp_dynamics.sensing.finding import list_names
 
 SHORTEST_TIME = 0.5
@@ -402,11 +402,13 @@ def _outside(
             'pushed',
             f'{_left(track, pushed)}. The measured CoP stayed at least '
             f'{mm(min(found.cop_margin for found in pushed))} inside meanwhile, so the robot was '
-            f'pushed or touched something other than the ground, {tips} to tip it.',
+            f'pushed or touched something other than the ground, {tips} to tip it.'
+            f'{_at_edge(scene, track)}',
             'If nothing touched it, check the signals around that instant.',
         )
     if edge:
-        sentence = f'{_left(track, edge)}: too short to tip the robot.'
+        tips = 'too short to tip the robot'
+        sentence = f'{_left(track, edge)}: {tips}.{_at_edge(scene, track)}'
         return 'marginal', 'brief', sentence, ''
     return None
 
@@ -457,7 +459,8 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
             'inside',
             f'the {track.described} stayed inside the support polygon{but} for {time}; '
             f'minimum margin: {margin_mm(track.averaged_margin)}{known} at '
-            f'{instant(track.averaged_margin_time)}.{_bound(scene, track)}',
+            f'{instant(track.averaged_margin_time)}.{_bound(scene, track)}'
+            f'{_at_edge(scene, track)}',
             '',
         )
     worst = max(errors, key=lambda excursion: excursion.depth)
@@ -486,6 +489,20 @@ def _bound(scene: Scene, track: TrackStatistics) -> str:
         if closest >= 0:
             return f' The measured CoP stayed {mm(closest)} inside.'
     return ' Even if it was wrong by that, it was not outside for long enough to tip the robot.'
+
+
+def _at_edge(scene: Scene, track: TrackStatistics) -> str:
+    """Say if the point was at the edge for longer than a fall takes; empty otherwise."""
+    margin = scene.judged_margin(track.name)
+    near = scene.by_rows(lambda rows: margin[rows] < TOLERANCE)
+    longest, start = longest_run(scene, near)
+    if longest <= FALL_TIMES * scene.time_constant:
+        return ''
+    return (
+        f' For {seconds(scene.timeline.total(near))} it was at the edge, within {mm(TOLERANCE)} '
+        f'of it or outside, at the longest for {seconds(longest)} from {instant(start)} on: the '
+        'robot rocked on its edges, or the soles are described too small.'
+    )
 
 
 def _about_cop(tracks: dict[str, TrackStatistics], track: TrackStatistics) -> str:

@@ -12,9 +12,6 @@ from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import TrackStatistics
 from izmp_dynamics.stability.support_polygon import Outline
 
-BEFORE = 0.3
-"""A push that ended so long before an excursion may be its reason [s]."""
-
 
 def excursions(
     scene: Scene, judged: TrackStatistics, pushes: tuple[PushStatistics, ...]
@@ -22,6 +19,8 @@ def excursions(
     """Make an event of each excursion of the judged track that its error does not explain.
 
     The significance is its depth over the standard deviation per axis of the averaged point.
+    An average reaches half of its base to either side, so an excursion may begin as long before
+    its cause; a push is named if it acted meanwhile, or if it is within that of an excursion.
     """
     name = 'CoP' if judged.name == 'cop' else 'IZMP'
     events = []
@@ -30,9 +29,12 @@ def excursions(
             continue
         edge = _edge(scene, judged.name, found)
         outside = (
-            f'{name} outside {edge} for {seconds(found.duration)}, by up to {mm(found.depth)}'
+            f'{name}, averaged over {seconds(scene.averaging_time)}, outside {edge} for '
+            f'{seconds(found.duration)}, by up to {mm(found.depth)}'
         )
-        reason = _pushed(found, pushes)
+        reason = _pushed(found, pushes, scene.averaging_time)
+        if found.cause == 'edge' and np.isfinite(found.cop_margin):
+            reason = f'; the measured CoP is at the edge too{reason}'
         sigma = judged.error.sigma
         events.append(
             Event(
@@ -49,13 +51,13 @@ def excursions(
     return events
 
 
-def _pushed(found: Excursion, pushes: tuple[PushStatistics, ...]) -> str:
-    """The push that acted meanwhile or just before, if there was one."""
+def _pushed(found: Excursion, pushes: tuple[PushStatistics, ...], reach: float) -> str:
+    """The largest push that acted within `reach` [s] of an excursion, if there was one."""
     end = found.start + found.duration
     near = [
         push
         for push in pushes
-        if push.start <= end and found.start <= push.start + push.duration + BEFORE
+        if push.start <= end + reach and found.start <= push.start + push.duration + reach
     ]
     return f'; pushed {described(max(near, key=lambda push: push.size))}' if near else ''
 

@@ -93,14 +93,18 @@ def _sentence(time: Array, begin: int, lost: int | None, hit: int | None, how: s
     if lost is None:
         sentence = f'The robot {how}'
     else:
-        sentence = f'The robot falls: no return after {seconds(float(time[lost] - time[begin]))}'
+        after = seconds(float(time[lost] - time[begin]))
+        sentence = f'The robot falls: point of no return {after} after the onset'
     if hit is None:
         return f'{sentence}; the impact is not recorded'
-    return f'{sentence}, impact after {seconds(float(time[hit] - time[begin]))}'
+    return f'{sentence}, impact {seconds(float(time[hit] - time[begin]))} after the onset'
 
 
 def _margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
-    """(S,) distance of the projections of COM and capture point from the edge [m]."""
+    """(S,) distance of the projections of COM and capture point from the edge [m].
+
+    The velocity is the mean over the time before, so that no push acts before it begins.
+    """
     evaluation = scene.evaluation
     if not evaluation.feet:
         com, capture = np.full((2, rows.stop - rows.start), np.nan)
@@ -111,6 +115,8 @@ def _margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
         up = np.where(known, evaluation.up[rows], up)
     axes = plane_axes(up)
     velocity = np.full((len(up), 2), np.nan)
+    m = _half_width(scene)
+    earlier = np.maximum(np.arange(len(up)) - m, 0)
     for k, foot in enumerate(evaluation.feet):
         R, middle = sole_frame(foot.sole[rows])
         on: Mask = scene.supporting[rows] == k
@@ -118,8 +124,8 @@ def _margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
             scene.timeline.time[rows],
             np.einsum('kij,kj->ki', axes, centre - middle),
             np.einsum('kij,kj->ki', axes, R[:, :, 0]),
-            _half_width(scene),
-        )[on]
+            m,
+        )[earlier[on]]
     thrown = np.einsum('kij,ki->kj', axes, velocity) * scene.time_constant
     loaded = np.stack([foot.loaded[rows] for foot in evaluation.feet], axis=1)
     soles = tuple(foot.sole[rows] for foot in evaluation.feet)
