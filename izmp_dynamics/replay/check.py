@@ -23,6 +23,8 @@ from izmp_dynamics.replay.filter_choice import FilterChoice, propose_filter, wit
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.stretches import STATED, stretch_findings
 from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.sole_overlap import REMEDY as SOLE_REMEDY
+from izmp_dynamics.report.sole_overlap import sole_overlap
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.finding import Finding, list_names
 from izmp_dynamics.stability.clearance import is_point
@@ -141,7 +143,12 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     mr_ad = evaluation.tracks.get('mr_ad')
     if mr_ad is None:
         return
-    stands = Scene(evaluation).stands
+    scene = Scene(evaluation)
+    overlap = sole_overlap(scene)
+    if overlap is not None:
+        text = f'{overlap.text[0].upper()}{overlap.text[1:]}.'
+        yield Finding('warning', 'soles_overlap', text, SOLE_REMEDY)
+    stands = scene.stands
     yield from _judge_force(np.where(stands[:, None], mr_ad.wrench[:, :3], np.nan), evaluation)
     if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known
         flags = any(use.forces.only_contact for use in recording.uses.values())

@@ -14,6 +14,7 @@ from izmp_dynamics.report.excursions import TOLERANCE, Excursion
 from izmp_dynamics.report.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.report.pushes import ExternalForces, push_remarks
 from izmp_dynamics.report.scene import FALL_TIMES, LABELS, Scene
+from izmp_dynamics.report.sole_overlap import REMEDY, sole_overlap
 from izmp_dynamics.report.statistics import TrackStatistics, time_mean, where
 from izmp_dynamics.report.verdict import USABLE_SHARE, bias_in_words, noise_in_words
 from izmp_dynamics.sensing.faults import Fault, Reason
@@ -37,7 +38,7 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 KINDS = (
     *OF_TRACKS, 'settling', 'support_unknown', 'support_unknown_at_end', 'flight',
     'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'mean_foot_force', 'push',
-    'unexplained_force', 'damaged_bag', Reason.IMU_CONTRADICTS.value,
+    'unexplained_force', 'damaged_bag', 'soles_overlap', Reason.IMU_CONTRADICTS.value,
 )  # fmt: skip
 """All kinds of findings."""
 
@@ -80,6 +81,7 @@ def find(
     """
     found = [
         *_damage(scene),
+        *_soles(scene),
         *_support(scene),
         *_gaps(scene, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
@@ -94,6 +96,14 @@ def _damage(scene: Scene) -> Iterator[ReportFinding]:
     """All that follows concerns only what could be read."""
     if scene.evaluation.damage:
         yield ReportFinding('damaged_bag', scene.evaluation.damage)
+
+
+def _soles(scene: Scene) -> Iterator[ReportFinding]:
+    """Support polygon and margins follow from the soles."""
+    found = sole_overlap(scene)
+    if found is not None:
+        sentence = f'{found.text[0].upper()}{found.text[1:]}, so margins are too large. {REMEDY}'
+        yield ReportFinding('soles_overlap', sentence)
 
 
 def _support(scene: Scene) -> Iterator[ReportFinding]:

@@ -105,8 +105,9 @@ class Summary:
     @property
     def remarks(self) -> tuple[str, ...]:
         """The findings as sentences, less what the verdict says already."""
-        said = {'noise': 'noisy', 'bias': 'biased'}.get(self.verdict.reason)
-        key = f'{said}[{self.verdict.judged_by}]'
+        track = self.verdict.judged_by
+        said = {'noise': f'noisy[{track}]', 'bias': f'biased[{track}]'}
+        key = said.get(self.verdict.reason, self.verdict.reason)
         return tuple(finding.sentence for finding in self.findings if finding.key != key)
 
     @property

@@ -27,6 +27,8 @@ from izmp_dynamics.report.excursions import TOLERANCE, Excursion
 from izmp_dynamics.report.formatting import instant, margin_mm, mm, percent, seconds, times
 from izmp_dynamics.report.lying import FALLEN_HEIGHT
 from izmp_dynamics.report.scene import FALL_TIMES, Scene
+from izmp_dynamics.report.sole_overlap import REMEDY as SOLE_REMEDY
+from izmp_dynamics.report.sole_overlap import sole_overlap
 from izmp_dynamics.report.statistics import TrackStatistics, longest_run
 from izmp_dynamics.sensing.finding import list_names
 
@@ -66,8 +68,8 @@ class Verdict:
         state: a key of HEADLINES.
         reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
             'falling_at_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet', 'no_load',
-            'no_area', 'leg_joints_absent', 'too_short', 'too_few_values', 'noise', 'bias',
-            'outside_for_long', 'near_edge'.
+            'no_area', 'leg_joints_absent', 'soles_overlap', 'too_short', 'too_few_values',
+            'noise', 'bias', 'outside_for_long', 'near_edge'.
         sentence: what was found, with numbers; continues 'headline: …'.
         advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
             empty when there is nothing to do.
@@ -104,7 +106,11 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
     """Judge `scene` by the statistics of its tracks (see the rules above)."""
     track = _judged(scene, tracks)
     answer = (
-        _held(scene) or _fallen(scene, track) or _missing(scene) or _weigh(scene, tracks, track)
+        _held(scene)
+        or _fallen(scene, track)
+        or _missing(scene)
+        or _overlapping(scene)
+        or _weigh(scene, tracks, track)
     )
     return Verdict(
         *answer,
@@ -208,6 +214,14 @@ def _missing(scene: Scene) -> _Answer | None:
             'Describe each sole by three corners or more.',
         )
     return None
+
+
+def _overlapping(scene: Scene) -> _Answer | None:
+    """Refuse to judge by soles that cannot be the robot's: each reaches too far by half."""
+    found = sole_overlap(scene)
+    if found is None or found.depth / 2 <= USABLE_SHARE * scene.room:
+        return None
+    return _unclear('soles_overlap', f'{found.text}.', SOLE_REMEDY)
 
 
 def _weigh(
