@@ -62,6 +62,18 @@ def test_a_unit_is_named(walk, unit):
     assert f'{UNITS[unit]:.6g}' in found['foot_unit'].remedy
 
 
+def test_an_unused_force_sensor_may_be_that_of_a_missing_foot(walk):
+    one = with_forces(walk, lambda forces: [0.3 * force for force in forces])
+    (finding,) = judge_feet(one, ROBOT, unused_wrenches=('/r_foot/wrench',))
+    assert finding.kind == 'mean_foot_force'
+    assert finding.remedy.startswith('Is a foot missing from the robot file?')
+    assert '/r_foot/wrench' in finding.remedy
+    too_much = with_forces(walk, lambda forces: [2.0 * force for force in forces])
+    for other, unused in ((one, ()), (too_much, ('/r_foot/wrench',))):
+        (finding,) = judge_feet(other, ROBOT, unused_wrenches=unused)
+        assert 'missing' not in finding.remedy
+
+
 @pytest.mark.parametrize('motion', [walking, standing])
 def test_exchanged_feet_are_named(motion):
     """By the foot that is in the air, or by the shift of weight while both stand."""

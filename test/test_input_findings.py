@@ -51,6 +51,13 @@ def hold(part, begin, end):
         part[path][rows] = part[path][rows[0]]
 
 
+def test_a_foot_that_the_robot_file_lacks_is_asked_for(corrupted):
+    desk = corrupted(lambda draft, robot: robot['feet'].pop())
+    found = {f.kind: f for f in check(desk.bag, load_robot_file(desk.robot)).findings}
+    assert 'foot missing' in found['mean_foot_force'].remedy
+    assert RIGHT in found['mean_foot_force'].remedy
+
+
 # ---- Signals that hang --------------------------------------------------------------------------
 
 

@@ -152,7 +152,7 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     yield from _judge_force(np.where(stands[:, None], mr_ad.wrench[:, :3], np.nan), evaluation)
     if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known
         flags = any(use.forces.only_contact for use in recording.uses.values())
-        for finding in judge_feet(evaluation, recording.robot, stands):
+        for finding in judge_feet(evaluation, recording.robot, stands, recording.unused_wrenches):
             if not (flags and finding.kind in ('mean_foot_force', 'foot_unit', 'no_load')):
                 yield finding
     yield from _judge_agreement(evaluation, recording)

@@ -36,6 +36,7 @@ class Recording:
         uses: signal → topic.
         missing: what is not there.
         only_ir_md: whether there is no IMU, so that MR-AD cannot be evaluated.
+        unused_wrenches: topics of force sensors that no foot of the robot file takes.
         findings: anomalies of the beginning.
         joint_watch: what contradicts the URDF's fixed and mimic joints.
         groups: joints that are published together.
@@ -60,6 +61,7 @@ class Recording:
         self.uses = topics.uses
         self.missing = topics.missing
         self.only_ir_md = topics.only_ir_md
+        self.unused_wrenches = topics.unused_wrenches
         self.rig = survey.rig
         self.groups = survey.groups
         self.held_joints = survey.held_joints

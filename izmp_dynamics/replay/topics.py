@@ -35,6 +35,7 @@ class SignalTopics:
         uses: signal → topic.
         missing: what is not there.
         only_ir_md: whether there is no IMU, so that MR-AD cannot be evaluated.
+        unused_wrenches: topics of force sensors that no foot of the robot file takes.
 
     Raises:
         ReplayError: if joints or IMU are not there, or a topic has another type.
@@ -46,6 +47,7 @@ class SignalTopics:
         self.uses: dict[str, TopicUse] = {}
         self.missing: list[Finding] = []
         self.only_ir_md = False
+        self.unused_wrenches = self._unused((WRENCH,), robot)
         if not any(topic.count for topic in bag.topics.values()):
             raise ReplayError(
                 f"The bag '{bag.path}' holds no messages.", kind='empty_bag', path=bag.path

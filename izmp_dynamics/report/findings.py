@@ -274,7 +274,8 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Rep
     if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
         yield ReportFinding(
             'mean_foot_force',
-            f'The feet measure {ratio(measured / scene.weight)} of the weight: check their '
+            f'The feet measure {ratio(measured / scene.weight)} of the weight: check '
+            f'{"whether the robot file has all feet, " if measured < scene.weight else ""}their '
             'calibration and the mass of the model. A slope leaves the cosine of its angle.',
         )
 

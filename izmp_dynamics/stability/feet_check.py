@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
-from izmp_dynamics.sensing.finding import Finding
+from izmp_dynamics.sensing.finding import Finding, list_names
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.in_air import in_air
 
@@ -42,7 +42,10 @@ Flags = npt.NDArray[np.bool_]
 
 
 def judge_feet(
-    evaluation: Evaluation, robot: RobotFile, stands: Flags | None = None
+    evaluation: Evaluation,
+    robot: RobotFile,
+    stands: Flags | None = None,
+    unused_wrenches: Sequence[str] = (),
 ) -> Iterator[Finding]:
     """Find wrong signs, units and topics; what follows from another finding is left out.
 
@@ -51,6 +54,7 @@ def judge_feet(
         robot: robot file.
         stands: (K,) where the robot stands, so that the feet carry its weight; everywhere if not
             given.
+        unused_wrenches: topics of force sensors that no foot takes.
     """
     weight = evaluation.total_mass * evaluation.gravity
     measured = [foot for foot in evaluation.feet if np.isfinite(foot.normal_force).any()]
@@ -60,7 +64,8 @@ def judge_feet(
         return
     if measured and len(measured) == len(evaluation.feet):
         total = np.sum([foot.normal_force for foot in measured], axis=0)
-        yield from _judge_total(total if stands is None else total[stands], weight)
+        standing = total if stands is None else total[stands]
+        yield from _judge_total(standing, weight, unused_wrenches)
     swapped = _exchanged(evaluation, measured)
     if swapped is not None:
         yield swapped
@@ -89,7 +94,7 @@ def _pulls(foot: Foot, stated: FootWrench | None) -> Finding:
     )
 
 
-def _judge_total(total: Array, weight: float) -> Iterator[Finding]:
+def _judge_total(total: Array, weight: float, unused_wrenches: Sequence[str]) -> Iterator[Finding]:
     """Compare the sum of the normal forces (K,) with the weight [N]."""
     total = total[np.isfinite(total)]
     if not len(total):
@@ -108,11 +113,17 @@ def _judge_total(total: Array, weight: float) -> Iterator[Finding]:
                 'its diagonal.',
             )
             return
+    missing = ''
+    if mean < weight and unused_wrenches:
+        missing = (
+            'Is a foot missing from the robot file? It does not use '
+            f'{list_names(unused_wrenches)}. '
+        )
     yield Finding(
         'warning',
         'mean_foot_force',
         f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
-        "Check the URDF's masses, a load that it does not have, offsets of the sensors, "
+        f"{missing}Check the URDF's masses, a load that it does not have, offsets of the sensors, "
         'and the mass below them (wrench.below).',
     )
 
