@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from izmp_dynamics.report.page import cards
 from izmp_dynamics.report.summary import summary_lines, summary_of
 from izmp_dynamics.report.verdict import HEADLINES
 from izmp_dynamics.stability.evaluation import Foot, Track
@@ -99,6 +100,29 @@ def test_long_at_the_edge_is_said_whatever_the_verdict():
         'from 3.11 s on: the robot rocked on its edges, or the soles are described too small.'
     )
     assert 'rocked' not in near_the_edge(0.6).sentence
+
+
+@pytest.mark.parametrize(('bandwidth', 'slow'), [(1.3, True), (4.0, False)])
+def test_a_filter_that_is_slower_than_the_average_is_named(bandwidth, slow):
+    summary = summary_of(replace(walking(3.0), filter_bandwidth=bandwidth))
+    assert ('bandwidth of 1.3 Hz, less than the 2.2 Hz' in summary.verdict.sentence) is slow
+    (_, _, note), *_ = cards(summary.as_dict())
+    assert ('averaged over 0.14 s after a filter of 1.3 Hz' in note) is slow
+
+
+def test_a_margin_below_its_uncertainty_says_why_the_verdict_holds():
+    verdict = verdict_of(standing(offset=bump(3.2, 1.2, 0.085)))
+    assert verdict.state == 'stable'
+    assert 'That is less than its uncertainty, but the measured CoP' in verdict.sentence
+
+
+def test_a_bias_against_sensors_of_normal_forces_alone_names_them():
+    evaluation = standing(offset=lambda time: np.full((len(time), 2), 0.08))
+    assert 'normal_only' not in verdict_of(evaluation).advice
+    feet = tuple(replace(foot, only_normal_found=True) for foot in evaluation.feet)
+    verdict = verdict_of(replace(evaluation, feet=feet))
+    assert verdict.reason == 'bias'
+    assert verdict.advice.startswith('First set wrench.normal_only: true for ')
 
 
 def test_a_push_leaves_the_cop_inside_and_is_a_disturbance():

@@ -12,7 +12,7 @@ from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.settling import filter_in_words, filter_settle_time
+from izmp_dynamics.replay.settling import filter_bandwidth, filter_in_words, filter_settle_time
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
@@ -143,6 +143,7 @@ class Collector:
             fall_alarm=alarm if judged else None,
             settle_time=filter_settle_time(robot, self.recording.groups[0].period),
             filtering=filter_in_words(robot),
+            filter_bandwidth=filter_bandwidth(robot),
             motion=Motion(model, self.urdf, self._join('motion.stamps'), self._join('motion.q')),
             world_p_root=world_p if located else None,
             world_R_root=world_R if located else None,
@@ -166,8 +167,13 @@ class Collector:
             axes=self._join(f'axes{k}'),
             sensor=None if rig.sensor is None else self._join(f'sensor{k}'),
             normal_only=rig.normal_only,
+            only_normal_found=self._only_normal(rig.name),
             held_joints=self.recording.held_joints.get(rig.name, ()),
         )
+
+    def _only_normal(self, foot: str) -> bool:
+        use = self.recording.uses.get(f'feet[{foot}]')
+        return use is not None and use.forces.only_normal
 
     def _join(self, column: str) -> np.ndarray:
         return self._columns.pop(column, Column()).rows

@@ -1,6 +1,9 @@
-"""How long the filter settles at the ends of a recording and at gaps, and what it is called."""
+"""The filter of a replay: how long it settles at ends and gaps, its bandwidth and its name."""
+
+import math
 
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.sensing.matched_filter import bandwidth
 
 FORGOTTEN = 1e-2
 """What is left of a disturbance when the filter counts as settled [-]."""
@@ -22,6 +25,14 @@ def filter_settle_time(robot: RobotFile, period: float) -> float:
     from izmp_dynamics.sensing.low_pass import settle_time  # scipy.signal takes long to import
 
     return settle_time(cutoff, period, order, FORGOTTEN)
+
+
+def filter_bandwidth(robot: RobotFile) -> float:
+    """Bandwidth of the filter that all signals pass [Hz]; infinite without one."""
+    cutoff, half_width = robot.low_pass.cutoff, robot.filter.half_width
+    if half_width is not None:
+        return bandwidth(half_width)
+    return math.inf if cutoff is None else cutoff
 
 
 def filter_in_words(robot: RobotFile) -> str:

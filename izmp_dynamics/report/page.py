@@ -115,7 +115,11 @@ def _margin_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
     value = formatting.margin_mm(judged['averaged_margin'])
     over = formatting.seconds(report['verdict']['averaging_time'])
     note = f'± {uncertain}; ' if judged['name'] != 'cop' else ''
-    return title, value, f'{note}{judged["label"]} averaged over {over}, at {when}'
+    note += f'{judged["label"]} averaged over {over}'
+    passed = report['verdict']['filter_bandwidth']
+    if passed is not None:
+        note += f' after a filter of {formatting.hertz(passed)}'
+    return title, value, f'{note}, at {when}'
 
 
 def _agreement_card(report: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -24,13 +24,14 @@ import numpy as np
 
 from izmp_dynamics.report.errors import TrackError
 from izmp_dynamics.report.excursions import TOLERANCE, Excursion
-from izmp_dynamics.report.formatting import instant, margin_mm, mm, percent, seconds, times
+from izmp_dynamics.report.formatting import hertz, instant, margin_mm, mm, percent, seconds, times
 from izmp_dynamics.report.lying import FALLEN_HEIGHT
 from izmp_dynamics.report.scene import FALL_TIMES, Scene
 from izmp_dynamics.report.sole_overlap import REMEDY as SOLE_REMEDY
 from izmp_dynamics.report.sole_overlap import sole_overlap
 from izmp_dynamics.report.statistics import TrackStatistics, longest_run
 from izmp_dynamics.sensing.finding import list_names
+from izmp_dynamics.sensing.matched_filter import bandwidth
 
 SHORTEST_TIME = 0.5
 """Loaded time [s] that a verdict needs at least."""
@@ -79,6 +80,8 @@ class Verdict:
         room: half the smallest width of the support polygon, over the phases that last [m].
         time_constant: √(h/g) of the COM's initial height h [s].
         averaging_time: over which the judged point is averaged [s].
+        filter_bandwidth: of the filter before, if that is less than the bandwidth of the average
+            [Hz]; NaN otherwise.
     """
 
     state: str
@@ -90,6 +93,7 @@ class Verdict:
     room: float
     time_constant: float
     averaging_time: float
+    filter_bandwidth: float
 
     @property
     def headline(self) -> str:
@@ -112,17 +116,31 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
         or _overlapping(scene)
         or _weigh(scene, tracks, track)
     )
+    state, reason, sentence, advice = answer
+    passed, averaged = scene.evaluation.filter_bandwidth, bandwidth(scene.averaging_time)
+    slow = passed < averaged
+    if slow and reason in _BY_THE_AVERAGE:
+        sentence += (
+            f' The filter before has a bandwidth of {hertz(passed)}, less than the '
+            f'{hertz(averaged)} of the average over {seconds(scene.averaging_time)}: what is '
+            'faster is not seen.'
+        )
     return Verdict(
-        *answer,
+        state,
+        reason,
+        sentence,
+        advice,
         judged_by=track.name if track else None,
         uncertainty=track.error.uncertainty if track else np.nan,
         room=scene.room,
         time_constant=scene.time_constant,
         averaging_time=scene.averaging_time,
+        filter_bandwidth=passed if slow else np.nan,
     )
 
 
 _Answer = tuple[str, str, str, str]
+_BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
 _SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
 
 
@@ -333,14 +351,29 @@ def _error_in_words(scene: Scene, track: TrackStatistics, room: str) -> tuple[st
         return (
             'bias',
             f'the {track.described} is biased: {bias_in_words(error)}; {room}.',
-            'No filter removes a bias. It would be settled by the right mounting of the IMU '
-            '(imu.frame), the masses of the URDF and the offsets of the sensors: '
-            '“izmp calibrate” estimates them from a walk, “izmp check” names suspects.',
+            f'{_only_normal(scene)}No filter removes a bias. It would be settled by the right '
+            'mounting of the IMU (imu.frame), the masses of the URDF and the offsets of the '
+            'sensors: “izmp calibrate” estimates them from a walk, “izmp check” names suspects.',
         )
     return (
         'noise',
         f'the {track.described} is too noisy: {noise_in_words(scene, error)}; {room}.',
         noise_advice(scene),
+    )
+
+
+def _only_normal(scene: Scene) -> str:
+    """Name the feet whose sensors seem to measure less than a whole wrench, as a sentence."""
+    feet = [
+        foot.name
+        for foot in scene.evaluation.feet
+        if foot.only_normal_found and not foot.normal_only
+    ]
+    if not feet:
+        return ''
+    return (
+        f'First set wrench.normal_only: true for {list_names(feet)}: the horizontal forces and '
+        'torques there are zero throughout, so that this CoP is no point to compare with. '
     )
 
 
@@ -501,7 +534,10 @@ def _bound(scene: Scene, track: TrackStatistics) -> str:
     if track.error.against == 'cop':
         closest, _ = scene.store.extremes(scene.averaged('cop').margin)
         if closest >= 0:
-            return f' The measured CoP stayed {mm(closest)} inside.'
+            return (
+                ' That is less than its uncertainty, but the measured CoP stayed '
+                f'{mm(closest)} inside.'
+            )
     return ' Even if it was wrong by that, it was not outside for long enough to tip the robot.'
 
 

@@ -6,6 +6,7 @@ such value at that instant (flight, no ground, a gated sample), never anything e
 `Track.valid` and `Foot.loaded` say at which instants there is one.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -62,6 +63,7 @@ class Foot:
         sensor: (K, 3) origin of the force sensor's frame [m]; None without a sensor.
         normal_only: whether its sensor measures the normal force only, so that the CoP is known
             along the line between the sensors and not across it.
+        only_normal_found: whether that sensor measured no other force and no torque throughout.
         held_joints: movable joints between the root and the sole that nobody publishes, so that
             the position of the foot is not known; they are held at zero.
     """
@@ -73,6 +75,7 @@ class Foot:
     axes: Array | None = None
     sensor: Array | None = None
     normal_only: bool = False
+    only_normal_found: bool = False
     held_joints: tuple[str, ...] = ()
 
 
@@ -144,6 +147,7 @@ class Evaluation:
         settle_time: what lies closer to an end of a track or to a gap in it is still the filter's
             settling and carries no verdict [s].
         filtering: the filter that all signals passed, in words; empty without one.
+        filter_bandwidth: of that filter [Hz].
         motion: the robot's joints, at about 50 Hz; None where only the evaluated values are known.
         missing: what could not be evaluated, and why: one sentence each.
         notes: anomalies of the inputs: one sentence each.
@@ -173,6 +177,7 @@ class Evaluation:
     fall_alarm: npt.NDArray[np.bool_] | None = None
     settle_time: float = 0.0
     filtering: str = ''
+    filter_bandwidth: float = math.inf
     motion: Motion | None = None
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
