@@ -15,5 +15,5 @@ point = izmp.zero_moment_point(wrench, normal, ground_point, minimum_force=20.0)
 result = izmp.evaluate_bag('demo/walk', 'robots/biped31/robot.yaml')
 walk = result.tracks['mr_ad']  # result.stamps (K,), walk.point (K, 3), walk.valid (K,), …
 print('At rest: IZMP', point[0].round(4), 'm, centre of mass', com[0].round(4), 'm')
-print('Walking: minimum margin', np.nanmin(walk.margin).round(4), 'm')
+print('Walking: minimum margin of single instants', np.nanmin(walk.margin).round(4), 'm')
 print(result.to_dataframe().filter(like='mr_ad.point').describe())  # needs pandas

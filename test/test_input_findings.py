@@ -307,3 +307,15 @@ def test_the_rate_of_the_joints_is_that_of_one_publisher(stated, found):
         groups=(JointGroup((0, 1), 0.002), JointGroup((2,), 0.002)),
     )
     assert [finding.kind for finding in _rate(recording)] == found
+
+
+@pytest.mark.parametrize(
+    ('bus', 'said'), [(125.0, '125 Hz (default), but'), (200.0, '200 Hz, but')]
+)
+def test_a_rate_of_the_bus_that_nobody_stated_is_called_the_default(bus, said):
+    recording = SimpleNamespace(
+        robot=SimpleNamespace(rates=SimpleNamespace(actuator=None, bus=bus)),
+        groups=(JointGroup((0, 1), 0.01),),
+    )
+    (finding,) = _rate(recording)
+    assert f'rates.bus is {said}' in finding.message

@@ -139,6 +139,7 @@ def test_bodies_are_where_the_model_puts_them(page):
 def test_series_are_those_of_the_evaluation(page):
     evaluation, _, content = page
     panels = {panel['name']: panel for panel in content.document['panels']}
+    assert panels['x']['title'] == 'IZMP and CoP from pelvis (nif), x forward'
     assert list(panels) == ['margin', 'x', 'y', 'force', 'gap']
     trace = next(t for t in panels['margin']['traces'] if t['label'] == 'MR-AD')
     expected = 1000 * evaluation.tracks['mr_ad'].margin

@@ -388,6 +388,6 @@ def test_three_lines_for_the_terminal():
     assert lines[0].startswith('Stable: the IZMP (MR-AD) stayed inside')
     assert lines[1].startswith('Agreement: MR-AD – IR-MD')
     assert 'MR-AD – CoP 0.50 mm on average' in lines[1]
-    assert 'RMSE 0.40 mm in x, 0.40 mm in y of the loaded sole' in lines[1]
+    assert 'RMSE 0.40 mm in x, 0.40 mm in y of the loaded sole, of which mean bias' in lines[1]
     assert lines[2].startswith('Forces: MR-AD 270.6 N (100.0 % of the weight)')
     assert all('\n' not in line for line in lines)

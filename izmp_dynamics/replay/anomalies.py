@@ -6,6 +6,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.model.robot_file import Rates
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.topic_use import TopicUse
 from izmp_dynamics.sensing.faults import Reason
@@ -240,12 +241,13 @@ def _rate(recording: Recording) -> Iterator[Finding]:
             'Correct rates.actuator, or leave it out.',
         )
     bus = recording.robot.rates.bus
+    default = ' (default)' if bus == Rates().bus else ''
     if bus > (1.0 + RATE_TOLERANCE) * rate:
         yield Finding(
             'note',
             'bus_rate',
-            f'rates.bus is {bus:.0f} Hz, but joint positions come at {rate:.0f} Hz only, so there '
-            'are no more results than these.',
+            f'rates.bus is {bus:.0f} Hz{default}, but joint positions come at {rate:.0f} Hz only, '
+            'so there are no more results than these.',
         )
 
 

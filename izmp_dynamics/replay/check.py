@@ -269,7 +269,7 @@ def _judge_agreement(evaluation: Evaluation, recording: Recording) -> Iterator[F
         return
     constant = float(np.linalg.norm(np.median(gap, axis=0)))
     groups = 'imu_rotation,accelerometer_bias,ft_offsets,payload'
-    reason = f'{1e3 * constant:.0f} mm of it are constant: mounting, offsets or masses'
+    reason = f'the median offset is {1e3 * constant:.0f} mm: mounting, offsets or masses'
     if constant < CONSTANT_SHARE * typical:
         groups = 'delays'
         robot = recording.robot

@@ -218,7 +218,7 @@ def _distance(pair: PairStatistics, by_axis: bool) -> str:
         return text
     return (
         f'{text} (RMSE {mm(sole.rmse_x)} in x, {mm(sole.rmse_y)} in y of the loaded sole, of '
-        f'which bias {mm(sole.bias_x)}, {mm(sole.bias_y)})'
+        f'which mean bias {mm(sole.bias_x)}, {mm(sole.bias_y)})'
     )
 
 

@@ -37,8 +37,9 @@ def describe_series(scene: Scene, summary: Summary, block: Block) -> list[dict[s
 def _panels(scene: Scene, summary: Summary) -> Iterator[tuple[str, str, Panel | None]]:
     """Name and title of each panel; one at a time, as they are as long as the recording."""
     yield 'margin', 'Margin, positive inside', margin_panel(scene, summary)
+    root = scene.evaluation.root
     for panel, axis in zip(coordinate_panels(scene), 'xy', strict=False):
-        yield axis, 'IZMP and CoP, ' + panel.label.rpartition(' [')[0], panel
+        yield axis, f'IZMP and CoP from {root} (nif), {panel.label.rpartition(" [")[0]}', panel
     yield 'force', 'Contact force along the normal', force_panel(scene)
     reference = gap_reference(scene)
     title = f'Distance from {label_of(reference)}' if reference else ''
