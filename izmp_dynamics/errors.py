@@ -37,28 +37,40 @@ class ModelError(IzmpError):
 class UnknownNameError(IzmpError):
     """A name was asked for that does not exist.
 
+    Args:
+        kind: what the name stands for, e.g. 'link'.
+        name: the name that was asked for.
+        valid: the names that exist.
+        where: continues the name, e.g. "in robot 'r'".
+        hint: a sentence that leads to the right name.
+
     Attributes:
         denotes: what the name stands for, e.g. 'link'.
         name: the name that was asked for.
         valid: the names that exist.
     """
 
-    def __init__(self, kind: str, name: str, valid: Iterable[str], where: str = '') -> None:
+    def __init__(
+        self, kind: str, name: str, valid: Iterable[str], where: str = '', hint: str = ''
+    ) -> None:
         self.name = name
         self.valid = tuple(valid)
         place = f' {where}' if where else ''
-        message = f"There is no {kind} '{name}'{place}; {_choices(name, self.valid)}."
-        super().__init__(message, kind='unknown_name')
+        choices = _choices(name, self.valid, listed=not hint)
+        message = f"There is no {kind} '{name}'{place}; {choices}. {hint}"
+        super().__init__(message.rstrip(), kind='unknown_name')
         self.denotes = kind
 
 
-def _choices(name: str, valid: tuple[str, ...]) -> str:
+def _choices(name: str, valid: tuple[str, ...], listed: bool) -> str:
     """List the valid names; of many, those that look like the wrong one, or the first."""
     if len(valid) <= _MOST_LISTED:
         return f'valid: {", ".join(valid) or "none"}'
     near = difflib.get_close_matches(name, valid, n=3, cutoff=0.5)
     if near:
         return f'did you mean {" or ".join(map(repr, near))}? ({len(valid)} are valid)'
+    if not listed:
+        return f'none of the {len(valid)} has a similar name'
     return f'valid: {", ".join(valid[:_MOST_LISTED])} and {len(valid) - _MOST_LISTED} more'
 
 

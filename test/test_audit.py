@@ -298,6 +298,7 @@ def test_the_floating_joint_of_a_massless_root_is_left_out():
     with raising(UnknownNameError, 'unknown_name') as refusal:
         load_model(text, root='world')
     assert (refusal.value.denotes, refusal.value.name) == ('link', 'world')
+    assert "The URDF's own root is 'base'" in str(refusal.value)
 
 
 def test_a_fixed_world_changes_the_root_frame_only():

@@ -305,6 +305,30 @@ def test_absent_files_directories_and_odd_paths_are_refused(tmp_path):
         read_urdf('x' * 5000)
 
 
+def test_of_an_absent_file_the_folder_and_the_urdfs_in_it_are_named(tmp_path, monkeypatch):
+    (tmp_path / 'robot.urdf').write_text('')
+    (tmp_path / 'notes.txt').write_text('')
+    monkeypatch.chdir(tmp_path)
+    with raising(ModelError, 'file_absent') as refusal:
+        read_urdf('icub.urdf')
+    assert str(refusal.value) == (
+        f"There is no URDF file 'icub.urdf' in '{tmp_path}'; URDFs there: robot.urdf."
+    )
+    with raising(ModelError, 'file_absent') as refusal:
+        read_urdf('absent/icub.urdf')
+    assert 'nor its folder' in str(refusal.value)
+
+
+def test_an_absent_file_in_a_deleted_working_folder_is_refused(tmp_path, monkeypatch):
+    gone = tmp_path / 'gone'
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with raising(ModelError, 'file_absent'):
+        read_urdf('icub.urdf')
+    monkeypatch.chdir(tmp_path)
+
+
 def test_a_xacro_file_is_refused_where_xacro_is_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'xacro', None)
     path = tmp_path / 'robot.urdf.XACRO'

@@ -98,10 +98,16 @@ def build_tree(urdf: Urdf, root: str | None = None) -> KinematicTree:
     if tie is not None:
         del links[tie.parent]
         joints.remove(tie)
-    if root is None:
-        root = next(iter(links.keys() - {joint.child for joint in joints}))
-    elif root not in links:
-        raise UnknownNameError('link', root, links, f"in robot '{urdf.robot.name}'")
+    own = next(iter(links.keys() - {joint.child for joint in joints}))
+    root = own if root is None else root
+    if root not in links:
+        raise UnknownNameError(
+            'link',
+            root,
+            links,
+            f"in robot '{urdf.robot.name}' (named by root)",
+            f"The URDF's own root is '{own}'; 'izmp model' with the URDF alone shows all links.",
+        )
     walk = _walk(root, links, joints, {joint.name: joint for joint in joints})
     return KinematicTree(urdf.robot.name, root, link_inertia(links[root]), tuple(walk))
 

@@ -7,6 +7,7 @@ and transmissions are left out, so a `package://` mesh that does not exist is no
 """
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from izmp_dynamics.regular_file import read_regular_file
 _LARGEST = 2**25
 """Most bytes of a URDF file."""
 
+_SUFFIXES = ('.urdf', '.xacro')
+_LISTED = 5  # files that are there instead of the one that was asked for
 _PARTS = {'link': GRAMMAR['link'], 'joint': GRAMMAR['joint']}
 _ABSENT = {
     'limit': {'effort': 'inf', 'velocity': 'inf'},
@@ -97,9 +100,7 @@ def read_urdf(path: str | Path) -> Urdf:
     try:
         data = read_regular_file(path, _LARGEST)
     except FileNotFoundError:
-        raise ModelError(
-            f"There is no URDF file '{path}'.", kind='file_absent', path=path
-        ) from None
+        raise ModelError(_absent(path), kind='file_absent', path=path) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         cause = getattr(error, 'strerror', None) or error
         raise ModelError(
@@ -109,6 +110,20 @@ def read_urdf(path: str | Path) -> Urdf:
         with _parser_lock:
             data = expand_xacro(path)
     return parse_urdf(data, path)
+
+
+def _absent(path: Path) -> str:
+    """Say that there is no such file, and which ones are where it was looked for."""
+    try:
+        folder = os.path.dirname(os.path.abspath(path))
+        names = sorted(name for name in os.listdir(folder) if name.lower().endswith(_SUFFIXES))
+    except FileNotFoundError:  # there is no such folder, or the working folder was deleted
+        return f"There is no URDF file '{path}', nor its folder."
+    except OSError:
+        return f"There is no URDF file '{path}'."
+    there = ', '.join(names[:_LISTED]) or 'none'
+    more = f' and {len(names) - _LISTED} more' if len(names) > _LISTED else ''
+    return f"There is no URDF file '{path.name}' in '{folder}'; URDFs there: {there}{more}."
 
 
 def parse_urdf(data: bytes | str, path: Path | None = None) -> Urdf:

@@ -163,7 +163,8 @@ def _mount(
             topic=topic,
         )
     frame = frame.lstrip('/')
-    _known(model, frame, f'{key}.frame' if stated else f"the frame_id of '{topic}'")
+    where = f'{key}.frame' if stated else f"the frame_id of '{topic}'"
+    _known(model, frame, where, frame_ids.get(topic))
     if not model.mounted_on_root(frame):
         raise ReplayError(
             f"{key}: the frame '{frame}' moves against the root link '{model.root}'. The IMU and "
@@ -187,12 +188,15 @@ def _imu_mount(model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | N
     return replace(mount, R=frozen(R), correction=Correction.of_imu(imu))
 
 
-def _known(model: RobotModel, link: str, where: str) -> None:
-    """Refuse the name of a link that the robot does not have, and say where it stands."""
-    if link not in model.frame_names:
-        raise UnknownNameError(
-            'link', link, model.frame_names, f"in robot '{model.name}' (named by {where})"
-        )
+def _known(model: RobotModel, link: str, where: str, frame_id: str | None = None) -> None:
+    """Refuse a name that is no link of the robot; the frame_id may be the right one."""
+    if link in model.frame_names:
+        return
+    hint = "'izmp model' with the URDF shows all links."
+    if frame_id and frame_id.lstrip('/') in model.frame_names:
+        hint = f"The sensor's messages name '{frame_id.lstrip('/')}', which is one. {hint}"
+    in_robot = f"in robot '{model.name}' (named by {where})"
+    raise UnknownNameError('link', link, model.frame_names, in_robot, hint)
 
 
 def _ground_reference(
@@ -249,7 +253,8 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
         sensor = sensor.lstrip('/')
         stated = foot.wrench.frame is not None
         topic = foot.wrench.topic
-        _known(model, sensor, f'{key}.wrench.frame' if stated else f"the frame_id of '{topic}'")
+        where = f'{key}.wrench.frame' if stated else f"the frame_id of '{topic}'"
+        _known(model, sensor, where, frame_ids.get(topic))
         if foot.wrench.below is not None:
             _known(model, foot.wrench.below, f'{key}.wrench.below')
             check_below(model, foot.name, foot.sole, sensor, foot.wrench.below)
@@ -283,7 +288,8 @@ def _imu_in_sole(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]
     frame = frame.lstrip('/')
     stated = foot.imu.frame is not None
     key = f'feet[{foot.name}].imu.frame'
-    _known(model, frame, key if stated else f"the frame_id of '{foot.imu.topic}'")
+    where = key if stated else f"the frame_id of '{foot.imu.topic}'"
+    _known(model, frame, where, frame_ids.get(foot.imu.topic))
     imu, sole = model.mount(frame), model.mount(foot.sole)
     if imu.body != sole.body:
         raise ReplayError(
