@@ -77,8 +77,8 @@ class JointNames:
             yield Finding(
                 'warning',
                 'leg_joints_absent',
-                f"The position of foot '{foot}' is not known, so there is no verdict: nobody "
-                f'publishes {list_names(names)}.',
+                f"The position of foot '{foot}' is not known, so there is no verdict: there "
+                f'is no publisher of {list_names(names)}.',
                 'Record all joints between the root and the feet, under their names in the URDF. '
                 'Joints that cannot move should be fixed there.',
             )
