@@ -16,7 +16,7 @@ class JointNames:
         others: published joints that are not among `model.joint_names`.
 
     Attributes:
-        absent: independent joints of the model that nobody publishes.
+        absent: independent joints of the model without a publisher.
         unknown: published joints that the URDF does not have.
         same: unknown joint → absent joint with a similar name, which may be the same.
     """
@@ -34,7 +34,7 @@ class JointNames:
                 self.same[name] = near
 
     def held_joints(self, soles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-        """Joints between the root and each sole that can move and that nobody publishes.
+        """Joints between the root and each sole that can move and have no publisher.
 
         Args:
             soles: foot → link of its sole.

@@ -41,7 +41,7 @@ class Recording:
         joint_watch: what contradicts the URDF's fixed and mimic joints.
         groups: joints that are published together.
         held_joints: foot → movable joints between root and sole that are held at zero, as
-            nobody publishes them.
+            they have no publisher.
         periods: signal → median time between its messages [s].
         origin: times in sentences count from it: the first stamp of the joints, and from the
             evaluation on the first instant, as in the report [ns].

@@ -47,7 +47,7 @@ class Survey:
         origin: first stamp of the joints [ns].
         findings: anomalies.
         held_joints: foot → movable joints between root and sole that are held at zero, as
-            nobody publishes them.
+            they have no publisher.
 
     Raises:
         ReplayError: if joints or IMU have no usable messages, or a sensor's frame is not known.

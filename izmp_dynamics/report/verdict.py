@@ -160,7 +160,7 @@ def _held(scene: Scene) -> _Answer | None:
         if foot.held_joints and foot.loaded.any():
             return _unclear(
                 'leg_joints_absent',
-                f"the position of foot '{foot.name}' is not known: nobody publishes "
+                f"the position of foot '{foot.name}' is not known: there is no publisher of "
                 f'{list_names(foot.held_joints)}, between root and sole.',
                 'Record all joints between the root and the feet, under their names in the URDF. '
                 'Joints that cannot move should be fixed there.',

@@ -64,8 +64,8 @@ class Foot:
         normal_only: whether its sensor measures the normal force only, so that the CoP is known
             along the line between the sensors and not across it.
         only_normal_found: whether that sensor measured no other force and no torque throughout.
-        held_joints: movable joints between the root and the sole that nobody publishes, so that
-            the position of the foot is not known; they are held at zero.
+        held_joints: movable joints between root and sole without a publisher, held at zero, so
+            that the position of the foot is not known.
     """
 
     name: str
