@@ -162,8 +162,8 @@ ERRORS = (
     ),
     Planted(
         'a push that nothing counts', 'simulation/mujoco/signals.py',
-        'applied_wrench=_in_frame(pushed, root.rotation, root.position).as_array()',
-        'applied_wrench=0.0 * _in_frame(pushed, root.rotation, root.position).as_array()',
+        'applied_wrench=pushed.seen_from(root.rotation, root.position).as_array()',
+        'applied_wrench=0.0 * pushed.seen_from(root.rotation, root.position).as_array()',
         ('exact',), ('push', 'studies'),
     ),
     Planted(

@@ -10,13 +10,11 @@ empty, truncated or corrupted file, or one that another process has just replace
 again. A new version reuses the file names of the old one.
 """
 
-import contextlib
 import functools
 import hashlib
 import logging
 import pickle
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,10 +22,7 @@ from typing import Any
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.serialize import dumps
 
-from izmp_dynamics.kernel_sources import source_digest
-
-_LONGEST_SAVING = 60.0
-"""A file that has been unfinished for longer belongs to a process that was killed [s]."""
+from izmp_dynamics.kernel_sources import remove_remnants, source_digest
 
 _log = logging.getLogger(__name__)
 
@@ -59,18 +54,10 @@ class KernelCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save what was compiled; where that fails (full disk), the next start compiles again."""
         try:
-            self._remove_remnants()
+            remove_remnants(Path(self._cache_path), f'{self._impl.filename_base}.*.tmp.*')
             super().save_overload(sig, data)
         except OSError as error:
             _log.warning('The compiled kernel cannot be cached: %s.', error)
-
-    def _remove_remnants(self) -> None:
-        """Remove what processes that were killed while they saved this kernel left."""
-        old = time.time() - _LONGEST_SAVING
-        for path in Path(self._cache_path).glob(f'{self._impl.filename_base}.*.tmp.*'):
-            with contextlib.suppress(FileNotFoundError):  # another process was quicker
-                if path.stat().st_mtime < old:
-                    path.unlink()
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (*super()._index_key(sig, codegen), self._py_func.__code__.co_firstlineno)

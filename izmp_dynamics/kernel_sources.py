@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name, spec_from_loader
@@ -25,6 +26,9 @@ import numba
 import numpy as np
 
 _PACKAGE = __name__.partition('.')[0]
+
+_LONGEST_SAVING = 60.0
+"""A file that has been unfinished for longer belongs to a process that was killed [s]."""
 
 
 @functools.cache
@@ -92,12 +96,27 @@ class _NotedImports:
         self._new = False
         content = {module: (source, sorted(names)) for module, (source, names) in
                    self._noted.items()}  # fmt: skip
-        unfinished = self._file.with_name(f'{self._file.name}.{os.getpid()}')
+        unfinished = self._file.with_name(f'{self._file.name}.tmp.{os.getpid()}')
         try:
+            remove_remnants(self._file.parent, f'{self._file.name}.tmp.*')
             unfinished.write_text(json.dumps(content), encoding='utf-8')
             unfinished.replace(self._file)
         except OSError:
             unfinished.unlink(missing_ok=True)
+
+
+def remove_remnants(folder: Path, pattern: str) -> None:
+    """Remove what processes left in a cache that were killed while they saved something.
+
+    Args:
+        folder: the cache.
+        pattern: of the names of unfinished files.
+    """
+    old = time.time() - _LONGEST_SAVING
+    for path in folder.glob(pattern):
+        with contextlib.suppress(FileNotFoundError):  # another process was quicker
+            if path.stat().st_mtime < old:
+                path.unlink()
 
 
 _noted_imports = functools.cache(_NotedImports)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
-pytest.importorskip('sensor_msgs', reason='the message packages of ROS are missing')
+pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.nodes.joint_noise import JointNoise
