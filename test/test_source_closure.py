@@ -219,7 +219,7 @@ def test_all_runs_of_the_studies_are_about_modules_that_are_checked_here(tmp_pat
         'itu_biped': ItuStudy.quick(),
         'angular_momentum': MomentumStudy.quick(tmp_path),
         'seesaw': Study.quick(),
-        'fall_alarm': FallStudy.of(3),
+        'fall_alarm': FallStudy.of(3, 10_000),
     }
     found = {
         need.module

@@ -12,9 +12,20 @@ from izmp_dynamics.stability.alarm_rule import threshold
 from izmp_dynamics.studies.fall_alarm import trials
 from izmp_dynamics.studies.fall_alarm.bus import APART, LATE, QUEUE, has_errors, received
 from izmp_dynamics.studies.fall_alarm.outcome import Outcome
+from izmp_dynamics.studies.fall_alarm.page import settings
 from izmp_dynamics.studies.fall_alarm.reliability import EDGES, reliability
-from izmp_dynamics.studies.fall_alarm.study import ROBOT
+from izmp_dynamics.studies.fall_alarm.study import ROBOT, Study
 from izmp_dynamics.studies.fall_alarm.trials import Trial, batch, trials_of
+
+
+def test_trials_have_seeds_from_the_first_one_on():
+    runs = Study.of(12, 20_000).runs()
+    tried = [(r.parameters['kind'], r.parameters['first'], r.parameters['count']) for r in runs]
+    walks = [('walking', 20_000, 5), ('walking', 20_005, 5), ('walking', 20_010, 2)]
+    assert tried == [*walks, ('standing', 20_000, 1)]
+    assert settings(Study.of(12, 20_000))['trials, walking'].startswith(
+        '12, seeds 20000 to 20011;'
+    )
 
 
 @pytest.fixture(scope='module')

@@ -21,6 +21,9 @@ _PAGES = {
 _TRIALS = 4000
 """Walks of the fall alarm: some 15 h that the robot survives."""
 
+_FIRST_SEED = 10_000
+"""Of the fall alarm: seeds below are those on which parameters were chosen."""
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -98,6 +101,10 @@ def _add_fall_alarm(actions: Any) -> None:
         '--trials', type=at_least(1), metavar='N',
         help=f'walks of 21 s at most, with a stance to ten of them (default: {_TRIALS}; 10 with '
         '--quick)',
+    )  # fmt: skip
+    fall_alarm.add_argument(
+        '--first-seed', type=at_least(0), metavar='SEED', default=_FIRST_SEED,
+        help='of the first walk and the first stance (default: %(default)s)',
     )  # fmt: skip
     fall_alarm.set_defaults(run=run_fall_alarm)
 
@@ -209,7 +216,7 @@ def run_fall_alarm(options: argparse.Namespace) -> int:
     from izmp_dynamics.studies.fall_alarm.page import page
     from izmp_dynamics.studies.fall_alarm.study import Study
 
-    study = Study.of(options.trials or (10 if options.quick else _TRIALS))
+    study = Study.of(options.trials or (10 if options.quick else _TRIALS), options.first_seed)
     return _make(options, page(study), study)
 
 

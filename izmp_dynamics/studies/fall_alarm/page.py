@@ -5,7 +5,7 @@ from types import ModuleType
 from izmp_dynamics.stability.alarm_rule import HORIZON, threshold
 from izmp_dynamics.stability.fall_alarm import STEP_ERROR
 from izmp_dynamics.studies.fall_alarm import failures, leads, messages, reliability, roc
-from izmp_dynamics.studies.fall_alarm.study import FIRST_SEED, IMPULSES, KINDS, Study
+from izmp_dynamics.studies.fall_alarm.study import IMPULSES, KINDS, Study
 from izmp_dynamics.studies.fall_alarm.trials import DURATIONS, PAUSES, SPEEDS, TURNS
 from izmp_dynamics.studies.page import Page
 
@@ -60,8 +60,8 @@ def settings(study: Study) -> dict[str, str]:
     """List what is tried, for the page."""
     return {
         **{
-            f'trials, {kind}': f'{study.count(kind)}, seeds {FIRST_SEED} to '
-            f'{FIRST_SEED + study.count(kind) - 1}; impulses up to {IMPULSES[kind]:g} N·s'
+            f'trials, {kind}': f'{study.count(kind)}, seeds {study.first_seed} to '
+            f'{study.first_seed + study.count(kind) - 1}; impulses up to {IMPULSES[kind]:g} N·s'
             for kind in KINDS
         },
         'speeds': ', '.join(f'{speed:g}' for speed in SPEEDS) + ' m/s',

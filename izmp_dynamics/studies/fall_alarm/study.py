@@ -13,9 +13,6 @@ ROBOT = 'robots/biped31/robot.yaml'
 BATCH = 5
 """Trials that make a run."""
 
-FIRST_SEED = 10_000
-"""Seeds below are those on which parameters were chosen."""
-
 KINDS = ('walking', 'standing')
 IMPULSES = {'walking': 8.0, 'standing': 16.0}
 """Largest impulse of a push [N·s]."""
@@ -27,16 +24,18 @@ class Study:
 
     Attributes:
         trials: of walks; there is one stance to ten of them.
+        first_seed: of the first trial of each kind.
         robot: which robot.
     """
 
     trials: int
+    first_seed: int
     robot: RobotKey
 
     @classmethod
-    def of(cls, trials: int) -> 'Study':
+    def of(cls, trials: int, first_seed: int) -> 'Study':
         """Prepare so many walks."""
-        return cls(trials, RobotKey.of(find_resource(ROBOT)))
+        return cls(trials, first_seed, RobotKey.of(find_resource(ROBOT)))
 
     def runs(self) -> tuple[Run, ...]:
         """All of them, in batches."""
@@ -57,7 +56,7 @@ class Study:
                 {
                     'robot': dataclasses.asdict(self.robot),
                     'kind': kind,
-                    'first': FIRST_SEED + first,
+                    'first': self.first_seed + first,
                     'count': min(BATCH, self.count(kind) - first),
                     'impulse': IMPULSES[kind],
                 },
