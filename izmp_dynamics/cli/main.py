@@ -49,8 +49,8 @@ COMMANDS = (
     compare_runs,
 )
 
-_ALLOCATIONS = 50_000
-"""After so many Python looks for garbage; after its 700, that is a sixth of a short replay."""
+_GC_THRESHOLD = 50_000
+"""Allocations between garbage collections; Python's 700 take a sixth of a short replay."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,8 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run('izmp', given)
     options = _parser().parse_args(given)
     thresholds = gc.get_threshold()
-    gc.set_threshold(_ALLOCATIONS)
-    atexit.register(gc.freeze)  # or Python looks for garbage once more at its end
+    gc.set_threshold(_GC_THRESHOLD)
+    atexit.register(gc.freeze)  # no garbage collection at exit
     logging.basicConfig(format='izmp: %(message)s', level=logging.INFO, handlers=[_ToStderr()])
     previous = signal.signal(signal.SIGTERM, _stop)
     try:

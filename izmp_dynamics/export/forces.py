@@ -5,17 +5,16 @@ import numpy as np
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.export.log import Log, shown_at
 from izmp_dynamics.export.replayed import Replayed, Timed
+from izmp_dynamics.studies.look import LIGHT
 
 COLOURS = {
-    'mr_ad': [213, 94, 0],
-    'ir_md': [0, 114, 178],
-    'cop': [0, 158, 115],
-    'com': [40, 40, 40],
-    'push': [204, 121, 167],
-    'fall': [204, 121, 167],
-    'polygon': [230, 159, 0],
-}
-"""Of tracks and other things: red, green, blue."""
+    name: list(bytes.fromhex(LIGHT[colour].lstrip('#')))
+    for name, colour in {
+        'mr_ad': 'mr-ad', 'ir_md': 'ir-md', 'cop': 'cop', 'com': 'ink',
+        'push': 'other', 'fall': 'other', 'polygon': 'sole',
+    }.items()
+}  # fmt: skip
+"""Of tracks and other things, as in the report: red, green, blue."""
 
 POINTS = {'mr_ad': '/mr_ad/izmp', 'ir_md': '/ir_md/izmp', 'cop': '/cop', 'com': '/com'}
 FORCES = {'mr_ad': '/mr_ad/contact_wrench', 'cop': '/feet/contact_wrench'}

@@ -120,7 +120,7 @@ def spin_node(
             signal.signal(number, signal.SIG_IGN)
         if running is not None:
             running.destroy()
-        gc.freeze()  # or Python looks for a second or more for what it can collect at the end
+        gc.freeze()  # no garbage collection at exit, which takes a second or more
     return int(running is not None and getattr(running.node, 'failed', False))
 
 

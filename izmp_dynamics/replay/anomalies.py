@@ -231,7 +231,7 @@ def _nothing_paired(recording: Recording, evaluation: Evaluation) -> ReplayError
 
 
 def _rate(recording: Recording) -> Iterator[Finding]:
-    """Compare the rates of the robot file with that of the joints, whoever else publishes some."""
+    """Compare the rates in the robot file with that of the first publisher of joint states."""
     stated, rate = recording.robot.rates.actuator, 1.0 / recording.groups[0].period
     if stated is not None and abs(rate / stated - 1.0) > RATE_TOLERANCE:
         yield Finding(

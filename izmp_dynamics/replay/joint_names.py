@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.report.verdict import JOINTS_REMEDY
 from izmp_dynamics.sensing.finding import Finding, list_names
 
 
@@ -79,8 +80,7 @@ class JointNames:
                 'leg_joints_absent',
                 f"The position of foot '{foot}' is not known, so there is no verdict: there "
                 f'is no publisher of {list_names(names)}.',
-                'Record all joints between the root and the feet, under their names in the URDF. '
-                'Joints that cannot move should be fixed there.',
+                JOINTS_REMEDY,
             )
 
     def _guess(self) -> str:

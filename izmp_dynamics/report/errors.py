@@ -68,8 +68,8 @@ class TrackError:
     def sigma(self) -> float:
         """Standard deviation per axis of the averaged point [m].
 
-        Of a normal distribution with the median distance from the CoP, so that a push is no error;
-        without a CoP with this uncertainty.
+        From `usual`, into which no push enters; without a CoP from `uncertainty`, with the bias
+        that is assumed.
         """
         return (self.usual if self.against == 'cop' else self.uncertainty) / _RAYLEIGH_95
 

@@ -141,6 +141,10 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
 
 _Answer = tuple[str, str, str, str]
 _BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
+JOINTS_REMEDY = (
+    'Record all joints between the root and the feet, under their names in the URDF. '
+    'Joints that cannot move should be fixed there.'
+)
 _SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
 
 
@@ -162,8 +166,7 @@ def _held(scene: Scene) -> _Answer | None:
                 'leg_joints_absent',
                 f"the position of foot '{foot.name}' is not known: there is no publisher of "
                 f'{list_names(foot.held_joints)}, between root and sole.',
-                'Record all joints between the root and the feet, under their names in the URDF. '
-                'Joints that cannot move should be fixed there.',
+                JOINTS_REMEDY,
             )
     return None
 
