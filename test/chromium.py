@@ -73,14 +73,17 @@ class Tab:
             self.call('Input.dispatchKeyEvent', type=kind, key=key, code=code or key)
 
     def click(self, selector):
-        """Press the middle of the first element that `selector` finds."""
-        x, y = self.run(
+        """Click the first element that `selector` finds, where nothing covers its middle.
+
+        Presses of the mouse may get lost where the window still changes its size.
+        """
+        hit = self.run(
             f'(() => {{ const e = document.querySelector({json.dumps(selector)}); '
             'e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); '
-            'return [r.x + r.width / 2, r.y + r.height / 2]; })()'
+            'const top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2); '
+            'if (!e.contains(top)) return top && top.outerHTML; e.click(); return true; })()'
         )
-        for kind in ('mousePressed', 'mouseReleased'):
-            self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
+        assert hit is True, f'{selector} is covered by {hit}'
 
     def picture(self, path=None, **clip):
         """Photograph the tab, or a part of it, as PNG."""
@@ -107,7 +110,7 @@ def chromium(width=1180, height=900):
                 program, '--headless=new', '--no-sandbox', '--disable-dev-shm-usage',
                 '--remote-debugging-port=0', f'--user-data-dir={profile}', '--no-first-run',
                 '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-                '--hide-scrollbars', '--disable-background-networking',
+                '--hide-scrollbars', '--allow-pre-commit-input', '--disable-background-networking',
                 f'--window-size={width},{height}', 'about:blank',
             ],
             stderr=subprocess.PIPE,

@@ -116,6 +116,7 @@ def test_it_opens_offline_and_shows_the_worst_first(tab, rows):
 
 @pytest.mark.parametrize(('width', 'is_wide'), [(1100, False), (1400, True)])
 def test_the_table_fits_the_window(tab, width, is_wide):
+    before = tab.run('innerWidth')
     tab.call('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1,
              mobile=False)  # fmt: skip
     tab.until(f'innerWidth === {width}')
@@ -127,6 +128,7 @@ def test_the_table_fits_the_window(tab, width, is_wide):
     assert tab.run('document.querySelector("#bags th.wide").offsetWidth > 0') == is_wide
     assert tab.run('document.querySelector(".narrow").offsetWidth > 0') != is_wide
     tab.call('Emulation.clearDeviceMetricsOverride')
+    tab.until(f'innerWidth === {before}')
 
 
 def test_hostile_names_are_text(tab):
