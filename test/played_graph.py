@@ -29,13 +29,14 @@ class PlayedGraph:
     Attributes:
         nodes: the nodes.
         messages: topic → stamp → message that the graph published.
+        published: topics of all that it published, with a stamp or without.
         late: names of the nodes that skip what comes, as the computer is too slow for them.
     """
 
     def __init__(self, robot, overrides, names=GRAPH):
         self.robot, self.overrides, self.names = robot, overrides, names
         self.messages = defaultdict(dict)
-        self.nodes, self.late = [], frozenset()
+        self.nodes, self.late, self.published = [], frozenset(), set()
         self._waiting = deque()
 
     def __enter__(self):
@@ -61,6 +62,7 @@ class PlayedGraph:
     def _publisher(self):
         def publish(output, message):
             self._waiting.append((output.topic, message))
+            self.published.add(output.topic)
             if isinstance(message, bytes):
                 message = deserialize_message(message, output.msgtype)
             if hasattr(message, 'header'):

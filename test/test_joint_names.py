@@ -5,6 +5,7 @@ import pytest
 
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.joint_names import JointNames
+from izmp_dynamics.report.summary import summary_of
 
 from .bag_surgery import JOINTS, renamed
 from .conftest import REPOSITORY
@@ -61,3 +62,8 @@ def test_a_renamed_knee_reaches_the_evaluation(corrupted):
     found, evaluation = evaluated(corrupted(damage))
     assert [foot.held_joints for foot in evaluation.feet] == [('l_knee',), ()]
     assert {'joints_unknown', 'leg_joints_absent'} <= set(found)
+    alarm, verdict = (getattr(summary_of(evaluation), name) for name in ('fall_alarm', 'verdict'))
+    assert evaluation.fall_probability is None
+    assert (alarm.count, alarm.known_time) == (None, 0.0)
+    assert alarm.sentence == f'cannot say: {verdict.sentence}'
+    assert 'l_knee' in alarm.sentence

@@ -13,7 +13,7 @@ from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.report import recent
 from izmp_dynamics.report.summary import summary_of
 
-from .bag_surgery import LEFT
+from .bag_surgery import JOINTS, LEFT
 from .node_processes import GRAPH, free_domain, wait_until
 from .played_graph import COMPOSED, PlayedGraph
 from .test_input_findings import hold
@@ -48,6 +48,23 @@ def test_the_running_node_publishes_a_push_and_the_fall_after_it(biped31, fall, 
             return {message.status[0].name for message in graph.messages['/events'].values()}
 
         assert wait_until(lambda: kinds() >= {'push', 'fall', 'point of no return'})
+
+
+@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
+def test_without_a_knee_the_fall_alarm_cannot_say(names, biped31, bag):
+    def without_knee(topic, message):
+        if topic == JOINTS:
+            message.name = [{'l_knee': 'left_knee'}.get(name, name) for name in message.name]
+        return message
+
+    with PlayedGraph(biped31, parameters(), names) as graph:
+        graph.play(bag, without_knee)
+        assert graph.messages['/mr_ad/izmp']
+        assert not any(topic.startswith('/fall') for topic in graph.published)
+        _, values = graph.values('izmp')
+    assert values['fall probability'] == 'unknown'
+    assert values['fall'].startswith('Cannot say')
+    assert 'l_knee' in values['fall']
 
 
 @pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])

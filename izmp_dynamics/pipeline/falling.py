@@ -13,6 +13,7 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm, FallRisk
+from izmp_dynamics.stability.held_joints import held_joints, unknown_foot
 from izmp_dynamics.stability.velocity_noise import VelocityNoise
 
 
@@ -24,12 +25,14 @@ class FallStage:
     """
 
     def __init__(self, rig: Rig) -> None:
-        self._robot = rig.robot
+        self._robot, self._model = rig.robot, rig.model
+        self._soles = {foot.name: foot.sole for foot in rig.feet}
         self._motion = ComMotion(rig.model, [foot.sole for foot in rig.feet])
         self._alarm = FallAlarm(rig.robot.gravity, len(rig.feet), rig.robot.fall_alarm.missed_fall)
         self._noise = VelocityNoise()
         self._groups: tuple[JointGroup, ...] = ()
         self._ratio = self._overlap = 0.0
+        self._unknown = 'it is not known yet which joints are published'
 
     def reset(self) -> None:
         """Forget gait, noise and alarm."""
@@ -51,8 +54,14 @@ class FallStage:
             root: ω.
             up: (K, 3) vertical in the root frame; where it is unknown, the normal of the ground.
             ground: soles and which of them carry load.
-            groups: joints that are published together; without any, noise is not known of.
+            groups: joints that are published together; empty while that is not known.
+
+        Returns:
+            The risk; not known where a joint above a sole has no publisher, or may have none.
         """
+        self._learn(groups)
+        if self._unknown:
+            return FallRisk.nothing(len(joints), self._unknown)
         known = np.asarray(np.isfinite(up).all(axis=1))
         up = np.where(known[:, None], up, ground.plane.normal)
         corners = [sole.corners for sole in ground.soles]
@@ -65,7 +74,6 @@ class FallStage:
             np.concatenate([up] * 2),
             np.concatenate([_loads(ground)] * 2),
         )
-        self._learn(groups)
         noise = self._noise.push(joints.stamps, rates[count:], self._ratio)
         return self._alarm.push(
             Balance(
@@ -75,11 +83,14 @@ class FallStage:
         )  # fmt: skip
 
     def _learn(self, groups: Sequence[JointGroup]) -> None:
-        """Noise of q̇ over that of q̈ [s], and how long the errors of q̇ last, of all joints."""
+        """Noise of q̇ over that of q̈ [s], how long errors of q̇ last, and what is not published."""
         if self._groups == tuple(groups):
             return
         self._groups, robot = tuple(groups), self._robot
         self._ratio = self._overlap = 0.0
+        published = {column for group in groups for column in group.columns}
+        held = held_joints(self._model, published, self._soles)
+        self._unknown = '; '.join(unknown_foot(*each) for each in held.items())
         for group in groups:
             weights = joint_weights(robot.acd, robot.filter.half_width, group.period)
             gain = gain_of(weights)

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.report.verdict import JOINTS_REMEDY
 from izmp_dynamics.sensing.finding import Finding, list_names
+from izmp_dynamics.stability.held_joints import REMEDY, held_joints
 
 
 class JointNames:
@@ -25,7 +25,7 @@ class JointNames:
     def __init__(
         self, model: RobotModel, published: Collection[int], others: Iterable[str]
     ) -> None:
-        self._model = model
+        self._model, self._published = model, published
         self.absent = [name for k, name in enumerate(model.joint_names) if k not in published]
         tied = {segment.joint for segment in model.tree.segments}
         self.unknown = [name for name in others if name not in tied]
@@ -40,25 +40,7 @@ class JointNames:
         Args:
             soles: foot → link of its sole.
         """
-        limits = zip(
-            self._model.joint_names,
-            self._model.position_lower,
-            self._model.position_upper,
-            strict=True,
-        )
-        movable = {name for name, lower, upper in limits if lower < upper}
-        absent = [name for name in self.absent if name in movable]
-        parents = {segment.link: segment for segment in self._model.tree.segments}
-        held = {}
-        for foot, link in soles.items():
-            above = set()
-            while link in parents:
-                above.add(parents[link].driver)
-                link = parents[link].parent
-            names = tuple(name for name in absent if name in above)
-            if names:
-                held[foot] = names
-        return held
+        return held_joints(self._model, self._published, soles)
 
     def findings(self, held: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
         """Remark on unknown joints and on feet whose position is not known.
@@ -80,7 +62,7 @@ class JointNames:
                 'leg_joints_absent',
                 f"The position of foot '{foot}' is not known, so there is no verdict: there "
                 f'is no publisher of {list_names(names)}.',
-                JOINTS_REMEDY,
+                REMEDY,
             )
 
     def _guess(self) -> str:

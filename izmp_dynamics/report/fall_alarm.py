@@ -9,6 +9,7 @@ from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.formatting import instant, percent, seconds
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.stability.alarm_rule import HORIZON
+from izmp_dynamics.stability.held_joints import unknown_foot
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class FallAlarmStatistics:
     """What the fall alarm said; NaN where there is no such number.
 
     Attributes:
-        count: how often it was raised.
+        count: how often it was raised; None: it could not say anything.
         first: when, for the first time [s after the first instant].
         raised_time: how long it was raised, altogether [s].
         probability: largest probability of a fall within a second [-].
@@ -27,7 +28,7 @@ class FallAlarmStatistics:
         sentence: all that.
     """
 
-    count: int
+    count: int | None
     first: float
     raised_time: float
     probability: float
@@ -52,7 +53,7 @@ def alarms(scene: Scene) -> list[Event]:
 
 
 def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | None:
-    """Sum up the alarms of a recording; None where the probability is never known.
+    """Sum up the alarms of a recording; None where the alarm is not evaluated.
 
     Args:
         scene: the evaluation.
@@ -60,7 +61,7 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
     """
     probability, raised = scene.evaluation.fall_probability, scene.evaluation.fall_alarm
     if probability is None or raised is None:
-        return None
+        return _unknown(scene)
     largest = scene.store.lowest(scene.by_rows(lambda rows: -probability[rows]))
     if largest is None:
         return None
@@ -90,6 +91,16 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
         lead=lead,
         sentence=sentence,
     )
+
+
+def _unknown(scene: Scene) -> FallAlarmStatistics | None:
+    """Say that it cannot be known, where a foot is that is somewhere else than evaluated."""
+    held = [foot for foot in scene.evaluation.feet if foot.held_joints]
+    if not held:
+        return None
+    why = '; '.join(unknown_foot(foot.name, foot.held_joints) for foot in held)
+    nan = np.nan
+    return FallAlarmStatistics(None, nan, 0.0, nan, nan, 0.0, nan, f'cannot say: {why}.')
 
 
 def _lead(found: Sequence[Event], fall: Event | None) -> float:

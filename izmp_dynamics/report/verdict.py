@@ -32,6 +32,8 @@ from izmp_dynamics.report.sole_overlap import sole_overlap
 from izmp_dynamics.report.statistics import TrackStatistics, longest_run
 from izmp_dynamics.sensing.finding import list_names
 from izmp_dynamics.sensing.matched_filter import bandwidth
+from izmp_dynamics.stability.held_joints import REMEDY as JOINTS_REMEDY
+from izmp_dynamics.stability.held_joints import unknown_foot
 
 SHORTEST_TIME = 0.5
 """Loaded time [s] that a verdict needs at least."""
@@ -141,10 +143,6 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
 
 _Answer = tuple[str, str, str, str]
 _BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
-JOINTS_REMEDY = (
-    'Record all joints between the root and the feet, under their names in the URDF. '
-    'Joints that cannot move should be fixed there.'
-)
 _SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
 
 
@@ -164,8 +162,7 @@ def _held(scene: Scene) -> _Answer | None:
         if foot.held_joints and foot.loaded.any():
             return _unclear(
                 'leg_joints_absent',
-                f"the position of foot '{foot.name}' is not known: there is no publisher of "
-                f'{list_names(foot.held_joints)}, between root and sole.',
+                f'{unknown_foot(foot.name, foot.held_joints)}.',
                 JOINTS_REMEDY,
             )
     return None

@@ -79,6 +79,7 @@ class FallRisk:
         deviation: (K,) standard deviation of the margin [m].
         direction: (K, 2) where that is: ahead and to the left.
         stepping: (K,) whether the steps of its walk are counted on.
+        unknown: why nothing is known at any instant; empty: something may be.
     """
 
     probability: Array
@@ -87,21 +88,29 @@ class FallRisk:
     deviation: Array
     direction: Array
     stepping: Flags
+    unknown: str = ''
+
+    @classmethod
+    def nothing(cls, count: int, why: str) -> 'FallRisk':
+        """Of so many instants nothing is known, and why."""
+        nowhere, none = np.full(count, np.nan), np.zeros(count, dtype=np.bool_)
+        return cls(nowhere, none, nowhere, nowhere, np.full((count, 2), np.nan), none, why)
 
     def select(self, rows: Flags | slice) -> 'FallRisk':
         """Return the instants that a mask or a slice selects."""
         return FallRisk(
             self.probability[rows], self.alarm[rows], self.margin[rows], self.deviation[rows],
-            self.direction[rows], self.stepping[rows],
+            self.direction[rows], self.stepping[rows], self.unknown,
         )  # fmt: skip
 
     def sentence(self, row: int = 0) -> str:
         """Say why."""
         if not np.isfinite(self.probability[row]):
-            return (
-                'It is not known whether the robot is about to fall: no foot carries load, or '
-                'joints, gyroscope or the direction of gravity are unknown.'
+            why = self.unknown or (
+                'no foot carries load, or joints, gyroscope or the direction of gravity are '
+                'unknown'
             )
+            return f'Cannot say whether the robot is about to fall: {why}.'
         by = 'ankles and the next steps' if self.stepping[row] else 'feet on the ground'
         side = 'outside' if self.margin[row] < 0.0 else 'inside'
         return (
