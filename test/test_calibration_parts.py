@@ -10,9 +10,11 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.calibration.divergence import Divergence, reference
 from izmp_dynamics.calibration.drift import drifts
+from izmp_dynamics.calibration.excitation import remarks
 from izmp_dynamics.calibration.ft_frame import cube_rotations
 from izmp_dynamics.calibration.instants import RATE
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
+from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import (
     link_inertias,
     moved,
@@ -28,12 +30,14 @@ from izmp_dynamics.calibration.stretch import cut_stretches
 from izmp_dynamics.calibration.urdf_text import with_inertials
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.errors import ReplayError, UnknownNameError
+from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.correction import NO_CORRECTION
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.samples import Samples
 
+from .bag_surgery import JOINTS, renamed
 from .raising import raising
 from .small_robot import SMALL_ROBOT
 
@@ -292,3 +296,27 @@ def test_joints_of_two_publishers_are_all_in_a_stretch(joints, apart):
     assert np.count_nonzero(k) >= 299
     expected = motion[:300][k][1:-1]
     np.testing.assert_allclose(found.joints.values[known][1:-1], expected, atol=1e-3)
+
+
+def test_a_bag_without_a_knee_is_refused(corrupted, model):
+    """The residuals would be those of another motion of the leg."""
+
+    def damage(draft, robot):
+        draft.replace(JOINTS, renamed(draft[JOINTS], lambda name: name.replace('l_knee', 'knee')))
+
+    desk = corrupted(damage)
+    with raising(ReplayError, kind='leg_joints_absent', joints=('l_knee',)) as raised:
+        read_stretches(desk.bag, load_robot_file(desk.robot), model)
+    assert "foot 'l_foot' is not known" in str(raised.value)
+    assert 'Record all joints' in str(raised.value)
+
+
+@pytest.mark.parametrize(('seconds', 'remarked'), [(7, True), (20, False)])
+def test_matrices_from_little_motion_get_a_remark(biped31, model, seconds, remarked):
+    groups = ('ft_offsets', 'ft_matrix')
+    stretches = [SimpleNamespace(moving=np.ones(round(seconds * RATE), dtype=bool))]
+    layout = make_layout(make_rig(biped31), link_inertias(model), 'trunk', groups)
+    said = remarks(stretches, layout, groups)
+    assert bool(said) == remarked
+    assert all('20 s of steps' in each and '7.0 s of motion' in each for each in said)
+    assert not any('matrices' in each for each in remarks(stretches, layout, groups[:1]))

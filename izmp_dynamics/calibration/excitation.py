@@ -1,16 +1,19 @@
 """Whether a recording moves enough, and which motion would show more."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from izmp_dynamics.calibration.instants import RATE, Instants
-from izmp_dynamics.calibration.parameters import Layout
+from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, Layout
 from izmp_dynamics.calibration.validation import motion_time
 from izmp_dynamics.conventions import Array
 
 ENOUGH_MOTION = 10.0
 """Less motion gets a remark [s]."""
+
+ENOUGH_FOR_MATRIX = 20.0
+"""And less than this if calibration matrices come from it, 36 numbers for each sensor [s]."""
 
 ENOUGH_TURN = 45.0
 """A robot that turns by less walks straight [°]."""
@@ -19,17 +22,27 @@ ENOUGH_LEAN = 5.0
 """A root that leans by less shows gravity in one direction only [°]."""
 
 
-def remarks(stretches: Sequence[Instants], layout: Layout) -> list[str]:
+def remarks(
+    stretches: Sequence[Instants], layout: Layout, corrected: Collection[str] = ()
+) -> list[str]:
     """Which motion the recording lacks, in sentences.
 
     Args:
         stretches: the recording, with its contacts decided.
         layout: what is estimated.
+        corrected: groups of which something is corrected.
     """
     groups = {parameter.group for parameter in layout.parameters}
     said = []
     moving = motion_time(stretches)
-    if moving < ENOUGH_MOTION:
+    if 'ft_matrix' in corrected and moving < ENOUGH_FOR_MATRIX:
+        said.append(
+            'The calibration matrices of the force sensors have 36 numbers each and come from '
+            f'{moving:.1f} s of motion; {ENOUGH_FOR_MATRIX:g} s of steps with turns are enough. '
+            'Do not rely on them for other motion than that of the recording; --only '
+            f'{",".join(DEFAULT_GROUPS)} leaves them out.'
+        )
+    elif moving < ENOUGH_MOTION:
         said.append(
             f'The robot moves for {moving:.1f} s only. Twenty seconds of steps make the standard '
             'deviations smaller.'

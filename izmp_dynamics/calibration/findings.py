@@ -70,7 +70,7 @@ def result_of(
             *notes,
             *_limits(best, rig),
             *drifts(best.solution.linear, model.total_mass * rig.robot.gravity),
-            *remarks(stretches, best.layout),
+            *remarks(stretches, best.layout, {each.group for each in estimates if each.used}),
         ),
         motion=motion_time(stretches),
     )

@@ -5,12 +5,14 @@ from os import PathLike
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.calibration.stretch import Stretch, cut_stretches
+from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.samples import Samples, joined
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.topic_use import credible_stamps
+from izmp_dynamics.stability.held_joints import REMEDY, unknown_foot
 
 SPAN = 5.0
 """Time that is read at once [s]."""
@@ -30,11 +32,18 @@ def read_stretches(
         The robot, prepared, and the stretches in which joints, IMU and all feet's sensors publish.
 
     Raises:
-        IzmpError: if bag, joints or IMU cannot be used.
+        IzmpError: if bag, joints or IMU cannot be used, or a joint above a sole is not recorded.
     """
     parts: defaultdict[str, list[Samples]] = defaultdict(list)
     with BagReader(path) as bag:
         recording = Recording(bag, robot, model)
+        for foot, joints in recording.held_joints.items():
+            raise ReplayError(
+                f"'{path}' cannot be calibrated from: {unknown_foot(foot, joints)}. {REMEDY}",
+                kind='leg_joints_absent',
+                foot=foot,
+                joints=joints,
+            )
         for signals, _ in recording.spans(SPAN):
             for name, samples in signals.items():
                 parts[name].append(samples)
