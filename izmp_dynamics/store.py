@@ -15,8 +15,13 @@ from izmp_dynamics.conventions import Array, Indices
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.selection import neighbours
 
-_TAKEN = 1 << 5
-"""Rows that are read at a time: with each, the system may map 256 kB around it."""
+_MAPPED = 1 << 23
+"""Bytes of files that may stay in memory: reading them anew takes time."""
+
+_TAKEN = 1 << 3
+"""Rows far apart that are read at a time: with each, the system may map 2 MB around it."""
+
+_STATM = '/proc/self/statm'
 
 Rows = npt.NDArray[Any]
 
@@ -33,13 +38,14 @@ class Store:
         self.folder = folder
         self.block = block
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+        self._libraries = _files_in_memory()
 
     def column(self) -> 'Column':
         """Begin an array."""
         return Column() if self.folder is None else FileColumn(self.folder, self._maps)
 
     def blocks(self, count: int) -> Iterator[slice]:
-        """Rows of each block of arrays of some length; what was read is given back after each."""
+        """Rows of each block of arrays of some length; after each, `release`."""
         for first in range(0, max(count, 1), self.block):
             yield slice(first, min(first + self.block, count))
             if count > self.block:
@@ -166,18 +172,21 @@ class Store:
 
     def take(self, array: Rows, rows: Indices) -> Rows:
         """Read some rows of an array, which lie far apart."""
-        return self._few_at_a_time(rows, lambda some: array[some])
+        return self._few_at_a_time(array, rows, lambda some: array[some])
 
     def search(self, ascending: Rows, values: Rows) -> Indices:
         """np.searchsorted for values that lie far apart."""
-        return self._few_at_a_time(values, lambda some: np.searchsorted(ascending, some))
+        return self._few_at_a_time(
+            ascending, values, lambda some: np.searchsorted(ascending, some)
+        )
 
-    def _few_at_a_time(self, values: Rows, function: Callable[[Rows], Rows]) -> Rows:
+    def _few_at_a_time(self, array: Rows, values: Rows, function: Callable[[Rows], Rows]) -> Rows:
         if self.folder is None:
             return function(values)
+        few = _TAKEN if array.nbytes > _MAPPED else max(len(values), 1)
         parts = []
-        for first in range(0, max(len(values), 1), _TAKEN):
-            parts.append(function(values[first : first + _TAKEN]))
+        for first in range(0, max(len(values), 1), few):
+            parts.append(function(values[first : first + few]))
             self.release()
         return np.concatenate(parts)
 
@@ -185,9 +194,24 @@ class Store:
         return neighbours(lambda: (values[rows] for rows in self.blocks(len(values))), rank)
 
     def release(self) -> None:
-        """Give back the memory into which arrays were read from their files; they stay valid."""
+        """Give back the memory into which arrays were read from their files, if it is much.
+
+        They stay valid.
+        """
+        if not self._maps or _files_in_memory() - self._libraries < _MAPPED:
+            return
         for mapped in self._maps:
             mapped.madvise(mmap.MADV_DONTNEED)
+        self._libraries = _files_in_memory()
+
+
+def _files_in_memory() -> float:
+    """Bytes of files that are in this process's memory; infinite where the system does not say."""
+    try:
+        with open(_STATM, 'rb', buffering=0) as statm:
+            return int(statm.read().split()[2]) * mmap.PAGESIZE
+    except OSError:
+        return math.inf
 
 
 class Column:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.report.writer import write_report
 from izmp_dynamics.stability.evaluation import Foot, Track
-from izmp_dynamics.store import Store
+from izmp_dynamics.store import Store, _files_in_memory
 
 from .report_scenarios import bump, falling, standing, walking
 from .test_report_player import moving
@@ -58,6 +58,20 @@ def test_a_file_is_gone_when_nothing_refers_to_its_rows_any_more(tmp_path):
     assert rows[-1] == 99.0
     del rows
     assert len(store._maps) == 0
+
+
+def test_memory_is_given_back_when_files_take_much_of_it(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    column = store.column()
+    column.extend(np.ones(1 << 19))
+    rows, before = column.rows, _files_in_memory()
+    assert rows.sum() == 1 << 19
+    store.release()
+    assert _files_in_memory() - before > 0.9 * rows.nbytes
+    monkeypatch.setattr('izmp_dynamics.store._MAPPED', rows.nbytes // 2)
+    store.release()
+    assert _files_in_memory() - before < 0.1 * rows.nbytes
+    assert rows.sum() == 1 << 19
 
 
 def test_rows_seen_earlier_do_not_change(store):
