@@ -13,8 +13,9 @@ import pytest
 pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
 
 from izmp_dynamics.cli.main import main
-from izmp_dynamics.report.drawing import NARROW, PLACEHOLDERS
+from izmp_dynamics.report.styles import NARROW
 from izmp_dynamics.simulation.itu_experiment import Trial
+from izmp_dynamics.studies.drawing import PLACEHOLDERS
 from izmp_dynamics.studies.itu_biped import falls, open_parameters
 from izmp_dynamics.studies.itu_biped.page import FIGURES, page
 from izmp_dynamics.studies.itu_biped.study import (

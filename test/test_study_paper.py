@@ -18,8 +18,9 @@ pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.report.drawing import NARROW, PLACEHOLDERS
+from izmp_dynamics.report.styles import NARROW
 from izmp_dynamics.studies.compare import compare_bag
+from izmp_dynamics.studies.drawing import PLACEHOLDERS
 from izmp_dynamics.studies.look import DARK, FILES, LIGHT, PAGE, WIDE
 from izmp_dynamics.studies.metrics import MetricsError
 from izmp_dynamics.studies.paper.bars import PAPER_PERCENT

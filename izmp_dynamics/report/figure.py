@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from izmp_dynamics.report import drawing
+from izmp_dynamics.report import styles
 from izmp_dynamics.report.formatting import percent
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import label_of
@@ -48,7 +48,7 @@ def legend_of(scene: Scene, names: Iterable[str]) -> tuple[tuple[str, str], ...]
     """Return the legend entries of the tracks `names`, in the order of the evaluation."""
     wanted = set(names)
     return tuple(
-        (drawing.legend_svg(drawing.style_of(name)), label_of(name))
+        (styles.legend_svg(styles.style_of(name)), label_of(name))
         for name in scene.names
         if name in wanted
     )

@@ -1,6 +1,6 @@
 """The figures of the report, in the order in which they are shown."""
 
-from izmp_dynamics.report import drawing, time_figures
+from izmp_dynamics.report import time_figures
 from izmp_dynamics.report.figure import Figure
 from izmp_dynamics.report.ground_track import ground_track
 from izmp_dynamics.report.scene import Scene
@@ -13,14 +13,13 @@ def draw_figures(scene: Scene, summary: Summary) -> dict[str, Figure]:
     Returns:
         name → figure: 'ground', 'margin', 'coordinates', 'force', 'gap', as available.
     """
-    with drawing.drawing_style():
-        ground = ground_track(scene, summary)
-        beside = ground if ground is not None and len(ground.svgs) == 1 else None
-        drawn = (
-            ground,
-            time_figures.margin(scene, summary, beside),
-            time_figures.coordinates(scene),
-            time_figures.contact_force(scene, summary),
-            time_figures.gap(scene, summary),
-        )
+    ground = ground_track(scene, summary)
+    beside = ground if ground is not None and len(ground.svgs) == 1 else None
+    drawn = (
+        ground,
+        time_figures.margin(scene, summary, beside),
+        time_figures.coordinates(scene),
+        time_figures.contact_force(scene, summary),
+        time_figures.gap(scene, summary),
+    )
     return {figure.name: figure for figure in drawn if figure is not None}

@@ -2,21 +2,19 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.report import drawing
+from izmp_dynamics.report import styles, svg
 from izmp_dynamics.report.decimation import decimated_path, robust_limits
-from izmp_dynamics.report.drawing import LineStyle
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.footprints import Footprints, footprints, phases
 from izmp_dynamics.report.formatting import instant, mm
 from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.styles import LineStyle
 from izmp_dynamics.report.summary import Summary
+from izmp_dynamics.report.svg import Axes
 from izmp_dynamics.report.timeline import Mask
 from izmp_dynamics.stability.evaluation import Track
 from izmp_dynamics.store import Store
@@ -31,6 +29,7 @@ _POINTS = 4000
 _DOTS = 2500
 _DOT_STEP = 0.015  # restlessness from which on a line would be a scribble
 _WIDE_ASPECT = 2.2
+_DESCRIPTION = 'Tracks of the IZMP and the CoP on the ground over the support polygons'
 
 
 @dataclass(frozen=True)
@@ -77,22 +76,18 @@ def ground_track(scene: Scene, summary: Summary) -> Figure | None:
         return None
     x, y = _limits(scene, ground)
     wide = x[1] - x[0] > _WIDE_ASPECT * (y[1] - y[0])
-    views = [_fit(x, y, w) for w in ((drawing.WIDE, drawing.NARROW) if wide else (drawing.HALF,))]
-    description = 'Tracks of the IZMP and the CoP on the ground over the support polygons'
-    svgs = [
-        drawing.to_svg(
-            _draw(scene, summary, ground, view), f'ground-{round(10 * view.width)}', description
-        )
-        for view in views
-    ]
+    views = [_fit(x, y, w) for w in ((styles.WIDE, styles.NARROW) if wide else (styles.HALF,))]
+    tracks = _drawn_tracks(scene.store, ground.visible, views[0].x[1] - views[0].x[0])
+    place = _place_of_smallest_margin(scene, summary, ground)
+    svgs = [_draw(ground, tracks, place, view) for view in views]
     return Figure(
         name='ground',
         title='On the ground, seen from above',
         svgs=tuple(svgs),
         legend=(
             *legend_of(scene, ground.points),
-            (drawing.patch_sample('sole'), 'support polygon'),
-            (drawing.ring_sample(), 'smallest margin'),
+            (styles.patch_sample('sole'), 'support polygon'),
+            (styles.ring_sample(), 'smallest margin'),
         ),
         caption=_caption(scene, summary, ground),
         height=views[0].height,
@@ -186,7 +181,7 @@ def _calmest(scene: Scene, tracks: list[Array]) -> Array:
 
 def _fit(x: tuple[float, float], y: tuple[float, float], width: float) -> _View:
     """Find the height of the drawing and widen the limits so that both scales are equal."""
-    inner = width - drawing.LEFT - drawing.RIGHT
+    inner = width - svg.LEFT - svg.RIGHT
     height = float(np.clip(inner * (y[1] - y[0]) / (x[1] - x[0]), 1.3, min(inner, 5.0)))
     half = max(x[1] - x[0], (y[1] - y[0]) * inner / height) / 2
     x_centre, y_centre = sum(x) / 2, sum(y) / 2
@@ -194,46 +189,57 @@ def _fit(x: tuple[float, float], y: tuple[float, float], width: float) -> _View:
         x=(x_centre - half, x_centre + half),
         y=(y_centre - half * height / inner, y_centre + half * height / inner),
         width=width,
-        height=height + drawing.BOTTOM + drawing.TOP,
+        height=height + svg.BOTTOM + svg.TOP,
     )
 
 
-def _draw(scene: Scene, summary: Summary, ground: _Ground, view: _View) -> Any:
-    extent = view.x[1] - view.x[0]
-    unit, scale = ('mm', 1000.0) if extent < 2.0 else ('m', 1.0)
-    canvas = drawing.new_canvas(view.width, view.height)
-    (ax,) = drawing.place_axes(canvas, 1)
-    _draw_polygons(ax, ground, scale)
-    tracks = ground.visible
-    store = scene.store
-    restless = {name: drawing.restlessness(track, extent, store) for name, track in tracks.items()}
-    for name, style in drawing.back_to_front(restless):
+def _drawn_tracks(
+    store: Store, tracks: dict[str, Array], extent: float
+) -> list[tuple[LineStyle, Array, bool]]:
+    """Style and points (K, 2) of each track from back to front, and whether it is a line.
+
+    Args:
+        store: keeps the tracks.
+        tracks: name → points.
+        extent: of the view [m].
+    """
+    restless = {name: styles.restlessness(track, extent, store) for name, track in tracks.items()}
+    drawn = []
+    for name, style in styles.back_to_front(restless):
         as_line = len(store.finite(tracks[name][:, 0])) > 1 and restless[name] <= _DOT_STEP
-        chosen = (_line if as_line else _dots)(store, tracks[name]) * scale
-        (_draw_line if as_line else _draw_dots)(ax, chosen, style)
-    _draw_smallest_margin(ax, scene, summary, ground, scale)
-    ax.set_xlim(view.x[0] * scale, view.x[1] * scale)
-    ax.set_ylim(view.y[0] * scale, view.y[1] * scale)
-    ax.set_xlabel(f'x in the world [{unit}]' if ground.frame == 'world' else f'x forward [{unit}]')
-    ax.set_ylabel(
-        f'y in the world [{unit}]' if ground.frame == 'world' else f'y to the left [{unit}]'
-    )
-    return canvas
+        drawn.append((style, (_line if as_line else _dots)(store, tracks[name]), as_line))
+    return drawn
 
 
-def _draw_polygons(ax: Any, ground: _Ground, scale: float) -> None:
-    colour = drawing.PLACEHOLDERS['sole']
+def _draw(
+    ground: _Ground, tracks: list[tuple[LineStyle, Array, bool]], place: Array, view: _View
+) -> str:
+    """Draw a view; `place` (2,) is that of the smallest margin [m]."""
+    unit, scale = ('mm', 1000.0) if view.x[1] - view.x[0] < 2.0 else ('m', 1.0)
+    x, y = ((scale * low, scale * high) for low, high in (view.x, view.y))
+    (axes,) = svg.stacked(view.width, view.height, x, [y])
+    _draw_polygons(axes, ground, scale)
+    for style, points, as_line in tracks:
+        if as_line:
+            axes.line(scale * points[:, 0], scale * points[:, 1], style)
+        else:  # a line would only be a scribble
+            axes.dots(scale * points, style.colour, 2.2 if len(points) > 1 else 6.0, 0.6)
+    axes.ring(*(scale * place).tolist())
+    along = ('x forward', 'y to the left')
+    if ground.frame == 'world':
+        along = ('x in the world', 'y in the world')
+    label_x, label_y = (f'{text} [{unit}]' for text in along)
+    name, size = f'ground-{round(10 * view.width)}', (view.width, view.height)
+    return svg.to_svg(name, _DESCRIPTION, size, [axes], [label_y], label_x)
+
+
+def _draw_polygons(axes: Axes, ground: _Ground, scale: float) -> None:
     outlines = ground.outlines
     # In nif the soles move: many outlines overlap, so each is drawn lightly.
     strength = 1.0 if ground.frame == 'world' else 0.5
     for polygons, fill, line in ((outlines.polygons, 0.13, 0.3), (outlines.soles, 0.16, 0.6)):
-        if polygons:
-            closed = [Path(np.vstack([p, p[:1]]) * scale) for p in polygons]
-            path = Path.make_compound_path(*closed)
-            ax.add_patch(PathPatch(path, facecolor=colour, alpha=strength * fill, linewidth=0))
-            ax.add_patch(
-                PathPatch(path, fill=False, edgecolor=colour, alpha=strength * line, linewidth=0.8)
-            )
+        scaled = (scale * polygon for polygon in polygons)
+        axes.polygons(scaled, 'sole', strength * fill, strength * line)
 
 
 def _line(store: Store, points: Array) -> Array:
@@ -247,35 +253,13 @@ def _dots(store: Store, points: Array) -> Array:
     return store.take(points, known[:: max(1, -(-len(known) // _DOTS))])
 
 
-def _draw_line(ax: Any, points: Array, style: LineStyle) -> None:
-    ax.plot(points[:, 0], points[:, 1], **style.keywords())
-
-
-def _draw_dots(ax: Any, dots: Array, style: LineStyle) -> None:
-    """Draw dots where a line would only be a scribble."""
-    if not len(dots):
-        return
-    path = Path(np.repeat(dots, 2, axis=0), np.tile([Path.MOVETO, Path.LINETO], len(dots)))
-    path.should_simplify = False
-    ax.add_patch(
-        PathPatch(
-            path,
-            fill=False,
-            edgecolor=drawing.PLACEHOLDERS[style.colour],
-            linewidth=2.2 if len(dots) > 1 else 6.0,
-            capstyle='round',
-            alpha=0.6,
-        )
-    )
-
-
-def _draw_smallest_margin(
-    ax: Any, scene: Scene, summary: Summary, ground: _Ground, scale: float
-) -> None:
+def _place_of_smallest_margin(scene: Scene, summary: Summary, ground: _Ground) -> Array:
+    """(2,) place of the judged point then [m]; NaN without any."""
     if summary.judged is None:
-        return
+        return np.full(2, np.nan)
     k = int(np.searchsorted(scene.timeline.time, summary.judged.averaged_margin_time))
-    ax.plot(*(ground.points[summary.judged.name][k] * scale), **drawing.ring())
+    place: Array = ground.points[summary.judged.name][k]
+    return place
 
 
 def _share_outside(scene: Scene, points: Array, view: _View) -> float:

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.report import drawing
+from izmp_dynamics.report import styles, svg
 from izmp_dynamics.report.decimation import envelope, share_outside
-from izmp_dynamics.report.drawing import LineStyle
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.formatting import newtons, seconds
 from izmp_dynamics.report.panels import (
@@ -21,7 +19,9 @@ from izmp_dynamics.report.panels import (
 )
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import TrackStatistics, label_of
+from izmp_dynamics.report.styles import LineStyle
 from izmp_dynamics.report.summary import Summary
+from izmp_dynamics.report.svg import Axes
 
 _BINS_PER_INCH = 85
 _MARKED_BINS = 600  # resolution of the marks of outside intervals
@@ -63,21 +63,22 @@ def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | No
         return None
     drawn = _draw(
         scene, 'margin', [panel], 'Signed margin over time', beside,
-        decorate=lambda ax: _decorate_margin(ax, scene, judged),
+        behind=lambda axes: _mark_outside(axes, scene, judged),
+        before=lambda axes: axes.ring(judged.averaged_margin_time, 1e3 * judged.averaged_margin),
     )  # fmt: skip
     averaged = f'{judged.label}, averaged over {seconds(scene.averaging_time)}'
     legend = (
         *legend_of(scene, panel.signals),
-        (drawing.legend_svg(drawing.STYLES['averaged']), averaged),
+        (styles.legend_svg(styles.STYLES['averaged']), averaged),
     )
     caption = 'Positive inside, negative outside.'
     if judged.outside_time > 0:
-        legend += ((drawing.patch_sample('outside'), 'outside'),)
+        legend += ((styles.patch_sample('outside'), 'outside'),)
         caption += (
             f' The bar at the bottom marks every interval of {judged.label} outside, the shading '
             'those of its average.'
         )
-    legend += ((drawing.ring_sample(), 'smallest margin'),)
+    legend += ((styles.ring_sample(), 'smallest margin'),)
     title = 'Distance to the edge of the support polygon'
     return Figure('margin', title, drawn.svgs, legend, caption, drawn.height, drawn.hidden)
 
@@ -89,7 +90,7 @@ def contact_force(scene: Scene, summary: Summary) -> Figure | None:
         return None
     drawn = _draw(
         scene, 'force', [panel], 'Contact force over time',
-        decorate=lambda ax: ax.axhline(weight, zorder=3, **drawing.STYLES['weight'].keywords()),
+        before=lambda axes: axes.level(weight, styles.STYLES['weight']),
     )  # fmt: skip
     extra = [('weight', f'weight m·g = {newtons(weight)}')]
     if 'measured' in panel.signals:
@@ -99,7 +100,7 @@ def contact_force(scene: Scene, summary: Summary) -> Figure | None:
         title='Contact force along the ground normal',
         svgs=drawn.svgs,
         legend=legend_of(scene, panel.signals)
-        + tuple((drawing.legend_svg(drawing.STYLES[name]), text) for name, text in extra),
+        + tuple((styles.legend_svg(styles.STYLES[name]), text) for name, text in extra),
         caption='The mean over time of a robot that stays up equals its weight.',
         height=drawn.height,
         out_of_view=drawn.hidden,
@@ -141,38 +142,35 @@ def _draw(
     panels: list[Panel],
     description: str,
     beside: Figure | None = None,
-    decorate: Callable[[Any], None] = lambda ax: None,
+    behind: Callable[[Axes], None] = lambda axes: None,
+    before: Callable[[Axes], None] = lambda axes: None,
 ) -> _Drawn:
     """Draw the panels below each other at each width, and find what the limits hide."""
     scene.evaluation.store.release()
     limits = [panel.limits for panel in panels]
-    styles = drawing.back_to_front(_restlessness(scene, panels, limits))
+    order = styles.back_to_front(_restlessness(scene, panels, limits))
     if beside is not None:
-        sizes = [(drawing.HALF, beside.height)]
+        sizes = [(styles.HALF, beside.height)]
     else:
-        sizes = [
-            (w, 0.6 + h * len(panels)) for w, h in ((drawing.WIDE, 2.1), (drawing.NARROW, 1.8))
-        ]
-    svgs = []
+        sizes = [(w, 0.6 + h * len(panels)) for w, h in ((styles.WIDE, 2.1), (styles.NARROW, 1.8))]
+    duration = scene.timeline.duration
+    time = (0.0, duration) if duration > 0 else (-0.5, 0.5)
+    labels = [panel.label for panel in panels]
+    drawn = []
     for width, height in sizes:
-        canvas = drawing.new_canvas(width, height)
-        axes = drawing.place_axes(canvas, len(panels))
-        for ax, panel, (low, high) in zip(axes, panels, limits, strict=True):
-            decorate(ax)
-            _draw_panel(ax, scene, panel, styles, round(_BINS_PER_INCH * width))
-            ax.set_ylim(low, high)
-            ax.set_ylabel(panel.label)
-        duration = scene.timeline.duration
-        axes[-1].set_xlim((0.0, duration) if duration > 0 else (-0.5, 0.5))
-        axes[-1].set_xlabel('time [s]')
-        canvas.align_ylabels(axes)
-        svgs.append(drawing.to_svg(canvas, f'{name}-{round(10 * width)}', description))
+        stacked = svg.stacked(width, height, time, limits)
+        for axes, panel in zip(stacked, panels, strict=True):
+            behind(axes)
+            _draw_panel(axes, scene, panel, order, round(_BINS_PER_INCH * width))
+            before(axes)
+        unique, size = f'{name}-{round(10 * width)}', (width, height)
+        drawn.append(svg.to_svg(unique, description, size, stacked, labels, 'time [s]'))
     hidden: dict[str, float] = {}
     for panel, view in zip(panels, limits, strict=True):
         for signal, values in panel.signals.items():
             share = share_outside(values, view, scene.store)
             hidden[signal] = max(hidden.get(signal, 0.0), share)
-    return _Drawn(tuple(svgs), sizes[0][1], hidden)
+    return _Drawn(tuple(drawn), sizes[0][1], hidden)
 
 
 def _restlessness(
@@ -182,15 +180,15 @@ def _restlessness(
     found: dict[str, float] = {}
     for panel, (low, high) in zip(panels, limits, strict=True):
         for name, values in panel.signals.items():
-            restless = drawing.restlessness(values, high - low, scene.store)
+            restless = styles.restlessness(values, high - low, scene.store)
             found[name] = max(found.get(name, 0.0), restless)
     return found
 
 
 def _draw_panel(
-    ax: Any, scene: Scene, panel: Panel, styles: list[tuple[str, LineStyle]], bins: int
+    axes: Axes, scene: Scene, panel: Panel, order: list[tuple[str, LineStyle]], bins: int
 ) -> None:
-    for name, style in styles:
+    for name, style in order:
         if name not in panel.signals:
             continue
         time, values = envelope(scene.timeline, panel.signals[name], bins)
@@ -198,26 +196,18 @@ def _draw_panel(
         lonely = known.copy()
         lonely[1:] &= ~known[:-1]
         lonely[:-1] &= ~known[1:]
-        marker = {'marker': '.', 'markersize': 2.5} if 10 * lonely.sum() > known.sum() else {}
-        ax.plot(time, values, **style.keywords(), **marker)
+        axes.line(time, values, style, dots=bool(10 * lonely.sum() > known.sum()))
 
 
-def _decorate_margin(ax: Any, scene: Scene, judged: TrackStatistics) -> None:
-    colour = drawing.PLACEHOLDERS['outside']
-    for excursion in judged.excursions:
-        end = excursion.start + excursion.duration
-        ax.axvspan(excursion.start, end, color=colour, alpha=0.18, linewidth=0)
-    ax.axhline(0.0, color=drawing.PLACEHOLDERS['ink'], linewidth=1.0, zorder=1.5)
-    spans = _outside_spans(scene, judged.name)
-    if spans:
-        ax.broken_barh(
-            spans, (0.0, 0.03), transform=ax.get_xaxis_transform(), color=colour, linewidth=0
-        )
-    ax.plot(judged.averaged_margin_time, 1000.0 * judged.averaged_margin, **drawing.ring())
+def _mark_outside(axes: Axes, scene: Scene, judged: TrackStatistics) -> None:
+    shaded = ((found.start, found.start + found.duration) for found in judged.excursions)
+    axes.spans(shaded, 'outside', 0.18)
+    axes.level(0.0, LineStyle('ink', 1.0))
+    axes.spans(_outside_spans(scene, judged.name), 'outside', share=0.03)
 
 
 def _outside_spans(scene: Scene, name: str) -> list[tuple[float, float]]:
-    """Intervals outside as (start, length) [s], at least as long as they can be seen."""
+    """Intervals outside as (begin, end) [s], at least as long as they can be seen."""
     values = scene.evaluation.tracks[name].margin
     outside = scene.by_rows(lambda rows: scene.loaded[rows] & (values[rows] < 0))
     first, last = scene.timeline.runs(outside)
@@ -234,6 +224,6 @@ def _outside_spans(scene: Scene, name: str) -> list[tuple[float, float]]:
     marked = np.concatenate([[False], np.cumsum(steps) > 0, [False]])
     edges = np.flatnonzero(np.diff(marked))
     return [
-        (float(start) * width, float(stop - start) * width)
+        (float(start) * width, float(stop) * width)
         for start, stop in zip(edges[::2], edges[1::2], strict=True)
     ]

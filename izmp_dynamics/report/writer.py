@@ -50,7 +50,7 @@ def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) 
         the paths of the two files (`html`, `json`) and the numbers that both state (`summary`).
 
     Raises:
-        MissingDependencyError: matplotlib or jinja2 is not installed.
+        MissingDependencyError: jinja2 is not installed.
         ReportError: the files cannot be written.
     """
     scene = Scene(evaluation)
@@ -61,7 +61,7 @@ def write_summary(
     scene: Scene, summary: Summary, folder: Path, *, static: bool = False
 ) -> ReportPaths:
     """Do so with the numbers that are known already; see `write_report`."""
-    # Here, because matplotlib takes long to import and a report is optional.
+    # Here, because jinja2 and what draws are needed by a report alone.
     from izmp_dynamics.report.figures import draw_figures
     from izmp_dynamics.report.page import render
 

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from izmp_dynamics.report import drawing
-from izmp_dynamics.report.drawing import PLACEHOLDERS, WIDE
+from izmp_dynamics.report.styles import WIDE, style_of
+from izmp_dynamics.studies import drawing
+from izmp_dynamics.studies.drawing import PLACEHOLDERS
 
 LIGHT = {
     'ink': '#1a2027', 'muted': '#5a6571', 'grid': '#e2e6ea', 'mr-ad': '#0072b2',
@@ -161,9 +162,8 @@ def _no_label(value: float, position: int | None = None) -> str:
 
 def series(look: Look, method: str, **style: Any) -> dict[str, Any]:
     """Arguments of matplotlib's `plot` for a method's curve, as in the report."""
-    keywords = drawing.style_of(method).keywords()
-    keywords['color'] = look[drawing.style_of(method).colour]
-    return keywords | style
+    of_method = style_of(method)
+    return drawing.keywords(of_method) | {'color': look[of_method.colour]} | style
 
 
 def is_wide(width: float) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 
 import izmp_dynamics
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.report import drawing
+from izmp_dynamics.report.styles import NARROW
+from izmp_dynamics.studies import drawing
 from izmp_dynamics.studies.look import DARK, FILES, LIGHT, PAGE, WIDE
 from izmp_dynamics.studies.page import Page
 from izmp_dynamics.studies.picture import Picture
@@ -51,7 +52,7 @@ def render(page: Page, pictures: Sequence[Picture]) -> str:
 def inline_svgs(picture: Picture) -> tuple[str, str]:
     """Draw a picture for wide and for narrow windows, with colours as CSS variables."""
     drawn = []
-    for width, suffix in ((WIDE, 'wide'), (drawing.NARROW, 'narrow')):
+    for width, suffix in ((WIDE, 'wide'), (NARROW, 'narrow')):
         with PAGE.applied():
             name = f'{picture.name}-{suffix}'
             drawn.append(drawing.to_svg(picture.draw(PAGE, width), name, picture.title))

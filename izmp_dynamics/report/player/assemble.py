@@ -7,7 +7,7 @@ import numpy as np
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.report import drawing
+from izmp_dynamics.report import styles
 from izmp_dynamics.report.events.event import STEPS, Event
 from izmp_dynamics.report.player.libraries import THREE, UPLOT, UPLOT_STYLE
 from izmp_dynamics.report.player.packing import Block, compressed, json_for_script
@@ -133,7 +133,7 @@ def _scene(scene: Scene, playback: Playback, shapes: list[Shape], block: Block) 
             {
                 'name': name,
                 'label': label_of(name),
-                'colour': drawing.style_of(name).colour,
+                'colour': styles.style_of(name).colour,
                 'points': block.add(points),
                 'forces': block.add(playback.forces[name]),
             }

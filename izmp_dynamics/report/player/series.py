@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.report import drawing
+from izmp_dynamics.report import styles
 from izmp_dynamics.report.decimation import envelope, share_outside
 from izmp_dynamics.report.formatting import percent
 from izmp_dynamics.report.panels import (
@@ -52,9 +52,9 @@ def _described(scene: Scene, name: str, title: str, panel: Panel, block: Block) 
     lines = [0.0] if name == 'margin' else [scene.weight] if name == 'force' else []
     traces, time = [], np.empty(0)
     restless = {
-        n: drawing.restlessness(v, high - low, scene.store) for n, v in panel.signals.items()
+        n: styles.restlessness(v, high - low, scene.store) for n, v in panel.signals.items()
     }
-    for signal, style in drawing.back_to_front(restless):
+    for signal, style in styles.back_to_front(restless):
         time, values = envelope(scene.timeline, panel.signals[signal], BINS)
         traces.append(
             {
