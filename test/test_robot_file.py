@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import Foot, RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.settings import mistakes_of
 
 from .raising import raising
 
@@ -167,7 +168,7 @@ BAD = {
         {'line': 2, 'key': 'accelerometers[0].axes'},
     ),
     'accelerometers as topics': (
-        'accelerometers: [acc1, acc2]',
+        'accelerometers: [acc1]',
         'wrong_type',
         {'line': 2, 'key': 'accelerometers[0]'},
     ),
@@ -279,6 +280,18 @@ def test_a_bad_robot_file_is_refused_with_its_line(tmp_path, text, kind, data):
     with raising(RobotFileError, kind, path=tmp_path / 'robot.yaml', **data) as refusal:
         load(tmp_path, text)
     assert len(str(refusal.value)) < 600
+
+
+def test_all_that_does_not_go_together_is_reported_at_once(tmp_path):
+    text = (
+        'low_pass: {cutoff: 10}\nfilter: {half_width: 0.05}\n'
+        'angular_acceleration: {method: accelerometers}\nimu: {from_position: true}'
+    )
+    with raising(RobotFileError, 'several') as refusal:
+        load(tmp_path, text)
+    found = [mistake.kind for mistake in mistakes_of(refusal.value)]
+    assert found == ['no_accelerometers', 'two_filters', 'no_position']
+    assert str(refusal.value).count('line') == len(found)
 
 
 def test_a_urdf_is_enough(tmp_path):

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.settings import (
+    MOST_LISTED,
     MOST_VALUES,
     NOT_IN_FILE,
     flatten,
+    mistakes_of,
     read_settings,
     setting,
 )
@@ -215,13 +217,17 @@ BAD = {
     'recursive list': ('name: x\nmotors: &m [*m]', 'wrong_type', {'line': 2, 'key': 'motors[0]'}),
     'recursive mapping': (
         '&m\nname: x\nlamp: *m',
-        'unknown_key',
-        {'line': 2, 'key': 'lamp.name', 'suggestions': ('name', 'spare.name', 'motors.name')},
+        'several',
+        {},
     ),
     'unknown tag': ('name: !secret x', 'tag', {'line': 1, 'key': 'name'}),
     'binary tag': ('name: !!binary aGk=', 'tag', {'line': 1, 'key': 'name'}),
     'set tag': ('name: x\nlamp: !!set {side}', 'tag', {'line': 2, 'key': 'lamp'}),
-    'tag on a key': ('!!python/name:os.system name: x', 'tag', {'line': 1, 'key': 'a key'}),
+    'tag on a key': (
+        'name: x\n!!python/name:os.system size: x',
+        'tag',
+        {'line': 2, 'key': 'a key'},
+    ),
 }
 
 
@@ -315,11 +321,35 @@ def test_an_alias_bomb_does_not_explode(read):
     laughs = 'name: x\nlabel: &a0 ha\n' + ''.join(
         f'k{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 9)}]\n' for k in range(1, 30)
     )
-    with raising(RobotFileError, 'unknown_key', key='k1'):
+    with raising(RobotFileError, 'several') as raised:
         read(laughs)
+    assert [mistake.data['key'] for mistake in mistakes_of(raised.value)][:2] == ['k1', 'k2']
+    assert str(raised.value).count('unknown key') == MOST_LISTED
     many = ', '.join(['*m'] * MOST_VALUES)
     with raising(RobotFileError, 'too_many_values'):
         read(f'name: x\nspare: &m {{name: a, torque: 1}}\nmotors: [{many}]')
+
+
+def test_all_mistakes_are_reported_at_once(read, tmp_path):
+    """Each with its line, its key and what is valid; what depends on a wrong key is not."""
+    text = (
+        'nmae: x\ncount: many\nlamp: {colour: [1]}\nmotors:\n- {name: a}\n- {nam: b, torque: x}\n'
+    )
+    with raising(RobotFileError, 'several', path=tmp_path / 'machine.yaml') as raised:
+        read(text)
+    found = [(m.data['line'], m.data['key'], m.kind) for m in mistakes_of(raised.value)]
+    assert found == [
+        (1, 'nmae', 'unknown_key'),
+        (2, 'count', 'wrong_type'),
+        (3, 'lamp.colour', 'wrong_type'),
+        (6, 'motors[1].nam', 'unknown_key'),
+        (6, 'motors[1].torque', 'wrong_type'),
+    ]
+    said = str(raised.value).splitlines()
+    assert said[0].endswith("machine.yaml' has 5 mistakes:")
+    assert [line.split(':')[0] for line in said[1:]] == [f'  line {line}' for line, _, _ in found]
+    assert "'name'" in said[1]
+    assert 'a whole number' in said[2]
 
 
 def test_flatten_lists_all_values_with_their_units():

@@ -6,7 +6,7 @@
 import dataclasses
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import shapely.geometry
 
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import RobotFileError
-from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting
+from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
 
 LOADED_PART = 0.05
 """Part of the weight from which on a foot, or the ground, carries load, unless stated [-]."""
@@ -605,43 +605,49 @@ class RobotFile:
     path: Path | None = dataclasses.field(default=None, metadata=NOT_IN_FILE)
 
     def __post_init__(self) -> None:
+        mistakes = list(self._mistakes())
+        if mistakes:
+            raise together(mistakes)
+
+    def _mistakes(self) -> Iterator[RobotFileError]:
+        """What does not go together."""
         if '://' in self.urdf:
-            raise RobotFileError(
+            yield RobotFileError(
                 f"urdf is '{self.urdf}', an address; give the path of the file, relative to this "
                 'file or absolute.',
                 kind='urdf_is_address', urdf=self.urdf,
             )  # fmt: skip
         if self.low_pass.cutoff is not None and self.filter.half_width is not None:
-            raise RobotFileError(
+            yield RobotFileError(
                 f'low_pass.cutoff ({self.low_pass.cutoff:g} Hz) and filter.half_width '
                 f'({self.filter.half_width:g} s) are both given; leave one of them out.',
                 kind='two_filters', keys=('low_pass.cutoff', 'filter.half_width'),
             )  # fmt: skip
         if self.angular_acceleration.method == 'accelerometers' and not self.accelerometers:
-            raise RobotFileError(
+            yield RobotFileError(
                 'angular_acceleration.method is accelerometers, but there are none; list them '
                 'under accelerometers, or use gyro or auto.',
                 kind='no_accelerometers',
             )
         if self.root_acceleration.source != 'imu' and not self.feet:
-            raise RobotFileError(
+            yield RobotFileError(
                 f'root_acceleration.source is {self.root_acceleration.source}, but there are no '
                 'feet to stand on; list them under feet, or use imu.',
                 kind='no_feet',
             )
         if self.ground.source == 'feet_imus' and not any(foot.imu for foot in self.feet):
-            raise RobotFileError(
+            yield RobotFileError(
                 'ground.source is feet_imus, but no foot has one; state imu under feet, or use '
                 'another source.',
                 kind='no_foot_imu',
             )
         feet = list(enumerate(self.feet))
-        _refuse_repeated('foot name', {f'feet[{k}].name': foot.name for k, foot in feet})
-        _refuse_repeated('sole', {f'feet[{k}].sole': foot.sole for k, foot in feet})
+        yield from _repeated('foot name', {f'feet[{k}].name': foot.name for k, foot in feet})
+        yield from _repeated('sole', {f'feet[{k}].sole': foot.sole for k, foot in feet})
         topics = {key: topic.strip('/') for key, topic in self._topics()}
-        _refuse_repeated('topic', topics)
+        yield from _repeated('topic', topics)
         if self.imu.from_position and self.position is None:
-            raise RobotFileError(
+            yield RobotFileError(
                 'imu.from_position is true, but the robot file states no position; state the '
                 'topic of the pose as position.topic.',
                 kind='no_position', key='imu.from_position',
@@ -674,12 +680,12 @@ class RobotFile:
         return (self.path.parent if self.path else Path()) / os.path.expanduser(self.urdf)
 
 
-def _refuse_repeated(what: str, names: Mapping[str, str]) -> None:
-    """Refuse a name that stands under two keys; the error points at the second one."""
+def _repeated(what: str, names: Mapping[str, str]) -> Iterator[RobotFileError]:
+    """Find names that stand under two keys; an error points at the second one."""
     seen: dict[str, str] = {}
     for key, name in names.items():
         if name in seen:
-            raise RobotFileError(
+            yield RobotFileError(
                 f"the {what} '{name}' is used more than once: as {seen[name]} and as {key}.",
                 kind='repeated_name', denotes=what, name=name, keys=(seen[name], key),
             )  # fmt: skip

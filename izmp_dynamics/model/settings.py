@@ -2,8 +2,9 @@
 
 A field is declared once with `setting(...)`; the robot file, the command line's help and the ROS
 parameters are made from the declaration. `read_settings` turns YAML into such a dataclass and
-refuses unknown keys, wrong types and values out of range with an error that names the line and
-what would be valid.
+refuses unknown keys, wrong types and values out of range, all that there are, with an error that
+names line and key of each and what would be valid. How values go together is checked when each is
+right.
 """
 
 import dataclasses
@@ -12,7 +13,9 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +28,9 @@ Settings = TypeVar('Settings')
 
 MOST_VALUES = 10_000
 """Values that a file may hold when all its aliases are followed."""
+
+MOST_LISTED = 20
+"""Mistakes that an error lists; more are counted."""
 
 NOT_IN_FILE = {'hidden': True}
 """Metadata of a field that is set by the program, not by the file."""
@@ -71,15 +77,42 @@ def read_settings(cls: type[Settings], path: Path) -> Settings:
     (`<<`) and tags are refused.
 
     Raises:
-        RobotFileError: if the file cannot be read or does not fit; the message names the line.
+        RobotFileError: if the file cannot be read or does not fit; the message names the line. See
+            `together` for several mistakes.
     """
     node = read_yaml(path)
     if node is None or is_null(node):
         raise RobotFileError(
             f"'{path}' is empty; it needs at least: {_required(cls)}.", kind='empty', path=path
         )
-    settings: Settings = _Reader(path, cls).record(cls, node, '')
+    reader = _Reader(path, cls)
+    with reader.collecting():
+        settings: Settings = reader.record(cls, node, '')
+    if reader.mistakes:
+        raise together(reader.mistakes, path)
     return settings
+
+
+def together(mistakes: Sequence[RobotFileError], path: Path | None = None) -> RobotFileError:
+    """One error for all mistakes: a single one itself; of several the kind is 'several'.
+
+    Its data has `mistakes`, an error of each, in the order of the file.
+    """
+    if len(mistakes) == 1:
+        return mistakes[0]
+    found = sorted(mistakes, key=lambda mistake: typing.cast('int', mistake.data.get('line', 0)))
+    said = [str(mistake).removeprefix(f"'{path}', ") for mistake in found[:MOST_LISTED]]
+    more = len(found) - len(said)
+    said += [f'and {more} more'] if more else []
+    place = f"'{path}' has" if path else 'there are'
+    message = '\n  '.join([f'{place} {len(found)} mistakes:', *said])
+    return RobotFileError(message, kind='several', path=path, mistakes=tuple(found))
+
+
+def mistakes_of(error: RobotFileError) -> tuple[RobotFileError, ...]:
+    """The mistakes that `together` has put into one error."""
+    found = error.data.get('mistakes', (error,))
+    return typing.cast('tuple[RobotFileError, ...]', found)
 
 
 def flatten(settings: Any, prefix: str = '') -> dict[str, str]:
@@ -140,12 +173,24 @@ class _Reader:
         self.cls = cls
         self.count = 0
         self.nodes: dict[str, yaml.Node] = {}
+        self.mistakes: list[RobotFileError] = []
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Collect a mistake and go on, unless there would be no end of it."""
+        try:
+            yield
+        except RobotFileError as error:
+            if error.kind == 'too_many_values':
+                raise
+            self.mistakes.append(error)
 
     def fail(self, node: yaml.Node, message: str, kind: str, **data: object) -> typing.NoReturn:
         fail(self.path, node, message, kind, **data)
 
     def record(self, cls: Any, node: yaml.Node, name: str) -> Any:
-        """Read a mapping into a dataclass."""
+        """Read a mapping into a dataclass; None if mistakes have been collected."""
+        before = len(self.mistakes)
         check_tag(self.path, node, name or 'the file')
         if not isinstance(node, yaml.MappingNode):
             message = f'{name or "the file"} must be a mapping with keys: {_keys(cls)}.'
@@ -153,23 +198,38 @@ class _Reader:
         fields = {field.name: field for field in _fields(cls)}
         hints = typing.get_type_hints(cls)
         given = self._given(cls, node, name)
+        meant = [key for mistake in self.mistakes[before:] for key in _suggested(mistake)]
         missing = [
-            field for key, field in fields.items() if key not in given and _is_required(field)
+            field
+            for key, field in fields.items()
+            if key not in given and _is_required(field) and _dotted(name, key) not in meant
         ]
+        with self.collecting():
+            self._refuse(missing, node, name)
+        values = {}
+        for key, item in given.items():
+            with self.collecting():
+                values[key] = self.value(
+                    hints[key], item, _dotted(name, key), fields[key].metadata
+                )
+        if len(self.mistakes) > before:
+            return None
+        try:
+            return cls(**values)
+        except RobotFileError as error:
+            for each in mistakes_of(error):
+                message = f'{name}: {each}' if name else str(each)
+                at = self._place(name, each.data, node)
+                with self.collecting():
+                    self.fail(at, message, each.kind, **each.data, record=name)
+
+    def _refuse(
+        self, missing: Sequence[dataclasses.Field[Any]], node: yaml.Node, name: str
+    ) -> None:
         if missing:
             wanted = '; '.join(f"'{field.name}' ({_meaning(field.metadata)})" for field in missing)
             names = tuple(_dotted(name, field.name) for field in missing)
             self.fail(node, f'{name or "the file"} lacks {wanted}.', 'missing_key', keys=names)
-        values = {
-            key: self.value(hints[key], item, _dotted(name, key), fields[key].metadata)
-            for key, item in given.items()
-        }
-        try:
-            return cls(**values)
-        except RobotFileError as error:
-            message = f'{name}: {error}' if name else str(error)
-            at = self._place(name, error.data, node)
-            self.fail(at, message, error.kind, **error.data, record=name)
 
     def _place(self, name: str, data: Mapping[str, object], node: yaml.Node) -> yaml.Node:
         """The node of the last key that an error is about and that stands in the file."""
@@ -184,12 +244,13 @@ class _Reader:
         """Return the values by key, without the keys that have none."""
         seen: dict[str, yaml.Node] = {}
         for key_node, value_node in node.value:
-            key = self._key(cls, key_node, name)
-            if key in seen:
-                dotted = _dotted(name, key)
-                message = f"duplicate key '{dotted}'."
-                self.fail(key_node, message, 'duplicate_key', key=dotted)
-            seen[key] = value_node
+            with self.collecting():
+                key = self._key(cls, key_node, name)
+                if key in seen:
+                    dotted = _dotted(name, key)
+                    message = f"duplicate key '{dotted}'."
+                    self.fail(key_node, message, 'duplicate_key', key=dotted)
+                seen[key] = value_node
         return {key: item for key, item in seen.items() if not is_null(item)}
 
     def _key(self, cls: Any, node: yaml.Node, name: str) -> str:
@@ -246,10 +307,15 @@ class _Reader:
                 'wrong_length', key=name, length=len(node.value),
             )  # fmt: skip
         kinds = [types_[0]] * len(node.value) if types_[-1] is Ellipsis else types_
-        return tuple(
-            self.value(kind, item, f'{name}[{index}]', metadata)
-            for index, (kind, item) in enumerate(zip(kinds, node.value, strict=True))
-        )
+        found = []
+        for index, (kind, item) in enumerate(zip(kinds, node.value, strict=True)):
+            read = partial(self.value, kind, item, f'{name}[{index}]', metadata)
+            if dataclasses.is_dataclass(kind):
+                with self.collecting():
+                    found.append(read())
+            else:  # of numbers the first mistake is enough
+                found.append(read())
+        return tuple(found)
 
     def scalar(
         self, kind: Any, node: yaml.Node, name: str, metadata: Mapping[str, Any]
@@ -314,6 +380,15 @@ _READERS: Mapping[Any, Callable[[str], bool | int | float | str | None]] = {
     str: str,
     bool: _read_truth,
 }
+
+
+def _suggested(mistake: RobotFileError) -> list[str]:
+    """Dotted keys that an unknown one may have been meant to be."""
+    near = mistake.data.get('suggestions', ())
+    place = str(mistake.data.get('key', '')).rpartition('.')[0]
+    return [
+        name for key in typing.cast('tuple[str, ...]', near) for name in (_dotted(place, key), key)
+    ]
 
 
 def _keys(cls: Any) -> str:
