@@ -41,6 +41,12 @@ LATE = 2_000_000_000
 LOOK = 10.0
 """Time between two looks at the memory [s]."""
 
+WAITING = 5000
+"""Messages that may wait for this process, which is late itself on a busy computer."""
+
+QUIET = 3.0
+"""Time without a result after which the last ones have come [s]."""
+
 COMPOSED = {'composed': 'izmp_dynamics'}
 """Process → name of its node, where they differ."""
 
@@ -93,6 +99,7 @@ class Soak:
         self.looked = 0.0
         self.asked = []
         self.counters, self.reported = {}, {}
+        self.number, self.stamp, self.received = 0, 0, 0.0
         record.restarts.update({name: [0, 0] for name in names})
         for name in names:
             self.start(name)
@@ -102,29 +109,37 @@ class Soak:
         """Receive the results and the diagnostics."""
         from diagnostic_msgs.msg import DiagnosticArray
         from geometry_msgs.msg import PointStamped
+        from rclpy.qos import QoSProfile
 
-        from izmp_dynamics.nodes.qos import RESULT
-
-        self.node.create_subscription(PointStamped, '/mr_ad/izmp', self.take, RESULT)
-        self.node.create_subscription(DiagnosticArray, '/diagnostics', self.count, 100)
+        self.node.create_subscription(
+            PointStamped, '/mr_ad/izmp', self.take, QoSProfile(depth=WAITING)
+        )
+        self.node.create_subscription(
+            DiagnosticArray, '/diagnostics', self.count, QoSProfile(depth=WAITING)
+        )
 
     def start(self, name):
         """Start a process."""
         self.processes.start(name)
         self.starts[name] += 1
 
-    def take(self, message):
-        """Note a result."""
+    def take(self, message, info):
+        """Note a result, when it was published, and whether others before it did not come."""
         from izmp_dynamics.nodes.messages import stamp_of, vector
 
-        stamp = stamp_of(message)
+        stamp, number = stamp_of(message), info['publication_sequence_number'] or 0
+        if self.number and number > self.number + 1:
+            self.record.unseen.append((self.stamp, stamp, number - self.number - 1))
+        self.number, self.stamp, self.received = number, stamp, time.monotonic()
         self.record.twice += stamp in self.record.given
         self.record.not_finite += not np.isfinite(vector(message.point)).all()
-        self.record.given.setdefault(stamp, time.time_ns())
+        self.record.given.setdefault(stamp, info['source_timestamp'])
 
     def count(self, message):
-        """Note the counters of a node; they begin at zero when it is started again."""
-        now = time.time_ns()
+        """Note the counters of a node at its report; they begin at zero when it starts again."""
+        from izmp_dynamics.nodes.messages import stamp_of
+
+        now = stamp_of(message)
         for status in message.status:
             begin = self.reported.get(status.name, now) - LATE
             self.reported[status.name] = now
@@ -274,7 +289,9 @@ def watch(names, seconds, seed, every, samples, record):
                     run.inject(faults.pop(0))
                 run.look_after()
                 time.sleep(0.05)
-            time.sleep(3.0)  # until the last results have come
+            run.received = time.monotonic()
+            while time.monotonic() - run.received < QUIET:
+                time.sleep(0.05)
             run.look_for_answers()
         finally:
             robot.kill()

@@ -16,6 +16,9 @@ HALF = 1_000_000
 SETTLED = 1.0
 """Time after the first result after a fault in which losses still count as those of it [s]."""
 
+UNSEEN = 'given, but not received by this test'
+"""What is said of results that were published, by the numbers that the middleware gives them."""
+
 COUNTED = {
     'skipped': 'computer too slow (skipped)',
     'lost': 'dropped by the middleware',
@@ -49,7 +52,9 @@ class Record:
 
     Attributes:
         samples: (N, 2) of every joint sample: when it was due, its stamp [ns].
-        given: stamp of a result → when it came [ns].
+        given: stamp of a result → when it was published [ns].
+        unseen: stamps of two results [ns], and how many were published between them that did not
+            come.
         twice: results whose stamp had come before.
         not_finite: results with a number that is none.
         faults: what was injected.
@@ -62,6 +67,7 @@ class Record:
 
     samples: np.ndarray
     given: dict = field(default_factory=dict)
+    unseen: list = field(default_factory=list)
     twice: int = 0
     not_finite: int = 0
     faults: list = field(default_factory=list)
@@ -97,6 +103,12 @@ def losses(record):
     lost = np.array([row[0] for row in expected if int(row[1]) not in record.given], np.int64)
     came = np.sort(np.fromiter(record.given.values(), np.int64, len(record.given)))
     table = defaultdict(lambda: [0, 0, 0.0])
+    due = {int(stamp): int(when) for when, stamp in record.samples}
+    for before, after, number in record.unseen:
+        inside = (lost > due.get(before, 0)) & (lost < due.get(after, 0))
+        between = np.flatnonzero(inside)[:number]
+        table[UNSEEN][1] += len(between)
+        lost = np.delete(lost, between)
     for fault in sorted(record.faults, key=lambda fault: fault.begin):
         after = came[np.searchsorted(came, fault.end) :]
         back = int(after[0]) if len(after) else int(record.samples[-1, 0])
@@ -145,7 +157,8 @@ def show(record):
     table.add_row('expected', '', f'{expected}', '')
     table.add_row('given', '', f'{expected - total}', '')
     for reason, (number, instants, longest) in sorted(lost.items()):
-        table.add_row(f'lost: {reason}', f'{number}', f'{instants}', f'{longest:.1f}')
+        name = reason if reason == UNSEEN else f'lost: {reason}'
+        table.add_row(name, f'{number}', f'{instants}', f'{longest:.1f}')
     console.print(table)
     for stretch in np.split(unknown, np.flatnonzero(np.diff(unknown) > 10**9) + 1):
         if len(stretch):

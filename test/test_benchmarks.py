@@ -5,7 +5,9 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from .conftest import REPOSITORY
@@ -42,6 +44,44 @@ def test_soak_with_faults_at_random():
     assert re.search(r'composed *│ *1 *│ *0 *│ *\d+ *│', printed), printed
     assert 'not finite: 0' in printed
     assert 'Counted by the nodes: joints.' in printed or 'imu.' in printed
+
+
+def test_a_soak_finds_the_reason_of_a_loss_however_late_it_hears_of_it(monkeypatch):
+    """Of what did not come the numbers of the messages say it, of other losses the reports."""
+    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+    from geometry_msgs.msg import PointStamped
+
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from soak import Soak
+    from soak_table import UNSEEN, Record, losses
+
+    def stamped(kind, stamp):
+        message = kind()
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        return message
+
+    samples = 1000 * 10**9 + 2_000_000 * np.arange(10 * 500)
+    record = Record(np.stack([samples, samples], axis=1))
+    run = Soak((), None, SimpleNamespace(create_subscription=lambda *given: None), record)
+    skipped, unseen = range(600, 625), range(900, 920)
+    given = [k for k in range(10 * 125) if k not in skipped]
+    for number, k in enumerate(given, 1):
+        stamp = int(samples[4 * k])
+        info = {'source_timestamp': stamp, 'publication_sequence_number': number}
+        if k not in unseen:
+            run.take(stamped(PointStamped, stamp), info)
+    for second in range(10):  # all at once, in the end
+        report = stamped(DiagnosticArray, int(samples[500 * second]))
+        values = [KeyValue(key='imu.skipped', value=str(25 * (second > 5)))]
+        report.status = [DiagnosticStatus(name='/izmp', values=values)]
+        run.count(report)
+    _, table, unknown = losses(record)
+    assert not len(unknown)
+    assert {reason: row[1] for reason, row in table.items()} == {
+        'computer too slow (skipped)': len(skipped), UNSEEN: len(unseen)
+    }  # fmt: skip
 
 
 def test_a_soak_that_is_interrupted_ends_with_its_table():
