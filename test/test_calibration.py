@@ -39,7 +39,7 @@ from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.rotations import from_matrices, from_rpy
 from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.simulation.sensor_errors import SensorErrors, WrenchErrors
-from izmp_dynamics.stability.clearance import CLEARANCE, clearances
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
 
 from .node_processes import wait_until
 from .planted import ERRORS, NOISE, PAYLOAD, SHIFT, nominal, recorded, true_robot
@@ -515,7 +515,7 @@ def test_a_foot_without_load_on_the_ground_is_not_in_the_air(steps):
     layout = make_layout(instants.rig, links, 'trunk', ())
     decide_contacts(instants, layout, np.zeros(0))
     assert instants.air.any()
-    both = (clearances(instants.soles) < CLEARANCE).all(axis=1)
+    both = (clearances(instants.soles) < CLEARANCE_WITH_FORCES).all(axis=1)
     assert both.any()
     count = len(instants)
     loads = (np.zeros(count), np.full(count, 270.0))

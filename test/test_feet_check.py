@@ -7,6 +7,7 @@ import pytest
 
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.replay.check import _judge_force
+from izmp_dynamics.stability.evaluation import Foot
 from izmp_dynamics.stability.feet_check import UNITS, judge_feet
 
 from .report_scenarios import GRAVITY, MASS, standing, walking
@@ -82,6 +83,37 @@ def test_exchanged_feet_are_named(motion):
     assert finding.kind == 'feet_exchanged'
     assert 'feet[left_foot].wrench.topic' in finding.remedy
     assert 'feet[right_foot].wrench.topic' in finding.remedy
+
+
+def crawling(exchanged=()):
+    """Four flat feet, one of which is lifted by 3 cm at a time while the others share the load.
+
+    Args:
+        exchanged: two columns of forces that are each other's.
+    """
+    evaluation = standing(duration=4.0)
+    count = len(evaluation.stamps)
+    lifted = np.arange(4) == (4 * np.arange(count) // count)[:, None]
+    forces = np.where(lifted, 0.0, MASS * GRAVITY / 3.0)
+    columns = list(range(4))
+    for k, other in zip(exchanged, reversed(exchanged), strict=True):
+        columns[k] = other
+    square = 0.04 * np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0]])
+    feet = []
+    for k, place in enumerate([[0.3, 0.2, 0], [0.3, -0.2, 0], [-0.3, 0.2, 0], [-0.3, -0.2, 0]]):
+        sole = np.tile(square + place, (count, 1, 1))
+        sole[:, :, 2] += np.where(lifted[:, k, None], 0.03, 0.0)
+        axes = np.tile(np.eye(3), (count, 1, 1))
+        feet.append(Foot(f'foot{k}', sole, forces[:, columns[k]], ~lifted[:, k], axes))
+    return dataclasses.replace(evaluation, feet=tuple(feet))
+
+
+@pytest.mark.parametrize('pair', [(0, 1), (1, 2), (0, 3)])
+def test_exchanged_feet_of_a_quadruped_are_named(pair):
+    assert not list(judge_feet(crawling(), ROBOT))
+    (finding,) = judge_feet(crawling(pair), ROBOT)
+    assert finding.kind == 'feet_exchanged'
+    assert all(f'feet[foot{k}].wrench.topic' in finding.remedy for k in pair)
 
 
 def test_the_mean_force_is_along_the_ground_normal(walk):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import scipy.ndimage
 
 from izmp_dynamics.conventions import Array, cross
-from izmp_dynamics.stability.clearance import CLEARANCE, clearances
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
 from izmp_dynamics.stability.sole_motion import SoleMotion
 
 MARGIN = 0.04
@@ -48,7 +48,7 @@ def contacts(
         return rest, air
     heights = clearances(soles)
     for k in range(feet):
-        air[:, k] = heights[:, k] > CLEARANCE
+        air[:, k] = heights[:, k] > CLEARANCE_WITH_FORCES
         load = loads[k]
         if load is not None and air[:, k].any():
             in_air = float(np.median(load[air[:, k]]))
@@ -59,7 +59,9 @@ def contacts(
         alone = air[:, others].all(axis=1)
         together = np.ones(count, dtype=np.bool_)
         for other in others:
-            together &= _still(soles[k], soles[other]) & (np.abs(heights[:, other]) < CLEARANCE)
+            together &= _still(soles[k], soles[other]) & (
+                np.abs(heights[:, other]) < CLEARANCE_WITH_FORCES
+            )
         load = loads[k]
         if load is not None:
             alone &= load > LOADED * weight

@@ -30,7 +30,7 @@ from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.unloaded import EDGE
 from izmp_dynamics.rotations import from_rpy, to_rpy
 from izmp_dynamics.sensing.finding import Finding
-from izmp_dynamics.stability.clearance import CLEARANCE, clearances
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
 
 CUTOFFS = (10.0, 4.0)
 """Of the filter that all signals pass; where the first one leaves open how a sensor is turned, the
@@ -218,6 +218,6 @@ def _excess(
 
 def _in_air(instants: Instants, foot: FootRig) -> npt.NDArray[np.bool_]:
     """(K,) whether the joints hold a foot above all others, and did so and will for `EDGE`."""
-    high = clearances(instants.soles)[:, instants.rig.feet.index(foot)] > CLEARANCE
+    high = clearances(instants.soles)[:, instants.rig.feet.index(foot)] > CLEARANCE_WITH_FORCES
     width = 2 * round(EDGE * RATE) + 1
     return np.asarray(scipy.ndimage.binary_erosion(high, np.ones(width)))

@@ -18,7 +18,7 @@ from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.residuals import foot_wrench, in_sensor, required, root_motion
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.pipeline.rig import FootRig
-from izmp_dynamics.stability.clearance import CLEARANCE, above
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, above
 
 CLEAR = 1.5
 """The next best mounting must leave so many times the error of the best one."""
@@ -87,8 +87,8 @@ def find_mounting(
         index = instants.rig.feet.index(foot)
         others = [sole for k, sole in enumerate(instants.soles) if k != index]
         mine = instants.soles[index]
-        stands = np.all([above(other, mine) > CLEARANCE for other in others], axis=0)
-        swings = np.all([above(mine, other) > CLEARANCE for other in others], axis=0)
+        stands = np.all([above(other, mine) > CLEARANCE_WITH_FORCES for other in others], axis=0)
+        swings = np.all([above(mine, other) > CLEARANCE_WITH_FORCES for other in others], axis=0)
         motion = root_motion(instants, layout, x)
         needed = required(instants, layout, x, motion)
         wrench = np.where(stands[:, None], needed.total, 0.0)  # the other feet hang from it

@@ -12,7 +12,7 @@ from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.pipeline.correction import offset_without
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.unloaded import LOADED, Stance, Swing, UnloadedFeet
-from izmp_dynamics.stability.clearance import CLEARANCE
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES
 
 HELD = 0.5
 """Time in the air from which on a foot can be tared [s]."""
@@ -104,7 +104,8 @@ class Tare:
         )
         return (
             f'Nothing is tared, as no foot has been in the air for {HELD:g} s: {where}. Lift a '
-            f'foot by more than {1e3 * CLEARANCE:g} mm, hold it for {HELD:g} s and call again.'
+            f'foot by more than {1e3 * CLEARANCE_WITH_FORCES:g} mm, hold it for {HELD:g} s and '
+            'call again.'
         )
 
     def _wrench(self, foot: str) -> FootWrench:
@@ -143,7 +144,7 @@ def _stands(at: Stance, weight: float) -> str:
     """Where a foot is and what it carries, in words."""
     if not at.is_known:
         return 'cannot be judged, as joints, IMU or a force sensor have no value: see /diagnostics'
-    if at.height <= CLEARANCE:
+    if at.height <= CLEARANCE_WITH_FORCES:
         share = f'{at.reading / weight:.0%} of the weight'
         return f'is on the ground and reads {at.reading:.1f} N upwards ({share})'
     height = f'is {1e3 * at.height:.0f} mm above the other sole'

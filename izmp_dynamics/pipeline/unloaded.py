@@ -23,7 +23,7 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.buffer import reach_of
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.stamps import nanoseconds
-from izmp_dynamics.stability.clearance import CLEARANCE, clearances
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
 from izmp_dynamics.stability.ground_plane import Sole
 
 SPAN = 2.0
@@ -193,7 +193,7 @@ class UnloadedFeet:
         period = float(np.median(np.diff(stamps))) / NANOSECONDS
         reach = nanoseconds(reach_of(self.rig.robot.pairing.max_gap, period))
         newest = bool(seen.stamps[-1] - stamps[-1] <= reach)
-        high = _last_run(stamps, heights[known] > CLEARANCE, reach)
+        high = _last_run(stamps, heights[known] > CLEARANCE_WITH_FORCES, reach)
         lasts = newest and len(high) > 0 and high[-1] + 1 == len(known)
         high = high[stamps[high] >= stamps[high[:1]] + nanoseconds(EDGE)]
         if not lasts:

@@ -8,8 +8,17 @@ from izmp_dynamics.conventions import Array
 from izmp_dynamics.stability.ground_plane import Sole
 from izmp_dynamics.stability.sole_motion import SoleMotion
 
-CLEARANCE = 0.005
-"""A foot is in the air if its lowest corner is higher above the other sole's plane [m]."""
+CLEARANCE_WITH_FORCES = 0.005
+"""A foot is in the air if its lowest corner is higher above the other sole's plane [m].
+
+Forces must show the same: the foot carries nothing, or the other feet carry the weight.
+"""
+
+CLEARANCE_BY_JOINTS = 0.01
+"""Likewise where the joints alone must show it, as the forces are doubted [m].
+
+Legs yield, and zeros of encoders are off, by millimetres at the sole.
+"""
 
 POINT = 0.05
 """A sole no larger across is a point: how it is turned says nothing about the ground [m]."""

@@ -1,7 +1,7 @@
 """What is wrong with the force sensors of the feet, as far as the evaluated numbers show it."""
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,10 @@ LEAST_TIME = 0.3
 """Time in the air that is needed to judge a foot [s]."""
 
 LARGE_SHARE = 0.7
-"""A foot in the air cannot measure this share of the load [-]."""
+"""A foot in the air cannot measure this share of what it and a foot on the ground measure [-]."""
+
+LEAST_LOAD = 0.1
+"""Share of the load that these two must measure, or one of them may be about to step [-]."""
 
 AGAINST = -0.7
 """Correlation of the feet's shares and the place of the IZMP that means exchanged feet [-]."""
@@ -129,23 +132,38 @@ def _judge_total(total: Array, weight: float, unused_wrenches: Sequence[str]) ->
 
 
 def _exchanged(evaluation: Evaluation, feet: Sequence[Foot]) -> Finding | None:
-    """Find two feet whose sensors are each other's: by steps, or by the shift of weight."""
+    """Find two feet whose sensors are each other's: by steps, or by the shift of weight.
+
+    Steps show it of robots with any number of feet, if joints and flat soles show which foot is in
+    the air; the shift of weight only of bipeds, as the place of the IZMP does not determine how
+    more than two feet share the load.
+    """
     if len(feet) != len(evaluation.feet):
         return None
-    shares = {}
-    for one, other in permutations(feet, 2):
-        up = in_air(evaluation, one)
-        if np.count_nonzero(up) * _step(evaluation) >= LEAST_TIME:
-            part = one.normal_force[up] / (one.normal_force + other.normal_force)[up]
-            if np.isfinite(part).any():
-                shares[one.name, other.name] = float(np.nanmedian(part))
-    if shares:
-        (name, of), most = max(shares.items(), key=lambda entry: entry[1])
-        if most < LARGE_SHARE or min(shares.values()) < 1.0 - LARGE_SHARE:
-            return None
-        why = f"while foot '{name}' is in the air, its sensor measures {most:.0%} of the load"
+    total = np.sum([foot.normal_force for foot in feet], axis=0)
+    aloft = {foot.name: in_air(evaluation, foot) for foot in feet}
+    stepped, found = False, None
+    for pair in combinations(feet, 2):
+        shares = {}
+        for one, other in permutations(pair):
+            both = one.normal_force + other.normal_force
+            with np.errstate(invalid='ignore'):
+                rows = aloft[one.name] & ~aloft[other.name] & (both > LEAST_LOAD * total)
+            if np.count_nonzero(rows) * _step(evaluation) >= LEAST_TIME:
+                shares[one.name, other.name] = float(np.median((one.normal_force / both)[rows]))
+        stepped |= bool(shares)
+        if shares and min(shares.values()) >= 1.0 - LARGE_SHARE:
+            (names, most) = max(shares.items(), key=lambda entry: entry[1])
+            if most >= LARGE_SHARE and (found is None or most > found[1]):
+                found = names, most
+    if found is not None:
+        (name, of), most = found
+        why = (
+            f"while foot '{name}' is in the air, its sensor measures {most:.0%} of what both "
+            'measure'
+        )
         return _exchange(name, of, why)
-    if len(feet) == 2 and _shifts_against(evaluation, *feet):
+    if not stepped and len(feet) == 2 and _shifts_against(evaluation, *feet):
         why = 'their load shifts against the IZMP'
         return _exchange(feet[0].name, feet[1].name, why)
     return None

@@ -4,11 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.stability.clearance import lowest_above, stays_point
+from izmp_dynamics.stability.clearance import CLEARANCE_BY_JOINTS, lowest_above, stays_point
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
-
-CLEARANCE = 0.01
-"""A foot whose lowest corner is higher above the plane of all other soles is in the air [m]."""
 
 
 def in_air(evaluation: Evaluation, foot: Foot) -> npt.NDArray[np.bool_]:
@@ -32,7 +29,7 @@ def in_air(evaluation: Evaluation, foot: Foot) -> npt.NDArray[np.bool_]:
             return np.zeros(rows.stop - rows.start, dtype=np.bool_)
         with np.errstate(invalid='ignore'):
             lowest: Array = np.min(heights, axis=0)
-            return np.asarray(lowest > CLEARANCE)
+            return np.asarray(lowest > CLEARANCE_BY_JOINTS)
 
     found: npt.NDArray[np.bool_] = evaluation.store.by_rows(len(evaluation.stamps), aloft)
     return found
