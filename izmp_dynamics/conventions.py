@@ -7,6 +7,7 @@ A wrench is (force, moment) acting on the robot, about the origin of the frame i
 """
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,13 @@ GRAVITY = 9.80665
 
 NANOSECONDS = 1_000_000_000
 """Nanoseconds in a second; stamps are int64 nanoseconds."""
+
+
+def unused_name(name: str, links: Collection[str]) -> str:
+    """A name for a frame that no link bears: else its transforms would make a circle."""
+    while name in links:
+        name = f'izmp_{name}'
+    return name
 
 
 def frozen(values: npt.ArrayLike, dtype: Any = np.float64) -> npt.NDArray[Any]:

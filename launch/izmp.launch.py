@@ -1,5 +1,7 @@
 """The graph beside a robot: `ros2 launch izmp_dynamics izmp.launch.py robot:=my_robot.yaml`."""
 
+import os
+
 from launch import LaunchContext, LaunchDescription
 from launch.actions import GroupAction, OpaqueFunction
 from launch.conditions import IfCondition
@@ -13,6 +15,7 @@ from izmp_dynamics.launching.arguments import declared, given
 from izmp_dynamics.launching.description import robot_state_publisher
 from izmp_dynamics.launching.ending import end_if_refused
 from izmp_dynamics.launching.graph import GRAPH
+from izmp_dynamics.launching.parameter_file import stated
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.resources import find_resource
 
@@ -21,6 +24,9 @@ TEXTS = (
     'robot', 'urdf', 'robot_description', 'robot_description_topic', 'evaluation_frame',
     'frame_prefix',
 )  # fmt: skip
+OF_ROBOT = ('robot', 'urdf', 'robot_description', 'frame_prefix')
+"""What robot_state_publisher must know of the nodes' parameters."""
+
 FLAGS = ('autostart', 'use_sim_time', 'reliable_inputs')
 
 
@@ -37,8 +43,13 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         name: IfCondition(LaunchConfiguration(name)).evaluate(context)
         for name in (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'rviz')
     }
+    seen = dict(values)
+    if values['params_file'] and on['robot_state_publisher']:
+        found = stated(values['params_file'], *OF_ROBOT)
+        seen |= {name: values[name] or found[name] for name in OF_ROBOT}
+        seen['robot'] = os.path.expanduser(seen['robot'])
     try:
-        actions = [*_nodes(values, on), *_views(values, on)]
+        actions = [*_nodes(values, on), *_views(seen, on)]
     except IzmpError as error:
         raise RuntimeError(str(error)) from None
     return [GroupAction([PushRosNamespace(values['namespace']), *actions])]
@@ -88,7 +99,12 @@ def _views(values: dict[str, str], on: dict[str, bool]) -> list[LaunchDescriptio
     """
     views: list[LaunchDescriptionEntity] = []
     robot = load_robot_file(values['robot'], values['urdf'] or None) if values['robot'] else None
-    if robot is not None and on['robot_state_publisher']:
+    if on['robot_state_publisher']:
+        if robot is None:
+            raise RuntimeError(
+                'robot_state_publisher:=true needs the path of the robot file: state it as '
+                f"robot:=…, or as robot in params_file '{values['params_file']}', which has none."
+            )
         views.append(
             robot_state_publisher(
                 robot, values['robot_description'], on['use_sim_time'], values['frame_prefix']

@@ -224,7 +224,8 @@ def test_a_parameter_file_reaches_the_nodes_and_arguments_have_precedence(instal
         f'/**:\n  ros__parameters:\n    robot: {ROBOT}\n    evaluation_frame: l_sole\n'
         '    acd: {max_gap: 0.03}\n'
     )
-    arguments = (f'params_file:={file}', 'composed:=true', 'evaluation_frame:=r_sole')
+    arguments = (f'params_file:={file}', 'composed:=true', 'evaluation_frame:=r_sole',
+                 'robot_state_publisher:=true')  # fmt: skip
     with Launched(tmp_path, 'izmp.launch.py', *arguments) as launched, probe(launched) as node:
         client = node.create_client(GetParameters, f'/{COMPOSED}/get_parameters')
         assert wait_until(client.service_is_ready), launched.said
@@ -234,6 +235,7 @@ def test_a_parameter_file_reaches_the_nodes_and_arguments_have_precedence(instal
         robot, frame, gap = future.result().values
     assert (robot.string_value, frame.string_value) == (str(ROBOT), 'r_sole')
     assert gap.double_value == 0.03
+    assert 'robot_state_publisher' in launched.said  # it starts, or is not installed
 
 
 @pytest.mark.parametrize(
@@ -242,6 +244,10 @@ def test_a_parameter_file_reaches_the_nodes_and_arguments_have_precedence(instal
         (['robot:=absent.yaml'], 'absent.yaml'),
         ([f'robot:={ROBOT}', 'urdf:=absent.urdf'], 'absent.urdf'),
         ([], 'State the robot file'),
+        (
+            [f'params_file:={ROOT / "config" / "parameters.yaml"}', 'robot_state_publisher:=true'],
+            'needs the path of the robot file',
+        ),
     ],
 )
 def test_a_path_that_is_wrong_ends_the_launch(installed, tmp_path, arguments, sentence):

@@ -13,6 +13,7 @@ from rclpy.parameter import Parameter
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes import transforms
+from izmp_dynamics.nodes.izmp import Izmp
 from izmp_dynamics.nodes.localizer import Localizer
 from izmp_dynamics.nodes.messages import (
     odometry_values,
@@ -69,18 +70,31 @@ def parameters(**values):
     ]
 
 
-@pytest.mark.parametrize(('prefix', 'world'), [('', 'izmp_world'), ('anna/', 'world')])
-def test_the_world_has_a_name_that_no_link_has(biped31, robot_yaml, tmp_path, prefix, world):
-    tie = '<link name="world"/><joint name="tie" type="fixed"><parent link="world"/>'
+@pytest.mark.parametrize(
+    ('link', 'prefix', 'names'),
+    [
+        ('world', '', ('izmp_world', 'nif')),
+        ('world', 'anna/', ('world', 'nif')),
+        ('nif', '', ('world', 'izmp_nif')),
+        ('nif', 'anna/', ('world', 'izmp_nif')),
+    ],
+)
+def test_world_and_nif_have_names_that_no_link_has(
+    biped31, robot_yaml, tmp_path, link, prefix, names
+):
+    tie = f'<link name="{link}"/><joint name="tie" type="fixed"><parent link="{link}"/>'
     tie += '<child link="pelvis"/></joint></robot>'
     urdf = biped31.urdf_path.read_text('utf-8').replace('</robot>', tie)
     (tmp_path / 'robot.urdf').write_text(urdf)
     path = tmp_path / 'robot.yaml'
     path.write_text(yaml.safe_dump(robot_yaml | {'urdf': 'robot.urdf'}))
-    node = Localizer(overrides=parameters(robot=str(path), frame_prefix=prefix))
-    assert node.model.urdf_root == 'world'
-    assert node.frame_names.world == world
+    node = Izmp(overrides=parameters(robot=str(path), frame_prefix=prefix, evaluation_frame=link))
+    assert node.model.urdf_root == link
+    assert (node.frame_names.world, node.frame_names.nif) == names
+    R, p = node._outputs.frame.pose(0, np.zeros(node.model.dof), np.array([0.0, 0.6, 0.8]))
     node.destroy_node()
+    np.testing.assert_allclose(R, np.eye(3), atol=1e-12)  # the link's, not that of the ground
+    np.testing.assert_allclose(p, 0.0, atol=1e-12)
 
 
 @both

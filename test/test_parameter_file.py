@@ -11,6 +11,7 @@ pytest.importorskip('rclpy', reason='rclpy is missing')
 import rclpy
 from rclpy.parameter import Parameter
 
+from izmp_dynamics.launching.parameter_file import stated
 from izmp_dynamics.nodes.registry import node_class
 
 from .node_processes import GRAPH, ROBOT, ROOT, free_domain
@@ -89,3 +90,16 @@ def test_what_several_nodes_have_is_shown_for_all_of_them(shown, declared):
     shared = {name for name, number in Counter(names).items() if number > 1}
     assert 'pairing.max_gap' in shared
     assert shared - OF_ROS - ARGUMENTS <= set(shown[''])
+
+
+def test_the_launch_files_find_the_robot_in_it(tmp_path):
+    path = tmp_path / 'parameters.yaml'
+    path.write_text(
+        '/**:\n  ros__parameters: {rates: {bus: 100.0}}\n'
+        'anna:\n  /**:\n    ros__parameters: {robot: my_robot.yaml}\n'
+    )
+    names = ('robot', 'frame_prefix')
+    assert stated(str(path), *names) == {'robot': 'my_robot.yaml', 'frame_prefix': ''}
+    path.write_text('/**: [')
+    with pytest.raises(RuntimeError, match='cannot be read'):
+        stated(str(path), 'robot')

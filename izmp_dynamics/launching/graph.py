@@ -43,7 +43,7 @@ GRAPH: Arguments = {
     ),
     'robot_state_publisher': (
         'false',
-        'Start robot_state_publisher, for viewers; usually the robot has one. Needs robot:=….',
+        'Start robot_state_publisher, for viewers; usually the robot has one.',
     ),
     'record': ('false', 'Record all topics.'),
     'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),

@@ -18,7 +18,6 @@ from izmp_dynamics.nodes.messages import (
     world_instant,
 )
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.nodes.transforms import NIF
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.sensing.faults import Reason
 from izmp_dynamics.sensing.stamps import nanoseconds
@@ -60,7 +59,7 @@ class EvaluationFrame:
         names, link = node.frame_names, node.frame_names.link(name)
         self.model = node.model
         self._root = node.root
-        of_robot = link in (*self.model.frame_names, NIF)
+        of_robot = link in (*self.model.frame_names, names.nif)
         self.in_world = not of_robot and name == names.world
         self.name = link if of_robot else name
         self.label = names.of(link) if of_robot else name
@@ -140,7 +139,7 @@ class EvaluationFrame:
             paired = self._poses.at(np.array([stamp]))
             root = world_instant(paired.values[0])
             return (root.R, root.p) if paired.valid[0] else None
-        if self.name == NIF:
+        if self.name == self._node.frame_names.nif:
             return np.vstack([plane_axes(normal), normal]), np.zeros(3)
         if self._buffer is not None:
             return self._looked_up(stamp)

@@ -32,7 +32,7 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.recent_findings import RecentFindings
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.nodes.transforms import NIF, TransformBroadcaster
+from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.report.events.message import TOPIC
 from izmp_dynamics.report.recent import Instant, Recent
@@ -71,7 +71,7 @@ class IzmpOutputs:
     def __init__(self, node: StageNode) -> None:
         self.health = node.health
         self.root = node.root
-        self._nif = node.frame_names.of(NIF)
+        self._nif = node.frame_names.of(node.frame_names.nif)
         name = fixed(
             node,
             'evaluation_frame',

@@ -1,13 +1,13 @@
 """Names of frames; broadcasting TF, with tf2_msgs alone, so also where tf2_ros is missing."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, unused_name
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import WorldInstant, stamp_of, transform_stamped
 from izmp_dynamics.nodes.output import Audience
@@ -28,9 +28,10 @@ class FrameNames:
         prefix: in front of the names of all links and of nif, e.g. 'robot1/'.
         world: name of the world, without a prefix, as several robots may share it; as in the
             results of a replay one that no link has.
+        nif: that of the non-inertial frame, without the prefix, likewise.
     """
 
-    def __init__(self, node: Node, links: Iterable[str]) -> None:
+    def __init__(self, node: Node, links: Collection[str]) -> None:
         self.prefix: str = fixed(
             node,
             'frame_prefix',
@@ -41,9 +42,8 @@ class FrameNames:
         self.world: str = fixed(
             node, 'world_frame', WORLD, 'name of the frame in which the position is known'
         )
-        taken = {self.of(link) for link in links}
-        while self.world in taken:
-            self.world = f'izmp_{self.world}'
+        self.world = unused_name(self.world, [self.of(link) for link in links])
+        self.nif = unused_name(NIF, links)
 
     def of(self, link: str) -> str:
         """Name in messages of a link's frame, or of nif."""

@@ -1,6 +1,6 @@
 """Results → rosbag2: the topics and types of the live graph, so both look the same to a viewer."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps, unused_name
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.pipeline.evaluator import Evaluated
@@ -43,7 +43,7 @@ class ResultWriter:
         self.rig = rig
         self.root = rig.model.root
         taken = (*rig.model.frame_names, rig.robot.ground.frame or '')
-        self.world, self.nif = (_unused(name, taken) for name in ('world', 'nif'))
+        self.world, self.nif = (unused_name(name, taken) for name in ('world', 'nif'))
         self.links = LinkTransforms(rig.model)
         self.tf_step = max(1, round(rig.robot.rates.bus / TF_RATE))
         self._topics: set[str] = set()
@@ -279,13 +279,6 @@ def _diagnostic_array(found: EventMessage) -> Any:
     for k, (key, value) in enumerate(found.values):
         values |= {f'{status}.values[{k}].key': key, f'{status}.values[{k}].value': value}
     return example(MSGTYPE, values)
-
-
-def _unused(name: str, links: Collection[str]) -> str:
-    """A name for a frame that no link bears: else its transforms would make a circle."""
-    while name in links:
-        name = f'izmp_{name}'
-    return name
 
 
 def _nif_pose(normal: Array) -> Array:
