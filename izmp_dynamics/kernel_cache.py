@@ -12,6 +12,7 @@ again. A new version reuses the file names of the old one.
 
 import functools
 import hashlib
+import io
 import logging
 import pickle
 import sys
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from izmp_dynamics.kernel_sources import remove_remnants, source_digest
@@ -50,6 +53,16 @@ class KernelCache(FunctionCache):
         except (OSError, ImportError, AttributeError, KeyError, SyntaxError) as error:
             raise RuntimeError(f'No sources of {function.__module__} to digest.') from error
         self._cache_file = _KernelCacheFile(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load machine code without what only compiling needs.
+
+        numba would first import the implementations of all that it can compile, SciPy's linear
+        algebra among them. Machine code needs numba's runtime alone.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save what was compiled; where that fails (full disk), the next start compiles again."""
@@ -88,7 +101,9 @@ class _KernelCacheFile(IndexDataCacheFile):
     def load(self, key: Any) -> Any:
         try:
             seal, content = super().load(key) or ('', b'')
-            return pickle.loads(content) if seal == self._seal(key, content) else None
+            if seal != self._seal(key, content):
+                return None
+            return _Restorer(io.BytesIO(content)).load()
         except Exception:  # a corrupted pickle raises errors of any kind
             return None
 
@@ -101,3 +116,27 @@ class _KernelCacheFile(IndexDataCacheFile):
 
     def _seal(self, key: Any, content: bytes) -> str:
         return hashlib.sha256(f'{self._source_stamp} {key!r}'.encode() + content).hexdigest()
+
+
+class _Restorer(pickle.Unpickler):
+    """Restores machine code without importing the modules whose functions it contains.
+
+    An environment holds constants for machine code, and the module's names for interpreted code,
+    which kernels have none of: numba would import its own linear algebra, and with it SciPy's.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Find what the pickle names."""
+        return _environment if name == '_rebuild_env' else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    if module in sys.modules:
+        return _rebuild_env(module, constants, name)
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment({'__name__': module})
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found
+    return found

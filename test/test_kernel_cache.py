@@ -248,3 +248,49 @@ os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
 def test_kernels_run_without_the_compiler(package):
     assert package.run(RUN.replace(', sum(evaluate.stats.cache_hits.values())', ', 0'),
                        NUMBA_DISABLE_JIT='1') == (107.0, 0)  # fmt: skip
+
+
+LINEAR_ALGEBRA = """
+import numpy as np
+from izmp_dynamics.kernel import kernel
+
+@kernel
+def total(x):
+    if x[0] < 0.0:
+        raise ValueError('negative')
+    return np.sum(np.dot(x.reshape(1, -1), x.reshape(-1, 1)))
+
+@kernel
+def twice(x):
+    return 2.0 * total(x)
+"""
+
+CALL = """
+import sys
+import numpy as np
+from tiny_kernels.algebra import total, twice
+x = np.array([1.0, 2.0])
+"""
+
+FROM_CACHE = """
+assert 'scipy.linalg' not in sys.modules
+value = {kernel}(x)
+try:
+    {kernel}(-x)
+except ValueError as error:
+    assert str(error) == 'negative'
+else:
+    raise AssertionError
+assert 'numba.np.arraymath' not in sys.modules
+print(value, sum({kernel}.stats.cache_hits.values()))
+"""
+
+
+def test_machine_code_needs_none_of_what_only_compiling_needs(package):
+    """Nor does it when a kernel was compiled that calls one from the cache."""
+    (package.folder / 'algebra.py').write_text(LINEAR_ALGEBRA)
+    assert package.run(f'{CALL}print(total(x), 0)') == (5.0, 0)
+    assert package.run(CALL + FROM_CACHE.format(kernel='total')) == (5.0, 1)
+    both = f'{CALL}total(x)\nprint(twice(x), sum(twice.stats.cache_hits.values()))'
+    assert package.run(both) == (10.0, 0)
+    assert package.run(CALL + FROM_CACHE.format(kernel='twice')) == (10.0, 1)
