@@ -5,8 +5,8 @@ planned online, interval by interval, by E3 (16 nodes) and E4 (8 nodes). TALOS c
 example-robot-data.
 """
 
+import argparse
 import dataclasses
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -89,7 +89,11 @@ def tell_changing(biped: Biped, height: float, cycles: int) -> None:
 
 def main() -> None:
     """Print the tables."""
-    cycles = round(10 * float(sys.argv[1] if len(sys.argv) > 1 else 60.0))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        'seconds', type=float, nargs='?', default=60.0, help='of walking that are planned'
+    )
+    cycles = round(10 * parser.parse_args().seconds)
     for name, biped, height in robots():
         print(f'{name}: ZMP of all bodies against the wanted one [mm]')
         tell_accuracy(biped, height)

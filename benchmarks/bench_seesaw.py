@@ -3,6 +3,7 @@
 Run `python benchmarks/bench_seesaw.py`.
 """
 
+import argparse
 from time import perf_counter
 
 import numpy as np
@@ -24,6 +25,7 @@ LARGEST_MEDIAN = 1.0
 
 def main() -> None:
     """Print a table."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     print(f'A tick must take at most {LARGEST_MEDIAN:g} ms in the median.')
     print(
         'robot    controller  tick median [ms]  holds  p99 [ms]  check [s]  1 s in MuJoCo [s]'

@@ -4,6 +4,7 @@ Run `python benchmarks/bench_seesaw_mujoco.py`. All runs have the authors' gains
 100 N for 10 ms to the side, at 2 s.
 """
 
+import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -108,6 +109,7 @@ def print_izmp() -> None:
 
 def main() -> None:
     """Print all tables."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     print_agreement()
     print_steps()
     print_izmp()

@@ -3,6 +3,7 @@
 Run `python benchmarks/bench_sway.py`; the best of three runs counts.
 """
 
+import argparse
 import tempfile
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ def timed(label: str, duration: float, function: Callable[[], Any]) -> Any:
 
 def main() -> None:
     """Print the table."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     file = load_robot_file(ROBOT)
     plant = build_mujoco(file)
     plan = plan_sway(plant.robot)

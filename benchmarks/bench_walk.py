@@ -3,6 +3,7 @@
 Run `python benchmarks/bench_walk.py`; the best of three runs counts.
 """
 
+import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +60,7 @@ def converge(biped: Biped, walk: PlannedWalk, convergence: Convergence, label: s
 
 def main() -> None:
     """Print the table."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     biped31 = Biped.of(load_robot_file(ROBOTS / 'biped31/robot.yaml'))
     itu = Biped.of(load_robot_file(ROBOTS / 'itu_biped/robot.yaml'), posture={})
     walks = (

@@ -3,6 +3,7 @@
 Run `python benchmarks/bench_walk_simulation.py`. Each walk is executed once.
 """
 
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -91,6 +92,7 @@ def walked(
 
 def main() -> None:
     """Print the tables."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     plan_walk(BIPED, WalkParameters(steps=2))  # compiles
     print('walks of biped31 [mm]; time to plan and to simulate')
     for label, parameters in WALKS.items():

@@ -7,6 +7,7 @@ objects; those of Webots call libController through ctypes, which is measured be
 function of the C library that returns a double.
 """
 
+import argparse
 import ctypes
 import os
 import signal
@@ -90,6 +91,7 @@ def print_times(name: str, times: np.ndarray) -> None:
 
 def main() -> None:
     """Measure with both sinks and print a table."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         world = make_world(ROOT / 'robots' / 'biped31' / 'robot.yaml', Path(folder))
         print('| sink | median [ms] | p99 [ms] | max [ms] |')

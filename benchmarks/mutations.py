@@ -9,6 +9,7 @@ noticed by the page if a claim of it fails, or if it cannot be made; by a test i
 with 1 if an error is not noticed by both.
 """
 
+import argparse
 import csv
 import os
 import shutil
@@ -115,7 +116,9 @@ def chosen(words: list[str]) -> list[Planted]:
 
 def main() -> int:
     """Plant errors and print who notices them."""
-    errors = chosen(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('words', nargs='*', help="of names of errors; 'all'; none: the list")
+    errors = chosen(parser.parse_args().words)
     if not errors:
         print(*(error.name for error in ERRORS), sep='\n')
         return 0

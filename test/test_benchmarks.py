@@ -1,7 +1,9 @@
 """Benchmarks run and print what they say; what they measure is no matter of tests."""
 
 import json
+import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -32,6 +34,28 @@ def test_latency_of_the_composed_graph():
     assert float(row[1]) > 0.0
     assert int(row[2]) > 0
     assert re.search(r'composed +[\d.]+% of a core', printed)
+
+
+COMMANDS = sorted(
+    path for path in BENCHMARKS.glob('*.py')
+    if 'ArgumentParser' in path.read_text('utf-8') or path.name.startswith('bench_')
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('path', COMMANDS, ids=lambda path: path.stem)
+def test_help_is_printed_and_nothing_measured(path, monkeypatch, capsys):
+    monkeypatch.setattr(os, 'environ', dict(os.environ))
+    monkeypatch.setattr(sys, 'path', [str(BENCHMARKS), *sys.path])
+    monkeypatch.setattr(sys, 'argv', [str(path), '--help'])
+    try:
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(path), run_name='__main__')
+    except ModuleNotFoundError as error:
+        if (error.name or '').startswith('izmp_dynamics'):
+            raise
+        pytest.skip(f'{error.name} is missing')
+    assert not ended.value.code
+    assert capsys.readouterr().out.startswith('usage: ')
 
 
 def test_soak_with_faults_at_random():

@@ -1,5 +1,6 @@
 """Tasks on a Dask cluster, whatever happens to its workers."""
 
+import logging
 import os
 import signal
 import time
@@ -14,6 +15,9 @@ pytest.importorskip('distributed', reason='the engine is Dask')
 
 from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
 from izmp_dynamics.engine.outcomes import outcomes
+from izmp_dynamics.errors import ClusterError
+
+from .raising import raising
 
 
 def _behave(number):
@@ -56,6 +60,29 @@ def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkey
     monkeypatch.setattr('izmp_dynamics.engine.cluster.CHECKED', 0.5)
     with connected(Cluster(1), 1) as client:
         assert dict(outcomes(client, _behave, [30, 5])) == {30: 300, 5: 50}
+
+
+def _pause(number):
+    time.sleep(0.1)
+    return number
+
+
+def test_a_lost_connection_is_one_sentence():
+    """As on a computer that is too busy; without what the libraries say of it."""
+    with raising(ClusterError, 'scheduler_lost'), connected(Cluster(1), 100) as client:
+        for _ in outcomes(client, _pause, list(range(100))):
+            client.loop.add_callback(client.scheduler_comm.comm.abort)
+    loggers = (logging.getLogger(f'distributed{name}') for name in ('', '.client', '.scheduler'))
+    assert not any(logger.isEnabledFor(logging.ERROR) for logger in loggers)
+
+
+def test_processes_that_do_not_start_are_one_sentence(monkeypatch):
+    def fail(**_):
+        raise RuntimeError('Cluster failed to start: Nanny failed to start')
+
+    monkeypatch.setattr('distributed.LocalCluster', fail)
+    with raising(ClusterError, 'not_started'), connected(Cluster(1), 1):
+        pass
 
 
 def _grow(number):

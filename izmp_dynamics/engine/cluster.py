@@ -83,7 +83,7 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
     resource_tracker.ensure_running()  # as it starts, it lets Ctrl-C through again
     with dask.config.set(SETTINGS), ExitStack() as stack:
         # what they say of workers that die, and of requests that Ctrl-C interrupts, is known
-        for name in ('distributed', 'tornado', 'tornado.application'):
+        for name in ('distributed', 'distributed.client', 'tornado', 'tornado.application'):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if cluster.scheduler is not None:
             client = stack.enter_context(_client(distributed, cluster.scheduler))
@@ -91,7 +91,8 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
             with held_back():
                 own = _started(distributed, cluster, tasks)
                 stack.enter_context(_kept_up(own))
-                client = stack.enter_context(distributed.Client(own))
+                client = distributed.Client(own)
+                stack.callback(_close, client)
         yield client
 
 
@@ -126,6 +127,12 @@ def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
         raise ClusterError(
             f'The processes cannot be started: {error}.', kind='no_workers'
         ) from error
+    except (RuntimeError, OSError, asyncio.TimeoutError) as error:
+        raise ClusterError(
+            f'The processes cannot be started, perhaps as the computer is too busy: {error}. Try '
+            'again later, or with fewer --workers.',
+            kind='not_started',
+        ) from error
 
 
 def _bytes(memory: str) -> int:
@@ -158,8 +165,13 @@ def _kept_up(cluster: Any) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        with suppress(asyncio.TimeoutError):  # they are killed where a computer is too busy
-            cluster.close()
+        _close(cluster)
+
+
+def _close(part: Any) -> None:
+    """Close a client or a cluster; where a computer is too busy, what is left is killed."""
+    with suppress(asyncio.TimeoutError, OSError):
+        part.close()
 
 
 def slurm_cluster(profile: Path) -> Any:

@@ -41,7 +41,7 @@ def outcomes(
         The tasks in the order in which they end.
 
     Raises:
-        ClusterError: the scheduler is gone.
+        ClusterError: the connection to the scheduler is lost.
     """
     order = TopologicalSorter({task: needs(task) for task in tasks})
     order.prepare()
@@ -80,7 +80,8 @@ def _at_a_time(client: Any, count: int) -> int:
 def _outcome(future: Any) -> Any:
     if future.status == 'cancelled':  # the client does so with all when it loses the scheduler
         raise ClusterError(
-            'The scheduler of the cluster is gone; what is finished is kept.',
+            'The connection to the scheduler is lost, as it has ended or the computer is far too '
+            'busy; what is finished is kept.',
             kind='scheduler_lost',
         )
     try:
