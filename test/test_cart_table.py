@@ -1,4 +1,4 @@
-"""The cart-table model against its differential equation, known solutions and its inverse."""
+"""The cart-table model against its differential equation and known solutions."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import ShapeError
-from izmp_dynamics.walking.cart_table import com_over_zmp, zmp_under_com
+from izmp_dynamics.walking.cart_table import com_over_zmp
 
 DT = 0.002
 
@@ -18,12 +18,16 @@ def steps_of_zmp(rows=4000):
     return np.column_stack([x, 0.1 * np.sin(3 * x), 0.0 * t])
 
 
-def test_com_and_zmp_are_inverse_to_each_other_also_while_the_height_changes():
+def test_the_zmp_of_the_motion_is_the_given_one_also_while_the_height_changes():
+    """(z − p_z) ẍ = (g + z̈) (x − p_x), with second differences."""
     zmp = steps_of_zmp()
     zmp[:, 2] = 0.1 * zmp[:, 0]
     height = 0.8 + 0.05 * np.sin(2.0 * DT * np.arange(len(zmp)))
     com = com_over_zmp(zmp, height, DT)
-    assert np.abs(zmp_under_com(com, zmp[:, 2], DT) - zmp).max() < 1e-9
+    acceleration = np.diff(com, 2, axis=0) / DT**2
+    lever = (com - zmp)[1:-1, 2] / (GRAVITY + acceleration[:, 2])
+    found = com[1:-1, :2] - lever[:, None] * acceleration[:, :2]
+    assert np.abs(found - zmp[1:-1, :2]).max() < 1e-9
     assert np.array_equal(com[:, 2], height)
 
 

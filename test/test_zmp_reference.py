@@ -6,7 +6,7 @@ import pytest
 from izmp_dynamics.walking.footsteps import Gait, plan_footsteps
 from izmp_dynamics.walking.ramp import Ramp
 from izmp_dynamics.walking.step_timing import StepTiming
-from izmp_dynamics.walking.zmp_reference import plan_zmp
+from izmp_dynamics.walking.zmp_reference import zmp_knots
 
 from .walking import SLOPE_10_DEG, biped31
 
@@ -28,6 +28,11 @@ def footsteps(ramp):
     return plan_footsteps(biped31(), Gait(12, 0.134, 0.0, 0.16), ramp)
 
 
+@pytest.fixture
+def zmp(footsteps, timing):
+    return zmp_knots(footsteps, timing, TRAVEL).reference(timing.times)
+
+
 def test_timing_covers_stand_steps_and_stand(timing):
     assert timing.duration == pytest.approx(1.5 + 12 * 0.448 + 1.5)
     assert timing.times[-1] >= timing.duration - 1e-9
@@ -38,8 +43,7 @@ def test_timing_covers_stand_steps_and_stand(timing):
     assert timing.lands(3) == timing.begins(4)
 
 
-def test_single_support_travels_along_the_stance_sole(footsteps, timing):
-    zmp = plan_zmp(footsteps, timing, TRAVEL)
+def test_single_support_travels_along_the_stance_sole(zmp, footsteps, timing):
     for step, hold in enumerate(footsteps.steps):
         stance = footsteps.before(step)[1 - hold.foot]
         swing = (timing.times > timing.lifts(step)) & (timing.times < timing.lands(step))
@@ -51,16 +55,14 @@ def test_single_support_travels_along_the_stance_sole(footsteps, timing):
         assert np.abs(zmp.normal[swing] - stance.rotation[:, 2]).max() < 1e-12
 
 
-def test_stands_between_the_soles(footsteps, timing):
-    zmp = plan_zmp(footsteps, timing, TRAVEL)
+def test_stands_between_the_soles(zmp, footsteps, timing):
     assert zmp.point[0] == pytest.approx([0.02, 0.0, 0.0])
     left, right = footsteps.before(12)
     middle = 0.5 * (left.point(0.02) + right.point(0.02))
     assert zmp.point[-1] == pytest.approx(middle)
 
 
-def test_in_double_support_it_is_on_the_line_between_the_loads(footsteps, timing):
-    zmp = plan_zmp(footsteps, timing, TRAVEL)
+def test_in_double_support_it_is_on_the_line_between_the_loads(zmp, footsteps, timing):
     for step in range(1, 12):
         both = (timing.times > timing.begins(step)) & (timing.times < timing.lifts(step))
         line = zmp.loads[both, 1] - zmp.loads[both, 0]
@@ -68,8 +70,7 @@ def test_in_double_support_it_is_on_the_line_between_the_loads(footsteps, timing
         assert np.abs(aside).max() < 1e-12
 
 
-def test_it_is_continuous(footsteps, timing):
-    zmp = plan_zmp(footsteps, timing, TRAVEL)
+def test_it_is_continuous(zmp, timing):
     fastest = 0.3 / (0.2 * 0.448)
     assert np.linalg.norm(np.diff(zmp.point, axis=0), axis=1).max() < fastest * timing.time_step
     assert np.abs(np.linalg.norm(zmp.normal, axis=1) - 1.0).max() < 1e-12

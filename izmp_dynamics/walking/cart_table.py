@@ -40,24 +40,6 @@ def com_over_zmp(zmp: Array, height: Array, time_step: float, gravity: float = G
     return np.column_stack([solve_banded((1, 1), bands, zmp[:, :2]), height])
 
 
-def zmp_under_com(com: Array, ground: Array, time_step: float, gravity: float = GRAVITY) -> Array:
-    """Compute the ZMP of a point mass, the inverse of `com_over_zmp`.
-
-    Args:
-        com: (T, 3) centre of mass in the world [m].
-        ground: (T,) z of the ZMP [m].
-        time_step: [s].
-        gravity: magnitude of gravity [m/s²].
-
-    Returns:
-        (T, 3) [m]; at both ends below the centre of mass.
-    """
-    zmp = np.column_stack([com[:, :2], ground])
-    coupling = _coupling(zmp, com[:, 2], time_step, gravity)[1:-1, None]
-    zmp[1:-1, :2] -= coupling * (com[2:, :2] - 2.0 * com[1:-1, :2] + com[:-2, :2])
-    return zmp
-
-
 def _coupling(zmp: Array, height: Array, time_step: float, gravity: float) -> Array:
     """(T,) (z − p_z) / (g + z̈) / Δt² [-]."""
     rise = np.zeros(len(height))

@@ -1,4 +1,4 @@
-"""The ITU Biped of Şanlıtürk & Kocabaş (2024): tables, forward and inverse kinematics, CoG.
+"""The ITU Biped of Şanlıtürk & Kocabaş (2024): tables, forward and inverse kinematics.
 
 Equation and table numbers are theirs. Each leg is a chain of Denavit–Hartenberg frames from the
 hip (frame 0: x left, y back, z up) to the sole (frame 6: x down, y left, z ahead): yaw, roll,
@@ -153,25 +153,3 @@ def leg_angles(T_60: Array) -> Array:
     pitch = np.arctan2(a[..., 2], a[..., 0] * c6 - a[..., 1] * s6) - np.pi - theta4 - theta5
     theta3 = np.arctan2(np.sin(pitch), np.cos(pitch))
     return np.stack([theta1, theta2, theta3, theta4, theta5, theta6], axis=-1)
-
-
-def center_of_gravity(theta_left: Array, theta_right: Array) -> Array:
-    """Compute the CoG in the pelvis' axes from its origin O_B (eqs. 18 and 19).
-
-    Args:
-        theta_left: (…, 6) joint angles of the left leg [rad].
-        theta_right: (…, 6) of the right leg.
-
-    Returns:
-        (…, 3) [m].
-    """
-    moment: Array = TORSO.mass * FRAME_0 @ np.array(TORSO.cog)
-    mass = TORSO.mass
-    for side, theta in ((LEFT_SIDE, theta_left), (RIGHT_SIDE, theta_right)):
-        frames = hip(side) @ link_frames(theta)
-        for number, part in enumerate(leg_parts(side), start=1):
-            joint = frames[..., number - 1, :3, 3]
-            axes = frames[..., number, :3, :3]
-            moment = moment + part.mass * (joint + axes @ np.array(part.cog))
-            mass += part.mass
-    return moment / mass

@@ -77,11 +77,6 @@ class PlannedWalk:
         errors: Array = (self.plan.zmp - self.zmp_reference.point)[:, :2]
         return errors
 
-    @property
-    def joint_ranges(self) -> Array:
-        """(n, 2) least and largest joint positions [rad] or [m]."""
-        return np.stack([self.plan.q.min(axis=0), self.plan.q.max(axis=0)], axis=1)
-
 
 def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> PlannedWalk:
     """Plan a walk.

@@ -62,13 +62,6 @@ class ZmpKnots:
         return np.stack(columns, axis=1)
 
 
-def plan_zmp(
-    footsteps: Footsteps, timing: StepTiming, travel: tuple[float, float]
-) -> ZmpReference:
-    """Lay the ZMP through the footholds, for all instants of the walk; see `zmp_knots`."""
-    return zmp_knots(footsteps, timing, travel).reference(timing.times)
-
-
 def zmp_knots(footsteps: Footsteps, timing: StepTiming, travel: tuple[float, float]) -> ZmpKnots:
     """Lay the ZMP through the footholds.
 
