@@ -29,8 +29,8 @@ Settings = TypeVar('Settings')
 MOST_VALUES = 10_000
 """Values that a file may hold when all its aliases are followed."""
 
-MOST_LISTED = 20
-"""Mistakes that an error lists; more are counted."""
+MOST_MISTAKES = 20
+"""Mistakes after which no more are looked for."""
 
 NOT_IN_FILE = {'hidden': True}
 """Metadata of a field that is set by the program, not by the file."""
@@ -101,11 +101,10 @@ def together(mistakes: Sequence[RobotFileError], path: Path | None = None) -> Ro
     if len(mistakes) == 1:
         return mistakes[0]
     found = sorted(mistakes, key=lambda mistake: typing.cast('int', mistake.data.get('line', 0)))
-    said = [str(mistake).removeprefix(f"'{path}', ") for mistake in found[:MOST_LISTED]]
-    more = len(found) - len(said)
-    said += [f'and {more} more'] if more else []
+    said = [str(mistake).removeprefix(f"'{path}', ") for mistake in found]
     place = f"'{path}' has" if path else 'there are'
-    message = '\n  '.join([f'{place} {len(found)} mistakes:', *said])
+    number = f'{len(found)} mistakes{" or more" * (len(found) >= MOST_MISTAKES)}'
+    message = '\n  '.join([f'{place} {number}:', *said])
     return RobotFileError(message, kind='several', path=path, mistakes=tuple(found))
 
 
@@ -181,9 +180,11 @@ class _Reader:
         try:
             yield
         except RobotFileError as error:
-            if error.kind == 'too_many_values':
+            if error.kind in ('too_many_values', 'several'):
                 raise
             self.mistakes.append(error)
+            if len(self.mistakes) == MOST_MISTAKES:
+                raise together(self.mistakes, self.path) from None
 
     def fail(self, node: yaml.Node, message: str, kind: str, **data: object) -> typing.NoReturn:
         fail(self.path, node, message, kind, **data)
