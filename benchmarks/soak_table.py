@@ -101,9 +101,10 @@ def losses(record):
         return 0, {}, np.zeros(0, np.int64)
     expected = expected[(expected[:, 0] >= first) & (expected[:, 0] < expected[-1, 0] - 2 * 10**9)]
     lost = np.array([row[0] for row in expected if int(row[1]) not in record.given], np.int64)
-    came = np.sort(np.fromiter(record.given.values(), np.int64, len(record.given)))
     table = defaultdict(lambda: [0, 0, 0.0])
     due = {int(stamp): int(when) for when, stamp in record.samples}
+    results = sorted((when, due.get(stamp, when)) for stamp, when in record.given.items())
+    came, dues = np.array(results, np.int64).reshape(-1, 2).T
     for before, after, number in record.unseen:
         inside = (lost > due.get(before, 0)) & (lost < due.get(after, 0))
         between = np.flatnonzero(inside)[:number]
@@ -120,13 +121,27 @@ def losses(record):
         lost = lost[~inside]
     order = list(COUNTED.values()).index
     for span in sorted(record.counted_at, key=lambda span: order(span.reason)):
-        inside = (lost >= span.begin) & (lost <= span.end)
+        inside = (lost >= _oldest(span, came, dues)) & (lost <= span.end)
         if inside.any():
             table[span.reason][1] += int(np.count_nonzero(inside))
             lost = lost[~inside]
     if len(lost):
         table['not known'][1] = len(lost)
     return len(expected), dict(table), lost
+
+
+def _oldest(span, came, dues):
+    """Since when [ns] instants may be meant that a node counted between two reports.
+
+    It is at work on instants as old as those of the results that come then, and of the next one.
+
+    Args:
+        span: the reports.
+        came: (G,) when results were published, in order [ns].
+        dues: (G,) when their instants were due [ns].
+    """
+    first, stop = np.searchsorted(came, [span.begin, span.end])
+    return min([span.begin, *dues[first : stop + 1].tolist()])
 
 
 def memory_slopes(record):
