@@ -16,6 +16,8 @@ from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm, FallRisk
 from izmp_dynamics.stability.held_joints import held_joints, unknown_foot
 from izmp_dynamics.stability.velocity_noise import VelocityNoise
 
+_NOT_YET = 'it is not known yet which joints are published'
+
 
 class FallStage:
     """Judges the instants of a robot with feet, in their order.
@@ -32,7 +34,7 @@ class FallStage:
         self._noise = VelocityNoise()
         self._groups: tuple[JointGroup, ...] = ()
         self._ratio = self._overlap = 0.0
-        self._unknown = 'it is not known yet which joints are published'
+        self._unknown = _NOT_YET
 
     def reset(self) -> None:
         """Forget gait, noise and alarm."""
@@ -90,7 +92,8 @@ class FallStage:
         self._ratio = self._overlap = 0.0
         published = {column for group in groups for column in group.columns}
         held = held_joints(self._model, published, self._soles)
-        self._unknown = '; '.join(unknown_foot(*each) for each in held.items())
+        said = '; '.join(unknown_foot(*each) for each in held.items())
+        self._unknown = said if groups else _NOT_YET
         for group in groups:
             weights = joint_weights(robot.acd, robot.filter.half_width, group.period)
             gain = gain_of(weights)
