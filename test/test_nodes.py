@@ -27,7 +27,7 @@ LISTENERS = {
     '/mr_ad/contact_wrench': 1,
     '/ir_md/contact_wrench': 1,
     '/odom': 2,  # mr_ad needs it for the momentum rate alone, which nobody asks for
-    '/joint_states': 1,
+    '/joint_states': 2,  # izmp learns which are published, for the fall alarm
     '/imu': 4,
 }
 """How many of the nodes listen to a topic when each is a process of its own."""

@@ -75,6 +75,7 @@ class Izmp(StageNode):
         self._outputs = IzmpOutputs(self)
         self._fall_outputs = FallOutputs(self, self._outputs.events)
         self._subscribe_to_sensors()
+        self.when_wanted(lambda: self._fall_outputs.wanted, self._joint_noise.learn)
         self._subscribe_to_nodes()
         self._subscribe_for_ground(self.robot)
         self.health.counters.append(self._faults)

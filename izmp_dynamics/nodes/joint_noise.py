@@ -20,7 +20,7 @@ from izmp_dynamics.pipeline.uncertainty import JointSpeeds, encoder_variance, jo
 class JointNoise:
     """Learns which joints are published together and how often; the node acd does so as well.
 
-    The joints are subscribed to when they are asked for the first time.
+    The joints are subscribed to by `learn`, or when something is asked for the first time.
 
     Args:
         node: subscribes.
@@ -36,8 +36,7 @@ class JointNoise:
     @property
     def groups(self) -> tuple[JointGroup, ...]:
         """Joints that are published together; empty while that is being learned."""
-        if self._seen is None:
-            self._subscribe()
+        self.learn()
         return self._groups
 
     def variance(self, stamps: Stamps, velocities: Array) -> Array | None:
@@ -58,7 +57,10 @@ class JointNoise:
         speeds = self._speeds[1].update(stamps, velocities)
         return encoder_variance(robot, groups, speeds)
 
-    def _subscribe(self) -> None:
+    def learn(self) -> None:
+        """Subscribe to the joints, unless that has been done."""
+        if self._seen is not None:
+            return
         self._seen = []
         self._node.subscribe(
             self._node.robot.joints.topic,
