@@ -113,7 +113,10 @@ def losses(record):
     for fault in sorted(record.faults, key=lambda fault: fault.begin):
         after = came[np.searchsorted(came, fault.end) :]
         back = int(after[0]) if len(after) else int(record.samples[-1, 0])
-        inside = (lost >= fault.begin - 10**8) & (lost <= back + SETTLED * 1e9)
+        begin = fault.begin - 10**8
+        if fault.reason.startswith('kill'):  # what the process was at work on is lost with it
+            begin = min([begin, *dues[came < fault.begin][-1:].tolist()])
+        inside = (lost >= begin) & (lost <= back + SETTLED * 1e9)
         row = table[fault.reason]
         row[0] += 1
         row[1] += int(np.count_nonzero(inside))
