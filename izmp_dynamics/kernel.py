@@ -33,6 +33,11 @@ def kernel(function: Function) -> Function:
     return cast(Function, _compiled(function))
 
 
+def kernel_without_gil(function: Function) -> Function:
+    """Compile a function that threads run at the same time."""
+    return cast(Function, _compiled(function, nogil=True))
+
+
 def inlined(function: Function) -> Function:
     """Compile a small function into its callers; a call would cost more than its arithmetic."""
     return cast(Function, _compiled(function, **_INLINED))

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.dynamics import kernels
+from izmp_dynamics.dynamics import kernels, mr_ad_batch
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
 from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.sin_cos import FAR
 from izmp_dynamics.stability.zmp import zero_moment_point
 
+from .odd_robot import urdf
 from .pinocchio_twin import ROBOTS, PinocchioTwin, pin, random_state, robot_path
 from .raising import raising
 
@@ -57,6 +59,31 @@ def test_kernel_reference_and_batch_agree(name):
         assert relative(single.as_array(), reference.as_array()) <= 1e-11
         assert relative(batch.as_array()[k], single.as_array()) <= 1e-12
         np.testing.assert_allclose(com[k], single_com, rtol=0, atol=1e-12)
+
+
+def one_by_one(model, states):
+    out, work = np.empty((len(states), 9)), np.empty((len(model.joints), kernels.WORK))
+    for state, result in zip(states, out, strict=True):
+        kernels.mr_ad(model.joints, model.bodies, state, work, result)
+    return out
+
+
+@pytest.mark.parametrize('threads', [1, 3])
+def test_a_batch_has_the_bits_of_its_states_one_by_one(monkeypatch, threads):
+    """Whatever their number; also beside states that are no numbers or beyond all limits."""
+    model = load_model(urdf())
+    monkeypatch.setattr('numba.config.NUMBA_NUM_THREADS', threads)
+    monkeypatch.setattr(mr_ad_batch, 'PER_THREAD', 40)
+    rng = np.random.default_rng(13)
+    states = np.array([np.concatenate(random_state(rng, model.dof)) for _ in range(131)])
+    hinge = kernels.ROOT + model.joint_names.index('ankle_l')
+    states[3, hinge] = np.nan
+    states[40, hinge], states[41, hinge] = np.inf, 3.0 * FAR
+    expected = one_by_one(model, states)
+    assert np.isnan(expected).any(axis=1).nonzero()[0].tolist() == [3, 40]
+    for count in (0, 1, mr_ad_batch.FEW, mr_ad_batch.FEW + 1, 31, 32, 33, 131):
+        found = mr_ad_batch.mr_ad_batch(model.joints, model.bodies, states[:count])
+        np.testing.assert_array_equal(found, expected[:count])
 
 
 @pytest.mark.parametrize('name', ['icub', 'biped31'])

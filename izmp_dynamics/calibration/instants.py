@@ -13,7 +13,7 @@ from izmp_dynamics.calibration.regressor import LinkInertia
 from izmp_dynamics.calibration.smooth import SmoothSignal
 from izmp_dynamics.calibration.stretch import Stretch
 from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.dynamics import kernels
+from izmp_dynamics.dynamics.mr_ad_batch import compile_batch
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 
@@ -128,7 +128,7 @@ def prepare(stretch: Stretch, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
     """
     origin = stretch.begin
     rate = max(100.0, min(500.0, 40.0 * cutoff))
-    kernels.compile_kernels()
+    compile_batch()
     joints, imu = (
         SmoothSignal(samples, cutoff, origin, rate) for samples in (stretch.joints, stretch.imu)
     )

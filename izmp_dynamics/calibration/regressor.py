@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.dynamics import kernels
+from izmp_dynamics.dynamics.mr_ad_batch import compile_batch, mr_ad_batch
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import RobotModel
 
@@ -109,7 +109,7 @@ def regressor(model: RobotModel, inertias: tuple[LinkInertia, ...], states: Arra
     Returns:
         (K, 6, L, 10).
     """
-    kernels.compile_kernels()
+    compile_batch()
     bodies = model.bodies.copy()
     bodies[:, MASS:MULTIPLIER] = 0.0
     columns = np.empty((len(states), 6, len(inertias), SIZE))
@@ -119,7 +119,7 @@ def regressor(model: RobotModel, inertias: tuple[LinkInertia, ...], states: Arra
             of_body = np.empty((len(states), 6, SIZE))
             for k in range(SIZE):
                 bodies[inertia.body, MASS + k] = 1.0
-                of_body[:, :, k] = kernels.mr_ad_batch(model.joints, bodies, states)[:, :6]
+                of_body[:, :, k] = mr_ad_batch(model.joints, bodies, states)[:, :6]
                 bodies[inertia.body, MASS + k] = 0.0
             known[inertia.body] = of_body
         columns[:, :, index] = known[inertia.body] @ inertia.to_body

@@ -26,8 +26,8 @@ from izmp_dynamics.calibration.regressor import (
     regressor,
 )
 from izmp_dynamics.conventions import Array, cross
-from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad_batch import mr_ad_batch
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import FootRig
@@ -210,7 +210,7 @@ def required(instants: Instants, layout: Layout, x: Array, motion: Motion) -> Re
 
     def wrench(links: tuple[LinkInertia, ...]) -> Array:
         bodies = _bodies(model, links, changes)
-        wrenches: Array = kernels.mr_ad_batch(model.joints, bodies, packed)[:, :6]
+        wrenches: Array = mr_ad_batch(model.joints, bodies, packed)[:, :6]
         return wrenches
 
     felt = frozenset().union(*instants.below.values())

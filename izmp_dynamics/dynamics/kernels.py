@@ -1,5 +1,7 @@
 """Numba kernels of both methods; `mr_ad.py` and `ir_md.py` hold their readable twins.
 
+`mr_ad_batch.py` evaluates MR-AD for many states at once.
+
 Everything is in root axes. The arguments are packed (two arrays of constants, one of the
 state, one of work space) because unpacking Python arguments costs as much as the mathematics.
 
@@ -27,7 +29,7 @@ from izmp_dynamics.model.body_layout import (
     POSITION,
     REVOLUTE,
 )
-from izmp_dynamics.model.kinematics import place, set_identity, z_axis
+from izmp_dynamics.model.kinematics import carry, place, set_identity, turn, z_axis
 from izmp_dynamics.vectors import Vector, add, cross, rotate, rotate_back, scale, store, vector
 
 ROOT = 9
@@ -56,16 +58,22 @@ def _inertia(body: Array, a: Vector) -> Vector:
 
 
 @inlined
-def _accelerate(
-    joint: Indices, body: Array, q: float, qd: float, qdd: float, parent: Array, own: Array
+def accelerate(
+    revolute: bool,
+    body: Array,
+    turned: Vector,
+    qd: float,
+    qdd: float,
+    parent: Array,
+    own: Array,
 ) -> None:
     """Carry pose, φ, ω and ω̇ over one joint (eqs. 15–20; physics of the prismatic joint)."""
-    r = place(joint, body, q, parent, own)
+    r = carry(body, turned, parent, own)
     n = z_axis(own)
     phi, w, wd = vector(parent, MOTION), vector(parent, OMEGA), vector(parent, OMEGA_DOT)
     phi = add(phi, add(cross(wd, r), cross(w, cross(w, r))))
     w_cross_qdn = scale(qd, cross(w, n))
-    if joint[KIND] == REVOLUTE:
+    if revolute:
         wd = add(wd, add(w_cross_qdn, scale(qdd, n)))
         w = add(w, scale(qd, n))
     else:
@@ -76,7 +84,7 @@ def _accelerate(
 
 
 @inlined
-def _add_wrench(body: Array, own: Array, out: Array) -> None:
+def add_wrench(body: Array, own: Array, out: Array) -> None:
     """Add one body's summands of eqs. 12 and 13, with φ in the place of a."""
     ms = rotate(own, vector(body, FIRST_MOMENT))
     r, phi, w, wd = (
@@ -108,14 +116,15 @@ def mr_ad(joints: Indices, bodies: Array, state: Array, work: Array, out: Array)
     n = (state.shape[0] - ROOT) // 3
     out[:] = 0.0
     _start(state, ROOT, work[0])
-    _add_wrench(bodies[0], work[0], out)
+    add_wrench(bodies[0], work[0], out)
     for i in range(1, joints.shape[0]):
         j = ROOT + joints[i, DRIVER]
         k = bodies[i, MULTIPLIER]
         q = k * state[j] + bodies[i, OFFSET]
         qd, qdd = k * state[j + n], k * state[j + 2 * n]
-        _accelerate(joints[i], bodies[i], q, qd, qdd, work[joints[i, PARENT]], work[i])
-        _add_wrench(bodies[i], work[i], out)
+        revolute, turned = joints[i, KIND] == REVOLUTE, turn(joints[i], q)
+        accelerate(revolute, bodies[i], turned, qd, qdd, work[joints[i, PARENT]], work[i])
+        add_wrench(bodies[i], work[i], out)
 
 
 @inlined
@@ -125,23 +134,6 @@ def _start(state: Array, size: int, own: Array) -> None:
     set_identity(own)
     for k in range(size):  # quicker to compile than `own[MOTION:] = state`
         own[MOTION + k] = state[k]
-
-
-def mr_ad_batch(joints: Indices, bodies: Array, states: Array) -> Array:
-    """Evaluate MR-AD for packed states (T, 9 + 3n); returns (T, 9) as `mr_ad`."""
-    out = np.empty((states.shape[0], 9))
-    bodies = bodies.view()
-    bodies.setflags(write=False)  # as those of a model, or it would be compiled a second time
-    _mr_ad_batch(joints, bodies, states, out)
-    return out
-
-
-@kernel
-def _mr_ad_batch(joints: Indices, bodies: Array, states: Array, out: Array) -> None:
-    """Write what `mr_ad_batch` returns: an array that a kernel returns costs microseconds."""
-    work = np.empty((joints.shape[0], WORK))
-    for t in range(states.shape[0]):
-        mr_ad(joints, bodies, states[t], work, out[t])
 
 
 @inlined
@@ -236,6 +228,5 @@ def compile_kernels() -> None:
     state, work, out = np.zeros(ROOT), np.empty((1, WORK)), np.empty(9)
     with announced_compilation():
         mr_ad(joints, bodies, state, work, out)
-        mr_ad_batch(joints, bodies, state[None])
         momentum(joints, bodies, state[:MOMENTUM_ROOT], work, out)
         momentum_in_world(joints, bodies, np.zeros((1, MOTIONS + MOMENTUM_ROOT)))

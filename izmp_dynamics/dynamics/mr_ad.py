@@ -15,6 +15,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad_batch import compile_batch, mr_ad_batch
 from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.model.kdl import kdl
 from izmp_dynamics.model.kinematic_tree import KinematicTree
@@ -33,6 +34,7 @@ class MrAd:
 
     def __init__(self, model: RobotModel) -> None:
         kernels.compile_kernels()
+        compile_batch()
         self.model = model
         self._state = np.empty(kernels.ROOT + 3 * model.dof)
         self._work = np.empty((len(model.joints), kernels.WORK))
@@ -127,7 +129,7 @@ class MrAd:
             (T, 6) contact wrenches about the root origin in root axes, force first, and the
             centres of mass (T, 3) in the root frame [m].
         """
-        out = kernels.mr_ad_batch(self.model.joints, self.model.bodies, states)
+        out = mr_ad_batch(self.model.joints, self.model.bodies, states)
         return out[:, :6].copy(), out[:, 6:] / self.model.total_mass
 
 

@@ -1,6 +1,7 @@
 """Forward kinematics: the step over one joint, and the kernels that repeat it.
 
-Every kernel that moves bodies takes `place` for this step. The arrays are those of `body_layout`.
+Every kernel that moves bodies takes `place` or its parts for this step. The arrays are those
+of `body_layout`.
 """
 
 import numpy as np
@@ -20,6 +21,7 @@ from izmp_dynamics.model.body_layout import (
     REVOLUTE,
     ROTATION,
 )
+from izmp_dynamics.sin_cos import sin_cos
 from izmp_dynamics.vectors import Vector, add, dot, rotate, scale, store, vector
 
 
@@ -37,21 +39,28 @@ def z_axis(pose: Array) -> Vector:
 
 
 @inlined
-def place(joint: Indices, body: Array, q: float, parent: Array, own: Array) -> Vector:
-    """Write the pose of a body, from that of its parent and the position of its joint.
+def turn(joint: Indices, q: float) -> Vector:
+    """Cosine and sine of a joint's angle and its travel [m] at position q [rad] or [m]."""
+    if joint[KIND] == REVOLUTE:
+        s, c = sin_cos(q)
+        return (c, s, 0.0)
+    return (1.0, 0.0, q)
+
+
+@inlined
+def carry(body: Array, turned: Vector, parent: Array, own: Array) -> Vector:
+    """Write the pose of a body, from that of its parent and the `turn` of its joint.
 
     Args:
-        joint: row of `joints`.
         body: row of `bodies`.
-        q: position of the joint itself [rad] or [m].
+        turned: cosine, sine and travel [m].
         parent: pose of the parent.
         own: out: pose of the body.
 
     Returns:
         From the parent's origin to its own, in the axes of the result [m].
     """
-    revolute = joint[KIND] == REVOLUTE
-    c, s, travel = (np.cos(q), np.sin(q), 0.0) if revolute else (1.0, 0.0, q)
+    c, s, travel = turned
     for k in range(ROTATION, POSITION, 3):
         row = vector(parent, k)
         x, y = dot(row, _column(body, 0)), dot(row, _column(body, 1))
@@ -60,6 +69,13 @@ def place(joint: Indices, body: Array, q: float, parent: Array, own: Array) -> V
         own[k + 2] = dot(row, _column(body, 2))
     r: Vector = add(rotate(parent, vector(body, POSITION)), scale(travel, z_axis(own)))
     store(own, POSITION, add(vector(parent, POSITION), r))
+    return r
+
+
+@inlined
+def place(joint: Indices, body: Array, q: float, parent: Array, own: Array) -> Vector:
+    """Write the pose of a body, as `carry`, from the position of its joint [rad] or [m]."""
+    r: Vector = carry(body, turn(joint, q), parent, own)
     return r
 
 

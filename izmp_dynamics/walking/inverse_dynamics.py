@@ -144,7 +144,7 @@ def _joint_torques(
         kernels.mr_ad(joints, bodies, states[t], work, net)
         for i in range(count):
             needed[i] = 0.0
-            kernels._add_wrench(bodies[i], work[i], needed[i])
+            kernels.add_wrench(bodies[i], work[i], needed[i])
             needed[i, :6] -= outside[t, i]
         for i in range(count - 1, 0, -1):
             torques[t, joints[i, DRIVER]] += bodies[i, MULTIPLIER] * _along_axis(
