@@ -9,6 +9,7 @@ pytest.importorskip('visualization_msgs', reason='the message packages of ROS ar
 
 import rclpy
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.errors import IzmpError
@@ -44,6 +45,17 @@ def make(ros):
 
 def entities(node):
     return [*node.publishers, *node.subscriptions]
+
+
+def test_a_destroyed_node_has_left_the_graph(ros):
+    node = node_class('mr_ad')(overrides=[Parameter('autostart', value=False)])
+    other = Node('other')
+    assert wait_until(lambda: {'mr_ad', 'other'} <= set(other.get_node_names()))
+    node.destroy_node()
+    names = other.get_node_names()
+    other.destroy_node()
+    assert 'other' in names
+    assert 'mr_ad' not in names
 
 
 @pytest.mark.parametrize('name', [*GRAPH, 'composed'])

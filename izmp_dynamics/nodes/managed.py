@@ -52,6 +52,15 @@ class ManagedNode(LifecycleNode):
             self, 'autostart', True, 'configure and activate at the start; else a manager does it'
         )
 
+    def destroy_node(self) -> None:
+        """Destroy the node and its state machine, which rclpy leaves.
+
+        That holds the node, and with it the participant of the middleware: if other processes
+        leave while this one ends, Fast DDS may wait for ever for one that is still there.
+        """
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
     @abstractmethod
     def set_up(self) -> None:
         """Make everything.
