@@ -55,15 +55,19 @@ def standstill(rig: Rig, samples: int = _SAMPLES, step: float = _STEP) -> Signal
     return signals
 
 
-def compile_stages(rig: Rig) -> None:
+def compile_stages(rig: Rig, live: bool = True) -> None:
     """Run all stages once, so that no first sample waits for a kernel to be compiled.
 
     Compiled once per installation, loaded from the cache once per process.
+
+    Args:
+        rig: the robot.
+        live: whether samples will also come one by one, not only many at once as from a bag.
     """
     with announced_compilation():
         evaluator = Evaluator(replace(rig, robot=_slow(rig.robot)))
         signals = standstill(rig)
-        for pieces in zip(*map(_pieces, signals.values()), strict=True):
+        for pieces in zip(*(_pieces(s, live) for s in signals.values()), strict=True):
             evaluator.push(dict(zip(signals, pieces, strict=True)))
         evaluator.flush()
         rig.model.frame_pose(rig.model.root, np.zeros((1, rig.model.dof)))  # what judges feet
@@ -116,10 +120,11 @@ def _slow(robot: RobotFile) -> RobotFile:
     return replace(robot, low_pass=replace(robot.low_pass, cutoff=min(cutoff, 0.1 / _STEP)))
 
 
-def _pieces(samples: Samples) -> Iterator[Samples]:
-    """Many samples at once and read-only, as from a bag, some one by one, and many again."""
+def _pieces(samples: Samples, live: bool = True) -> Iterator[Samples]:
+    """Many samples at once and read-only, as from a bag, some one by one if live, many again."""
     last = len(samples) - 10
-    for some in (slice(80), *(slice(k, k + 1) for k in range(80, last)), slice(last, None)):
+    single = (slice(k, k + 1) for k in range(80, last))
+    for some in (slice(80), *(single if live else [slice(80, last)]), slice(last, None)):
         piece = samples.rows(some)
         if len(piece) > 1:
             piece.values.setflags(write=False)

@@ -39,7 +39,7 @@ def make_evaluator(recording: Recording, half_width: float | None = None) -> Eva
         robot = replace(rig.robot, filter=Filter(half_width=half_width), low_pass=LowPass())
         rig = replace(rig, robot=robot)
     with announced_compilation():
-        compile_stages(rig)
+        compile_stages(rig, live=False)
         nowhere = np.zeros((1, 3))
         outlines((nowhere[None],), np.ones((1, 1), np.bool_), nowhere, nowhere)
         Vertical(1.0).push(np.zeros(1, np.int64), nowhere, nowhere, nowhere)

@@ -152,6 +152,7 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
         )
     slowest = _slowest(recording)
     evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
+    evaluator.judges = evaluator.locates = False  # MR-AD is all that is needed
     measured = _MeasuredNoise(recording.groups, evaluator.rig.clocked)
     parts: list[Evaluated] = []
     begin = bag.start or 0
