@@ -118,6 +118,22 @@ def test_noise_is_counted_and_raises_nothing(noise, msgtype):
     assert (decoded.fault is None) == (decoded.broken == 0)
 
 
+def test_every_constant_byte_counts():
+    """In short texts as in long ones, and where a zero takes its place."""
+    names = {'name': ['hip', 'x' * 90], 'position': [1, 2], 'header.frame_id': 'abc'}
+    raw = raw_of(JOINTS, names)
+    layout = CdrLayout(TYPES, JOINTS, raw)
+    places = [k for begin, same in layout.constants for k in range(begin, begin + len(same))]
+    changed = [
+        raw[:place] + bytes([value]) + raw[place + 1 :]
+        for place in places
+        for value in (raw[place] ^ 0x80, 0)
+    ]
+    expected = [message == raw for message in changed]
+    assert 0 < sum(expected) < len(places)
+    assert layout.matches(layout.rows(changed)).tolist() == expected
+
+
 def test_padding_is_ignored():
     """DDS leaves whatever was in memory between a text and the next number."""
     raw = raw_of(IMU, {'header.frame_id': 'a'})

@@ -64,7 +64,7 @@ def put_at_once(bag, connections, messages):
         bag.max_timestamp = max(bag.max_timestamp, stamp)
     channels = np.array([connections[place].id for place, _, _ in messages], np.uint16)
     raws = Raws.of([content(size) for _, _, size in messages])
-    bag.storage.write_messages(channels, np.array(stamps, np.int64), raws)
+    bag.storage.write_messages(channels, np.array(stamps, np.int64), [raws[:1], raws[1:]])
 
 
 def content(size):
@@ -100,7 +100,7 @@ def test_what_was_synced_is_in_the_file(tmp_path):
     storage.sync()
     assert storage.path.stat().st_size == place
     storage._counts[1] = 0
-    storage.write_messages(np.array([1], np.uint16), np.array([START]), Raws.of([b'12345']))
+    storage.write_messages(np.array([1], np.uint16), np.array([START]), [Raws.of([b'12345'])])
     assert storage.path.stat().st_size == place
     storage.sync()
     assert b'12345' in storage.path.read_bytes()

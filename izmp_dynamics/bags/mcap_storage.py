@@ -7,7 +7,7 @@ in the summary.
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,22 +97,25 @@ class McapStorage:
         self._chunk.define(record)
 
     def write_messages(
-        self, channels: npt.NDArray[np.uint16], stamps: Stamps, messages: Raws
+        self, channels: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
     ) -> None:
         """Write messages in the order of their stamps; of equal stamps, the first comes first.
 
         Args:
             channels: (T,) their topics' numbers.
             stamps: (T,) receive stamps [ns].
-            messages: T serialized messages.
+            messages: T serialized messages, in parts.
         """
         for channel, count in enumerate(np.bincount(channels).tolist()):
             if count:
                 self._counts[channel] += count
         order = np.argsort(stamps, kind='stable')
         channels, stamps = channels[order], stamps[order]
-        ends = np.cumsum(messages.sizes[order] + _HEAD.itemsize)
-        data = _records(channels, stamps, messages, order, ends)
+        sizes = np.concatenate([part.sizes for part in messages])[order]
+        ends = np.cumsum(sizes + _HEAD.itemsize)
+        begins = np.empty_like(ends)
+        begins[order] = ends - sizes
+        data = _records(channels, stamps, messages, begins, ends)
         begin = 0
         while begin < len(ends):
             at = int(ends[begin - 1]) if begin else 0
@@ -129,7 +132,7 @@ class McapStorage:
     def write(self, connection: Any, timestamp: int, data: Raw) -> None:
         """Write one message."""
         channels = np.array([connection.id], np.uint16)
-        self.write_messages(channels, np.array([timestamp]), Raws.of([data]))
+        self.write_messages(channels, np.array([timestamp]), [Raws.of([data])])
 
     def sync(self) -> None:
         """Hand all messages to the operating system: what is killed now loses none of them."""
@@ -278,8 +281,8 @@ class _Chunk:
 def _records(
     channels: npt.NDArray[np.uint16],
     stamps: Stamps,
-    messages: Raws,
-    order: Indices,
+    messages: Sequence[Raws],
+    begins: Indices,
     ends: Indices,
 ) -> memoryview:
     """The records of messages.
@@ -287,13 +290,13 @@ def _records(
     Args:
         channels: (T,) their topics' numbers, in the order of the records.
         stamps: (T,) [ns], likewise.
-        messages: T serialized messages, in any order.
-        order: (T,) their places in the order of the records.
+        messages: T serialized messages, in parts and in any order.
+        begins: (T,) where they begin among the records, in their own order.
         ends: (T,) where the records end.
     """
     heads = np.zeros(len(stamps), _HEAD)
     heads['opcode'], heads['channel'] = MESSAGE, channels
-    heads['length'] = messages.sizes[order] + _HEAD.itemsize - RECORD.size
+    heads['length'] = np.diff(ends, prepend=0) - RECORD.size
     heads['logged'] = heads['published'] = stamps
     data = np.empty(int(ends[-1]), np.uint8)
     sizes = np.full(len(heads), _HEAD.itemsize)
@@ -304,8 +307,11 @@ def _records(
         data,
         np.append(0, ends[:-1]),
     )
-    begins, sizes = messages.begins[order], messages.sizes[order]
-    copy_pieces(messages.data, begins, sizes, data, ends - sizes)
+    first = 0
+    for part in messages:
+        places = begins[first : first + len(part)]
+        copy_pieces(part.data, part.begins, part.sizes, data, places)
+        first += len(part)
     return data.data
 
 

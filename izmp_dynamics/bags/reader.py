@@ -142,10 +142,12 @@ class BagReader:
             BagError: a topic cannot be read.
         """
         decoders = {topic: self.decoder(topic) for topic in topics}
-        return (
-            Batch(start, end, dict(_raw_messages(parts, decoders)))
-            for start, end, parts in self._spans(topics, span_s)
-        )
+
+        def batch(span: tuple[int, int, Parts]) -> Batch:
+            start, end, parts = span
+            return Batch(start, end, dict(_raw_messages(parts, decoders)))
+
+        return map(batch, self._spans(topics, span_s))  # keeps no batch while the next is read
 
     def messages(self, topics: Sequence[str] | None = None) -> Iterator[Message]:
         """One message after the other, in the order of their receive stamps.

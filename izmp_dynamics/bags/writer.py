@@ -22,7 +22,7 @@ Humble (custom data, type hashes, distribution) an older reader passes over.
 
 import functools
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -321,14 +321,14 @@ class BagWriter:
         )
         write = self._write_messages if self.storage == 'mcap' else self._write_rows
         try:
-            write(numbers, np.concatenate(stamps), Raws.joined(messages))
+            write(numbers, np.concatenate(stamps), messages)
             if self._raw_topics:
                 self._commit()
         except Exception as error:
             self._raise(error)
 
     def _write_messages(
-        self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Raws
+        self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
     ) -> None:
         """Write messages of the topics with these numbers to an mcap file, all at once."""
         writer = self._writer
@@ -339,10 +339,12 @@ class BagWriter:
         writer.max_timestamp = max(writer.max_timestamp, int(stamps.max()))
         writer.storage.write_messages(numbers, stamps, messages)
 
-    def _write_rows(self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Raws) -> None:
+    def _write_rows(
+        self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
+    ) -> None:
         """Write them to a database, one by one."""
         connections = {connection.id: connection for connection in self._writer.connections}
-        raws = list(messages)
+        raws = [raw for part in messages for raw in part]
         for place in np.argsort(stamps, kind='stable').tolist():
             connection = connections[int(numbers[place])]
             self._writer.write(connection, int(stamps[place]), raws[place])

@@ -80,7 +80,9 @@ def evaluate_recording(
 
 def _pieces(recording: Recording, evaluator: Evaluator) -> Iterator[tuple[Evaluated, int]]:
     for signals, received in recording.spans(CHUNK):
-        for results in evaluator.push(signals):
+        evaluated = evaluator.push(signals)
+        del signals  # what is read next takes its place in memory
+        for results in evaluated:
             yield results, received
     for results in evaluator.flush():
         yield results, recording.bag.end or 1

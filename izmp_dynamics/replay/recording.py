@@ -79,12 +79,15 @@ class Recording:
     def spans(self, span_s: float) -> Iterator[tuple[Signals, int]]:
         """Go through the log in spans of receive time.
 
-        Yields:
-            The signals that were received in the span, and the receive time at its end [ns].
+        Returns:
+            For each span the signals received in it, and the receive time at its end [ns].
         """
         self._topics.reset()  # the survey has seen some messages
-        for batch in self.bag.batches(self._topics.names, span_s):
-            yield self._signals(batch), batch.end
+        batches = self.bag.batches(self._topics.names, span_s)
+        return map(self._span, batches)  # keeps no batch while the next is read
+
+    def _span(self, batch: Batch) -> tuple[Signals, int]:
+        return self._signals(batch), batch.end
 
     def _signals(self, batch: Batch) -> Signals:
         """Turn the messages of a span into signals."""
