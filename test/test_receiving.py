@@ -111,6 +111,24 @@ def test_messages_are_handed_out_in_the_order_of_their_reception(monkeypatch):
     assert [stamp for _, stamp, _ in test.handed] == [-30, -25, -20, -15, -10]
 
 
+def test_a_queue_is_not_asked_before_its_next_message_can_have_come(monkeypatch):
+    test, asked = Overloaded(monkeypatch, topics=('/joints',)), []
+    queue = test.queues['/joints']
+    take = queue.take_message
+    monkeypatch.setattr(queue, 'take_message', lambda *given: asked.append(given) or take(*given))
+    queue.waiting += [(test.now - age * MS, -age) for age in (12, 8, 4, 0)]
+    assert test.receiver.take(test.receiver._receptions)
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    assert test.stamps('/joints') == [-12, -8, -4, 0]
+    asked.clear()
+    queue.waiting += [(test.now - age * MS, -age) for age in (-4, -8)]
+    test.now += 8 * MS
+    assert test.receiver.take(test.receiver._receptions)
+    assert test.stamps('/joints')[4:] == [4, 8]
+    assert len(asked) == 2  # and not a third time, in vain
+
+
 def test_old_messages_are_skipped_on_all_topics_and_counted(monkeypatch):
     test = Overloaded(monkeypatch)
     test.start_up()
@@ -251,17 +269,17 @@ def test_skipped_messages_and_late_results_are_errors(monkeypatch):
     clock = SimpleNamespace(now=1000.0)
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: clock.now)
     health = Health('/acd', 'biped31', lambda topic: 1)
-    health.published('/izmp', 5.0 * AGE_LIMIT)
+    health.aged(5.0 * AGE_LIMIT)
     assert health.status().level == OK  # it has just started
     clock.now += 1.1 * STARTUP
-    health.published('/izmp', 0.9 * AGE_LIMIT)
+    health.aged(0.9 * AGE_LIMIT)
     assert health.status().level == OK
     for _ in range(3):
-        health.published('/izmp', 1.1 * AGE_LIMIT)
+        health.aged(1.1 * AGE_LIMIT)
     status = health.status()
     assert (status.level, [item.key for item in status.values][-1]) == (ERROR, 'finding late')
     health.count('joints', Reason.SKIPPED)
-    health.published('/izmp', 0.9 * AGE_LIMIT)
+    health.aged(0.9 * AGE_LIMIT)
     status = health.status()
     keys = [item.key for item in status.values if item.key.startswith('finding')]
     assert (status.level, keys) == (ERROR, ['finding joints.skipped'])

@@ -23,26 +23,23 @@ class Collected:
     """
 
     def __init__(self) -> None:
-        self._values: defaultdict[str, list[Array]] = defaultdict(list)
-        self._stamps: defaultdict[str, list[int]] = defaultdict(list)
+        self._samples: defaultdict[str, list[tuple[int, Array]]] = defaultdict(list)
         self.count = 0
         self.newest: dict[str, int] = {}
 
     def add(self, signal: str, stamp: int, values: Array) -> None:
         """Add a sample (m,) at `stamp` [ns]."""
-        self._stamps[signal].append(stamp)
-        self._values[signal].append(values)
+        self._samples[signal].append((stamp, values))
         self.newest[signal] = stamp
         self.count += 1
 
     def take(self) -> list[tuple[str, Samples]]:
         """Hand out what was collected, each signal in the order of arrival."""
         taken = [
-            (signal, Samples(np.array(stamps), np.array(self._values[signal])))
-            for signal, stamps in self._stamps.items()
+            (signal, Samples(*map(np.array, zip(*samples, strict=True))))
+            for signal, samples in self._samples.items()
         ]
-        self._stamps.clear()
-        self._values.clear()
+        self._samples.clear()
         self.newest.clear()
         self.count = 0
         return taken

@@ -360,8 +360,10 @@ class Composed(StageNode):
         if evaluator is None:
             return
         for signal, samples in self._collected.take():
-            with self._guarded(signal):
+            try:
                 evaluator.take({signal: samples})
+            except Exception as error:
+                self.fail(signal, error)
         with self._guarded('joints'):
             for piece in evaluator.advance():
                 self._put_world(piece)

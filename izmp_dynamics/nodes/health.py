@@ -193,10 +193,9 @@ class Health:
         """Withdraw a condition."""
         self._remarks.pop(key, None)
 
-    def published(self, topic: str, latency: float | None = None) -> None:
-        """Note a message that went out, and how old its stamp was [s]."""
-        self.outputs[topic] += 1
-        if latency is not None and abs(latency) < _CLOCKS_DIFFER:
+    def aged(self, latency: float) -> None:
+        """Note how old an instant was when its first result went out [s]."""
+        if abs(latency) < _CLOCKS_DIFFER:
             if self._first_result is None:
                 self._first_result = time.monotonic()
             self._latencies.append(latency)

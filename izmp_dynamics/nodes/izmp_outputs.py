@@ -142,7 +142,7 @@ class IzmpOutputs:
             self._in_ground[name].numbers(stamp, self._ground_frame, seen)
 
         def send(R: Array, p: Array) -> None:
-            self._points[name].numbers(stamp, self.frame.label, R @ point + p)
+            self._points[name].computed(stamp, self.frame.label, _placed, R, p, point)
 
         self.frame.when_known(stamp, q, ground.plane.normal[0], send)
         return point
@@ -194,7 +194,7 @@ class IzmpOutputs:
 
         def send(R: Array, p: Array) -> None:
             if cop is not None and izmp is not None:
-                self._gap.numbers(stamp, self.frame.label, R @ (izmp - cop))
+                self._gap.computed(stamp, self.frame.label, _gap, R, izmp, cop)
             if outline is not None:
                 corners = outline.corners @ R.T + p
                 self._polygon(polygon_stamped, stamp, self.frame.label, corners)
@@ -226,6 +226,16 @@ def _outages(node: StageNode) -> Iterator[Outage]:
     for signal, spans in node.hung().items():
         for begin, end in list(spans):
             yield Outage(topics.get(signal, signal), begin, end, 'hangs')
+
+
+def _placed(R: Array, p: Array, point: Array) -> tuple[Array]:
+    """A point (3,) in another frame."""
+    return (R @ point + p,)
+
+
+def _gap(R: Array, izmp: Array, cop: Array) -> tuple[Array]:
+    """From the CoP to the IZMP (3,), in other axes."""
+    return (R @ (izmp - cop),)
 
 
 def _unexplained(moved: Array, measured: Array) -> tuple[Array, Array]:

@@ -45,17 +45,16 @@ class ResultAge:
 
     Attributes:
         now: as above; of a simulation the newest stamp, or results would be late with it.
+        stamp: of the instant that has been asked for last [ns]; its other results are as old.
     """
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.now = now
-        self._last = 0
+        self.stamp = 0
 
-    def __call__(self, stamp: int) -> float | None:
-        """Age of an instant [ns] in s; None if it has just been asked for."""
-        if stamp == self._last:
-            return None
-        self._last = stamp
+    def __call__(self, stamp: int) -> float:
+        """Age of an instant [ns] in s."""
+        self.stamp = stamp
         return (self.now() - stamp) / NANOSECONDS
 
 
@@ -108,13 +107,8 @@ class Output:
             stamp: of the instant [ns].
             values: of the result.
         """
-        if self._handed_out and not self._is_new(stamp):
-            return
-        if self.ahead:
-            self._handed_out.add(stamp)
-        if self.wanted:
+        if self._is_due(stamp):
             self.publish(make(stamp, *values))
-        self._health.published(self.topic, self._age(stamp))
 
     def numbers(self, stamp: int, frame: str, *values: Array) -> None:
         """Publish a result whose message is a header and these numbers, see `template`.
@@ -124,18 +118,26 @@ class Output:
             frame: of the header.
             values: float64 arrays, in the order of the message.
         """
-        self(self._template.write, stamp, frame, *values)
+        if self._is_due(stamp):
+            self.publish(self._template.write(stamp, frame, *values))
 
     def computed(
         self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], *given: Any
     ) -> None:
         """Publish as `numbers` what `compute` makes of what is given, if anybody subscribes."""
-        self(self._compute, stamp, frame, compute, given)
+        if self._is_due(stamp):
+            self.publish(self._template.write(stamp, frame, *compute(*given)))
 
-    def _compute(
-        self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], given: Any
-    ) -> bytes:
-        return self._template.write(stamp, frame, *compute(*given))
+    def _is_due(self, stamp: int) -> bool:
+        """Count a result; return whether it is to be published."""
+        if self._handed_out and not self._is_new(stamp):
+            return False
+        if self.ahead:
+            self._handed_out.add(stamp)
+        self._health.outputs[self.topic] += 1
+        if stamp != self._age.stamp:
+            self._health.aged(self._age(stamp))
+        return self.wanted
 
     def _is_new(self, stamp: int) -> bool:
         """Whether a result was not handed out ahead of its time; forget those that were."""

@@ -75,6 +75,7 @@ class SampleBuffer:
     Args:
         width: numbers per sample.
         reach: longest time between two samples that is interpolated across [s].
+        finite: whether all samples are known to be finite.
 
     Attributes:
         closed: whether the stream has ended, so that no instant needs to wait.
@@ -89,8 +90,9 @@ class SampleBuffer:
             for a next sample, as it does before any pause; None: nothing is held back.
     """
 
-    def __init__(self, width: int, reach: float = 0.0) -> None:
+    def __init__(self, width: int, reach: float = 0.0, finite: bool = False) -> None:
         self.width = width
+        self._finite = finite
         self.reach = reach
         self.give_up: Callable[[], None] | None = None
         self.reset()
@@ -179,8 +181,9 @@ class SampleBuffer:
 
     def decides(self, instant: int, newest: int, patience: float) -> bool:
         """Whether a single instant [ns] can be answered, or never will be; as `decided`."""
-        until = self._decided_until(instant, newest, patience)
-        return instant <= until or instant == self.unconfirmed
+        if instant <= self.newest or instant == self.unconfirmed:
+            return True
+        return instant <= self._decided_until(instant, newest, patience)
 
     def _decided_until(self, first: int, newest: int, patience: float) -> int:
         """Instants up to this one are decided [ns], of those from `first` on."""
@@ -210,11 +213,13 @@ class SampleBuffer:
         if instant == self.unconfirmed:
             sample: Array = self.sample.copy()
             return sample
-        row = self._start + int(self.stamps.searchsorted(instant))
-        if row == self._end or self._stamps[row] != instant:
-            return None
+        row = self._end - 1
+        if instant != self.newest:
+            row = self._start + int(self.stamps.searchsorted(instant))
+            if row == self._end or self._stamps[row] != instant:
+                return None
         values: Array = self._values[row : row + 1].copy()
-        return values if all_finite(values) else None
+        return values if self._finite or all_finite(values) else None
 
     def _answer_exactly(
         self, instants: Stamps, values: Array, found: npt.NDArray[np.int8]

@@ -173,14 +173,15 @@ class Evaluator:
         filtering = Filtering.of(robot, causal=live)
         if orientation is None:
             require_orientation(robot)
-        sensed = [foot.name for foot in rig.feet if foot.sensor is not None]
+        sensed = [f'feet[{foot.name}]' for foot in rig.feet if foot.sensor is not None]
+        self._witnesses = ('imu', *sensed)
         self.joints = JointStage(
             model,
             robot,
             filtering,
             groups=groups,
             patience=patience,
-            witnesses=('imu', *(f'feet[{name}]' for name in sensed)),
+            witnesses=self._witnesses,
             relearn=live,
         )
         self.root = RootStage(rig, filtering, periods, patience=patience, fall_back=live)
@@ -404,13 +405,14 @@ class Evaluator:
                     raise UnknownNameError('signal', signal, self.signals)
                 continue
             admitted = self._clocks.admit(signal, samples)
-            if not len(admitted) or (signal == 'position' and not self.locates):
+            if not admitted.stamps.size or (signal == 'position' and not self._locates):
                 continue
             self._newest = max(self._newest, int(admitted.stamps[-1]))
             if signal == 'joints':
                 self._add_instants(self.joints.push(admitted))
             else:
-                self.joints.witness(signal, admitted)
+                if signal in self._witnesses:
+                    self.joints.witness(signal, admitted)
                 self._stages_of[signal][1](admitted)
 
     def _entrances(self) -> dict[str, tuple[Stage, Callable[[Samples], object]]]:
@@ -509,7 +511,9 @@ class Evaluator:
         if not self._only_bus:
             rows = begin + np.flatnonzero(self._reaches_bus[begin:end])
         self._begun = end
-        joints = self._pending.select(rows)
+        joints = self._pending
+        if count < len(joints) or not self._only_bus:
+            joints = joints.select(rows)
         root = self.root.without_hanging(self.root.evaluate(joints.stamps), joints.moving)
         instants = [(joints, root)]
         if self._stance is not None:

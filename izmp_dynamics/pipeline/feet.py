@@ -61,6 +61,8 @@ class FeetStage(Stage):
     ) -> None:
         self.rig = rig
         self._feet = PackedFeet.of(rig)
+        ends = self._feet.ends.tolist()
+        self._corners = tuple(zip([0, *ends], ends, strict=False))
         self.unloaded: UnloadedFeet | None = None
         self.sensors = {
             foot.name: SampleStream(
@@ -86,11 +88,10 @@ class FeetStage(Stage):
             joints: at K instants.
             root: at the same instants.
         """
-        names = [foot.name for foot in self.rig.feet]
-        readings = np.empty((len(joints), len(names), 6))
-        for k, name in enumerate(names):
-            if name in self.sensors:
-                stream, stamps = self.sensors[name], joints.stamps
+        readings = np.empty((len(joints), len(self.rig.feet), 6))
+        for k, foot in enumerate(self.rig.feet):
+            if foot.name in self.sensors:
+                stream, stamps = self.sensors[foot.name], joints.stamps
                 readings[:, k] = stream.at(stamps).values
                 if stream.has_hung:
                     hangs = stream.count_hanging(stamps, stream.hangs(stamps, joints.moving))
@@ -98,14 +99,18 @@ class FeetStage(Stage):
         states = mr_ad_states(joints, root)
         poses, corners, forces, wrenches = self._feet.evaluate(states, joints.valid, readings)
         R, p = poses[:, :, :POSITION].reshape(*poses.shape[:2], 3, 3), poses[:, :, POSITION:]
-        ends = self._feet.ends.tolist()
         soles = tuple(
-            Sole(R[:, k], p[:, k], corners[:, begin:end], forces[:, k] if sensed else None)
-            for k, (begin, end, sensed) in enumerate(
-                zip([0, *ends][: len(ends)], ends, self._feet.senses.tolist(), strict=True)
+            Sole(
+                R[:, k],
+                p[:, k],
+                corners[:, begin:end],
+                forces[:, k] if foot.sensor is not None else None,
+            )
+            for k, (foot, (begin, end)) in enumerate(
+                zip(self.rig.feet, self._corners, strict=True)
             )
         )
-        complete = len(names) > 0 and len(self.sensors) == len(names)
+        complete = 0 < len(self.rig.feet) == len(self.sensors)
         total = ContactWrench.from_array(wrenches.sum(axis=1)) if complete else None
         if self.unloaded is not None and complete:
             seen = FeetSeen(joints.stamps, states, soles, readings, wrenches)

@@ -33,7 +33,7 @@ from izmp_dynamics.stability.ground_plane import (
     standing,
 )
 from izmp_dynamics.stability.support_polygon import Outline, margins, outlines
-from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_dynamics.stability.zmp import zero_moment_points
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Ground:
 
     def zmp(self, wrench: Array) -> Array:
         """(K, 3) ZMP of contact wrenches (K, 6) about the root origin [m]; NaN in flight."""
-        contact = ContactWrench.from_array(wrench)
-        return zero_moment_point(contact, self.plane.normal, self.plane.point, self.minimum_force)
+        plane = self.plane
+        return zero_moment_points(wrench, plane.normal, plane.point, self.minimum_force)
 
     def margins(self, points: Mapping[str, Array]) -> dict[str, Array]:
         """(K,) distances of points (K, 3) from the edge of the support polygon [m], by name."""

@@ -176,9 +176,9 @@ class SampleStream:
         self._may_hang = may_hang
         self._repeats: RepeatGate | None = None
         self._correction, self._corrects = correction, not correction.is_none
-        self._width = width
+        self._width, self._one = width, (1, width)
         self._differentiated = 0 if filtering.half_width is None else differentiated
-        self.buffer = SampleBuffer(width + self._differentiated)
+        self.buffer = SampleBuffer(width + self._differentiated, finite=True)
         self.buffer.give_up = self._give_up
         self._faults: Faults = Counter()
         self._max_gap = max_gap
@@ -211,7 +211,7 @@ class SampleStream:
         self._smoothing = Samples.empty(self._width)
         self.received = False
         self.period: float | None = None
-        self._is_plain = False
+        self._is_plain = self._repeating = False
         self._filter: StreamFilter | None = None
         if self._known_period is not None:
             self._begin(self._known_period)
@@ -231,14 +231,14 @@ class SampleStream:
         Raises:
             ShapeError: if they have another width.
         """
+        if self._is_plain and samples.stamps.size == 1 and samples.values.shape == self._one:
+            usable = self._follow(int(samples.stamps[0]), samples.values)
+            if usable is not None:
+                return usable
         samples.check_width(self.signal, self._width)
         if not len(samples):
             return samples
         self.received = True
-        if len(samples) == 1 and self._is_plain:
-            usable = self._follow(int(samples.stamps[0]), samples.values)
-            if usable is not None:
-                return usable
         if self.clock is not None:
             samples = Samples(*self.clock.push(samples.stamps, samples.values))
         return self._admit(samples)
@@ -249,10 +249,8 @@ class SampleStream:
         The usual case of a running system, as `_admit` does it at three times the cost; None if it
         is another case, and nothing has been taken.
         """
-        gate, repeats, buffer, before = self._gate, self._repeats, self.buffer, self._gate.pending
-        if not gate.is_confirmed_by(stamp) or (
-            repeats is not None and (repeats.waiting or repeats.repeats(gate.sample[0]))
-        ):
+        gate, repeats, before = self._gate, self._repeats, self._gate.pending
+        if self._repeating or not gate.is_confirmed_by(stamp):
             return None
         if not _all_credible(values, self._largest, self._quaternion_at):
             return None
@@ -263,10 +261,9 @@ class SampleStream:
             repeats.follow(before, usable.values[0])
         if self._quaternion is not None:
             usable = self._continued(usable, self._quaternion)
-        buffer.append_one(before, usable.values)
-        buffer.expect(stamp)
-        buffer.unconfirmed = 0 if self._next_repeats() else stamp
-        buffer.sample = gate.sample
+        self.buffer.append_one(before, usable.values)
+        self.buffer.received_until = stamp
+        self._offer()
         return usable
 
     def _admit(self, samples: Samples) -> Samples:
@@ -401,17 +398,21 @@ class SampleStream:
             usable = self._continued(usable, self._quaternion)
         if self._filter is None:
             self.buffer.append(usable.stamps, usable.values)
-            self.buffer.unconfirmed = 0 if self._next_repeats() else self._gate.pending
-            self.buffer.sample = self._gate.sample
+            self._offer()
             return usable
         self._smoothing = self._smoothing.followed_by(usable)
         return self._smoothed(self._filter.extend(usable.stamps, usable.values))
 
-    def _next_repeats(self) -> bool:
-        """Whether the newest sample repeats the one before, so that it answers no instant yet."""
-        if self._repeats is None or not len(self._gate.sample):
-            return False
-        return self._repeats.waiting or self._repeats.repeats(self._gate.sample[0])
+    def _offer(self) -> None:
+        """Let the newest sample answer its instant, unless it repeats the one before."""
+        gate, repeats = self._gate, self._repeats
+        self._repeating = (
+            repeats is not None
+            and len(gate.sample) > 0
+            and (repeats.waiting or repeats.repeats(gate.sample[0]))
+        )
+        self.buffer.unconfirmed = 0 if self._repeating else gate.pending
+        self.buffer.sample = gate.sample
 
     def _smoothed(self, values: Array) -> Samples:
         """Take what the filter hands out, in the order of what it took."""

@@ -112,11 +112,12 @@ class AccelerometerArray:
     def solve(self, stamps: Stamps, angular_velocity: Array, forces: Array) -> RootState:
         """Do as `batch`, given (T, S, 3) specific forces in the axes of their sensors [m/s²]."""
         omega = np.ascontiguousarray(angular_velocity, dtype=np.float64)
-        stacked = np.empty((len(stamps), len(self._owners)))
-        _read(forces, self._sensitive, self._owners, stacked)
-        solution = np.empty((len(stamps), 6))
-        _solve(omega, stacked, self.gain, self._axes, self._points, solution)
-        return root_state(stamps, omega, solution[:, 3:], solution[:, :3])
+        solution, valid = np.empty((len(stamps), 6)), np.empty(len(stamps), dtype=np.bool_)
+        _solve_forces(
+            omega, forces, self._sensitive, self._owners, self.gain, self._axes, self._points,
+            solution, valid,
+        )  # fmt: skip
+        return RootState(stamps, omega, solution[:, 3:], solution[:, :3], valid)
 
     def update(
         self, stamp: int, angular_velocity: Array, readings: Mapping[str, Array]
@@ -176,12 +177,26 @@ def _gain(points: Array, axes: Array, densities: Array) -> Array:
 
 
 @kernel
-def _read(forces: Array, axes: Array, owners: npt.NDArray[np.int64], readings: Array) -> None:
-    """Write the readings (T, M) along axes (M, 3), each of the sensor that owns it."""
+def _solve_forces(
+    omega: Array,
+    forces: Array,
+    sensitive: Array,
+    owners: npt.NDArray[np.int64],
+    gain: npt.NDArray[np.float64],
+    axes: Array,
+    points: Array,
+    solution: Array,
+    valid: npt.NDArray[np.bool_],
+) -> None:
+    """Solve for the forces along the sensitive axes (M, 3), each of the sensor that owns it."""
+    readings = np.empty((len(forces), len(sensitive)))
     for t in range(len(forces)):
-        for m in range(len(axes)):
-            force, axis = forces[t, owners[m]], axes[m]
+        for m in range(len(sensitive)):
+            force, axis = forces[t, owners[m]], sensitive[m]
             readings[t, m] = axis[0] * force[0] + axis[1] * force[1] + axis[2] * force[2]
+    _solve(omega, readings, gain, axes, points, solution)
+    for t in range(len(omega)):
+        valid[t] = np.isfinite(omega[t]).all() and np.isfinite(solution[t]).all()
 
 
 @kernel

@@ -64,6 +64,7 @@ class _Instants:
     exists: Mask
     repaired: Mask
     faulty: Mask
+    any_wrong: bool
 
 
 class ActuatorDifferentiator:
@@ -235,7 +236,7 @@ class ActuatorDifferentiator:
     def _evaluate(self, stamps: Stamps, positions: Array, gated: GatedPositions) -> _Instants:
         """Difference quotients of positions that went through the gates (and the filter)."""
         values, first, second, exists = self._quotients(stamps, positions)
-        valid, repaired, faulty = judge_instants(
+        valid, repaired, faulty, any_wrong = judge_instants(
             stamps,
             values,
             first,
@@ -248,7 +249,7 @@ class ActuatorDifferentiator:
             self.recovery,
         )
         kinematics = JointKinematics(stamps, values, first, second, valid)
-        return _Instants(kinematics, exists, repaired, faulty)
+        return _Instants(kinematics, exists, repaired, faulty, any_wrong)
 
     def _quotients(self, stamps: Stamps, positions: Array) -> Derivatives:
         if self.half_width is not None:
@@ -274,7 +275,7 @@ class ActuatorDifferentiator:
         self._count(instants, new)
         exists = instants.exists[new]
         kinematics = instants.kinematics.select(new)
-        return kinematics if exists.all() else kinematics.select(exists)
+        return kinematics if all(exists.tolist()) else kinematics.select(exists)
 
     def _complete(self, stamps: Stamps) -> int:
         """How many leading rows have all samples that their quotients need."""
@@ -307,6 +308,8 @@ class ActuatorDifferentiator:
         return not contiguous(stamps, row, newest, nanoseconds(self.max_gap))
 
     def _count(self, instants: _Instants, rows: slice) -> None:
+        if not instants.any_wrong:
+            return
         repaired, faulty = instants.repaired[rows], instants.faulty[rows]
         if repaired.any() or faulty.any():
             used = np.zeros(len(repaired), dtype=np.int8)

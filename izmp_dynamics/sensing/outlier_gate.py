@@ -202,7 +202,7 @@ def judge_instants(
     width: int,
     half: int,
     recovery: int,
-) -> tuple[Mask, Mask, Mask]:
+) -> tuple[Mask, Mask, Mask, bool]:
     """Find instants without a trustworthy value: a hole in the stencil, a kink in or before it.
 
     Args:
@@ -219,14 +219,15 @@ def judge_instants(
         recovery: instants that a joint stays at fault after a kink.
 
     Returns:
-        (T,) whether all joints have a value, (T, n) values that were repaired, (T, n) faulty ones.
+        (T,) whether all joints have a value, (T, n) values that were repaired, (T, n) faulty ones;
+        whether there are any of the two.
     """
     valid, (repaired, faulty) = exists.copy(), np.zeros((2, *first.shape), dtype=np.bool_)
-    _judge_instants(
+    wrong = _judge_instants(
         stamps, value, first, second, exists, outliers, kinks, gap, width, half, recovery,
         valid, repaired, faulty,
     )  # fmt: skip
-    return valid, repaired, faulty
+    return valid, repaired, faulty, wrong
 
 
 @kernel
@@ -245,9 +246,10 @@ def _judge_instants(
     valid: Mask,
     repaired: Mask,
     faulty: Mask,
-) -> None:
+) -> bool:
     """Write what `judge_instants` returns."""
     rows, joints = first.shape
+    any_wrong = False
     for k in range(rows):
         if not exists[k]:
             continue
@@ -269,12 +271,14 @@ def _judge_instants(
             wrong = not (np.isfinite(first[k, j]) and np.isfinite(second[k, j]))
             for i in range(start, last + 1):
                 wrong = wrong or kinks[i, j]
+            any_wrong = any_wrong or wrong or outliers[k, j]
             if wrong:
                 faulty[k, j] = True
                 valid[k] = False
                 value[k, j] = first[k, j] = second[k, j] = np.nan
             else:
                 repaired[k, j] = outliers[k, j]
+    return any_wrong
 
 
 def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:

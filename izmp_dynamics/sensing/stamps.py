@@ -89,13 +89,18 @@ def _judge(previous: int, pending: int, stamp: int, min_spacing: int) -> int:
 @kernel
 def _screen(
     stamps: Stamps, min_spacing: int, previous: int, verdicts: Verdicts
-) -> tuple[int, int]:
-    """Judge samples after `previous`; return the row that is pending, and the new `previous`."""
+) -> tuple[int, int, bool]:
+    """Judge samples after `previous`.
+
+    Returns:
+        The row that is pending, the new `previous`, and whether all are admitted.
+    """
     verdicts[:] = _ADMITTED
-    pending, row_of_pending = 0, -1
+    pending, row_of_pending, good = 0, -1, True
     for row in range(len(stamps)):
         stamp = stamps[row]
         verdict = _judge(previous, pending, stamp, min_spacing)
+        good = good and verdict == _ADMITTED
         if verdict in (_ZERO, _DUPLICATE, _BACKWARDS):
             verdicts[row] = verdict
             continue
@@ -104,7 +109,7 @@ def _screen(
             if verdict == _ADMITTED:
                 previous = pending
         pending, row_of_pending = stamp, row
-    return row_of_pending, previous
+    return row_of_pending, previous, good
 
 
 def screen_stamps(stamps: Stamps, min_spacing: float = 0.0) -> Verdicts:
@@ -163,11 +168,11 @@ class StampGate:
         if len(stamps) == 1:
             return self._push_one(int(stamps[0]), values)
         if self.pending:
-            stamps = np.concatenate([[self.pending], stamps])
+            stamps = np.concatenate([np.array([self.pending]), stamps])
             values = np.concatenate([self.sample, values])
         verdicts = np.empty(len(stamps), dtype=np.int8)
-        row, self._previous = _screen(stamps, self._min_spacing, self._previous, verdicts)
-        if row >= 0 and not verdicts.any():
+        row, self._previous, good = _screen(stamps, self._min_spacing, self._previous, verdicts)
+        if row >= 0 and good:
             self.pending, self.sample = int(stamps[-1]), values[-1:].copy()
             self.overtaken = {}
             return stamps[:-1], values[:-1]

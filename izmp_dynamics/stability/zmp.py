@@ -46,19 +46,30 @@ def zero_moment_point(
     if shape[-1:] != (3,) or any(part.shape != shape for part in vectors):
         shape = _common_shape(vectors)
         vectors = [*np.broadcast_arrays(*vectors)]
-    points = np.empty(shape)
+    force, moment, normals, places = (part.reshape(-1, 3) for part in vectors)
+    wrenches = np.concatenate([force, moment], axis=1)
+    return zero_moment_points(wrenches, normals, places, minimum_force).reshape(shape)
+
+
+def zero_moment_points(
+    wrenches: Array, normals: Array, ground_points: Array, minimum_force: float
+) -> Array:
+    """Do as `zero_moment_point` for wrenches (T, 6), given normals and points (T, 3)."""
+    points = np.empty(normals.shape)
     least = max(float(minimum_force), 1e-9)
-    _points(np.array(vectors).reshape(4, -1, 3), least, points.reshape(-1, 3))
+    _points(np.array(wrenches), np.array(normals), np.array(ground_points), least, points)
     return points
 
 
 @kernel
-def _points(vectors: Array, minimum_force: float, points: Array) -> None:
-    """Write the points (T, 3) for F, M, n, p0 (4, T, 3)."""
+def _points(
+    wrenches: Array, normals: Array, ground_points: Array, minimum_force: float, points: Array
+) -> None:
+    """Write the points (T, 3)."""
     points[:] = np.nan
-    for t in range(vectors.shape[1]):
-        force, moment = vector(vectors[0, t], 0), vector(vectors[1, t], 0)
-        n, p0 = vector(vectors[2, t], 0), vector(vectors[3, t], 0)
+    for t in range(len(wrenches)):
+        force, moment = vector(wrenches[t], 0), vector(wrenches[t], 3)
+        n, p0 = vector(normals[t], 0), vector(ground_points[t], 0)
         normal_force = dot(n, force)
         if normal_force >= minimum_force:
             tilting = add(cross(n, moment), scale(dot(n, p0), force))
