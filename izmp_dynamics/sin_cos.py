@@ -1,8 +1,9 @@
 """Sine and cosine of one angle, for kernels: arithmetic only, so that loops become SIMD code.
 
 The angle less the nearest multiple of π/2, which is subtracted in three parts (Cody and Waite),
-goes into the polynomials of fdlibm (Sun Microsystems, `k_sin.c` and `k_cos.c`); errors are
-below 1.7e-16. The C library's, below 0.6e-16, take one angle at a time and twice as long.
+goes into the polynomials of fdlibm (Sun Microsystems, `k_sin.c` and `k_cos.c`); absolute
+errors are below 1.7e-16. The C library's, below 0.6e-16, take one angle at a time and twice as
+long.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from izmp_dynamics.kernel import inlined
 
 FAR = 1e6
-"""Largest angle that is reduced exactly [rad]; beyond it the C library computes."""
+"""Largest angle that is reduced here [rad]; beyond it the C library computes."""
 
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: what is added to it loses its fraction
 _PER_RADIAN = 0.6366197723675814  # 2/π
@@ -20,7 +21,7 @@ _A, _B, _C = 1.57079632673412561417, 6.07710050630396597660e-11, 2.0222662487959
 
 @inlined
 def near_sin_cos(x: float) -> tuple[float, float]:
-    """Sine and cosine of an angle that is not `FAR` [rad]."""
+    """Sine and cosine of an angle of at most ± `FAR` [rad]."""
     n = (x * _PER_RADIAN + _ROUND) - _ROUND
     r = ((x - n * _A) - n * _B) - n * _C
     z = r * r

@@ -114,7 +114,9 @@ def test_ticks_are_round(limits, most, texts):
 @given(st.floats(-1e12, 1e12), st.floats(0.0, 1e12), st.integers(1, 12))
 def test_ticks_lie_between_the_limits_and_are_not_more_than_wanted(low, extent, most):
     limits = apart((low, low + extent))
-    numbers = [number for number, _ in ticks(limits, most)]
+    found = ticks(limits, most)
+    numbers, texts = [number for number, _ in found], {text for _, text in found}
     assert len(numbers) <= most + 1
+    assert len(texts) == len(numbers)
     slack = 1e-9 * (abs(low) + extent)
     assert all(limits[0] - slack <= number <= limits[1] + slack for number in numbers)

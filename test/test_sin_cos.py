@@ -34,14 +34,14 @@ def angles(size):
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason='no wider numbers to compare with')
-@pytest.mark.parametrize('size', [1.0, 10.0, 1000.0, 0.7 * FAR])
+@pytest.mark.parametrize('size', [1.0, 10.0, 1000.0, FAR])
 def test_errors_are_as_small_as_stated(size):
     x = angles(size)
     exact = np.stack([np.sin(x.astype(np.longdouble)), np.cos(x.astype(np.longdouble))], axis=1)
     error = np.abs(evaluated(of_each, x) - exact).astype(float)
     assert error.max() < 1.7e-16
-    small = np.abs(exact[:, 0]) < 1e-3
-    assert (error[small, 0] <= 1e-15 * np.abs(exact[small, 0])).all()
+    small = np.abs(exact) < 1e-3
+    assert (error[small] <= 1e-15 * np.abs(exact[small])).all()
 
 
 def test_the_bits_in_a_loop_are_those_alone():

@@ -57,6 +57,7 @@ def mr_ad_batch(joints: Indices, bodies: Array, states: Array) -> Array:
     """
     count = len(states)
     out = np.empty((count, 9))
+    states = np.require(states, np.float64, ('C', 'W'))  # one layout is compiled
     bodies = bodies.view()
     bodies.setflags(write=False)  # as those of a model, or it would be compiled a second time
     if count <= FEW:

@@ -150,7 +150,8 @@ def _exchanged(evaluation: Evaluation, feet: Sequence[Foot]) -> Finding | None:
             with np.errstate(invalid='ignore'):
                 rows = aloft[one.name] & ~aloft[other.name] & (both > LEAST_LOAD * total)
             if np.count_nonzero(rows) * _step(evaluation) >= LEAST_TIME:
-                shares[one.name, other.name] = float(np.median((one.normal_force / both)[rows]))
+                share = np.median(one.normal_force[rows] / both[rows])
+                shares[one.name, other.name] = float(share)
         stepped |= bool(shares)
         if shares and min(shares.values()) >= 1.0 - LARGE_SHARE:
             (names, most) = max(shares.items(), key=lambda entry: entry[1])
