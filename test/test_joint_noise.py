@@ -15,9 +15,9 @@ from izmp_dynamics.nodes.wire import JointSample
 NAMES = ('hip', 'knee', 'wheel')
 
 
-@pytest.mark.parametrize('apart', [0, 100_000], ids=['equal stamps', 'stamps of their own'])
-def test_joints_of_several_publishers_are_all_known(biped31, apart):
-    """In simulated time publishers share their stamps; a message without one says nothing."""
+@pytest.fixture
+def learning(biped31):
+    """The noise of the joints of a node, and what takes their messages."""
     takers = []
     node = SimpleNamespace(
         model=SimpleNamespace(joint_names=NAMES),
@@ -27,6 +27,13 @@ def test_joints_of_several_publishers_are_all_known(biped31, apart):
     noise = JointNoise(node)
     assert not noise.groups
     (take,) = takers
+    return noise, take
+
+
+@pytest.mark.parametrize('apart', [0, 100_000], ids=['equal stamps', 'stamps of their own'])
+def test_joints_of_several_publishers_are_all_known(learning, apart):
+    """In simulated time publishers share their stamps; a message without one says nothing."""
+    noise, take = learning
     take(0, JointSample(('hip',), np.zeros(1)))
     for k in range(60):
         stamp = NANOSECONDS + 10_000_000 * k
@@ -34,4 +41,16 @@ def test_joints_of_several_publishers_are_all_known(biped31, apart):
         take(stamp + apart, JointSample(NAMES[2:], np.zeros(1)))
     assert [(group.columns, group.period) for group in noise.groups] == [
         ((0, 1), pytest.approx(0.01)), ((2,), pytest.approx(0.01)),
+    ]  # fmt: skip
+
+
+def test_joints_that_appear_later_become_another_group(learning):
+    noise, take = learning
+    for k in range(200):
+        stamp = NANOSECONDS + 10_000_000 * k
+        take(stamp, JointSample(NAMES[2:], np.zeros(1)))
+        if k >= 80 and k % 2 == 0:
+            take(stamp, JointSample(NAMES, np.zeros(3)))
+    assert [(group.columns, group.period) for group in noise.groups] == [
+        ((2,), pytest.approx(0.01)), ((0, 1), pytest.approx(0.02)),
     ]  # fmt: skip

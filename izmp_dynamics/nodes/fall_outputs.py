@@ -34,12 +34,13 @@ class FallOutputs:
         return any(output.wanted for output in self._outputs)
 
     def put(self, stamp: int, risk: FallRisk) -> None:
-        """Publish what is known of an instant [ns]; an alarm also while nothing is known."""
+        """Publish what is known of an instant [ns]; while nothing is, an alarm and its end."""
         probability, alarm = float(risk.probability[0]), bool(risk.alarm[0])
         known = math.isfinite(probability)
         if known:
             self._probability.numbers(stamp, '', np.array([probability]))
-        if known or alarm:
+        ends = not alarm and self._latest is not None and bool(self._latest.alarm[0])
+        if known or alarm or ends:
             self._alarm(_message, stamp, alarm)
         if alarm and not self._reason:
             self._reason = f'Fall alarm: {risk.sentence()}'

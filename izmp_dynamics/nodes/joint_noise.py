@@ -18,7 +18,9 @@ from izmp_dynamics.pipeline.uncertainty import JointSpeeds, encoder_variance, jo
 
 
 class JointNoise:
-    """Learns which joints are published together and how often; the node acd does so as well.
+    """Learns which joints are published together and how often.
+
+    As in the node acd, joints that appear later become further groups.
 
     The joints are subscribed to by `learn`, or when something is asked for the first time.
 
@@ -31,6 +33,7 @@ class JointNoise:
         self._reader = JointReader(node.model.joint_names)
         self._seen: list[tuple[int, Flags]] | None = None
         self._groups: tuple[JointGroup, ...] = ()
+        self._unknown = np.ones(len(node.model.joint_names), dtype=np.bool_)
         self._speeds: tuple[float | None, JointSpeeds] | None = None
 
     @property
@@ -73,13 +76,20 @@ class JointNoise:
         )
 
     def _take(self, stamp: int, sample: JointSample) -> None:
-        positions = None if self._groups else self._reader.read(*sample)
-        if self._seen is None or stamp <= 0 or not isinstance(positions, np.ndarray):
+        if self._seen is None or stamp <= 0 or not self._unknown.any():
             return
-        self._seen.append((stamp, ~np.isnan(positions)))  # publishers may share their stamps
+        positions = self._reader.read(*sample)
+        if not isinstance(positions, np.ndarray):
+            return
+        present = self._unknown & ~np.isnan(positions)
+        if not present.any():
+            return
+        self._seen.append((stamp, present))  # publishers may share their stamps
         if len(self._seen) < LEARNED_MESSAGES:
             return
         stamps = np.array([seen for seen, _ in self._seen])
         if np.ptp(stamps) >= LEARNED_TIME * NANOSECONDS:
-            self._groups = group_joints(np.array([present for _, present in self._seen]), stamps)
-            self._seen = []
+            found = group_joints(np.array([present for _, present in self._seen]), stamps)
+            for group in found:
+                self._unknown[list(group.columns)] = False
+            self._groups, self._seen, self._speeds = (*self._groups, *found), [], None

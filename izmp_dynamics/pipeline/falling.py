@@ -63,7 +63,7 @@ class FallStage:
         """
         self._learn(groups)
         if self._unknown:
-            return FallRisk.nothing(len(joints), self._unknown)
+            return self._alarm.push_unknown(joints.stamps, self._unknown)
         known = np.asarray(np.isfinite(up).all(axis=1))
         up = np.where(known[:, None], up, ground.plane.normal)
         corners = [sole.corners for sole in ground.soles]

@@ -13,7 +13,7 @@ After Koolen et al. (2012) and Kalyanakrishnan & Goswami (2011), see docs/refere
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -224,6 +224,12 @@ class FallAlarm:
         probability = _normal(best.risk)
         alarm = self._rule.push(times, probability, overlap)
         return FallRisk(probability, alarm, best.margin, best.deviation, best.direction, stepping)
+
+    def push_unknown(self, stamps: Stamps, why: str) -> FallRisk:
+        """Take the next instants (K,) [ns], of which nothing is known, and why."""
+        risk = FallRisk.nothing(len(stamps), why)
+        alarm = self._rule.push(stamps / NANOSECONDS, risk.probability, 0.0)
+        return replace(risk, alarm=alarm)
 
     def _last_carried(self, times: Array, loaded: Flags) -> Array:
         """When (K, F) each foot carried load for the last time [s]."""
