@@ -53,6 +53,17 @@ def test_the_example_states_every_key_and_is_checked(disturbed):
     assert not found['feet.0.loaded_share ≥ 0.3, ≤ 0.9'].met  # both feet carry all the time
 
 
+def test_no_limit_is_met_by_what_is_not_known(tmp_path):
+    evaluation = standing(duration=6.0)
+    left, right = evaluation.feet
+    feet = replace(left, held_joints=('l_knee',)), right
+    text = 'margin: {most: 9.0}\nevents: [{kind: push, most: 0}, {kind: fall, most: 0}]'
+    assert all(answers(tmp_path, summary_of(evaluation), text).values())
+    found = check_limits(summary_of(replace(evaluation, feet=feet)), limits(tmp_path, text))
+    assert [expectation.met for expectation in found] == [False] * 3
+    assert 'l_knee' in found[1].sentence
+
+
 def test_events_that_are_small_or_short_do_not_count(tmp_path, disturbed):
     text = """
     events:

@@ -9,6 +9,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.replay.check import _judge_force
 from izmp_dynamics.stability.evaluation import Foot
 from izmp_dynamics.stability.feet_check import UNITS, judge_feet
+from izmp_dynamics.stability.in_air import in_air
 
 from .report_scenarios import GRAVITY, MASS, standing, walking
 
@@ -114,6 +115,16 @@ def test_exchanged_feet_of_a_quadruped_are_named(pair):
     (finding,) = judge_feet(crawling(pair), ROBOT)
     assert finding.kind == 'feet_exchanged'
     assert all(f'feet[foot{k}].wrench.topic' in finding.remedy for k in pair)
+
+
+def test_whether_a_foot_is_in_the_air_is_not_known_without_a_joint_of_a_leg():
+    evaluation = crawling()
+    first, *others = evaluation.feet
+    assert in_air(evaluation, first).any()
+    held = dataclasses.replace(first, held_joints=('knee',))
+    evaluation = dataclasses.replace(evaluation, feet=(held, *others))
+    assert not in_air(evaluation, held).any()
+    assert in_air(evaluation, others[0]).any()
 
 
 def test_feet_that_measure_nothing_for_a_moment_are_compared_without_it():

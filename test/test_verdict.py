@@ -379,6 +379,15 @@ def test_a_foot_above_which_a_joint_is_not_recorded_cannot_be_judged_by():
     assert 'URDF' in verdict.advice
 
 
+def test_nothing_is_concluded_from_a_foot_of_which_it_is_not_known_where_it_is():
+    evaluation = standing(offset=bump(4.0, 0.35, 0.25))
+    assert 'excursion' in [event.kind for event in summary_of(evaluation).events]
+    summary = summary_of(with_held_knee(evaluation))
+    assert not {'excursion', 'push', 'lowest margin'} & {event.kind for event in summary.events}
+    assert summary.judged is None
+    assert summary.verdict.reason == 'leg_joints_absent'
+
+
 def test_a_foot_that_never_carries_need_not_be_known():
     assert verdict_of(with_held_knee(walking(), loaded=False)).reason != 'leg_joints_absent'
 

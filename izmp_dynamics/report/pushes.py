@@ -68,10 +68,11 @@ class ExternalForces:
 def external_forces(scene: Scene) -> ExternalForces:
     """Find the pushes of an evaluation, and what only looks like one.
 
-    Not while the robot lies: then the ground acts on more than the feet.
+    Not while the robot lies: then the ground acts on more than the feet. Nor where it stands on a
+    foot of which it is not known where it is.
     """
     force, stamps = scene.evaluation.external_force, scene.evaluation.stamps
-    if force is None:
+    if force is None or scene.astray:
         return ExternalForces()
     settled = scene.settled('mr_ad') & scene.settled('cop') & ~scene.lies
 

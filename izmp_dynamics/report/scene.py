@@ -82,6 +82,11 @@ class Scene:
             measured &= np.isfinite(foot.normal_force[rows])
         return measured & ~self.loaded[rows]
 
+    @property
+    def astray(self) -> bool:
+        """Whether the robot stands on a foot of which the joints do not say where it is."""
+        return any(foot.held_joints and foot.loaded.any() for foot in self.evaluation.feet)
+
     @cached_property
     def support_known(self) -> Mask:
         """(K,) whether it is known which feet carry load."""
@@ -136,14 +141,15 @@ class Scene:
     def judged(self, name: str) -> Mask:
         """(K,) where a track counts for the verdict: a margin, a loaded foot, a settled filter.
 
-        Not while the robot lies on the ground: it touches that with more than its soles.
+        Not while the robot lies on the ground: it touches that with more than its soles. Never
+        where it stands on a foot of which it is not known where it is.
         """
         if name not in self._judged:
             self._judged[name] = self._judged_of(name)
         return self._judged[name]
 
     def _judged_of(self, name: str) -> Mask:
-        if name == 'cop' and not self.cop_is_whole:
+        if self.astray or (name == 'cop' and not self.cop_is_whole):
             return np.zeros(len(self.loaded), dtype=bool)  # its margin means nothing
         margin = self.evaluation.tracks[name].margin
         may = self.loaded & self.settled(name) & ~self.lies

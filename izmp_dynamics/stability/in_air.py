@@ -11,12 +11,16 @@ from izmp_dynamics.stability.evaluation import Evaluation, Foot
 def in_air(evaluation: Evaluation, foot: Foot) -> npt.NDArray[np.bool_]:
     """(K,) whether the joints hold a foot above the soles of all others.
 
-    Not known, so False, where the others touch the ground with points, which have no plane.
+    Not known, so False, where the others touch the ground with points, which have no plane, and
+    where a joint between the root and a sole is not known.
     """
     others = [
         other
         for other in evaluation.feet
-        if other is not foot and other.axes is not None and not stays_point(other.sole)
+        if other is not foot
+        and other.axes is not None
+        and not stays_point(other.sole)
+        and not (other.held_joints or foot.held_joints)
     ]
 
     def aloft(rows: slice) -> npt.NDArray[np.bool_]:

@@ -1,11 +1,10 @@
 """Does a report meet its limits? One answer for each limit, with the numbers."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.expect.limits import EventLimit, Limits, ValueLimit
 from izmp_dynamics.report.formatting import mm
 from izmp_dynamics.report.summary import Summary
@@ -35,7 +34,7 @@ def check_limits(summary: Summary, limits: Limits) -> tuple[Expectation, ...]:
     return (
         *_verdict(summary, limits),
         *_margin(summary, limits),
-        *(_events(summary.events, limit) for limit in limits.events),
+        *(_events(summary, limit) for limit in limits.events),
         *(_value(report, limit) for limit in limits.values),
         *(_no_finding(summary, key) for key in limits.no_findings),
     )
@@ -70,10 +69,10 @@ def _margin(summary: Summary, limits: Limits) -> Iterator[Expectation]:
         yield _within(name, margin + uncertainty, None, limit.most, found)
 
 
-def _events(events: Sequence[Event], limit: EventLimit) -> Expectation:
+def _events(summary: Summary, limit: EventLimit) -> Expectation:
     found = [
         event
-        for event in events
+        for event in summary.events
         if event.kind == limit.kind
         and not (limit.size > 0.0 and event.size < limit.size)
         and event.end - event.begin >= limit.duration
@@ -83,6 +82,8 @@ def _events(events: Sequence[Event], limit: EventLimit) -> Expectation:
     conditions += [f'duration ≥ {limit.duration:g} s'] if limit.duration else []
     if conditions:
         name += f' ({", ".join(conditions)})'
+    if summary.verdict.reason == 'leg_joints_absent':
+        return Expectation(_limits(name, limit.least, limit.most), False, summary.verdict.text)
     lines = [event.line for event in found[:_LISTED]]
     if len(found) > _LISTED:
         lines.append(f'and {len(found) - _LISTED} more')
