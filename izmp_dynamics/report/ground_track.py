@@ -80,6 +80,7 @@ def ground_track(scene: Scene, summary: Summary) -> Figure | None:
     tracks = _drawn_tracks(scene.store, ground.visible, views[0].x[1] - views[0].x[0])
     place = _place_of_smallest_margin(scene, summary, ground)
     svgs = [_draw(ground, tracks, place, view) for view in views]
+    ring = ((styles.ring_sample(), 'smallest margin'),) if np.isfinite(place).all() else ()
     return Figure(
         name='ground',
         title='On the ground, seen from above',
@@ -87,7 +88,7 @@ def ground_track(scene: Scene, summary: Summary) -> Figure | None:
         legend=(
             *legend_of(scene, ground.points),
             (styles.patch_sample('sole'), 'support polygon'),
-            (styles.ring_sample(), 'smallest margin'),
+            *ring,
         ),
         caption=_caption(scene, summary, ground),
         height=views[0].height,

@@ -109,7 +109,7 @@ def _margin_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
     title = 'Smallest margin'
     judged = report['tracks'].get(report['verdict']['judged_by'])
     if judged is None:
-        return title, formatting.NOTHING, 'no support polygon to compare with'
+        return title, formatting.NOTHING, 'the verdict says why'
     uncertain = formatting.mm(judged['error']['uncertainty'])
     when = formatting.instant(judged['averaged_margin_time'])
     value = formatting.margin_mm(judged['averaged_margin'])
