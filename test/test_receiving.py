@@ -129,6 +129,38 @@ def test_a_queue_is_not_asked_before_its_next_message_can_have_come(monkeypatch)
     assert len(asked) == 2  # and not a third time, in vain
 
 
+def test_messages_that_come_early_keep_the_order(monkeypatch):
+    test = Overloaded(monkeypatch)
+    joints, imu = (test.queues[topic].waiting for topic in ('/joints', '/imu'))
+    begin = test.now
+    for test.now in (begin, begin + 10 * MS):
+        joints.append((test.now, 0))
+        imu.append((test.now, 0))
+        assert test.receiver.take(test.receiver._receptions)
+    test.handed.clear()
+    joints += [(test.now + ms * MS, ms) for ms in (10, 13)]
+    imu.append((test.now + 14 * MS, 14))
+    test.now += 14 * MS
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    assert [stamp for _, stamp, _ in test.handed] == [10, 13, 14]
+
+
+@pytest.mark.parametrize('pause', [0, 3600])
+def test_a_queue_is_asked_again_after_the_first_message_and_after_a_pause(monkeypatch, pause):
+    test = Overloaded(monkeypatch, topics=('/joints',))
+    queue = test.queues['/joints']
+    if pause:
+        queue.waiting += [(test.now - age * MS, -1) for age in (4, 0)]
+        while test.receiver.take(test.receiver._receptions):
+            pass
+        test.handed.clear()
+        test.now += pause * 10**9
+    queue.waiting += [(test.now - age * MS, stamp) for stamp, age in enumerate((30, 26))]
+    assert test.receiver.take(test.receiver._receptions)
+    assert test.stamps('/joints') == [0, 1]
+
+
 def test_old_messages_are_skipped_on_all_topics_and_counted(monkeypatch):
     test = Overloaded(monkeypatch)
     test.start_up()

@@ -108,7 +108,9 @@ class Output:
             values: of the result.
         """
         if self._is_due(stamp):
-            self.publish(make(stamp, *values))
+            if self.wanted:
+                self.publish(make(stamp, *values))
+            self._count(stamp)
 
     def numbers(self, stamp: int, frame: str, *values: Array) -> None:
         """Publish a result whose message is a header and these numbers, see `template`.
@@ -119,25 +121,32 @@ class Output:
             values: float64 arrays, in the order of the message.
         """
         if self._is_due(stamp):
-            self.publish(self._template.write(stamp, frame, *values))
+            if self.wanted:
+                self.publish(self._template.write(stamp, frame, *values))
+            self._count(stamp)
 
     def computed(
         self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], *given: Any
     ) -> None:
         """Publish as `numbers` what `compute` makes of what is given, if anybody subscribes."""
         if self._is_due(stamp):
-            self.publish(self._template.write(stamp, frame, *compute(*given)))
+            if self.wanted:
+                self.publish(self._template.write(stamp, frame, *compute(*given)))
+            self._count(stamp)
 
     def _is_due(self, stamp: int) -> bool:
-        """Count a result; return whether it is to be published."""
+        """Whether a result was not handed out ahead of its time."""
         if self._handed_out and not self._is_new(stamp):
             return False
         if self.ahead:
             self._handed_out.add(stamp)
+        return True
+
+    def _count(self, stamp: int) -> None:
+        """Count a result and note its age, once it has been published."""
         self._health.outputs[self.topic] += 1
         if stamp != self._age.stamp:
             self._health.aged(self._age(stamp))
-        return self.wanted
 
     def _is_new(self, stamp: int) -> bool:
         """Whether a result was not handed out ahead of its time; forget those that were."""

@@ -59,6 +59,9 @@ LOOK_UP = 0.1
 LONGEST_REST = 0.02
 """Time that messages may be left in their queues where they complete nothing [s]."""
 
+_LONGEST_SILENCE = round(LONGEST_REST * NANOSECONDS)
+"""A message after a pause says nothing about the next one [ns]."""
+
 _STAMP_AT, _LITTLE, _BIG = 4, struct.Struct('<iI'), struct.Struct('>iI')
 """Where the bytes of a message with a header have its stamp, and how, by their second byte."""
 
@@ -136,7 +139,9 @@ class Reception:
         """Note what the middleware states about a message; return when it was received [ns]."""
         self.losses.see(info)
         received = info.get('received_timestamp') or 0
-        self.silent_until = received + 3 * (received - self._received) // 4
+        if self._received:
+            silence = min(3 * (received - self._received) // 4, _LONGEST_SILENCE)
+            self.silent_until = received + silence
         self._received = received
         return received
 
@@ -386,7 +391,7 @@ class Receiver:
                 return True
             ready[k].callback(message)
             count += 1
-            if count < TAKEN_AT_ONCE and time.time_ns() >= ready[k].silent_until:
+            if count < TAKEN_AT_ONCE and (waiting or time.time_ns() >= ready[k].silent_until):
                 take_next(k)  # to ask in vain costs half as much as a message
         self._count_skipped(skipped)
         return count > 0 or bool(skipped)

@@ -182,6 +182,7 @@ class SampleBuffer:
     def decides(self, instant: int, newest: int, patience: float) -> bool:
         """Whether a single instant [ns] can be answered, or never will be; as `decided`."""
         if instant <= self.newest or instant == self.unconfirmed:
+            self._first_wanted = self._first_wanted or instant
             return True
         return instant <= self._decided_until(instant, newest, patience)
 
