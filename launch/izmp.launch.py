@@ -1,6 +1,7 @@
 """The graph beside a robot: `ros2 launch izmp_dynamics izmp.launch.py robot:=my_robot.yaml`."""
 
 import os
+import posixpath
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import GroupAction, OpaqueFunction
@@ -18,6 +19,9 @@ from izmp_dynamics.launching.graph import GRAPH
 from izmp_dynamics.launching.parameter_file import stated
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.resources import find_resource
+
+COMPOSED = 'izmp_dynamics'
+"""Name of the node that is the whole graph."""
 
 NODES = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
 TEXTS = (
@@ -45,8 +49,11 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     }
     seen = dict(values)
     if values['params_file'] and on['robot_state_publisher']:
-        found = stated(values['params_file'], *OF_ROBOT)
-        seen |= {name: values[name] or found[name] for name in OF_ROBOT}
+        outer = context.launch_configurations.get('ros_namespace', '')
+        namespace = posixpath.join(outer, values['namespace'])
+        nodes = [COMPOSED] if on['composed'] else NODES
+        missing = [name for name in OF_ROBOT if not values[name]]
+        seen |= stated(values['params_file'], namespace, nodes, missing)
         seen['robot'] = os.path.expanduser(seen['robot'])
     try:
         actions = [*_nodes(values, on), *_views(seen, on)]

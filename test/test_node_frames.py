@@ -97,6 +97,21 @@ def test_world_and_nif_have_names_that_no_link_has(
     np.testing.assert_allclose(p, 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ('ground', 'names'),
+    [('world', ('izmp_world', 'nif')), ('nif', ('world', 'izmp_nif')), ('deck', ('world', 'nif'))],
+)
+def test_world_and_nif_have_names_that_a_moving_ground_has_not(
+    robot_yaml, tmp_path, ground, names
+):
+    moving = {'source': 'frame', 'frame': ground, 'topic': 'deck'}
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(robot_yaml | {'ground': moving}))
+    node = Izmp(overrides=parameters(robot=str(path)))
+    node.destroy_node()
+    assert (node.frame_names.world, node.frame_names.nif) == names
+
+
 @both
 def test_tf_ends_at_the_root_of_the_urdf(names, biped31, robot_yaml, bag, broadcast, tmp_path):
     """That of the foot, the root of the dynamics here, follows with the joints of the instant."""

@@ -331,6 +331,14 @@ def test_an_alias_bomb_does_not_explode(read):
         read(f'name: x\nspare: &m {{name: a, torque: 1}}\nmotors: [{many}]')
 
 
+def test_valid_keys_are_listed_once_of_each_kind_of_record(read):
+    with raising(RobotFileError, 'several') as raised:
+        read('name: x\ncolor: 1\ncolor: 2\n[a]: 3\nmotors:\n- {name: a, q: 1}\n- {name: b, q: 1}')
+    said = str(raised.value)
+    assert said.count('unknown key') == 4
+    assert said.count('valid: name, size,') == said.count('valid: name, torque') == 1
+
+
 def test_all_mistakes_are_reported_at_once(read, tmp_path):
     """Each with its line, its key and what is valid; what depends on a wrong key is not."""
     text = (

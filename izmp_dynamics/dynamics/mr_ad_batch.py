@@ -45,7 +45,7 @@ PER_THREAD = 2048
 
 
 def mr_ad_batch(joints: Indices, bodies: Array, states: Array) -> Array:
-    """Evaluate MR-AD for packed states, many of them on as many threads as numba may use.
+    """Evaluate MR-AD for packed states, many of them on up to NUMBA_NUM_THREADS threads.
 
     Args:
         joints: (B, 3) int64, see `body_layout`.

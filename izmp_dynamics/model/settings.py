@@ -173,6 +173,7 @@ class _Reader:
         self.count = 0
         self.nodes: dict[str, yaml.Node] = {}
         self.mistakes: list[RobotFileError] = []
+        self.listed: set[Any] = set()
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
@@ -256,19 +257,25 @@ class _Reader:
 
     def _key(self, cls: Any, node: yaml.Node, name: str) -> str:
         known = [field.name for field in _fields(cls)]
-        valid = ', '.join(known)
         check_tag(self.path, node, 'a key')
         if not isinstance(node, yaml.ScalarNode):
-            message = f'a key must be a word, not a list or mapping; valid: {valid}.'
+            message = f'a key must be a word, not a list or mapping{self._valid(cls)}.'
             self.fail(node, message, 'invalid_key')
         key: str = node.value
         if key not in known:
             meant = self._suggestions(key, known)
             hint = f' Did you mean {" or ".join(map(repr, meant))}?' if meant else ''
             dotted = _dotted(name, key)
-            message = f"unknown key '{dotted:.80}'; valid: {valid}.{hint}"
+            message = f"unknown key '{dotted:.80}'{self._valid(cls)}.{hint}"
             self.fail(node, message, 'unknown_key', key=dotted, suggestions=meant)
         return key
+
+    def _valid(self, cls: Any) -> str:
+        """The valid keys of a record, with the first wrong one of its kind."""
+        if cls in self.listed:
+            return ''
+        self.listed.add(cls)
+        return f'; valid: {_keys(cls)}'
 
     def _suggestions(self, key: str, known: list[str]) -> tuple[str, ...]:
         """Guess what an unknown key was meant to be: misspelt, or in the wrong place."""

@@ -59,7 +59,9 @@ class ManagedNode(LifecycleNode):
         leave while this one ends, Fast DDS may wait for ever for one that is still there.
         """
         super().destroy_node()
-        self._state_machine.destroy_when_not_in_use()
+        machine = getattr(self, '_state_machine', None)  # private, so not in every rclpy
+        if machine is not None:
+            machine.destroy_when_not_in_use()
 
     @abstractmethod
     def set_up(self) -> None:

@@ -132,7 +132,10 @@ class StageNode(ManagedNode):
             self.receiver.stretches = KeptStretches(length, 0.5 * self.age_limit)
         description = given_description(self)
         self.model = load_model(description or self.robot.urdf_path, self.robot.root)
-        self.frame_names = FrameNames(self, self.model.frame_names)
+        ground = self.robot.ground
+        self.frame_names = FrameNames(
+            self, self.model.frame_names, ground.frame if ground.moves else None
+        )
         self.root = self.frame_names.of(self.model.root)
         self._refuse_own_output()
         self.health = Health(

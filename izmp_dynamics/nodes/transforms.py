@@ -23,15 +23,16 @@ class FrameNames:
     Args:
         node: its parameters are frame_prefix, as robot_state_publisher has it, and world_frame.
         links: of the robot.
+        ground: the frame of a ground that moves, which has no prefix.
 
     Attributes:
         prefix: in front of the names of all links and of nif, e.g. 'robot1/'.
         world: name of the world, without a prefix, as several robots may share it; as in the
-            results of a replay one that no link has.
+            results of a replay one that neither a link nor the ground has.
         nif: that of the non-inertial frame, without the prefix, likewise.
     """
 
-    def __init__(self, node: Node, links: Collection[str]) -> None:
+    def __init__(self, node: Node, links: Collection[str], ground: str | None = None) -> None:
         self.prefix: str = fixed(
             node,
             'frame_prefix',
@@ -42,8 +43,9 @@ class FrameNames:
         self.world: str = fixed(
             node, 'world_frame', WORLD, 'name of the frame in which the position is known'
         )
-        self.world = unused_name(self.world, [self.of(link) for link in links])
-        self.nif = unused_name(NIF, links)
+        others = [ground] if ground else []
+        self.world = unused_name(self.world, [*map(self.of, links), *others])
+        self.nif = unused_name(NIF, [*links, *map(self.link, others)])
 
     def of(self, link: str) -> str:
         """Name in messages of a link's frame, or of nif."""
