@@ -116,6 +116,8 @@ def diagnostics(listener):
 def received_again(listener, since):
     """Stamp from which on every node has received all its inputs, by their diagnostics [ns].
 
+    They report once a second, so it may be as much late where one of them lacked an input.
+
     Args:
         listener: has the diagnostics.
         since: how many diagnostics are from before the start of the node that was killed.
@@ -143,7 +145,20 @@ def received_again(listener, since):
         return True
 
     assert wait_until(are_complete), 'not all nodes receive all their inputs'
-    return max(int(sec) * SECOND + int(rest) for sec, rest in (s.split('.') for s in stamps))
+    began = max(int(sec) * SECOND + int(rest) for sec, rest in (s.split('.') for s in stamps))
+    return max([began, *(report + SECOND for report in lacking(listener, since))])
+
+
+def lacking(listener, since):
+    """Stamps of the reports in which a node lacks an input [ns], whose samples may come late."""
+    for message in listener.messages['/diagnostics'][since:]:
+        items = [item for status in message.status for item in status.values]
+        if any(
+            item.key.startswith('finding no_message')
+            or (item.key.endswith(' in') and 'since stamp' not in item.value)
+            for item in items
+        ):
+            yield message.header.stamp.sec * SECOND + message.header.stamp.nanosec
 
 
 MISSED = {
