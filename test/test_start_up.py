@@ -73,6 +73,15 @@ def test_what_does_not_end_after_a_signal_is_ended():
     assert errors == 'Ended after 0.3 s; still busy: MainThread in <module> of <string>.\n'
 
 
+def test_a_call_that_keeps_the_lock_of_python_is_ended_too():
+    keeps = 'from izmp_dynamics.nodes import start_up; start_up.time.sleep = keep'
+    process = busy(f'keep = lambda _: ctypes.PyDLL(None).sleep(1000); {keeps}; started(0.3)')
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert 'in <lambda>' in errors
+
+
 @pytest.mark.parametrize('name', ['acd', 'simulation', 'player'])
 def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
     pytest.importorskip('rclpy', reason='rclpy is missing')

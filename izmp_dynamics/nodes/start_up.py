@@ -1,5 +1,6 @@
 """Start and end of a process: signals end it soon, and the log says what takes long."""
 
+import faulthandler
 import logging
 import os
 import signal
@@ -57,6 +58,8 @@ def _end_on_signal(reader: int, patience: list[float | None]) -> None:
     if not arrived or longest is None:
         return
     if longest:
+        # needs no lock of Python, which a call that does not return may keep
+        faulthandler.dump_traceback_later(2.0 * longest, exit=True)
         time.sleep(longest)
         print(f'Ended after {longest:g} s; still busy: {_busy()}.', file=sys.stderr)
     sys.stdout.flush()
