@@ -13,6 +13,7 @@ from scipy.signal import lfilter
 
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.studies.compare_runs.alignment import PHASES, align, sampled
+from izmp_dynamics.studies.compare_runs.caveats import caveats
 from izmp_dynamics.studies.compare_runs.difference import of_all, of_strides, over_time
 from izmp_dynamics.studies.compare_runs.result import Result, Series, load_results
 from izmp_dynamics.studies.compare_runs.table import _means, as_table, escaped, rows_of, to_latex
@@ -162,6 +163,24 @@ def test_latex_shows_any_text():
     assert len(as_table(rows).texts()[0]) == 11
 
 
+def recorded(name, digest, state='stable', reason='inside'):
+    """A result of a recording with this digest, and its verdict."""
+    result = walk(name)
+    verdict = {'state': state, 'reason': reason, 'sentence': f'so it is of {name}.'}
+    hashes = {f'{name}.urdf': name, f'{name}.db3': digest}
+    return replace(result, report={**result.report, 'verdict': verdict, 'hashes': hashes})
+
+
+def test_results_without_a_verdict_and_of_different_recordings_are_named():
+    same = [recorded('a', '1'), recorded('b', '1')]
+    assert list(caveats(same, align(same, by='time'))) == []
+    unclear = [*same, recorded('c', '2', 'unclear', 'noise')]
+    no_verdict, different = caveats(unclear, align(unclear, by='time'))
+    assert no_verdict.startswith('c has no verdict: so it is of c.')
+    assert different.startswith('c and a are different recordings')
+    assert list(caveats(unclear, align(unclear, by='steps'))) == [no_verdict]
+
+
 @pytest.fixture(scope='module')
 def result(sound, robot_content, sound_points, tmp_path_factory):
     """Two seconds of the sway, evaluated."""
@@ -191,6 +210,21 @@ def test_the_command_writes_page_tables_and_pictures(result, tmp_path):
     assert r'\begin{tabular}' in (out / 'table.tex').read_text()
 
 
+def test_margins_of_a_foot_of_unknown_place_are_not_compared(result, tmp_path):
+    unknown = shutil.copytree(result, tmp_path / 'unknown')
+    report = json.loads((unknown / 'report.json').read_text())
+    report['verdict'] |= {
+        'state': 'unclear', 'reason': 'leg_joints_absent', 'sentence': 'there is no publisher.',
+    }  # fmt: skip
+    (unknown / 'report.json').write_text(json.dumps(report))
+    outcome = izmp('compare-runs', result, unknown, '-o', tmp_path / 'page')
+    note = 'unknown has no verdict: there is no publisher. Margins are not compared'
+    assert outcome.out.startswith(f'Note: {note}')
+    assert note in (tmp_path / 'page/index.html').read_text()
+    assert note in (tmp_path / 'page/table.tex').read_text()
+    assert 'margin' not in (tmp_path / 'page/numbers.csv').read_text()
+
+
 def test_the_series_are_those_of_the_replay(result, sound_points):
     first, second = load_results([result, result])
     assert [first.name, second.name] == ['out (1)', 'out (2)']
@@ -213,3 +247,5 @@ def test_what_is_no_result_is_refused(result, tmp_path):
     (older / 'report.json').write_text(json.dumps(report))
     assert_refused(izmp(*given, older, '-o', tmp_path / 'out'), 'run izmp replay again')
     assert not (tmp_path / 'out').exists()
+    assert_refused(izmp(*given, result, '-o', tmp_path / 'page.html'), 'the name of a page')
+    assert not (tmp_path / 'page.html').exists()

@@ -49,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
     found = compare_runs(
         options.results, options.output, names=names, by=options.align, foot=options.foot
     )
+    for caveat in found.caveats:
+        print(printable(f'Note: {caveat}'))
     for row in shown(found.rows).texts():
         quantity, result, _, mean, _, _, difference = row
         print(printable(f'{quantity}, {result}: {mean}; difference: {difference}'))

@@ -50,6 +50,7 @@ class Page:
         settings: name → value of what was taken.
         missing: what is not reproduced, for the table at the top.
         tables: title → table, before the figures.
+        caveats: what has to be known before the numbers.
     """
 
     figures: Figures
@@ -60,3 +61,4 @@ class Page:
     settings: Mapping[str, Any]
     missing: tuple[Missing, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
+    caveats: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.report.events.event import KINDS
 from izmp_dynamics.report.formatting import margin_mm, mm, seconds
 from izmp_dynamics.studies.compare_runs.alignment import (
@@ -14,6 +15,7 @@ from izmp_dynamics.studies.compare_runs.alignment import (
     align,
     in_words,
 )
+from izmp_dynamics.studies.compare_runs.caveats import caveats
 from izmp_dynamics.studies.compare_runs.picture import picture_of
 from izmp_dynamics.studies.compare_runs.result import Result, load_results
 from izmp_dynamics.studies.compare_runs.table import Row, as_table, rows_of, shown, to_latex
@@ -40,11 +42,13 @@ class Comparison:
         page: the HTML page.
         alignment: how the results were aligned.
         rows: the numbers.
+        caveats: what has to be known before them.
     """
 
     page: Path
     alignment: Alignment
     rows: tuple[Row, ...]
+    caveats: tuple[str, ...]
 
 
 def compare_runs(
@@ -64,8 +68,15 @@ def compare_runs(
     """
     from izmp_dynamics.studies.rendering import render
 
+    if out.suffix in ('.html', '.htm') and not out.is_dir():
+        raise ReplayError(
+            f"'{out}' is the name of a page, but the output is a folder: of index.html, tables "
+            f"and pictures. Give its name, for example '{out.with_suffix('')}'.",
+            kind='not_a_folder', folder=out,
+        )  # fmt: skip
     results = load_results(folders, names)
     alignment = align(results, by, foot)
+    remarks = tuple(caveats(results, alignment))
     rows = rows_of(results, alignment)
     pictures = [picture_of(results, alignment, aligned) for aligned in alignment.quantities]
     listed = ', '.join(result.name for result in results)
@@ -74,19 +85,21 @@ def compare_runs(
         title='Comparison of runs',
         heading='Runs compared',
         lead=f'{listed}, {_aligned(results, alignment)}. Differences are to the first.',
+        caveats=remarks,
         method=_METHOD,
         settings={result.name: str(result.folder) for result in results},
         tables={'Verdicts and events': _verdicts(results), 'Numbers': shown(rows)},
     )
+    caption = ' '.join([f'{listed}, {_aligned(results, alignment)}.', *remarks])
     files = {
         'numbers.csv': to_csv(as_table(rows)),
-        'table.tex': to_latex(rows, f'{listed}, {_aligned(results, alignment)}.').encode(),
+        'table.tex': to_latex(rows, caption).encode(),
         'index.html': render(page, pictures).encode(),
     }
     for picture in pictures:
         files |= files_of(picture)
     write_files(files, out)
-    return Comparison(out / 'index.html', alignment, tuple(rows))
+    return Comparison(out / 'index.html', alignment, tuple(rows), remarks)
 
 
 def _aligned(results: Sequence[Result], alignment: Alignment) -> str:

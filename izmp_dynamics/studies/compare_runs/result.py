@@ -147,7 +147,15 @@ def load_report(folder: Path) -> Mapping[str, Any]:
 def _load(folder: Path, name: str) -> Result:
     report = load_report(folder)
     start = int(report['start_stamp'] or 0)
-    return Result(name, folder, report, dict(_series(folder / BAG, start)))
+    series = dict(_series(folder / BAG, start))
+    if not margin_known(report):
+        series.pop('margin', None)
+    return Result(name, folder, report, series)
+
+
+def margin_known(report: Mapping[str, Any]) -> bool:
+    """Whether the joints say where all feet are that the robot stands on."""
+    return bool(report['verdict']['reason'] != 'leg_joints_absent')
 
 
 def _series(bag: Path, start: int) -> Iterator[tuple[str, Series]]:
