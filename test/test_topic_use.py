@@ -58,6 +58,17 @@ def test_noise_is_not_taken_for_two_publishers(seed, scale):
     assert not values_alternate(noise)
 
 
+def test_two_publishers_of_which_messages_are_lost_are_noticed():
+    values = np.where(np.arange(200) % 2, 0.1, 0.0)[:, None]
+    assert values_alternate(values[np.arange(200) % 19 > 0])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(20, 100))
+def test_encoders_that_flicker_by_their_resolution_are_not_taken_for_two(seed, count):
+    flickering = np.random.default_rng(seed).integers(0, 2, (count, 25))
+    assert not values_alternate(0.0015 * flickering)
+
+
 @pytest.mark.filterwarnings('error')
 def test_rubbish_is_observed_without_a_warning():
     values = (

@@ -42,6 +42,9 @@ _NEIGHBOURS = 5
 _ENOUGH = 20
 """Messages of a span from which on their rhythm is judged."""
 
+_IN_TURN = 0.7
+"""Share of jumps that go back by the next message from which on two publishers are suspected."""
+
 
 @dataclass
 class TopicUse:
@@ -218,10 +221,17 @@ def steps_alternate(stamps: Stamps) -> bool:
 
 
 def values_alternate(values: Array) -> bool:
-    """Whether a column of values (T, m) jumps to and fro, each second one smooth."""
+    """Whether a column of values (T, m) jumps to and fro, each second one smooth.
+
+    Of two publishers almost every jump goes back by the next one. That of an encoder which
+    flickers by its resolution does so once in four messages, as it comes at random.
+    """
     if len(values) < 3:
         return False
     with np.errstate(over='ignore', invalid='ignore'):  # not gated yet
-        single = np.median(np.abs(values[1:] - values[:-1]), axis=0)
+        steps = np.diff(values, axis=0)
+        single = np.median(np.abs(steps), axis=0)
         double = np.median(np.abs(values[2:] - values[:-2]), axis=0)
-        return bool(np.any((single > 5.0 * double) & (single > 1e-6)))
+        returns = np.mean(np.sign(steps[1:]) * np.sign(steps[:-1]) < 0, axis=0)
+        in_turn = returns > _IN_TURN + 1.0 / np.sqrt(len(values))  # of few, chance is large
+        return bool(np.any((single > 5.0 * double) & (single > 1e-6) & in_turn))
