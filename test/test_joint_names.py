@@ -1,11 +1,16 @@
+import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from izmp_dynamics.cli.check_view import show_result
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.replay.check import CheckResult
 from izmp_dynamics.replay.joint_names import JointNames
 from izmp_dynamics.report.summary import summary_of
+from izmp_dynamics.sensing.finding import Finding
 
 from .bag_surgery import JOINTS, renamed
 from .conftest import REPOSITORY
@@ -62,8 +67,17 @@ def test_a_renamed_knee_reaches_the_evaluation(corrupted):
     found, evaluation = evaluated(corrupted(damage))
     assert [foot.held_joints for foot in evaluation.feet] == [('l_knee',), ()]
     assert {'joints_unknown', 'leg_joints_absent'} <= set(found)
+    assert not {'calibration_may_help', 'tilted_force', 'feet_exchanged'} & set(found)
     alarm, verdict = (getattr(summary_of(evaluation), name) for name in ('fall_alarm', 'verdict'))
     assert evaluation.fall_probability is None
     assert (alarm.count, alarm.known_time) == (None, 0.0)
     assert alarm.sentence == f'cannot say: {verdict.sentence}'
     assert 'l_knee' in alarm.sentence
+
+
+def test_the_last_line_of_check_says_that_there_is_no_verdict():
+    console = Console(file=io.StringIO(), width=200)
+    found = Finding('warning', 'leg_joints_absent', 'The position of a foot is not known.')
+    show_result(console, CheckResult((), (), (found,)))
+    last = console.file.getvalue().splitlines()[-1]
+    assert last == 'This recording can be replayed, but gives no verdict; 1 warning.'

@@ -29,8 +29,9 @@ def show_result(console: Console, result: CheckResult) -> None:
         text = Text(message, style=_STYLES[finding.severity])
         console.print(text.append(remedy, style='not dim default'))
     warnings = sum(finding.severity == 'warning' for finding in result.findings)
+    but = ', but gives no verdict' if 'leg_joints_absent' in result.kinds else ''
     console.print(
-        f'This recording can be replayed; {warnings or "no"} warning{"s"[: warnings != 1]}.'
+        f'This recording can be replayed{but}; {warnings or "no"} warning{"s"[: warnings != 1]}.'
         if result.usable
         else 'This recording cannot be replayed with this robot file.'
     )

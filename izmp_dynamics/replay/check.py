@@ -144,6 +144,8 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     if mr_ad is None:
         return
     scene = Scene(evaluation)
+    if scene.astray:
+        return  # a finding says why; all that follows needs to know where the feet are
     overlap = sole_overlap(scene)
     if overlap is not None:
         text = f'{overlap.text[0].upper()}{overlap.text[1:]}.'
