@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from izmp_dynamics.replay.joint_presence import JointPresence
 from izmp_dynamics.replay.stretches import outages
 from izmp_dynamics.replay.topic_use import TopicUse
 
@@ -23,7 +24,10 @@ def test_a_signal_that_starts_late_or_ends_early_is_not_there_meanwhile():
         TopicUse('never', '/never', ''),
     ]
     recording = SimpleNamespace(
-        uses={signal.signal: signal for signal in signals}, origin=SECOND, restored={}
+        uses={signal.signal: signal for signal in signals},
+        origin=SECOND,
+        restored={},
+        joint_presence=JointPresence((), ()),
     )
     found = outages(recording, SimpleNamespace(hung={}))
     assert [(o.topic, o.begin, o.end, o.reason) for o in found] == [

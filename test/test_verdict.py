@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from izmp_dynamics.report.expect.check import check_limits
+from izmp_dynamics.report.expect.limits import Limits
 from izmp_dynamics.report.ground_track import ground_track
 from izmp_dynamics.report.page import cards
 from izmp_dynamics.report.scene import Scene
@@ -395,6 +397,40 @@ def test_nothing_is_concluded_from_a_foot_of_which_it_is_not_known_where_it_is()
 
 def test_a_foot_that_never_carries_need_not_be_known():
     assert verdict_of(with_held_knee(walking(), loaded=False)).reason != 'leg_joints_absent'
+
+
+def known_until(evaluation, stop):
+    """The evaluation with nothing known about tracks and feet after `stop` [s]."""
+    after = (evaluation.stamps - evaluation.stamps[0]) / 1e9 > stop
+
+    def unknown(values):
+        values = values.copy()
+        values[after] = np.nan
+        return values
+
+    tracks = {
+        name: Track(name, unknown(t.wrench), unknown(t.point), unknown(t.margin))
+        for name, t in evaluation.tracks.items()
+    }
+    feet = tuple(
+        replace(f, sole=unknown(f.sole), normal_force=unknown(f.normal_force),
+                loaded=f.loaded & ~after)
+        for f in evaluation.feet
+    )  # fmt: skip
+    com, normal = unknown(evaluation.com), unknown(evaluation.normal)
+    return replace(evaluation, tracks=tracks, feet=feet, com=com, normal=normal)
+
+
+def test_a_verdict_that_is_not_known_to_the_end_says_up_to_when_it_is():
+    summary = summary_of(known_until(walking(), 7.0))
+    verdict = summary.verdict
+    assert (verdict.state, verdict.known_until) == ('stable', pytest.approx(7.0, abs=0.01))
+    assert verdict.headline == 'Stable until 7.00 s'
+    assert 'From 7.00 s to the end, for 5.00 s, nothing is known' in verdict.sentence
+    assert not any('From 7.00 s' in remark for remark in summary.remarks)
+    (limit,) = check_limits(summary, Limits(verdict=('stable',)))
+    assert not limit.met
+    assert np.isnan(verdict_of(known_until(walking(), 11.6)).known_until)
 
 
 def test_three_lines_for_the_terminal():

@@ -38,6 +38,8 @@ def signal_findings(recording: Recording) -> Iterator[Finding]:
     """Find anomalies in a recording that has been read to its end."""
     yield from recording.findings
     yield from recording.joint_watch.findings()
+    topic = recording.uses['joints'].topic
+    yield from recording.joint_presence.findings(topic, recording.origin)
     yield from _normal_forces(recording)
     yield from _rate(recording)
     joints = recording.uses['joints']

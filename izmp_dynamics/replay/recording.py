@@ -12,6 +12,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import enough_of
 from izmp_dynamics.pipeline.samples import Samples, Signals
+from izmp_dynamics.replay.joint_presence import JointPresence
 from izmp_dynamics.replay.joint_watch import JointWatch
 from izmp_dynamics.replay.survey import Survey
 from izmp_dynamics.replay.topics import SignalTopics
@@ -39,6 +40,7 @@ class Recording:
         unused_wrenches: topics of force sensors that no foot of the robot file takes.
         findings: anomalies of the beginning.
         joint_watch: what contradicts the URDF's fixed and mimic joints.
+        joint_presence: joints that are published for a part of the recording only.
         groups: joints that are published together.
         held_joints: foot → movable joints between root and sole that are held at zero, as
             they have no publisher.
@@ -70,6 +72,7 @@ class Recording:
         self.findings: list[Finding] = survey.findings
         published = [column for group in survey.groups for column in group.columns]
         self.joint_watch = JointWatch(model, published)
+        self.joint_presence = JointPresence(model.joint_names, published)
         self.restored: dict[str, float] = {}
         self._topics = topics
         self.orientation = 'imu' if survey.oriented else None
@@ -143,6 +146,7 @@ class Recording:
         """Positions; infinity stands for a number that is none, NaN for an absent joint."""
         read = self._read('joints', batch)
         self.joint_watch.watch(read)
+        self.joint_presence.watch(read)
         present = read.present[:, : self.model.dof]
         positions = read.positions[:, : self.model.dof]
         positions = np.where(np.isnan(positions) & present, np.inf, positions)

@@ -38,7 +38,8 @@ def stretch_findings(recording: Recording, evaluator: Evaluator) -> Iterator[Fin
 def outages(recording: Recording, evaluator: Evaluator) -> tuple[Outage, ...]:
     """List the times in which signals hung or stopped, after the evaluation.
 
-    A signal that starts after the joints, or ends before them, brings no message meanwhile.
+    A signal that starts after the joints, or ends before them, brings no message meanwhile, and
+    joints may have values for a part of the recording only.
     """
     found = []
     last = recording.uses['joints'].newest or recording.origin
@@ -52,6 +53,7 @@ def outages(recording: Recording, evaluator: Evaluator) -> tuple[Outage, ...]:
         for begin, end in silent:
             if begin < last and use.is_gap((end - begin) / NANOSECONDS, restored):
                 found.append(Outage(use.topic, begin, end, 'stops'))
+    found += recording.joint_presence.outages(recording.uses['joints'].topic)
     return tuple(sorted(found, key=lambda outage: (outage.begin, outage.topic)))
 
 

@@ -107,8 +107,10 @@ class Summary:
         """The findings as sentences, less what the verdict says already."""
         track = self.verdict.judged_by
         said = {'noise': f'noisy[{track}]', 'bias': f'biased[{track}]'}
-        key = said.get(self.verdict.reason, self.verdict.reason)
-        return tuple(finding.sentence for finding in self.findings if finding.key != key)
+        keys = {said.get(self.verdict.reason, self.verdict.reason)}
+        if math.isfinite(self.verdict.known_until):
+            keys.add('support_unknown_at_end')
+        return tuple(finding.sentence for finding in self.findings if finding.key not in keys)
 
     @property
     def pushes(self) -> tuple[PushStatistics, ...]:

@@ -38,6 +38,9 @@ from izmp_dynamics.stability.held_joints import unknown_foot
 SHORTEST_TIME = 0.5
 """Loaded time [s] that a verdict needs at least."""
 
+UNKNOWN_END = 0.5
+"""The verdict says until when it holds if nothing is known of the end for longer than this [s]."""
+
 COVERED_SHARE = 0.5
 """Share of the loaded time in which the judged track must have a value."""
 
@@ -84,6 +87,8 @@ class Verdict:
         averaging_time: over which the judged point is averaged [s].
         filter_bandwidth: of the filter before, if that is less than the bandwidth of the average
             [Hz]; NaN otherwise.
+        known_until: up to when it holds that the robot did not fall, where nothing is known from
+            then to the end [s]; NaN otherwise.
     """
 
     state: str
@@ -96,11 +101,13 @@ class Verdict:
     time_constant: float
     averaging_time: float
     filter_bandwidth: float
+    known_until: float
 
     @property
     def headline(self) -> str:
-        """The state as a heading."""
-        return HEADLINES[self.state]
+        """The state as a heading, with the instant up to which it is known."""
+        until = f' until {instant(self.known_until)}' if np.isfinite(self.known_until) else ''
+        return HEADLINES[self.state] + until
 
     @property
     def text(self) -> str:
@@ -127,6 +134,13 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
             f'{hertz(averaged)} of the average over {seconds(scene.averaging_time)}: what is '
             'faster is not seen.'
         )
+    until = _known_until(scene, track) if state in _STAYED_UP else np.nan
+    if np.isfinite(until):
+        sentence += (
+            f' From {instant(until)} to the end, for {seconds(scene.timeline.duration - until)}, '
+            'nothing is known: neither that the robot was stable nor that it fell.'
+        )
+        advice = advice or _SEE_MISSING
     return Verdict(
         state,
         reason,
@@ -138,10 +152,30 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
         time_constant=scene.time_constant,
         averaging_time=scene.averaging_time,
         filter_bandwidth=passed if slow else np.nan,
+        known_until=until,
     )
 
 
+def _known_until(scene: Scene, track: TrackStatistics | None) -> float:
+    """Last instant with a margin, in flight or lying [s]; NaN if that is (about) the end."""
+    if track is None:
+        return np.nan
+    margin = scene.evaluation.tracks[track.name].margin
+    known = scene.store.true(
+        scene.by_rows(
+            lambda rows: (
+                (scene.loaded[rows] & np.isfinite(margin[rows]))
+                | scene.in_flight[rows]
+                | scene.lies[rows]
+            )
+        )
+    )
+    until = float(scene.timeline.time[known[-1]]) if len(known) else np.nan
+    return until if scene.timeline.duration - until > UNKNOWN_END else np.nan
+
+
 _Answer = tuple[str, str, str, str]
+_STAYED_UP = ('stable', 'marginal', 'disturbed')
 _BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
 _SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
 

@@ -108,10 +108,11 @@ class Outage:
     """A time in which a signal could not be used.
 
     Attributes:
-        topic: topic name as recorded.
+        topic: topic name as recorded; with joints in brackets if it concerns only them.
         begin: [ns].
         end: [ns].
-        reason: 'hangs': it repeats one value while the robot moves; 'stops': no message comes.
+        reason: 'hangs': it repeats one value while the robot moves; 'stops': no message comes;
+            'lacks': the messages have no value of these joints.
     """
 
     topic: str

@@ -44,7 +44,8 @@ def _verdict(summary: Summary, limits: Limits) -> Iterator[Expectation]:
     if limits.verdict:
         verdict = summary.verdict
         name = f'verdict: {" or ".join(limits.verdict)}'
-        yield Expectation(name, verdict.state in limits.verdict, verdict.text)
+        to_the_end = math.isnan(verdict.known_until)
+        yield Expectation(name, verdict.state in limits.verdict and to_the_end, verdict.text)
 
 
 def _margin(summary: Summary, limits: Limits) -> Iterator[Expectation]:
