@@ -43,6 +43,13 @@ def test_a_recording_without_an_alarm_states_the_largest_probability():
     assert check_limits(summary, limits)[0].met
 
 
+def test_of_a_few_instants_nothing_can_be_said():
+    alarm = alarmed(standing(duration=0.4)).fall_alarm
+    assert alarm.count is None
+    assert alarm.sentence.startswith('cannot say: the recording is too short; largest probab')
+    assert alarmed(standing(duration=0.4), (0.2, 0.3)).fall_alarm.count == 1
+
+
 def test_the_lead_is_that_of_the_alarm_during_the_fall(fallen):
     alarm = fallen.fall_alarm
     assert (alarm.count, alarm.probability) == (2, 0.95)

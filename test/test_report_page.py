@@ -13,6 +13,12 @@ import pytest
 
 from izmp_dynamics.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.report import writer
+from izmp_dynamics.report.figures import draw_figures
+from izmp_dynamics.report.ground_track import ground_track
+from izmp_dynamics.report.panels import margin_panel
+from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.summary import summarise
+from izmp_dynamics.report.svg import Axes
 from izmp_dynamics.report.writer import ReportError, write_report
 from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.stability.evaluation import Foot, SignalHealth, Track
@@ -190,6 +196,47 @@ def test_a_full_report_shows_every_figure(reports):
     for label in ('margin [mm]', 'x forward [mm]', 'y to the left [mm]', 'force [N]', 'time [s]'):
         assert label in html
     assert set(report['out_of_view']) == {'ground', 'margin', 'coordinates', 'force', 'gap'}
+
+
+def test_of_a_single_instant_nothing_is_drawn_over_time(reports):
+    page, _, html = reports['single instant']
+    assert 'time [s]' not in html
+    assert 'recording 0.00 s, 1 instant' in page.text
+    assert '1 instants' not in page.text
+
+
+def test_the_smallest_margin_is_in_view_and_legends_show_what_is_drawn():
+    scene = Scene(standing(offset=bump(4.0, 1.5, 0.6)))
+    summary = summarise(scene)
+    low, _ = margin_panel(scene, summary).limits
+    assert low < 1e3 * summary.judged.averaged_margin < -3e3 * summary.verdict.room
+    scene = Scene(walking(noise={'mr_ad': 0.2, 'ir_md': 3.0}))
+    summary = summarise(scene)
+    figures = draw_figures(scene, summary)
+    for name in ('margin', 'coordinates'):
+        legend = {text: sample for sample, text in figures[name].legend}
+        assert [f'stroke-opacity="{opacity}"' in legend[text]
+                for text, opacity in (('MR-AD', 0.45), ('CoP', 0.55))] == [True, True]  # fmt: skip
+    legend = {text: sample for sample, text in figures['ground'].legend}
+    assert 'h0' in legend['MR-AD']
+    assert 'h0' not in legend['CoP']
+
+
+def test_the_ring_on_the_ground_is_at_the_averaged_point(monkeypatch):
+    rings = []
+    monkeypatch.setattr(Axes, 'ring', lambda self, x, y: rings.append([x, y]))
+    evaluation = walking(noise={'mr_ad': 0.05})
+    for seen in (evaluation, replace(evaluation, world_p_root=None, world_R_root=None)):
+        scene = Scene(seen)
+        summary = summarise(scene)
+        k = scene.timeline.time.tolist().index(summary.judged.averaged_margin_time)
+        point = scene.averaged('mr_ad').point[k : k + 1]
+        world = scene.evaluation.in_world(point, slice(k, k + 1))
+        rings.clear()
+        ground_track(scene, summary)
+        expected = scene.level(point, slice(k, k + 1)) if world is None else world[:, :2]
+        scale = 1e3 if np.abs(rings[0]).max() > 5.0 else 1.0
+        np.testing.assert_allclose(rings[0], scale * expected[0], rtol=1e-9)
 
 
 def test_health_parameters_and_hashes_are_shown(reports):

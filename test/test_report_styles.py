@@ -22,3 +22,7 @@ def test_restlessness_is_scale_free_and_ignores_gaps():
     assert styles.restlessness(np.full(5, np.nan), 1.0) == 0.0
     assert styles.restlessness(np.empty((0, 2)), 1.0) == 0.0
     assert styles.restlessness(np.stack([saw, 0 * saw], 1), 10.0) == pytest.approx(0.1)
+
+
+def test_a_few_values_are_no_wild_line():
+    assert styles.restlessness(np.array([0.0, 1.0, 0.0]), 1.0) == 0.0

@@ -43,10 +43,11 @@ def test_points_are_where_the_axes_say():
 def test_a_line_is_broken_where_there_is_no_value():
     plot = axes()
     y = np.array([0.0, 10.0, np.nan, 30.0, 40.0, np.nan, 60.0])
-    plot.line(np.arange(7.0), y, SOLID, dots=True)
+    plot.line(np.arange(7.0), y, SOLID, dots=4.0)
     line, dots = plot.shapes
     assert [command for command in path(line) if command in 'Ml'] == ['M', 'l', 'M', 'l', 'M']
     assert path(dots) == 'M700 300h0'
+    assert 'stroke-width="40"' in dots
 
 
 def test_points_on_those_before_are_left_out():
@@ -57,7 +58,7 @@ def test_points_on_those_before_are_left_out():
 
 def test_nothing_known_draws_nothing_that_is_not_valid():
     plot = axes()
-    plot.line(np.full(3, np.nan), np.arange(3.0), SOLID, dots=True)
+    plot.line(np.full(3, np.nan), np.arange(3.0), SOLID, dots=4.0)
     plot.dots(np.empty((0, 2)), 'cop', 2.0, 1.0)
     plot.polygons([], 'sole', 0.1, 0.2)
     plot.spans([], 'outside')

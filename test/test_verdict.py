@@ -433,6 +433,11 @@ def test_a_verdict_that_is_not_known_to_the_end_says_up_to_when_it_is():
     assert np.isnan(verdict_of(known_until(walking(), 11.6)).known_until)
 
 
+def test_a_few_instants_are_too_short_even_without_any_average():
+    few = blank(part(walking(), slice(0, 3)), 'mr_ad')
+    assert [verdict_of(e).reason for e in (few, without(few, 'cop'))] == ['too_short'] * 2
+
+
 def test_three_lines_for_the_terminal():
     lines = summary_lines(summary_of(walking()))
     assert lines[0].startswith('Stable: the IZMP (MR-AD) stayed inside')

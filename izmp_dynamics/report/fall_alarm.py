@@ -8,6 +8,7 @@ import numpy as np
 from izmp_dynamics.report.events.event import Event
 from izmp_dynamics.report.formatting import instant, percent, seconds
 from izmp_dynamics.report.scene import Scene
+from izmp_dynamics.report.verdict import SHORTEST_TIME
 from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.stability.held_joints import unknown_foot
 
@@ -17,7 +18,7 @@ class FallAlarmStatistics:
     """What the fall alarm said; NaN where there is no such number.
 
     Attributes:
-        count: how often it was raised; None: it could not say anything.
+        count: how often it was raised; None: nothing can be said about that.
         first: when, for the first time [s after the first instant].
         raised_time: how long it was raised, altogether [s].
         probability: largest probability of a fall within a second [-].
@@ -70,7 +71,8 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
     lead = _lead(found, fall)
     at, most = float(scene.timeline.time[largest]), float(probability[largest])
     known = scene.timeline.total(scene.by_rows(lambda rows: np.isfinite(probability[rows])))
-    sentence = _raised(found)
+    too_short = not found and known < SHORTEST_TIME
+    sentence = 'cannot say: the recording is too short' if too_short else _raised(found)
     if fall is not None:
         ground = any(event.kind == 'impact' for event in events)
         end = 'the impact' if ground else 'the end of the recording, in which the robot falls'
@@ -82,7 +84,7 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
     if known < 0.99 * scene.timeline.duration:
         sentence += f' It is known for {seconds(known)} of {seconds(scene.timeline.duration)}.'
     return FallAlarmStatistics(
-        count=len(found),
+        count=None if too_short else len(found),
         first=found[0].begin if found else np.nan,
         raised_time=scene.timeline.total(raised),
         probability=most,

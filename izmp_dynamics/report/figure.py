@@ -1,9 +1,8 @@
 """One figure of the page: drawings for wide and narrow screens, legend and caption."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from izmp_dynamics.report import styles
 from izmp_dynamics.report.formatting import percent
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import label_of
@@ -44,11 +43,11 @@ class Figure:
         return f'{self.caption} Outside the view: {", ".join(hidden)} of the values.'
 
 
-def legend_of(scene: Scene, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the legend entries of the tracks `names`, in the order of the evaluation."""
-    wanted = set(names)
-    return tuple(
-        (styles.legend_svg(styles.style_of(name)), label_of(name))
-        for name in scene.names
-        if name in wanted
-    )
+def legend_of(scene: Scene, samples: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the legend entries of tracks, in the order of the evaluation.
+
+    Args:
+        scene: what is shown.
+        samples: track name → SVG sample of how it is drawn.
+    """
+    return tuple((samples[name], label_of(name)) for name in scene.names if name in samples)

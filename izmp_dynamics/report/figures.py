@@ -15,6 +15,8 @@ def draw_figures(scene: Scene, summary: Summary) -> dict[str, Figure]:
     """
     ground = ground_track(scene, summary)
     beside = ground if ground is not None and len(ground.svgs) == 1 else None
+    if not scene.timeline.duration > 0:  # nothing is over time
+        return {ground.name: ground} if ground is not None else {}
     drawn = (
         ground,
         time_figures.margin(scene, summary, beside),

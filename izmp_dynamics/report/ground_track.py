@@ -1,6 +1,6 @@
 """The most important figure: where the points went on the ground, over the support polygons."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ from izmp_dynamics.report import styles, svg
 from izmp_dynamics.report.decimation import decimated_path, robust_limits
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.footprints import Footprints, footprints, phases
-from izmp_dynamics.report.formatting import instant, mm
+from izmp_dynamics.report.formatting import instant, mm, seconds
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.styles import LineStyle
 from izmp_dynamics.report.summary import Summary
@@ -68,6 +68,10 @@ class _View:
     height: float
 
 
+_DrawnTrack = tuple[str, LineStyle, Array, bool]
+"""Name, style and points (K, 2) of a track, and whether they are a line."""
+
+
 def ground_track(scene: Scene, summary: Summary) -> Figure | None:
     """Draw the tracks on the ground; None when there is no point at all."""
     scene.evaluation.store.release()
@@ -80,13 +84,17 @@ def ground_track(scene: Scene, summary: Summary) -> Figure | None:
     tracks = _drawn_tracks(scene.store, ground.visible, views[0].x[1] - views[0].x[0])
     place = _place_of_smallest_margin(scene, summary, ground)
     svgs = [_draw(ground, tracks, place, view) for view in views]
-    ring = ((styles.ring_sample(), 'smallest margin'),) if np.isfinite(place).all() else ()
+    ring = ((styles.ring_sample(), _ring_in_words(scene)),) if np.isfinite(place).all() else ()
+    samples = {
+        name: styles.legend_svg(style) if as_line else styles.dot_sample(style)
+        for name, style, _, as_line in tracks
+    }
     return Figure(
         name='ground',
         title='On the ground, seen from above',
         svgs=tuple(svgs),
         legend=(
-            *legend_of(scene, ground.points),
+            *legend_of(scene, samples),
             (styles.patch_sample('sole'), 'support polygon'),
             *ring,
         ),
@@ -194,10 +202,8 @@ def _fit(x: tuple[float, float], y: tuple[float, float], width: float) -> _View:
     )
 
 
-def _drawn_tracks(
-    store: Store, tracks: dict[str, Array], extent: float
-) -> list[tuple[LineStyle, Array, bool]]:
-    """Style and points (K, 2) of each track from back to front, and whether it is a line.
+def _drawn_tracks(store: Store, tracks: dict[str, Array], extent: float) -> list[_DrawnTrack]:
+    """Choose how each track is drawn, from back to front.
 
     Args:
         store: keeps the tracks.
@@ -208,23 +214,25 @@ def _drawn_tracks(
     drawn = []
     for name, style in styles.back_to_front(restless):
         as_line = len(store.finite(tracks[name][:, 0])) > 1 and restless[name] <= _DOT_STEP
-        drawn.append((style, (_line if as_line else _dots)(store, tracks[name]), as_line))
+        if not as_line:  # a line would only be a scribble
+            style = replace(style, opacity=0.6)
+        points = (_line if as_line else _dots)(store, tracks[name])
+        drawn.append((name, style, points, as_line))
     return drawn
 
 
-def _draw(
-    ground: _Ground, tracks: list[tuple[LineStyle, Array, bool]], place: Array, view: _View
-) -> str:
+def _draw(ground: _Ground, tracks: list[_DrawnTrack], place: Array, view: _View) -> str:
     """Draw a view; `place` (2,) is that of the smallest margin [m]."""
     unit, scale = ('mm', 1000.0) if view.x[1] - view.x[0] < 2.0 else ('m', 1.0)
     x, y = ((scale * low, scale * high) for low, high in (view.x, view.y))
     (axes,) = svg.stacked(view.width, view.height, x, [y])
     _draw_polygons(axes, ground, scale)
-    for style, points, as_line in tracks:
+    for _, style, points, as_line in tracks:
         if as_line:
             axes.line(scale * points[:, 0], scale * points[:, 1], style)
-        else:  # a line would only be a scribble
-            axes.dots(scale * points, style.colour, 2.2 if len(points) > 1 else 6.0, 0.6)
+        else:
+            diameter = 2.2 if len(points) > 1 else 6.0
+            axes.dots(scale * points, style.colour, diameter, style.opacity)
     axes.ring(*(scale * place).tolist())
     along = ('x forward', 'y to the left')
     if ground.frame == 'world':
@@ -255,12 +263,19 @@ def _dots(store: Store, points: Array) -> Array:
 
 
 def _place_of_smallest_margin(scene: Scene, summary: Summary, ground: _Ground) -> Array:
-    """(2,) place of the judged point then [m]; NaN without any."""
-    if summary.judged is None:
+    """(2,) place of the judged point, averaged, then [m]; NaN without any."""
+    if summary.judged is None or not np.isfinite(summary.judged.averaged_margin_time):
         return np.full(2, np.nan)
     k = int(np.searchsorted(scene.timeline.time, summary.judged.averaged_margin_time))
-    place: Array = ground.points[summary.judged.name][k]
+    rows = slice(k, k + 1)
+    point = scene.averaged(summary.judged.name).point[rows]
+    placed = scene.evaluation.in_world(point, rows) if ground.frame == 'world' else None
+    place: Array = (scene.level(point, rows) if placed is None else placed)[0, :2]
     return place
+
+
+def _ring_in_words(scene: Scene) -> str:
+    return f'smallest margin, averaged over {seconds(scene.averaging_time)}'
 
 
 def _share_outside(scene: Scene, points: Array, view: _View) -> float:

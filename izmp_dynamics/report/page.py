@@ -170,7 +170,9 @@ def _time_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
     evaluated = judged['evaluated_time'] if judged else 0.0
     loaded = formatting.seconds(report['loaded_time'])
     duration = formatting.seconds(report['duration'])
-    note = f'of {loaded} on the ground; recording {duration}, {report["instants"]} instants'
+    instants = report['instants']
+    note = f'of {loaded} on the ground; recording {duration}, {instants} instant'
+    note += 's'[: instants != 1]
     if report['flight_time'] > 0:
         note += f'; {formatting.seconds(report["flight_time"])} in flight'
     if report['unknown_time'] > 0.01 * report['duration']:

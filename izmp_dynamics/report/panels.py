@@ -51,7 +51,8 @@ def margin_panel(scene: Scene, summary: Summary) -> Panel | None:
     room = 1000.0 * summary.verdict.room if np.isfinite(summary.verdict.room) else 50.0
     largest = float(np.fmax.reduce([scene.store.extremes(v)[1] for v in signals.values()]))
     bounds = (-3.0 * room, max(largest, room))
-    return Panel('margin [mm]', signals, bounds, (-0.06 * room,), scene.store)
+    smallest = 1000.0 * summary.judged.averaged_margin - 0.06 * room
+    return Panel('margin [mm]', signals, bounds, (min(-0.06 * room, smallest),), scene.store)
 
 
 def coordinate_panels(scene: Scene) -> Iterator[Panel]:

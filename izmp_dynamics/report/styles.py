@@ -48,6 +48,7 @@ STYLES = {
 }
 _RANK = {'measured': 3, 'cop': 3, 'ir_md': 2, 'mr_ad': 0}  # the larger, the farther behind
 _WILD = 0.04  # restlessness from which on a line covers all others
+_FEW = 20  # jumps from which on a line may be wild
 OTHER_STYLE = LineStyle('other', 1.2, (5.0, 1.5, 1.0, 1.5))
 
 
@@ -65,6 +66,15 @@ def legend_svg(style: LineStyle) -> str:
         '<svg class="sample" viewBox="0 0 24 8" aria-hidden="true">'
         f'<path d="M1 4H23" stroke="var(--{style.colour})" stroke-width="{width:g}" '
         f'stroke-opacity="{style.opacity:g}"{pattern}/></svg>'
+    )
+
+
+def dot_sample(style: LineStyle) -> str:
+    """Draw dots of a colour for a legend in the page."""
+    return (
+        '<svg class="sample" viewBox="0 0 24 8" aria-hidden="true">'
+        f'<path d="M5 4h0M12 4h0M19 4h0" stroke="var(--{style.colour})" stroke-width="3" '
+        f'stroke-opacity="{style.opacity:g}" stroke-linecap="round"/></svg>'
     )
 
 
@@ -97,7 +107,7 @@ def back_to_front(restless: Mapping[str, float]) -> list[tuple[str, LineStyle]]:
 
 
 def restlessness(values: Array, view: float, store: Store | None = None) -> float:
-    """Jump that a quarter of the values exceed, as a share of the view; 0 without any.
+    """Jump that a quarter of the values exceed, as a share of the view; 0 of only a few values.
 
     Args:
         values: (K,) signal or (K, 2) path; NaN where there is none.
@@ -110,5 +120,5 @@ def restlessness(values: Array, view: float, store: Store | None = None) -> floa
         jumps: Array = np.abs(np.diff(values[rows.start : rows.stop + 1], axis=0))
         return jumps if jumps.ndim == 1 else jumps.max(axis=1)
 
-    jump = store.percentile(store.by_rows(max(len(values) - 1, 0), jumps), 75)
-    return jump / view if np.isfinite(jump) else 0.0
+    known = store.finite(store.by_rows(max(len(values) - 1, 0), jumps))
+    return store.percentile(known, 75) / view if len(known) >= _FEW else 0.0

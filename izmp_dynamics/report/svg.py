@@ -49,14 +49,14 @@ class Axes:
         self.x, self.y = apart(x), apart(y)
         self.shapes: list[str] = []
 
-    def line(self, x: Array, y: Array, style: LineStyle, dots: bool = False) -> None:
+    def line(self, x: Array, y: Array, style: LineStyle, dots: float = 0.0) -> None:
         """Draw a line through points (K,), (K,), interrupted where one is NaN.
 
         Args:
             x: along the horizontal axis, in its unit.
             y: along the vertical axis.
             style: how it is drawn.
-            dots: whether points without a neighbour are drawn as well.
+            dots: diameter of points without a neighbour [pt]; 0 leaves them out.
         """
         known = np.isfinite(x) & np.isfinite(y)
         begins = known & ~np.append(False, known[:-1])
@@ -67,7 +67,7 @@ class Axes:
         self._stroke(path, style.colour, style.width, style.opacity, pattern)
         if dots:
             lonely = begins & ~np.append(known[1:], False)
-            self._dots(points[lonely[known]], style.colour, 1.25, style.opacity)
+            self._dots(points[lonely[known]], style.colour, dots, style.opacity)
 
     def level(self, y: float, style: LineStyle) -> None:
         """Draw a line from the left to the right edge."""

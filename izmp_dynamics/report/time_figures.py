@@ -25,6 +25,7 @@ from izmp_dynamics.report.svg import Axes
 
 _BINS_PER_INCH = 85
 _MARKED_BINS = 600  # resolution of the marks of outside intervals
+_FEW, _LONELY = 20, 4.0  # so few values without a neighbour are dots of this diameter [pt]
 
 
 def coordinates(scene: Scene) -> Figure | None:
@@ -43,7 +44,7 @@ def coordinates(scene: Scene) -> Figure | None:
         name='coordinates',
         title='IZMP over time',
         svgs=drawn.svgs,
-        legend=legend_of(scene, scene.names),
+        legend=legend_of(scene, drawn.samples),
         caption=caption,
         height=drawn.height,
         out_of_view=drawn.hidden,
@@ -68,8 +69,8 @@ def margin(scene: Scene, summary: Summary, beside: Figure | None) -> Figure | No
     )  # fmt: skip
     averaged = f'{judged.label}, averaged over {seconds(scene.averaging_time)}'
     legend = (
-        *legend_of(scene, panel.signals),
-        (styles.legend_svg(styles.STYLES['averaged']), averaged),
+        *legend_of(scene, drawn.samples),
+        (drawn.samples['averaged'], averaged),
     )
     caption = 'Positive inside, negative outside.'
     if judged.outside_time > 0:
@@ -92,15 +93,14 @@ def contact_force(scene: Scene, summary: Summary) -> Figure | None:
         scene, 'force', [panel], 'Contact force over time',
         before=lambda axes: axes.level(weight, styles.STYLES['weight']),
     )  # fmt: skip
-    extra = [('weight', f'weight m·g = {newtons(weight)}')]
+    extra = [(styles.legend_svg(styles.STYLES['weight']), f'weight m·g = {newtons(weight)}')]
     if 'measured' in panel.signals:
-        extra.insert(0, ('measured', 'measured by the feet'))
+        extra.insert(0, (drawn.samples['measured'], 'measured by the feet'))
     return Figure(
         name='force',
         title='Contact force along the ground normal',
         svgs=drawn.svgs,
-        legend=legend_of(scene, panel.signals)
-        + tuple((styles.legend_svg(styles.STYLES[name]), text) for name, text in extra),
+        legend=(*legend_of(scene, drawn.samples), *extra),
         caption='The mean over time of a robot that stays up equals its weight.',
         height=drawn.height,
         out_of_view=drawn.hidden,
@@ -117,7 +117,7 @@ def gap(scene: Scene, summary: Summary) -> Figure | None:
         name='gap',
         title=f'Gap between IZMP and {label_of(reference)}',
         svgs=drawn.svgs,
-        legend=legend_of(scene, panel.signals),
+        legend=legend_of(scene, drawn.samples),
         caption=(
             'Without other contacts the IZMP is the CoP: a lasting gap is an error of model or '
             'signals, a sudden one a push.'
@@ -132,6 +132,7 @@ def gap(scene: Scene, summary: Summary) -> Figure | None:
 @dataclass(frozen=True)
 class _Drawn:
     svgs: tuple[str, ...]
+    samples: dict[str, str]
     height: float
     hidden: dict[str, float]
 
@@ -153,8 +154,7 @@ def _draw(
         sizes = [(styles.HALF, beside.height)]
     else:
         sizes = [(w, 0.6 + h * len(panels)) for w, h in ((styles.WIDE, 2.1), (styles.NARROW, 1.8))]
-    duration = scene.timeline.duration
-    time = (0.0, duration) if duration > 0 else (-0.5, 0.5)
+    time = (0.0, scene.timeline.duration)
     labels = [panel.label for panel in panels]
     drawn = []
     for width, height in sizes:
@@ -170,7 +170,8 @@ def _draw(
         for signal, values in panel.signals.items():
             share = share_outside(values, view, scene.store)
             hidden[signal] = max(hidden.get(signal, 0.0), share)
-    return _Drawn(tuple(drawn), sizes[0][1], hidden)
+    samples = {signal: styles.legend_svg(style) for signal, style in order}
+    return _Drawn(tuple(drawn), samples, sizes[0][1], hidden)
 
 
 def _restlessness(
@@ -196,7 +197,8 @@ def _draw_panel(
         lonely = known.copy()
         lonely[1:] &= ~known[:-1]
         lonely[:-1] &= ~known[1:]
-        axes.line(time, values, style, dots=bool(10 * lonely.sum() > known.sum()))
+        size = _LONELY if lonely.sum() <= _FEW else max(style.width, 1.25)
+        axes.line(time, values, style, dots=size if 10 * lonely.sum() > known.sum() else 0.0)
 
 
 def _mark_outside(axes: Axes, scene: Scene, judged: TrackStatistics) -> None:

@@ -265,6 +265,14 @@ def _missing(scene: Scene) -> _Answer | None:
             'the loaded soles span no area.',
             'Describe each sole by three corners or more.',
         )
+    loaded = scene.timeline.total(scene.loaded)
+    if loaded < SHORTEST_TIME:
+        return _unclear(
+            'too_short',
+            f'the robot stands on its feet for only {seconds(loaded)} of the recording; '
+            f'a verdict needs {seconds(SHORTEST_TIME)}.',
+            'A longer recording.',
+        )
     return None
 
 
@@ -299,13 +307,6 @@ def _weigh(
 
 def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
     loaded = scene.timeline.total(scene.loaded)
-    if loaded < SHORTEST_TIME:
-        return _unclear(
-            'too_short',
-            f'the robot stands on its feet for only {seconds(loaded)} of the recording; '
-            f'a verdict needs {seconds(SHORTEST_TIME)}.',
-            'A longer recording.',
-        )
     margin = scene.evaluation.tracks[track.name].margin
     value = scene.timeline.total(
         scene.by_rows(lambda rows: scene.loaded[rows] & np.isfinite(margin[rows]))

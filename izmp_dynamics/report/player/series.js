@@ -50,6 +50,16 @@ function makeSeries(uPlot, page, array, clock, place) {
     return () => css(trace.colour) + Math.round(255 * trace.opacity).toString(16).padStart(2, '0');
   }
 
+  // A few values without a neighbour are dots: no line leads to them.
+  function dots(values) {
+    const alone = [];
+    values.forEach((value, k) => {
+      if (!Number.isNaN(value) && !(values[k - 1] <= Infinity || values[k + 1] <= Infinity)) alone.push(k);
+    });
+    const few = alone.length > 0 && alone.length <= 20;
+    return few ? { show: true, size: 5, filter: () => alone } : { show: false };
+  }
+
   function zoomed(u) {
     const { min, max } = u.scales.x;
     if (min === clock.range[0] && max === clock.range[1]) return;
@@ -69,7 +79,7 @@ function makeSeries(uPlot, page, array, clock, place) {
     const readouts = panel.traces.map((trace) => {
       const sample = document.createElement('i'), text = document.createElement('span');
       sample.style.borderTop = `${Math.max(2, trace.width)}px ${trace.dashes.length ? 'dashed' : 'solid'} var(--${trace.colour})`;
-      sample.style.opacity = Math.max(trace.opacity, 0.6);
+      sample.style.opacity = trace.opacity;
       text.className = 'value';
       const entry = document.createElement('span');
       entry.className = 'entry';
@@ -90,9 +100,9 @@ function makeSeries(uPlot, page, array, clock, place) {
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: true }, sync: { key: 'player' } },
       scales: { x: { time: false }, y: { range: () => panel.limits } },
       axes: [axis({ size: labelled ? 28 : 6, values: (u, ticks) => ticks.map((t) => (labelled ? `${+t.toFixed(4)} s` : '')) }), axis({ values: (u, ticks) => ticks.map((t) => String(+t.toFixed(6)).replace('-', '−')), size: 62, space: 22, label: panel.unit, labelSize: 16, labelFont: '12px system-ui, sans-serif' })],
-      series: [{}, ...panel.traces.map((trace) => ({
+      series: [{}, ...panel.traces.map((trace, k) => ({
         stroke: stroke(trace), width: trace.width, dash: trace.dashes.map((d) => d * trace.width),
-        points: { show: false },
+        points: dots(values[k]),
       }))],
       hooks: {
         drawClear: [bands], drawAxes: [(u) => lines(u, panel)], setScale: [(u, key) => key === 'x' && plots.includes(u) && zoomed(u)],
