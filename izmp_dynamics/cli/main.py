@@ -30,6 +30,7 @@ from izmp_dynamics.cli import (
     replay,
     simulate,
 )
+from izmp_dynamics.cli.memory import keep_freed_memory
 from izmp_dynamics.cli.terminal import accept_any_encoding, printable
 from izmp_dynamics.errors import IzmpError
 
@@ -66,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return run('izmp', given)
     options = _parser().parse_args(given)
+    keep_freed_memory()
     thresholds = gc.get_threshold()
     gc.set_threshold(_GC_THRESHOLD)
     atexit.register(gc.freeze)  # no garbage collection at exit
