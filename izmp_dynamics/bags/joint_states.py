@@ -22,8 +22,6 @@ class JointStateBatch(Stamped):
     Attributes:
         names: n joints.
         positions: (T, n) [rad] or [m]; NaN where `present` is False.
-        velocities: (T, n) [rad/s] or [m/s]; NaN where a message has none.
-        efforts: (T, n) [N·m] or [N]; NaN where a message has none.
         present: (T, n) whether the message has a position for the joint.
         absent: joints that no message has.
         others: joints that messages have beside the wanted ones.
@@ -31,8 +29,6 @@ class JointStateBatch(Stamped):
 
     names: tuple[str, ...]
     positions: Array
-    velocities: Array
-    efforts: Array
     present: Flags
     absent: tuple[str, ...]
     others: tuple[str, ...] = ()
@@ -58,14 +54,11 @@ def joint_state_batch(
     occurring = dict.fromkeys(name for group in decoded.groups for name in _names(group))
     if names is None:
         names = tuple(occurring)
-    position, velocity, effort = (_columns(decoded, path, names) for path in _ARRAYS)
-    present = _present(decoded, names)
+    positions, present = _positions(decoded, names), _present(decoded, names)
     absent = tuple(name for i, name in enumerate(names) if not present[:, i].any())
     others = tuple(name for name in occurring if name not in names)
     values = header_values(messages, decoded)
-    return JointStateBatch(
-        *values, tuple(names), position, velocity, effort, present, absent, others
-    )
+    return JointStateBatch(*values, tuple(names), positions, present, absent, others)
 
 
 def _names(group: Group) -> tuple[str, ...]:
@@ -95,17 +88,18 @@ def _inconsistency(group: Group) -> str | None:
     return None
 
 
-def _columns(decoded: Decoded, path: str, names: Sequence[str]) -> Array:
-    """(T, n) values of the joints `names`; NaN where a message has none."""
+def _positions(decoded: Decoded, names: Sequence[str]) -> Array:
+    """(T, n) positions of the joints `names`; NaN where a message has none."""
     parts = []
     for group in decoded.groups:
-        there = {name: place for place, name in enumerate(_names(group))}
-        values = np.full((len(group), len(names)), np.nan)
-        if group[path].shape[1]:
-            wanted = [i for i, name in enumerate(names) if name in there]
-            values[:, wanted] = group[path][:, [there[names[i]] for i in wanted]]
-        parts.append(values)
-    return decoded.merged(parts, path) if parts else np.zeros((0, len(names)))
+        values = group['position']
+        there = dict(zip(_names(group), range(values.shape[1]), strict=False))
+        known = [name in there for name in names]
+        found = values[:, [there[name] for name in names if name in there]]
+        part = np.full((len(group), len(names)), np.nan)
+        part[:, known] = found
+        parts.append(part)
+    return decoded.merged(parts, 'position') if parts else np.zeros((0, len(names)))
 
 
 def _present(decoded: Decoded, names: Sequence[str]) -> Flags:
