@@ -469,8 +469,11 @@ def group_joints(present: Flags, stamps: Stamps) -> tuple[JointGroup, ...]:
     Returns:
         Groups of joints, the largest first; a joint belongs to the largest group that has it.
     """
-    patterns, which, sizes = np.unique(present, axis=0, return_inverse=True, return_counts=True)
-    which = which.reshape(-1)
+    packed = np.packbits(present, axis=1)  # in the same order, and sorted faster
+    first, which, sizes = np.unique(
+        packed, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )[1:]
+    patterns, which = present[first], which.reshape(-1)
     taken = np.zeros(present.shape[1], dtype=np.bool_)
     groups = []
     for index in np.argsort(-patterns.sum(axis=1) * len(stamps) - sizes):
