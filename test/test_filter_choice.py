@@ -20,6 +20,8 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.replay.filter_choice import propose_filter
+from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.replay.survey import Survey
 
 from .bag_surgery import JOINTS
 from .raising import raising
@@ -96,7 +98,9 @@ def test_a_larger_scatter_is_had_with_a_shorter_half_width(rough):
     model = load_model(robot.urdf_path, robot.root)
     with BagReader(desk.bag) as bag:
         strict, loose = (
-            propose_filter(bag, dataclasses.replace(robot, filter=Filter(scatter=s)), model)
+            propose_filter(
+                Recording(bag, dataclasses.replace(robot, filter=Filter(scatter=s)), model)
+            )
             for s in (0.001, 0.05)
         )
     assert strict.half_width > loose.half_width
@@ -147,6 +151,22 @@ def test_no_filter_is_chosen_where_the_legs_give_the_acceleration(rough):
     source = RootAcceleration('kinematic')
     robot = dataclasses.replace(load_robot_file(desk.robot), root_acceleration=source)
     with BagReader(desk.bag) as bag:
-        choice = propose_filter(bag, robot, load_model(robot.urdf_path, robot.root))
+        choice = propose_filter(Recording(bag, robot, load_model(robot.urdf_path, robot.root)))
     assert choice.half_width is None
     assert 'root_acceleration.source is kinematic' in choice.text
+
+
+def test_the_choice_leaves_nothing_behind_and_needs_no_second_survey(rough, monkeypatch):
+    desk, _ = rough
+    robot, surveys = load_robot_file(desk.robot), []
+    monkeypatch.setattr(
+        'izmp_dynamics.replay.recording.Survey',
+        lambda *given: surveys.append(Survey(*given)) or surveys[-1],
+    )
+    evaluation = evaluate_bag(desk.bag, robot)
+    assert len(surveys) == 1
+    chosen = Filter(half_width=half_width(desk))
+    assert (
+        evaluation.health
+        == evaluate_bag(desk.bag, dataclasses.replace(robot, filter=chosen)).health
+    )

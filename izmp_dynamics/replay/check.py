@@ -19,7 +19,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.filter_choice import FilterChoice, propose_filter, with_choice
+from izmp_dynamics.replay.filter_choice import FilterChoice, adopt, propose_filter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.stretches import STATED, stretch_findings
 from izmp_dynamics.report.scene import Scene
@@ -101,8 +101,9 @@ def check(
         topics = tuple(bag.topics.values())
         signals: tuple[SignalHealth, ...] = ()
         try:
-            proposed = propose_filter(bag, robot, model)
-            recording = Recording(bag, with_choice(robot, proposed), model)
+            recording = Recording(bag, robot, model)
+            proposed = propose_filter(recording)
+            adopt(proposed, recording)
             findings += recording.missing
             evaluation, found = _evaluate(recording, progress)
             signals = evaluation.health

@@ -48,8 +48,8 @@ def evaluate_bag(
     urdf = read_urdf(robot.urdf_path)
     model = load_model(urdf, robot.root)
     with BagReader(bag) as reader:
-        robot, choice = chosen_filter(reader, robot, model)
         recording = Recording(reader, robot, model)
+        choice = chosen_filter(recording)
         evaluator = make_evaluator(recording)
         collector = Collector(recording, urdf)
         for results in evaluate_recording(recording, evaluator, progress):

@@ -6,14 +6,12 @@ slowest signal that is differentiated. Nothing in it depends on the CoP or on an
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup, enough_of
 from izmp_dynamics.pipeline.samples import Samples, Signals
@@ -90,34 +88,24 @@ class FilterChoice:
         return f'{text}; {_mm(self.wanted)} are allowed (filter.scatter).'
 
 
-def chosen_filter(
-    bag: BagReader, robot: RobotFile, model: RobotModel
-) -> tuple[RobotFile, FilterChoice | None]:
-    """Choose the filter of a recording, if the robot file leaves the choice open.
-
-    Args:
-        bag: open reader.
-        robot: robot file.
-        model: the robot's model.
+def chosen_filter(recording: Recording) -> FilterChoice | None:
+    """Choose the filter of a recording and set it, if the robot file leaves the choice open.
 
     Returns:
-        The robot file with the filter, and the choice; None if the robot file states a filter, or
-        if nothing can be predicted (without feet there is no IZMP).
-
-    Raises:
-        IzmpError: as `Recording`.
+        The choice; None if the robot file states a filter, or if nothing can be predicted
+        (without feet there is no IZMP).
     """
-    if not _is_open(robot):
-        return robot, None
-    choice = propose_filter(bag, robot, model)
-    return with_choice(robot, choice), choice
+    if not _is_open(recording.robot):
+        return None
+    choice = propose_filter(recording)
+    adopt(choice, recording)
+    return choice
 
 
-def with_choice(robot: RobotFile, choice: FilterChoice | None) -> RobotFile:
-    """The robot file with the chosen filter, if it leaves the choice open."""
-    if choice is None or not _is_open(robot):
-        return robot
-    return replace(robot, filter=replace(robot.filter, half_width=choice.half_width))
+def adopt(choice: FilterChoice | None, recording: Recording) -> None:
+    """Set the chosen filter, if the robot file leaves the choice open."""
+    if choice is not None and _is_open(recording.robot):
+        recording.set_half_width(choice.half_width)
 
 
 def stated(choice: FilterChoice | None) -> dict[str, str]:
@@ -125,22 +113,17 @@ def stated(choice: FilterChoice | None) -> dict[str, str]:
     return {} if choice is None else {'filter.chosen': choice.text}
 
 
-def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> FilterChoice | None:
+def propose_filter(recording: Recording) -> FilterChoice | None:
     """Find the smallest half-width that makes the IZMP of a recording as quiet as wanted.
 
     Args:
-        bag: open reader.
-        robot: robot file; filters that it states are left out.
-        model: the robot's model.
+        recording: what is evaluated; filters that its robot file states are left out.
 
     Returns:
         The choice, without a half-width if the noise is not known; None if there is no IZMP to
         predict anything for.
-
-    Raises:
-        IzmpError: as `Recording`.
     """
-    recording = Recording(bag, robot, model)
+    robot, model = recording.robot, recording.model
     if recording.only_ir_md:
         return _unknown('without an IMU there is no IZMP of MR-AD', robot)
     if 'imu' not in recording.periods:
@@ -155,7 +138,7 @@ def propose_filter(bag: BagReader, robot: RobotFile, model: RobotModel) -> Filte
     evaluator.judges = evaluator.locates = False  # MR-AD is all that is needed
     measured = _MeasuredNoise(recording.groups, evaluator.rig.clocked)
     parts: list[Evaluated] = []
-    begin = bag.start or 0
+    begin = recording.bag.start or 0
     for signals, received in recording.spans(CHUNK):
         measured.add(signals)
         parts += evaluator.push(signals)

@@ -1,6 +1,7 @@
 """A bag seen as the signals of a robot: messages to arrays, as the pipeline takes them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,14 +71,18 @@ class Recording:
         self.periods = survey.periods
         self.origin = survey.origin
         self.findings: list[Finding] = survey.findings
-        published = [column for group in survey.groups for column in group.columns]
-        self.joint_watch = JointWatch(model, published)
-        self.joint_presence = JointPresence(model.joint_names, published)
+        self._watch_joints()
         self.restored: dict[str, float] = {}
         self._topics = topics
         self.orientation = 'imu' if survey.oriented else None
         if survey.posed:
             self.orientation = 'position'
+
+    def set_half_width(self, half_width: float | None) -> None:
+        """Filter with a half-width that the robot file leaves open [s]; None: not at all."""
+        chosen = replace(self.robot.filter, half_width=half_width)
+        self.robot = replace(self.robot, filter=chosen)
+        self.rig = replace(self.rig, robot=self.robot)
 
     def spans(self, span_s: float) -> Iterator[tuple[Signals, int]]:
         """Go through the log in spans of receive time.
@@ -85,9 +90,15 @@ class Recording:
         Returns:
             For each span the signals received in it, and the receive time at its end [ns].
         """
-        self._topics.reset()  # the survey has seen some messages
+        self._topics.reset()  # the survey has seen some messages, perhaps another pass as well
+        self._watch_joints()
         batches = self.bag.batches(self._topics.names, span_s)
         return map(self._span, batches)  # keeps no batch while the next is read
+
+    def _watch_joints(self) -> None:
+        published = [column for group in self.groups for column in group.columns]
+        self.joint_watch = JointWatch(self.model, published)
+        self.joint_presence = JointPresence(self.model.joint_names, published)
 
     def _span(self, batch: Batch) -> tuple[Signals, int]:
         return self._signals(batch), batch.end

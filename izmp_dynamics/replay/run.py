@@ -89,8 +89,8 @@ def replay(
     with result_folder(folder, overwrite) as partial, BagReader(bag_path) as bag:
         urdf = read_urdf(robot.urdf_path)
         model = load_model(urdf, robot.root)
-        robot, choice = chosen_filter(bag, robot, model)
         recording = Recording(bag, robot, model)
+        choice = chosen_filter(recording)
         evaluator = make_evaluator(recording)
         collector = Collector(recording, urdf, Store(partial))
         with BagWriter(partial / 'bag', storage=storage) as out:
