@@ -20,6 +20,7 @@ from izmp_dynamics.cli import (
     check,
     compare,
     compare_runs,
+    draft,
     experiments,
     export,
     fleet,
@@ -48,6 +49,7 @@ COMMANDS = (
     export,
     compare,
     compare_runs,
+    draft,
 )
 
 _GC_THRESHOLD = 50_000

@@ -1,4 +1,4 @@
-"""The looks that a URDF gives its links: <visual> elements with primitives, meshes and colours."""
+"""The shapes that a URDF gives its links: primitives and meshes, to look at or to collide."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Rgb = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Visual:
-    """One <visual>.
+    """One <visual> or <collision>.
 
     Attributes:
         link: name of its link.
@@ -38,8 +38,13 @@ class Visual:
     colour: Rgb | None
 
 
-def visuals_of(urdf: Urdf) -> list[Visual]:
-    """Read the visuals of every link; one that breaks the grammar of URDF is left out."""
+def visuals_of(urdf: Urdf, kind: str = 'visual') -> list[Visual]:
+    """Read the shapes of every link; one that breaks the grammar of URDF is left out.
+
+    Args:
+        urdf: of the robot.
+        kind: 'visual' or 'collision'.
+    """
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     root = etree.fromstring(urdf.text.encode(), parser)
     colours = {
@@ -49,7 +54,7 @@ def visuals_of(urdf: Urdf) -> list[Visual]:
     }
     found: list[Visual] = []
     for link in root.iterfind('link'):
-        for element in link.iterfind('visual'):
+        for element in link.iterfind(kind):
             try:
                 found += _visuals(link.get('name', '').strip(), element, colours)
             except ValueError:  # a number that is none

@@ -1,0 +1,47 @@
+"""`izmp draft`: a robot file to begin with, from a recording and a URDF."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'draft',
+        help='write a robot file to begin with, from a recording and a URDF',
+        description='Write a robot file to begin with: the topics of joints, IMU and force '
+        'sensors in the recording, the links of the URDF that they sit on, and the soles. What '
+        'was guessed is marked CHECK. In the recording the robot should stand or walk.',
+    )
+    parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
+    parser.add_argument(
+        '--urdf',
+        type=Path,
+        metavar='FILE',
+        help='URDF or xacro (default: the robot_description in BAG, which is written beside FILE)',
+    )
+    parser.add_argument(
+        '-o', '--output', type=Path, required=True, metavar='FILE', help='robot file, *.yaml'
+    )
+    parser.add_argument('--overwrite', action='store_true', help='replace FILE')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the file, print it, and what to look at."""
+    from izmp_dynamics.cli.terminal import printable
+    from izmp_dynamics.draft.write import write_draft
+
+    guesses = write_draft(options.bag, options.urdf, options.output, options.overwrite)
+    for line in options.output.read_text(encoding='utf-8').splitlines():
+        print(printable(line))
+    print()
+    for guess in guesses:
+        print(printable(f'check: {guess}'))
+    print(
+        printable(
+            f'Written: {options.output}. Next: izmp check {options.bag} --robot {options.output}'
+        )
+    )
+    return 0

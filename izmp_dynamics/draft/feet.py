@@ -1,0 +1,185 @@
+"""The feet of a robot: soles, outlines, force sensors and what is below those."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.bags.messages import WrenchBatch
+from izmp_dynamics.conventions import Array
+from izmp_dynamics.draft.links import find_soles, heaviest_link, link_of, matching
+from izmp_dynamics.draft.outline import (
+    POINT_FOOT,
+    Outline,
+    outline_of_forces,
+    outline_of_shapes,
+)
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.model.urdf import Urdf
+
+GRAVITY = 9.81
+"""To tell what is loaded [m/s²]."""
+
+_SOLE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])  # where unknown [m]
+
+
+@dataclass(frozen=True)
+class Posture:
+    """How the robot stands.
+
+    Attributes:
+        model: of the robot.
+        q: (n,) joint positions [rad] or [m].
+        up: (3,) unit vector in the root frame.
+    """
+
+    model: RobotModel
+    q: Array
+    up: Array
+
+    @property
+    def weight(self) -> float:
+        """Of the robot [N]."""
+        return self.model.total_mass * GRAVITY
+
+
+@dataclass(frozen=True)
+class ForceSensor:
+    """A force sensor of a foot.
+
+    Attributes:
+        topic: of its messages.
+        link: whose axes it measures in.
+        is_named: whether its messages name that link.
+        wrenches: (T, 6) about the origin of the link in its axes [N, N·m].
+        upward: mean force that it reads in the direction up [N].
+    """
+
+    topic: str
+    link: str
+    is_named: bool
+    wrenches: Array
+    upward: float
+
+    @property
+    def is_normal_only(self) -> bool:
+        """Whether nothing but the force along z differs from zero."""
+        return not np.nan_to_num(np.delete(self.wrenches, 2, axis=1)).any()
+
+
+@dataclass(frozen=True)
+class DraftedFoot:
+    """A foot.
+
+    Attributes:
+        sole: its link.
+        is_upright: whether the z axis of that points up.
+        outline: of the sole.
+        is_known: whether the outline follows from shapes.
+        sensor: its force sensor; None if it has none.
+        below: link that the sensor does not feel; None if there is none.
+    """
+
+    sole: str
+    is_upright: bool
+    outline: Outline
+    is_known: bool
+    sensor: ForceSensor | None
+    below: str | None
+
+
+def find_feet(
+    posture: Posture, urdf: Urdf, wrenches: Mapping[str, WrenchBatch]
+) -> list[DraftedFoot]:
+    """Find the feet, in the order of the URDF.
+
+    Args:
+        posture: how the robot stands.
+        urdf: of the robot.
+        wrenches: topic → messages of force sensors; of several of a foot the first one counts.
+    """
+    soles = dict(find_soles(posture.model, posture.q, posture.up))
+    sensors = _sensors(posture, list(soles), wrenches)
+    below = _below(posture, sensors, len(soles))
+    feet = []
+    for sole, is_upright in soles.items():
+        sensor = sensors.get(sole)
+        outline = outline_of_shapes(posture.model, urdf, sole)
+        is_known = outline is not None
+        if outline is None and sensor is not None and is_upright:
+            outline = outline_of_forces(_at_sole(posture, sole, sensor), posture.weight)
+        if outline is None:
+            outline = Outline(_SOLE if is_upright else POINT_FOOT, 0.0, not is_upright, '')
+        feet.append(DraftedFoot(sole, is_upright, outline, is_known, sensor, below.get(sole)))
+    return feet
+
+
+def _sensors(
+    posture: Posture, soles: Sequence[str], wrenches: Mapping[str, WrenchBatch]
+) -> dict[str, ForceSensor]:
+    """Sole → its force sensor: by the link that the messages name, else by the topic's name."""
+    model, found = posture.model, dict[str, ForceSensor]()
+    chains = {sole: {model.mount(sole).body, *model.chain(sole)} for sole in soles}
+    links = {topic: link_of(batch, model.frame_names) for topic, batch in wrenches.items()}
+    for topic, link in sorted(links.items(), key=lambda item: item[1] is None):
+        free = [sole for sole in soles if sole not in found]
+        if link is None:
+            sole = matching(topic, free)
+        else:
+            body = model.mount(link).body
+            above = [sole for sole in free if body and body in chains[sole]]
+            sole = above[0] if len(above) == 1 else None
+        if sole is not None:
+            values, frame = wrenches[topic].wrenches, link or sole
+            R, _ = model.frame_pose(frame, posture.q)
+            upward = float(posture.up @ R @ finite_mean(values[:, :3]))
+            found[sole] = ForceSensor(topic, frame, link is not None, values, upward)
+    return found
+
+
+def _below(posture: Posture, sensors: Mapping[str, ForceSensor], count: int) -> dict[str, str]:
+    """Sole → the link that its force sensor does not feel.
+
+    By the tree, where a sensor's link carries one with mass. Where it does not, the heaviest link
+    that is fixed to it may be below it all the same: if all feet have sensors, the weight tells.
+    """
+    model = posture.model
+    found = {}
+    for sole, sensor in sensors.items():
+        carried = _carried(model, sensor.link)
+        if carried is not None:
+            found[sole] = carried
+    fixed = {sole: heaviest_link(model, sensor.link) for sole, sensor in sensors.items()}
+    if found or len(sensors) < count or any(fixed[sole] == sensors[sole].link for sole in fixed):
+        return found
+    measured = sum(abs(sensor.upward) for sensor in sensors.values())
+    unfelt = sum(model.part(foot).total_mass * GRAVITY for foot in fixed.values())
+    fits_better = abs(measured + unfelt - posture.weight) < abs(measured - posture.weight)
+    return fixed if fits_better else {}
+
+
+def _carried(model: RobotModel, sensor: str) -> str | None:
+    """The first link with mass that a sensor's link carries and that is fixed to it."""
+    body, carried = model.mount(sensor).body, model.links_carried(sensor)
+    for segment in model.tree.segments:  # parents before children
+        link = segment.link
+        is_fixed = link != sensor and link in carried and model.mount(link).body == body
+        if is_fixed and segment.segment.getInertia().getMass() > 0.0:
+            return link
+    return None
+
+
+def _at_sole(posture: Posture, sole: str, sensor: ForceSensor) -> Array:
+    """(T, 6) wrenches about the origin of the sole in its axes [N, N·m]."""
+    R_sole, p_sole = posture.model.frame_pose(sole, posture.q)
+    R_link, p_link = posture.model.frame_pose(sensor.link, posture.q)
+    R, arm = R_sole.T @ R_link, R_sole.T @ (p_link - p_sole)
+    force = sensor.wrenches[:, :3] @ R.T
+    return np.hstack([force, sensor.wrenches[:, 3:] @ R.T + np.cross(arm, force)])
+
+
+def finite_mean(vectors: Array) -> Array:
+    """(k,) mean of the finite ones of (T, k); zero without any."""
+    finite = vectors[np.isfinite(vectors).all(axis=1)]
+    mean: Array = finite.mean(axis=0) if len(finite) else np.zeros(vectors.shape[1])
+    return mean

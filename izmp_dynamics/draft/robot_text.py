@@ -1,0 +1,315 @@
+"""A robot file to begin with: which topics and links are what, each with the reason."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import yaml
+
+from izmp_dynamics.bags.messages import ImuBatch, JointStateBatch
+from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.draft.feet import DraftedFoot, Posture, find_feet, finite_mean
+from izmp_dynamics.draft.links import heaviest_link, link_of, matching
+from izmp_dynamics.draft.recorded import Recorded
+from izmp_dynamics.errors import ReplayError, SensingError
+from izmp_dynamics.model.body_layout import MASS, PARENT
+from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.model.urdf import Urdf
+from izmp_dynamics.sensing.array_layout import check_layout
+
+CHECK = 'CHECK'
+"""Marks what was guessed."""
+
+IN_PLANE = 0.005
+"""How far a sole may lie off the origin of its link [m]."""
+
+BUS_RATE = 125.0
+"""The default of rates.bus [Hz]."""
+
+NO_GRAVITY = 0.5
+"""An accelerometer that reads less than this on average does not feel gravity [m/s²]."""
+
+T = TypeVar('T')
+
+
+class Draft:
+    """A robot file as text.
+
+    Args:
+        recorded: what the recording has.
+        urdf: of the robot.
+
+    Attributes:
+        lines: of the file, without its head.
+        guesses: what should be looked at, sentences.
+
+    Raises:
+        ReplayError: no joint states name joints of the robot.
+        ModelError: the URDF cannot be used.
+    """
+
+    def __init__(self, recorded: Recorded, urdf: Urdf) -> None:
+        self.recorded, self.urdf = recorded, urdf
+        self.lines: list[str] = []
+        self.guesses: list[str] = []
+        model = load_model(urdf)
+        self.joints_topic, self.joints = _best_joints(recorded.joints, model)
+        self.imu_topic, self.imu_link, is_named = _best_imu(recorded.imus, model)
+        self.imu = recorded.imus[self.imu_topic]
+        self.specific_force = finite_mean(self.imu.linear_acceleration)
+        self.model = load_model(urdf, heaviest_link(model, self.imu_link))
+        self._add(f'root: {_flow(self.model.root)}', 'carries the IMU')
+        self.lines.append('')
+        self._add_joints()
+        self._add_imu(is_named)
+        self._add_accelerometers()
+        self._add_position()
+        self._add_feet()
+        self._add_rate()
+
+    def text(self, bag: str, urdf: str) -> str:
+        """The file.
+
+        Args:
+            bag: what it was drafted from.
+            urdf: path of the URDF, as the file is to state it.
+        """
+        head = [
+            f'# {_line(self.model.name)}: drafted by izmp draft from {_line(bag)}.',
+            f'# What is marked {CHECK} was guessed. The documented example of izmp_dynamics, '
+            'config/robot_example.yaml,',
+            '# explains every key.',
+            f'urdf: {_flow(urdf)}',
+        ]
+        return '\n'.join([*head, *self.lines, ''])
+
+    def _add(self, line: str, why: str = '', guess: str = '') -> None:
+        """Add a line with a comment."""
+        if guess:
+            self.guesses.append(guess)
+            why = f'{CHECK}: {guess}'
+        self.lines.append(f'{line}    # {_line(why)}' if why else line)
+
+    def _add_joints(self) -> None:
+        moving = self.model.joint_names
+        absent = [name for name in moving if name not in self.joints.names]
+        why = f'{len(moving) - len(absent)} of the {len(moving)} joints'
+        if absent:
+            why += f'; at zero for want of a publisher: {", ".join(absent)}'
+        self._add(f'joints: {_flow({"topic": _bare(self.joints_topic)})}', why)
+
+    def _add_imu(self, is_named: bool) -> None:
+        imu: dict[str, Any] = {'topic': _bare(self.imu_topic), 'frame': self.imu_link}
+        guesses = []
+        if not is_named:
+            guesses.append(_no_link(self.imu_topic, self.imu.frame_ids, self.imu_link))
+        read = np.linalg.norm(self.specific_force)
+        if read < NO_GRAVITY:
+            imu['gravity_removed'] = True
+            guesses.append(
+                f'{self.imu_topic} reads {read:.2f} m/s² on average, so its driver seems to '
+                'subtract gravity.'
+            )
+        others = [topic for topic in self.recorded.imus if topic != self.imu_topic]
+        why = f'others: {", ".join(others)}' if others else ''
+        self._add(f'imu: {_flow(imu)}', why, ' '.join(guesses))
+
+    def _add_accelerometers(self) -> None:
+        """Add the other IMUs on the root, if together they measure its angular acceleration."""
+        sensors = {self.imu_link: self.imu_topic}
+        for topic, imu in self.recorded.imus.items():
+            link = link_of(imu, self.model.frame_names)
+            if link is not None and self.model.mounted_on_root(link):
+                sensors.setdefault(link, topic)
+        places = [self.model.mount(link).p_frame_in_body for link in sensors]
+        axes = np.tile(np.eye(3), (len(places), 1))
+        try:
+            check_layout(list(sensors.values()), np.repeat(places, 3, axis=0), axes)
+        except SensingError:
+            return
+        self.lines.append('accelerometers:')
+        for link, topic in sensors.items():
+            if link != self.imu_link:
+                self._add(f'  - {_flow({"topic": _bare(topic), "frame": link})}')
+
+    def _add_position(self) -> None:
+        """Add the pose of the root in the world, if it is clear which one it is."""
+        root = list(filter(self.model.mounted_on_root, self.model.frame_names))
+        poses = _measured(self.recorded.poses)
+        named = [topic for topic, pose in poses.items() if set(root) & set(pose.child_frame_ids)]
+        topics = named or list(poses)
+        if len(topics) > 1:
+            self._add('#position: {topic: …}', f'for IR-MD: perhaps {" or ".join(topics)}')
+        if len(topics) != 1:
+            return
+        position, guess = {'topic': _bare(topics[0])}, ''
+        if not named:
+            position['frame'] = matching(topics[0], root) or self.model.root
+            guess = f"{topics[0]} is taken for the place of '{position['frame']}' in the world."
+        self._add(f'position: {_flow(position)}', 'for IR-MD', guess)
+
+    def _add_feet(self) -> None:
+        wrenches = _measured(self.recorded.wrenches)
+        feet = find_feet(self._posture(), self.urdf, wrenches)
+        if not feet:
+            self._add('#feet:', guess='the URDF has no legs; without feet there is no margin.')
+            return
+        self.lines += ['', 'feet:']
+        for foot in feet:
+            self._add_foot(foot)
+        used = {foot.sensor.topic for foot in feet if foot.sensor is not None}
+        if free := sorted(set(wrenches) - used):
+            self.guesses.append(f'No foot was found for {", ".join(free)}.')
+        if all(foot.outline.is_point for foot in feet):
+            guess = '' if self.imu.has_orientation.any() else (
+                'the feet are points, so the ground must be known from gravity, but the messages '
+                f'on {self.imu_topic} have no orientation. Let its driver publish one.'
+            )  # fmt: skip
+            self.lines.append('')
+            self._add('ground: {source: gravity}', 'feet that are points', guess)
+
+    def _posture(self) -> Posture:
+        """Median joint positions, zero of joints that are not recorded, and what the IMU feels."""
+        q = np.zeros(self.model.dof)
+        for k, name in enumerate(self.model.joint_names):
+            if name in self.joints.names:
+                positions = self.joints.positions[:, self.joints.names.index(name)]
+                known = positions[np.isfinite(positions)]
+                q[k] = np.median(known) if len(known) else 0.0
+        up: Array = np.array([0.0, 0.0, 1.0])
+        if np.linalg.norm(self.specific_force) >= NO_GRAVITY:
+            R, _ = self.model.frame_pose(self.imu_link, q)
+            up = R @ self.specific_force / np.linalg.norm(self.specific_force)
+        return Posture(self.model, q, up)
+
+    def _add_foot(self, foot: DraftedFoot) -> None:
+        sole, outline = foot.sole, foot.outline
+        self.lines.append(f'  - name: {_flow(sole.removesuffix("_link") or sole)}')
+        self._add(f'    sole: {_flow(sole)}', '', _doubt(foot))
+        guess = ''
+        if not foot.is_known:
+            known = outline.origin or (
+                'not known: the URDF has no shapes of that link, or the files of its meshes are '
+                'not there'
+            )
+            guess = f"the polygon of '{sole}' is {known}. Measure its corners."
+        corners = (outline.corners.round(3) + 0.0).tolist()  # no −0.0
+        self._add(f'    polygon: {_flow(corners)}', f'[m], {outline.origin}', guess)
+        sensor = foot.sensor
+        if sensor is None:
+            return
+        wrench: dict[str, Any] = {'topic': _bare(sensor.topic), 'frame': sensor.link}
+        guesses = []
+        if not sensor.is_named:
+            frames = self.recorded.wrenches[sensor.topic].frame_ids
+            guesses.append(_no_link(sensor.topic, frames, sensor.link))
+        if sensor.upward < 0.0:
+            wrench['sign'] = -1
+        if sensor.is_normal_only:
+            wrench['normal_only'] = True
+        if foot.below is not None:
+            wrench['below'] = foot.below
+            guesses.append(
+                f"'{foot.below}' is taken to be below the force sensor, which then does not feel "
+                'its weight.'
+            )
+        self._add(f'    wrench: {_flow(wrench)}', '', ' '.join(guesses))
+
+    def _add_rate(self) -> None:
+        stamps = np.unique(self.joints.stamps)
+        if len(stamps) > 1:
+            rate = NANOSECONDS / float(np.median(np.diff(stamps)))
+            if rate < BUS_RATE:
+                self.lines.append('')
+                self._add(f'rates: {{bus: {np.floor(rate):.1f}}}', '[Hz], that of the joints')
+
+
+def _best_joints(
+    batches: Mapping[str, JointStateBatch], model: RobotModel
+) -> tuple[str, JointStateBatch]:
+    """The topic that has most joints of the robot, then the most messages."""
+    known = set(model.joint_names)
+    topic = max(
+        batches, key=lambda name: (len(known & set(batches[name].names)), len(batches[name]))
+    )
+    if not known & set(batches[topic].names):
+        raise ReplayError(
+            f"No joint states name joints of the URDF: on '{topic}' are "
+            f'{", ".join(batches[topic].names[:5])}; the URDF has '
+            f'{", ".join(model.joint_names[:5])}. Is it the URDF of this robot?',
+            kind='no_joints', topic=topic,
+        )  # fmt: skip
+    return topic, batches[topic]
+
+
+def _best_imu(batches: Mapping[str, ImuBatch], model: RobotModel) -> tuple[str, str, bool]:
+    """The IMU on the root of the URDF, else on the heaviest body: topic, link, if that is named.
+
+    The root does not count where only one joint begins at it: that may be a foot. An IMU without
+    a gyroscope comes last.
+    """
+    links = {topic: link_of(imu, model.frame_names) for topic, imu in batches.items()}
+    named = {topic: link for topic, link in links.items() if link is not None}
+
+    branches = np.count_nonzero(model.joints[1:, PARENT] == 0)
+
+    def rank(topic: str) -> tuple[bool, bool, float, int]:
+        body, imu = model.mount(named[topic]).body, batches[topic]
+        is_root = body == 0 and bool(branches > 1)
+        turns = bool(np.nan_to_num(imu.angular_velocity).any())
+        return turns, is_root, float(model.bodies[body, MASS]), len(imu)
+
+    if named:
+        topic = max(named, key=rank)
+        return topic, named[topic], True
+    topic = max(batches, key=lambda name: len(batches[name]))
+    alike = [link for link in model.frame_names if 'imu' in link.lower()]
+    return topic, alike[0] if len(alike) == 1 else heaviest_link(model, model.root), False
+
+
+def _doubt(foot: DraftedFoot) -> str:
+    """What is wrong with the link of a sole; empty if nothing is."""
+    if foot.outline.is_point:
+        return ''
+    if not foot.is_upright:
+        return (
+            f"the z axis of '{foot.sole}' does not point up, so it cannot be the frame of a sole. "
+            'Add a massless link to the URDF, in the plane of the sole, z up, and state it.'
+        )
+    z = foot.outline.z
+    if abs(z) > IN_PLANE:
+        return (
+            f"the sole is at z = {z:.3f} m in '{foot.sole}'. Add a massless link to the URDF, "
+            f'fixed to it at xyz="0 0 {z:.3f}", and state it.'
+        )
+    return ''
+
+
+def _no_link(topic: str, frames: Sequence[str], guess: str) -> str:
+    named = ', '.join(frames) or 'nothing'
+    return (
+        f"the messages on {topic} name the frame '{named}', which is no link of the URDF. "
+        f"'{guess}' is a guess: state the link whose axes it measures in."
+    )
+
+
+def _measured(topics: Mapping[str, T]) -> Mapping[str, T]:
+    """Without what by its name is the truth of a simulation; all if nothing else is there."""
+    return {name: each for name, each in topics.items() if 'truth' not in name} or topics
+
+
+def _bare(topic: str) -> str:
+    return topic.removeprefix('/')
+
+
+def _flow(value: Any) -> str:
+    """As YAML in one line."""
+    text: str = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6
+    )
+    return text.removesuffix('...\n').strip()
+
+
+def _line(text: str) -> str:
+    """In one line, without what could end a comment."""
+    return ' '.join(part for part in text.split() if part.isprintable())

@@ -1,0 +1,252 @@
+"""`izmp draft`: a robot file to begin with, from a recording and a URDF."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.draft.links import matching, words
+from izmp_dynamics.draft.write import write_draft
+from izmp_dynamics.errors import BagError, IzmpError, ReplayError, RobotFileError
+from izmp_dynamics.model.robot_file import load_robot_file
+
+from .bag_surgery import ARRAY, GPS, IMU, LEFT, RIGHT, SECOND
+from .command_line import REPOSITORY, izmp
+from .sample_bags import SHARED, START, raw_of, write_bag
+
+URDF = REPOSITORY / 'robots' / 'biped31' / 'biped31.urdf'
+
+
+@pytest.fixture
+def drafted(sound, tmp_path):
+    """Drafts from two seconds of biped31, changed by a function; the robot file, and guesses."""
+
+    def make(change=lambda recording: None):
+        recording = sound.copy()
+        change(recording)
+        shutil.rmtree(tmp_path / 'bag', ignore_errors=True)
+        recording.write(tmp_path / 'bag')
+        file = tmp_path / 'drafted.yaml'
+        guesses = write_draft(tmp_path / 'bag', URDF, file, overwrite=True)
+        return load_robot_file(file), ' '.join(guesses)
+
+    return make
+
+
+def test_the_draft_of_biped31_is_its_robot_file(drafted, biped31):
+    robot, guesses = drafted()
+    assert robot.urdf_path.resolve() == URDF
+    for key in ('root', 'joints', 'imu', 'position'):
+        assert getattr(robot, key) == getattr(biped31, key), key
+    assert set(robot.accelerometers) == set(biped31.accelerometers)
+    for foot, stated in zip(robot.feet, biped31.feet, strict=True):
+        assert (foot.sole, foot.wrench) == (stated.sole, stated.wrench)
+        assert set(foot.polygon) == set(stated.polygon)
+    assert 'gps_link' in guesses
+    assert 'l_foot' in guesses  # below the sensor: by the weight
+
+
+def test_what_is_below_the_force_sensors_follows_from_the_weight(drafted, biped31):
+    def heavier(recording):
+        for topic in (LEFT, RIGHT):
+            recording[topic]['wrench.force'] *= 271.0 / 253.0
+
+    robot, _ = drafted(heavier)
+    assert [foot.wrench.below for foot in robot.feet] == [None, None]
+
+
+def test_a_force_sensor_of_the_other_sign_is_recognised(drafted):
+    def turned(recording):
+        recording[LEFT]['wrench.force'] *= -1.0
+
+    robot, _ = drafted(turned)
+    assert [foot.wrench.sign for foot in robot.feet] == [-1, 1]
+
+
+def test_sensors_whose_messages_name_no_link_are_guesses(drafted):
+    def anonymous(recording):
+        for topic in (IMU, LEFT, RIGHT):
+            recording[topic].like['header.frame_id'] = 'unknown'
+        for topic in ARRAY:
+            recording.drop(topic)
+
+    robot, guesses = drafted(anonymous)
+    assert robot.imu.frame == 'imu_link'  # the only link with that name
+    assert not robot.accelerometers
+    topics = [foot.wrench.topic for foot in robot.feet]
+    assert topics == ['l_foot/wrench', 'r_foot/wrench']
+    assert guesses.count("'unknown', which is no link of the URDF") == 3
+
+
+def test_prefixes_of_frames_are_left_out(drafted):
+    def prefixed(recording):
+        recording[IMU].like['header.frame_id'] = 'robot1/imu_link'
+
+    robot, guesses = drafted(prefixed)
+    assert robot.imu.frame == 'imu_link'
+    assert '/imu ' not in guesses
+
+
+def test_an_imu_without_gravity_is_stated(drafted):
+    def removed(recording):
+        recording[IMU]['linear_acceleration'] -= recording[IMU]['linear_acceleration'].mean(axis=0)
+
+    robot, guesses = drafted(removed)
+    assert robot.imu.gravity_removed
+    assert 'subtract gravity' in guesses
+    assert len(robot.feet) == 2
+
+
+def test_without_forces_the_feet_are_the_lowest_ends(drafted, biped31):
+    def blind(recording):
+        for topic in (LEFT, RIGHT, GPS, *ARRAY):
+            recording.drop(topic)
+
+    robot, guesses = drafted(blind)
+    assert [foot.sole for foot in robot.feet] == [foot.sole for foot in biped31.feet]
+    assert not any(foot.wrench for foot in robot.feet)
+    assert robot.position is None
+    assert not guesses
+
+
+def test_the_file_can_be_replayed(sound, tmp_path):
+    sound.copy().write(tmp_path / 'bag')
+    outcome = izmp('draft', tmp_path / 'bag', '--urdf', URDF, '-o', tmp_path / 'robot.yaml')
+    assert (outcome.status, outcome.err) == (0, '')
+    assert outcome.out.endswith(f'--robot {tmp_path / "robot.yaml"}')
+    assert 'CHECK' in outcome.out
+    outcome = izmp('check', tmp_path / 'bag', '--robot', tmp_path / 'robot.yaml')
+    assert outcome.status == 0
+    assert 'This recording can be replayed' in outcome.out
+
+
+LEG = """
+<link name="{name}_leg"><inertial><mass value="1"/>
+  <inertia ixx=".01" ixy="0" ixz="0" iyy=".01" iyz="0" izz=".01"/></inertial></link>
+<link name="{name}_foot"><collision><geometry><sphere radius="0.02"/></geometry></collision></link>
+<joint name="{name}" type="revolute"><parent link="trunk"/><child link="{name}_leg"/>
+  <origin xyz="{x} {y} 0"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+<joint name="{name}_end" type="fixed"><parent link="{name}_leg"/><child link="{name}_foot"/>
+  <origin xyz="0 0 -0.4"/></joint>"""
+
+QUADRUPED = """<robot name="dog"><link name="trunk"><inertial><mass value="9"/>
+<inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial></link>
+<link name="imu_link"><inertial><mass value="0.001"/>
+<inertia ixx="1e-6" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-6"/></inertial></link>
+<joint name="imu" type="fixed"><parent link="trunk"/><child link="imu_link"/></joint>{}</robot>"""
+
+LEGS = {'FL': (0.2, 0.1), 'FR': (0.2, -0.1), 'RL': (-0.2, 0.1), 'RR': (-0.2, -0.1)}
+
+
+def dog_recording(path, described=True):
+    stamps = [START + k * 10_000_000 for k in range(100)]
+
+    def raws(msgtype, frame='', **values):
+        header = {'header.frame_id': frame}
+        return [
+            raw_of(
+                msgtype,
+                values
+                | header
+                | {'header.stamp.sec': stamp // SECOND, 'header.stamp.nanosec': stamp % SECOND},
+            )
+            for stamp in stamps
+        ]
+
+    imu = raws('sensor_msgs/msg/Imu', 'imu_link', **{'linear_acceleration.z': 9.81})
+    joints = raws(
+        'sensor_msgs/msg/JointState', name=list(LEGS), position=np.full(4, 0.6),
+        velocity=np.zeros(0), effort=np.zeros(0),
+    )  # fmt: skip
+    legs = ''.join(LEG.format(name=name, x=x, y=y) for name, (x, y) in LEGS.items())
+    text = raw_of('std_msgs/msg/String', {'data': QUADRUPED.format(legs)})
+    write_bag(
+        path,
+        [
+            ('/dog/joint_states', 'sensor_msgs/msg/JointState', stamps, joints),
+            ('/dog/imu/data', 'sensor_msgs/msg/Imu', stamps, imu),
+            *([('/dog/robot_description', 'std_msgs/msg/String', stamps[:1], [text])] * described),
+        ],
+    )
+
+
+def test_a_quadruped_from_its_robot_description(tmp_path):
+    dog_recording(tmp_path / 'bag')
+    write_draft(tmp_path / 'bag', None, tmp_path / 'dog.yaml')
+    robot = load_robot_file(tmp_path / 'dog.yaml')
+    assert robot.urdf_path == tmp_path / 'dog.urdf'
+    assert (robot.root, robot.imu.frame) == ('trunk', 'imu_link')  # what is heavy on its body
+    assert [foot.sole for foot in robot.feet] == [f'{name}_foot' for name in LEGS]
+    assert np.abs([foot.polygon for foot in robot.feet]).max() < 0.01
+    assert robot.ground.source == 'gravity'
+    assert robot.rates.bus == 100.0
+
+
+def test_bad_input_is_refused_and_nothing_is_written(sound, tmp_path):
+    dog_recording(tmp_path / 'dog', described=False)
+    sound.copy().write(tmp_path / 'bag')
+
+    no_imu = sound.copy()
+    for topic in (IMU, *ARRAY):
+        no_imu.drop(topic)
+    no_imu.write(tmp_path / 'no_imu')
+    here = set(tmp_path.iterdir())
+    for bag, urdf, output, kind, error in (
+        ('dog', None, 'a.yaml', 'no_urdf', RobotFileError),
+        ('dog', URDF, 'a.yaml', 'no_joints', ReplayError),
+        ('no_imu', URDF, 'a.yaml', 'not_in_bag', ReplayError),
+        ('bag', URDF, 'a.txt', 'other_suffix', RobotFileError),
+        ('bag', tmp_path / 'absent.urdf', 'a.yaml', 'file_absent', IzmpError),
+        ('absent', URDF, 'a.yaml', 'no_bag', BagError),
+    ):
+        with pytest.raises(error) as caught:
+            write_draft(tmp_path / bag, urdf, tmp_path / output)
+        assert caught.value.kind == kind
+    assert set(tmp_path.iterdir()) == here
+
+
+def test_a_file_that_is_there_is_kept(sound, tmp_path):
+    sound.copy().write(tmp_path / 'bag')
+    (tmp_path / 'mine.yaml').write_text('mine')
+    with pytest.raises(RobotFileError, match='--overwrite'):
+        write_draft(tmp_path / 'bag', URDF, tmp_path / 'mine.yaml')
+    assert (tmp_path / 'mine.yaml').read_text() == 'mine'
+
+
+@pytest.mark.parametrize(
+    ('topic', 'link'),
+    [
+        ('/left_foot/wrench', 'l_sole'),
+        ('/ft/FR', 'FR_FOOT'),
+        ('/front_right/force', 'FR_FOOT'),
+        ('/rear_left/force', 'HL_foot'),
+        ('/force', None),
+    ],
+)
+def test_topics_and_links_are_matched_by_the_words_for_the_sides(topic, link):
+    links = ['l_sole', 'r_sole', 'FL_FOOT', 'FR_FOOT', 'HL_foot', 'HR_foot']
+    pair = links[:2] if link == 'l_sole' else links[2:]
+    assert matching(topic, pair) == link
+
+
+def test_the_same_side_has_the_same_words():
+    assert words('front_left') == words('FL') == words('lf')
+    assert words('rear_right') == words('RR') == words('hind/right') == words('br')
+
+
+@pytest.mark.parametrize('name', ['human_bowing', 'icub_walking_wrench', 'icub_steps'])
+def test_drafts_from_real_recordings(name, tmp_path):
+    """The robot files that come with them state the same; but soles that no shape shows."""
+    folder = SHARED / name
+    if not (folder / 'robot.yaml').is_file():
+        pytest.skip(f'the recording {name} is not here')
+    stated = load_robot_file(folder / 'robot.yaml')
+    write_draft(folder, folder / 'robot.urdf', tmp_path / 'robot.yaml')
+    robot = load_robot_file(tmp_path / 'robot.yaml')
+    assert (robot.root, robot.joints, robot.imu.topic) == (
+        stated.root, stated.joints, stated.imu.topic
+    )  # fmt: skip
+    assert robot.rates == stated.rates
+    feet = {foot.sole: foot.wrench.topic for foot in stated.feet}
+    assert {foot.sole: foot.wrench.topic for foot in robot.feet} == feet
