@@ -47,7 +47,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
     ('simulation',),
     ('seesaw',),
     ('replay',),
-    ('calibration',),
+    ('calibration', 'draft'),
     ('engine',),
     ('nodes',),
     ('seesaw/nodes',),

@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the file, print it, and what to look at."""
+    """Write the file and print it."""
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.draft.write import write_draft
 
@@ -37,11 +37,8 @@ def run(options: argparse.Namespace) -> int:
     for line in options.output.read_text(encoding='utf-8').splitlines():
         print(printable(line))
     print()
-    for guess in guesses:
-        print(printable(f'check: {guess}'))
-    print(
-        printable(
-            f'Written: {options.output}. Next: izmp check {options.bag} --robot {options.output}'
-        )
-    )
+    if guesses:
+        print(f'To be checked: {len(guesses)}, marked CHECK.')
+    print(printable(f'Written: {options.output}'))
+    print(printable(f'Next:    izmp check {options.bag} --robot {options.output}'))
     return 0

@@ -39,6 +39,7 @@ COMMANDS = (
     replay,
     fleet,
     live,
+    draft,
     check,
     calibrate,
     model,
@@ -49,7 +50,6 @@ COMMANDS = (
     export,
     compare,
     compare_runs,
-    draft,
 )
 
 _GC_THRESHOLD = 50_000

@@ -88,7 +88,8 @@ class Draft:
         if guess:
             self.guesses.append(guess)
             why = f'{CHECK}: {guess}'
-        self.lines.append(f'{line}    # {_line(why)}' if why else line)
+        comment = f'# {_line(why)}' if why else ''
+        self.lines.append(f'{line}    {comment}' if line and comment else line or comment)
 
     def _add_joints(self) -> None:
         moving = self.model.joint_names
@@ -152,14 +153,14 @@ class Draft:
         wrenches = _measured(self.recorded.wrenches)
         feet = find_feet(self._posture(), self.urdf, wrenches)
         if not feet:
-            self._add('#feet:', guess='the URDF has no legs; without feet there is no margin.')
+            self._add('', guess='the URDF has no legs; without feet there is no margin.')
             return
         self.lines += ['', 'feet:']
         for foot in feet:
             self._add_foot(foot)
         used = {foot.sensor.topic for foot in feet if foot.sensor is not None}
         if free := sorted(set(wrenches) - used):
-            self.guesses.append(f'No foot was found for {", ".join(free)}.')
+            self._add('', guess=f'no foot was found for {", ".join(free)}.')
         if all(foot.outline.is_point for foot in feet):
             guess = '' if self.imu.has_orientation.any() else (
                 'the feet are points, so the ground must be known from gravity, but the messages '

@@ -105,7 +105,9 @@ def _read_text(path: Path) -> str:
         data = read_regular_file(path, LARGEST_FILE)
     except FileNotFoundError:
         raise RobotFileError(
-            f"There is no robot file '{path}'.", kind='file_absent', path=path
+            f"There is no robot file '{path}'. izmp draft writes one from a recording and a URDF.",
+            kind='file_absent',
+            path=path,
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         cause = getattr(error, 'strerror', None) or error
