@@ -108,8 +108,7 @@ def test_the_load_on_a_point_is_the_size_of_its_force(biped31):
     force = 100.0 * np.array([1.0, -1.0])[:, None] * up
     readings = np.concatenate([force, np.zeros((2, 3))], axis=1)
     loads = [
-        PackedFeet.of(rig).evaluate(states, np.ones(1, np.bool_), sign * readings[None])[2][0]
-        for sign in (1.0, -1.0)
+        PackedFeet.of(rig).evaluate(states, sign * readings[None])[2][0] for sign in (1.0, -1.0)
     ]
     assert loads == [
         pytest.approx([100.0, -100.0 * up[2]]),

@@ -97,7 +97,7 @@ class FeetStage(Stage):
                     hangs = stream.count_hanging(stamps, stream.hangs(stamps, joints.moving))
                     readings[hangs, k] = np.nan
         states = mr_ad_states(joints, root)
-        poses, corners, forces, wrenches = self._feet.evaluate(states, joints.valid, readings)
+        poses, corners, forces, wrenches = self._feet.evaluate(states, readings)
         R, p = poses[:, :, :POSITION].reshape(*poses.shape[:2], 3, 3), poses[:, :, POSITION:]
         soles = tuple(
             Sole(

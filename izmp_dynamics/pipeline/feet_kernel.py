@@ -8,8 +8,9 @@ import numpy.typing as npt
 from izmp_dynamics.conventions import Array, Indices, frozen
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
 from izmp_dynamics.kernel import kernel
-from izmp_dynamics.model.body_layout import POSE, POSITION
+from izmp_dynamics.model.body_layout import BODY, MASS, PARENT, POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
+from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.vectors import add, cross, rotate, store, vector
@@ -27,9 +28,9 @@ class PackedFeet:
         carriers: (F, 2) the bodies that carry the sole and the sensor.
         mounts: (F, 2, 12) poses of both on them.
         senses: (F,) which feet have a sensor.
-        weighs: (F,) below which sensors there is mass.
-        below: (F, B, 24) bodies with the mass below each sensor only.
-        moving: (F, n) joints that move that mass.
+        lengths: (F,) bodies from the root to the mass below each sensor; 0: there is none.
+        chains: (C, 3) the joints of these bodies, foot by foot, as if there were no others.
+        below: (C, 24) these bodies with the mass below the sensor only.
         corners: (C, 2) of all soles in their frames [m].
         ends: (F,) where the corners of the next foot begin.
         points: (F,) which touch the ground with a point, so that their links may lean.
@@ -40,9 +41,9 @@ class PackedFeet:
     carriers: Indices
     mounts: Array
     senses: Flags
-    weighs: Flags
+    lengths: Indices
+    chains: Indices
     below: Array
-    moving: Flags
     corners: Array
     ends: Indices
     points: Flags
@@ -56,7 +57,7 @@ class PackedFeet:
         """Pack the feet of a robot."""
         model, feet = rig.model, rig.feet
         mounts = [(model.mount(foot.sole), model.mount(foot.sensor or foot.sole)) for foot in feet]
-        parts = [foot.below or model for foot in feet]
+        chains = [_chain(foot.below) for foot in feet]
         F = len(feet)
         return cls(
             model.joints,
@@ -64,25 +65,21 @@ class PackedFeet:
             frozen(np.reshape([[one.body for one in pair] for pair in mounts], (F, 2)), np.int64),
             frozen(np.reshape([[one.pose for one in pair] for pair in mounts], (F, 2, POSE))),
             frozen([foot.sensor is not None for foot in feet], np.bool_),
-            frozen([foot.below is not None for foot in feet], np.bool_),
-            frozen(np.reshape([part.bodies for part in parts], (F, *model.bodies.shape))),
+            frozen([len(joints) for joints, _ in chains], np.int64),
             frozen(
-                np.reshape([part.joints_that_move_mass() for part in parts], (F, model.dof)),
-                np.bool_,
+                np.concatenate([np.empty((0, 3)), *(joints for joints, _ in chains)]), np.int64
             ),
+            frozen(np.concatenate([np.empty((0, BODY)), *(bodies for _, bodies in chains)])),
             frozen(np.concatenate([np.empty((0, 2)), *(foot.polygon for foot in feet)])),
             frozen(np.cumsum([len(foot.polygon) for foot in feet]), np.int64),
             frozen([is_point(foot.polygon) for foot in feet], np.bool_),
         )
 
-    def evaluate(
-        self, states: Array, valid: Flags, readings: Array
-    ) -> tuple[Array, Array, Array, Array]:
+    def evaluate(self, states: Array, readings: Array) -> tuple[Array, Array, Array, Array]:
         """Place the soles and bring the measured wrenches to the root.
 
         Args:
             states: (T, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈.
-            valid: (T,) whether all joints are known.
             readings: (T, F, 6) force [N] and moment [N·m] of the sensors in their frames.
 
         Returns:
@@ -94,11 +91,26 @@ class PackedFeet:
         soles, corners = np.empty((count, feet, POSE)), np.empty((count, len(self.corners), 3))
         forces, wrenches = np.empty((count, feet)), np.empty((count, feet, 6))
         _evaluate(
-            self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.weighs,
-            self.below, self.moving, self.corners, self.ends, self.points, states, valid, readings,
+            self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
+            self.chains, self.below, self.corners, self.ends, self.points, states, readings,
             soles, corners, forces, wrenches,
         )  # fmt: skip
         return soles, corners, forces, wrenches
+
+
+def _chain(part: RobotModel | None) -> tuple[Indices, Array]:
+    """The bodies from the root to those of a part that have mass, (C, 3) and (C, 24)."""
+    if part is None:
+        return np.zeros((0, 3), np.int64), np.zeros((0, BODY))
+    rows = {0}
+    for body in np.flatnonzero(part.bodies[:, MASS] > 0).tolist():
+        while body > 0:
+            rows.add(body)
+            body = int(part.joints[body, PARENT])
+    chain = sorted(rows)
+    joints = part.joints[chain]
+    joints[1:, PARENT] = np.searchsorted(chain, joints[1:, PARENT])
+    return joints, part.bodies[chain]
 
 
 @kernel
@@ -108,14 +120,13 @@ def _evaluate(
     carriers: Indices,
     mounts: Array,
     senses: Flags,
-    weighs: Flags,
+    lengths: Indices,
+    chains: Indices,
     below: Array,
-    moving: Flags,
     polygons: Array,
     ends: Indices,
     points: Flags,
     states: Array,
-    valid: Flags,
     readings: Array,
     soles: Array,
     corners: Array,
@@ -126,13 +137,13 @@ def _evaluate(
     n = (states.shape[1] - ROOT) // 3
     poses, sensor = np.empty((len(bodies), POSE)), np.empty(POSE)
     work, taken = np.empty((len(bodies), WORK)), np.empty(9)
-    state = np.empty(states.shape[1])
     forces[:] = np.nan
     wrenches[:] = np.nan
     for t in range(len(states)):
         body_poses(joints, bodies, states[t, ROOT : ROOT + n], poses)
-        corner = 0
+        corner = end = 0
         for f in range(len(senses)):
+            begin, end = end, end + lengths[f]
             sole, wrench, reading = soles[t, f], wrenches[t, f], readings[t, f]
             compose(poses[carriers[f, 0]], mounts[f, 0], sole)
             while corner < ends[f]:
@@ -147,11 +158,8 @@ def _evaluate(
             lever = cross(vector(sensor, POSITION), force)
             store(wrench, 0, force)
             store(wrench, 3, add(rotate(sensor, vector(reading, 3)), lever))
-            if weighs[f]:
-                for k in range(len(state)):
-                    known = k < ROOT or valid[t] or moving[f, (k - ROOT) % n]
-                    state[k] = states[t, k] if known else 0.0
-                mr_ad(joints, below[f], state, work, taken)
+            if lengths[f]:  # along the chain alone, as other joints may be unknown
+                mr_ad(chains[begin:end], below[begin:end], states[t], work, taken)
                 for k in range(6):
                     wrench[k] += taken[k]
             normal, load, size, upwards = z_axis(sole), 0.0, 0.0, 0.0
