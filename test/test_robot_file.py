@@ -453,3 +453,64 @@ def test_a_damaged_robot_file_loads_or_is_refused(tmp_path_factory, data):
     assert robot.urdf
     assert 1.0 <= robot.rates.bus <= 10_000.0
     assert all(len(foot.polygon) >= 3 for foot in robot.feet)
+
+
+LINKS = """\
+urdf: {urdf}
+root: pelvs
+gravity: 981
+imu: {{topic: imu, frame: imu_lnk}}
+feet:
+  - {{name: left, sole: l_sol, polygon: {square}}}
+  - {{name: left, sole: r_sole, polygon: {square}, wrench: {{topic: r, below: r_fot}}}}
+"""
+
+
+def test_mistakes_against_the_urdf_are_found_with_those_of_the_file(tmp_path):
+    path = tmp_path / 'robot.yaml'
+    urdf = BIPED31.with_name('biped31.urdf')
+    path.write_text(LINKS.format(urdf=urdf, square=SQUARE))
+    with raising(RobotFileError, 'several') as refusal:
+        load_robot_file(path, with_urdf=True)
+    found = [(m.data['line'], m.data.get('key'), m.kind) for m in mistakes_of(refusal.value)]
+    assert found == [
+        (2, 'root', 'unknown_name'),
+        (3, 'gravity', 'out_of_range'),
+        (4, 'imu.frame', 'unknown_name'),
+        (6, 'feet[0].sole', 'unknown_name'),
+        (7, None, 'repeated_name'),
+        (7, 'feet[1].wrench.below', 'unknown_name'),
+    ]
+    assert "did you mean 'pelvis'" in str(refusal.value)
+    with raising(RobotFileError, 'several') as refusal:
+        load_robot_file(path)
+    assert len(mistakes_of(refusal.value)) == 2
+
+
+def test_a_urdf_that_is_not_there_has_a_line_unless_the_command_line_names_it(tmp_path):
+    path = tmp_path / 'robot.yaml'
+    path.write_text(f'root: pelvis\nurdf: robt.urdf\n{foot()}')
+    with raising(RobotFileError, 'file_absent', line=2, key='urdf') as refusal:
+        load_robot_file(path, with_urdf=True)
+    assert 'URDFs there: none' in str(refusal.value)
+    urdf = BIPED31.with_name('biped31.urdf')
+    assert load_robot_file(path, urdf, with_urdf=True).urdf_path == urdf
+    assert load_robot_file(path, 'none.urdf', with_urdf=True).root == 'pelvis'
+
+
+def test_the_ground_that_moves_is_no_link_and_a_topic_without_use_is_not_repeated(tmp_path):
+    path = tmp_path / 'robot.yaml'
+    path.write_text(
+        f'urdf: {BIPED31.with_name("biped31.urdf")}\nposition: {{topic: odom}}\n'
+        'imu: {topic: odom, from_position: true}\n'
+        'ground: {source: frame, frame: board, topic: board}\n'
+    )
+    assert load_robot_file(path, with_urdf=True).ground.frame == 'board'
+
+
+def test_a_list_that_is_none_is_told_how_to_write_it(tmp_path):
+    path = tmp_path / 'robot.yaml'
+    path.write_text('urdf: robot.urdf\nfeet: {name: left}')
+    with raising(RobotFileError, 'wrong_type', line=2, key='feet') as refusal:
+        load_robot_file(path)
+    assert "begin each entry with '- '; keys of an entry: name, sole" in str(refusal.value)

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.robot_file import load_robot_file
 
-    robot = load_robot_file(options.robot, options.urdf)
+    robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
     groups = None
     if options.only is not None:
         groups = [name.strip() for name in options.only.split(',') if name.strip()]

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.replay.check import check
 
-    robot = load_robot_file(options.robot, options.urdf)
+    robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
     with progress_bar('Checking') as progress:
         result = check(options.bag, robot, progress)
         if result.usable and not result.kinds & CONFUSING:

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.studies.compare import compare_bag
 
-    robot = load_robot_file(options.robot, options.urdf)
+    robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
     methods = [name.strip() for name in options.methods.split(',') if name.strip()]
     with progress_bar('Comparing', options.quiet) as progress:
         comparisons = compare_bag(options.bag, robot, methods, options.reference, progress)

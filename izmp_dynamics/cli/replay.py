@@ -122,7 +122,7 @@ def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
     from izmp_dynamics.report.expect.limits import load_limits
 
     limits = None if options.expect is None else load_limits(options.expect)
-    robot = load_robot_file(options.robot, options.urdf)
+    robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
     if options.low_pass is not None:
         low_pass = dataclasses.replace(robot.low_pass, cutoff=options.low_pass)
         robot = dataclasses.replace(robot, low_pass=low_pass, filter=Filter())

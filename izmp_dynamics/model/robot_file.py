@@ -6,6 +6,7 @@
 import dataclasses
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import shapely.geometry
 
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.robot_file_links import link_mistakes
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
 
 LOADED_PART = 0.05
@@ -641,11 +643,10 @@ class RobotFile:
                 'another source.',
                 kind='no_foot_imu',
             )
-        feet = list(enumerate(self.feet))
-        yield from _repeated('foot name', {f'feet[{k}].name': foot.name for k, foot in feet})
-        yield from _repeated('sole', {f'feet[{k}].sole': foot.sole for k, foot in feet})
-        topics = {key: topic.strip('/') for key, topic in self._topics()}
-        yield from _repeated('topic', topics)
+        feet = [(f'feet[{k}]', foot) for k, foot in enumerate(self.feet)]
+        names = {f'{key}.name': foot.name for key, foot in feet}
+        soles = {f'{key}.sole': foot.sole for key, foot in feet}
+        yield from repeated_names(names | soles | dict(self._topics()))
         if self.imu.from_position and self.position is None:
             yield RobotFileError(
                 'imu.from_position is true, but the robot file states no position; state the '
@@ -680,6 +681,24 @@ class RobotFile:
         return (self.path.parent if self.path else Path()) / os.path.expanduser(self.urdf)
 
 
+def repeated_names(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
+    """Find names of feet, soles and topics that are used more than once.
+
+    Args:
+        texts: key of the robot file, e.g. 'feet[0].name' → what it states.
+    """
+    for what, pattern in _UNIQUE.items():
+        names = {key: text.strip('/') for key, text in texts.items() if pattern.fullmatch(key)}
+        yield from _repeated(what, names)
+
+
+_UNIQUE = {
+    'foot name': re.compile(r'feet\[\d+\]\.name'),
+    'sole': re.compile(r'feet\[\d+\]\.sole'),
+    'topic': re.compile(r'.+\.topic'),
+}
+
+
 def _repeated(what: str, names: Mapping[str, str]) -> Iterator[RobotFileError]:
     """Find names that stand under two keys; an error points at the second one."""
     seen: dict[str, str] = {}
@@ -692,16 +711,26 @@ def _repeated(what: str, names: Mapping[str, str]) -> Iterator[RobotFileError]:
         seen[name] = key
 
 
-def load_robot_file(path: str | Path, urdf: str | Path | None = None) -> RobotFile:
+def load_robot_file(
+    path: str | Path, urdf: str | Path | None = None, *, with_urdf: bool = False
+) -> RobotFile:
     """Read a robot file.
 
     Args:
         path: the file.
         urdf: URDF to use instead of the one that the file names, relative to the working folder.
+        with_urdf: whether links that it names must be in the URDF, which must be there then.
 
     Raises:
         RobotFileError: if it cannot be read or does not fit; the message names the line.
     """
     path = Path(path)
-    robot = dataclasses.replace(read_settings(RobotFile, path), path=path)
+
+    def check(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
+        unused = 'imu.topic' if 'imu.from_position' in texts else ''
+        yield from repeated_names({k: text for k, text in texts.items() if k != unused})
+        if with_urdf:
+            yield from link_mistakes(texts, path.parent, urdf)
+
+    robot = dataclasses.replace(read_settings(RobotFile, path, check), path=path)
     return dataclasses.replace(robot, urdf=str(Path(urdf).absolute())) if urdf else robot

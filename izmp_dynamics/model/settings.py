@@ -70,11 +70,25 @@ def setting(
     return dataclasses.field(default=default, default_factory=factory, metadata=metadata)
 
 
-def read_settings(cls: type[Settings], path: Path) -> Settings:
+Check = Callable[[Mapping[str, str]], Iterator[RobotFileError]]
+"""Finds further mistakes in what a file states: dotted key → text; an error has its `key`."""
+
+
+def no_check(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
+    """Find nothing."""
+    return iter(())
+
+
+def read_settings(cls: type[Settings], path: Path, check: Check = no_check) -> Settings:
     """Read a YAML file into the dataclass `cls`.
 
     A key without a value counts as not given. Anchors and aliases repeat a value; merge keys
     (`<<`) and tags are refused.
+
+    Args:
+        cls: the dataclass.
+        path: the file.
+        check: finds further mistakes; also in a file that has others.
 
     Raises:
         RobotFileError: if the file cannot be read or does not fit; the message names the line. See
@@ -88,6 +102,12 @@ def read_settings(cls: type[Settings], path: Path) -> Settings:
     reader = _Reader(path, cls)
     with reader.collecting():
         settings: Settings = reader.record(cls, node, '')
+    said = [(mistake.kind, mistake.data.get('keys')) for mistake in reader.mistakes]
+    for mistake in check(reader.texts()):
+        keys = mistake.data.get('keys')
+        if keys is None or (mistake.kind, keys) not in said:
+            with reader.collecting():
+                reader.fail_at_key('', mistake, node)
     if reader.mistakes:
         raise together(reader.mistakes, path)
     return settings
@@ -220,10 +240,22 @@ class _Reader:
             return cls(**values)
         except RobotFileError as error:
             for each in mistakes_of(error):
-                message = f'{name}: {each}' if name else str(each)
-                at = self._place(name, each.data, node)
                 with self.collecting():
-                    self.fail(at, message, each.kind, **each.data, record=name)
+                    self.fail_at_key(name, each, node)
+
+    def texts(self) -> dict[str, str]:
+        """What the file states: dotted key → text, of all that are words or numbers."""
+        return {
+            key: node.value
+            for key, node in self.nodes.items()
+            if isinstance(node, yaml.ScalarNode)
+        }
+
+    def fail_at_key(self, name: str, mistake: RobotFileError, node: yaml.Node) -> typing.NoReturn:
+        """Name file and line of a mistake of the record `name`, or else of `node`."""
+        message = f'{name}: {mistake}' if name else str(mistake)
+        at = self._place(name, mistake.data, node)
+        self.fail(at, message, mistake.kind, **mistake.data, record=name)
 
     def _refuse(
         self, missing: Sequence[dataclasses.Field[Any]], node: yaml.Node, name: str
@@ -305,7 +337,10 @@ class _Reader:
     ) -> tuple[Any, ...]:
         """Read a list."""
         if not isinstance(node, yaml.SequenceNode):
-            message = f'{name} must be a list; it is: {_meaning(metadata)}.'
+            entries = f'it is part of: {_meaning(metadata)}'
+            if dataclasses.is_dataclass(types_[0]):
+                entries = f"begin each entry with '- '; keys of an entry: {_keys(types_[0])}"
+            message = f'{name} must be a list; {entries}.'
             self.fail(node, message, 'wrong_type', key=name)
         if types_[-1] is not Ellipsis and len(node.value) != len(types_):
             self.fail(

@@ -7,8 +7,9 @@ found here, before anything is computed.
 from dataclasses import dataclass, replace
 
 from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.errors import ReplayError, UnknownNameError
+from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
+from izmp_dynamics.model.robot_file_links import unknown_link
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.pipeline.below import check_below
 from izmp_dynamics.pipeline.correction import NO_CORRECTION, Correction
@@ -190,13 +191,8 @@ def _imu_mount(model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | N
 
 def _known(model: RobotModel, link: str, where: str, frame_id: str | None = None) -> None:
     """Refuse a name that is no link of the robot; the frame_id may be the right one."""
-    if link in model.frame_names:
-        return
-    hint = "'izmp model' with the URDF shows all links."
-    if frame_id and frame_id.lstrip('/') in model.frame_names:
-        hint = f"The sensor's messages name '{frame_id.lstrip('/')}', which is one. {hint}"
-    in_robot = f"in robot '{model.name}' (named by {where})"
-    raise UnknownNameError('link', link, model.frame_names, in_robot, hint)
+    if link not in model.frame_names:
+        raise unknown_link(link, model.frame_names, model.name, where, frame_id)
 
 
 def _ground_reference(

@@ -38,13 +38,14 @@ def evaluate_bag(
 
     Raises:
         BagError: if the bag cannot be read.
-        RobotFileError: if the robot file cannot be used.
+        RobotFileError: if the robot file cannot be used, or its path is given and it names a URDF
+            that is not there or links that are not in it.
         ModelError: if the URDF cannot be used.
         ReplayError: if the recording cannot be evaluated with this robot.
         MissingDependencyError: if a library that reads bags is not installed.
     """
     if not isinstance(robot, RobotFile):
-        robot = load_robot_file(Path(robot))
+        robot = load_robot_file(Path(robot), with_urdf=True)
     urdf = read_urdf(robot.urdf_path)
     model = load_model(urdf, robot.root)
     with BagReader(bag) as reader:

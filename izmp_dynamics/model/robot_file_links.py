@@ -1,0 +1,74 @@
+"""Mistakes of a robot file that show against its URDF: links that the robot does not have."""
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from izmp_dynamics.errors import IzmpError, ModelError, RobotFileError, UnknownNameError
+from izmp_dynamics.model.kinematic_tree import build_tree
+from izmp_dynamics.model.urdf import read_urdf
+
+_LINK = re.compile(r'(imu|position|(accelerometers|feet)\[\d+\](\.wrench|\.imu)?)\.(frame|below)')
+_SOLE = re.compile(r'feet\[\d+\]\.sole')
+
+
+def link_mistakes(
+    texts: Mapping[str, str], folder: Path, urdf: str | Path | None = None
+) -> Iterator[RobotFileError]:
+    """Compare the links that a robot file names with those of its URDF.
+
+    Args:
+        texts: key of the robot file, e.g. 'feet[0].sole' → what it states.
+        folder: of the robot file.
+        urdf: the URDF that is used instead of that of the file.
+
+    Returns:
+        The mistakes, each with its `key`.
+    """
+    named = texts.get('urdf')
+    if urdf is None and (not named or '://' in named):
+        return  # that is a mistake of the file itself
+    try:
+        parsed = read_urdf(urdf or folder / os.path.expanduser(str(named)))
+        tree = build_tree(parsed)
+    except ModelError as error:
+        if urdf is None and error.kind in ('file_absent', 'file_unreadable'):
+            yield _mistake('urdf', error)
+        return  # others are mistakes of the URDF, not of the robot file
+    try:
+        build_tree(parsed, texts.get('root'))
+    except UnknownNameError as error:
+        yield _mistake('root', error)
+    links = (tree.root, *(segment.link for segment in tree.segments))
+    for key, text in texts.items():
+        sensor = _LINK.fullmatch(key) is not None
+        ground = key == 'ground.frame' and 'ground.topic' not in texts
+        link = text.lstrip('/') if sensor else text
+        if (sensor or ground or _SOLE.fullmatch(key)) and link not in links:
+            yield _mistake(key, unknown_link(link, links, tree.name, key))
+
+
+def unknown_link(
+    link: str, links: Collection[str], robot: str, where: str, frame_id: str | None = None
+) -> UnknownNameError:
+    """Describe a name that is no link of the robot.
+
+    Args:
+        link: the name.
+        links: of the robot.
+        robot: its name.
+        where: what names the link.
+        frame_id: of the sensor's messages, which may be the right one.
+    """
+    hint = "'izmp model' with the URDF shows all links."
+    if frame_id and frame_id.lstrip('/') in links:
+        hint = f"The sensor's messages name '{frame_id.lstrip('/')}', which is one. {hint}"
+    return UnknownNameError('link', link, links, f"in robot '{robot}' (named by {where})", hint)
+
+
+def _mistake(key: str, error: IzmpError) -> RobotFileError:
+    data: dict[str, object] = {'key': key}
+    if isinstance(error, UnknownNameError):
+        data |= {'denotes': error.denotes, 'name': error.name, 'valid': error.valid}
+    return RobotFileError(str(error), kind=error.kind, **data)
