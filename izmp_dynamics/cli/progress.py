@@ -15,6 +15,9 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[..., None]
     Yields:
         A function to call with the fraction that is done and, if it changes, with the task.
     """
+    if quiet:
+        yield lambda fraction, what=what: None
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -25,7 +28,7 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[..., None]
     )
 
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:  # a disabled bar of an older rich still ends in a newline
+    if not console.is_terminal:  # a disabled bar of an older rich still ends in a newline
         yield lambda fraction, what=what: None
         return
     bar = Progress(

@@ -8,7 +8,7 @@ from pathlib import Path
 from izmp_dynamics.replay.hashes import file_hash
 from izmp_dynamics.studies.source_closure import PACKAGE, code_digest
 
-LIBRARIES = ('numpy', 'scipy', 'numba', 'shapely')
+LIBRARIES = ('numpy', 'scipy', 'numba')
 """Libraries whose version may change a number."""
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import shapely.geometry
 
 from izmp_dynamics.conventions import GRAVITY
 from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.model.hull_area import hull_area
 from izmp_dynamics.model.robot_file_links import link_mistakes
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
 
@@ -245,7 +245,7 @@ class Foot:
                 f'polygon needs at least 3 corners, not {len(self.polygon)}.',
                 kind='too_few_corners', corners=len(self.polygon),
             )  # fmt: skip
-        area = shapely.geometry.MultiPoint(self.polygon).convex_hull.area
+        area = hull_area(self.polygon)
         if area < _SMALLEST_SOLE:
             raise RobotFileError(
                 f'the corners of polygon span {area:.2g} m²: they lie on a line or are the same.',

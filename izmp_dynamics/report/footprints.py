@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import shapely
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.model.hull_area import hull_area
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.timeline import Indices
 from izmp_dynamics.stability.evaluation import Foot
+from izmp_dynamics.stability.support_polygon import support_polygon
 
 SHOWN_PHASES = 200
 """At most so many phases of contact are drawn."""
@@ -69,8 +70,7 @@ def _hull(corners: Array) -> Array | None:
     corners = corners[np.isfinite(corners).all(axis=1)]
     if len(corners) < 3:
         return None
-    hull = shapely.MultiPoint(corners).convex_hull
-    if not isinstance(hull, shapely.Polygon) or hull.area < SMALLEST_AREA:
+    hull = support_polygon(corners)
+    if hull is None or hull_area(map(tuple, hull.tolist())) < SMALLEST_AREA:
         return None
-    outline: Array = shapely.get_coordinates(shapely.geometry.polygon.orient(hull))[:-1]
-    return outline
+    return hull
