@@ -98,12 +98,16 @@ def test_the_launch_files_find_the_robot_in_it(tmp_path):
     path = tmp_path / 'parameters.yaml'
     path.write_text(
         '/**:\n  ros__parameters: {rates: {bus: 100.0}}\n'
-        'anna:\n  /**:\n    ros__parameters: {robot: my_robot.yaml}\n'
+        '/anna/**:\n  ros__parameters: {robot: my_robot.yaml}\n'
+        'anna:\n  acd:\n    ros__parameters: {frame_prefix: a_}\n'
     )
     names = ('robot', 'frame_prefix')
-    expected = {'robot': 'my_robot.yaml', 'frame_prefix': ''}
+    expected = {'robot': 'my_robot.yaml', 'frame_prefix': 'a_'}
     assert stated(str(path), 'anna', GRAPH, names) == expected
     assert not any(stated(str(path), 'bert', GRAPH, names).values())
+    context = Context()
+    rclpy.init(args=['--ros-args', '--params-file', str(path)], context=context)  # ROS takes it
+    context.shutdown()
 
 
 @pytest.fixture
