@@ -111,6 +111,21 @@ def test_messages_are_handed_out_in_the_order_of_their_reception(monkeypatch):
     assert [stamp for _, stamp, _ in test.handed] == [-30, -25, -20, -15, -10]
 
 
+def test_a_backlog_is_handed_out_in_the_order_of_its_reception(monkeypatch):
+    test = Overloaded(monkeypatch)
+    times = range(-90, 0)
+    test.queues['/joints'].waiting += [(test.now + ms * MS, ms) for ms in times]
+    test.queues['/imu'].waiting += [(test.now + ms * MS, ms) for ms in times[::20]]
+    assert test.receiver.take(test.receiver._receptions)
+    assert len(test.handed) == receiving.TAKEN_AT_ONCE
+    while test.receiver.take([]):  # what was taken needs no message to wait for
+        pass
+    while test.receiver.take(test.receiver._receptions):
+        pass
+    found = [stamp for _, stamp, _ in test.handed]
+    assert found == sorted([*times, *times[::20]])
+
+
 def test_a_queue_is_not_asked_before_its_next_message_can_have_come(monkeypatch):
     test, asked = Overloaded(monkeypatch, topics=('/joints',)), []
     queue = test.queues['/joints']

@@ -195,6 +195,7 @@ class Receiver:
         self._silent = True
         self._group = _Reserved()
         self._receptions: list[Reception] = []
+        self._kept: dict[Reception, tuple[int, Any]] = {}  # taken, not handed out yet
         self.paused = False
         self.longest_wait: float | None = None
         self.stretches: KeptStretches | None = None
@@ -259,6 +260,7 @@ class Receiver:
     def forget(self) -> None:
         """Take no more messages; it is for others to destroy the subscriptions."""
         self._receptions = []
+        self._kept.clear()
         self._first = 0
 
     def spin(self) -> None:
@@ -290,6 +292,7 @@ class Receiver:
 
     def _idle(self, known: dict[Reception, Any]) -> None:
         """Skip what comes, so that it does not wait in the middleware."""
+        self._kept.clear()
         with suppress(InvalidHandle), ExitStack() as stack:
             for subscription in known.values():
                 stack.enter_context(subscription.handle)
@@ -318,6 +321,9 @@ class Receiver:
 
     def _turn(self, wait_set: Any, known: list[Reception]) -> None:
         """Hand out what is there, or comes soon."""
+        if self._kept:
+            self._silent = not self.take(known)
+            return
         rest = self.rest_until - time.monotonic()
         if rest > 0.0:  # then some are there, which takes no wait set to see
             time.sleep(min(rest, self._longest_rest))
@@ -364,7 +370,8 @@ class Receiver:
         return any_there
 
     def _hand_out(self, ready: list[Reception]) -> bool:
-        waiting: list[tuple[int, int, Any]] = []
+        kept, waiting = self._kept, list[tuple[int, int, Any]]()
+        ready = list(dict.fromkeys([*kept, *ready])) if kept else ready
         skipped: Counter[str] = Counter()
 
         def take_next(k: int) -> None:
@@ -372,10 +379,14 @@ class Receiver:
             if taken is not None:
                 heappush(waiting, (taken[1], k, taken[0]))
 
-        for k in range(len(ready)):
-            take_next(k)
+        for k, reception in enumerate(ready):
+            if reception in kept:
+                received, message = kept.pop(reception)
+                heappush(waiting, (received, k, message))
+            else:
+                take_next(k)
         count = 0
-        while waiting:
+        while waiting and count < TAKEN_AT_ONCE:
             received, k, message = heappop(waiting)
             self._first = self._first or received
             starts = received < self._first + STARTUP * NANOSECONDS
@@ -391,8 +402,10 @@ class Receiver:
                 return True
             ready[k].callback(message)
             count += 1
-            if count < TAKEN_AT_ONCE and (waiting or time.time_ns() >= ready[k].silent_until):
+            if waiting or time.time_ns() >= ready[k].silent_until:
                 take_next(k)  # to ask in vain costs half as much as a message
+        for received, k, message in waiting:
+            kept[ready[k]] = received, message
         self._count_skipped(skipped)
         return count > 0 or bool(skipped)
 
