@@ -54,3 +54,20 @@ def test_joints_that_appear_later_become_another_group(learning):
     assert [(group.columns, group.period) for group in noise.groups] == [
         ((2,), pytest.approx(0.01)), ((0, 1), pytest.approx(0.02)),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize('later', [5_000_000, 20_000_000])
+def test_another_rate_is_learned_anew_and_jitter_is_none(learning, later):
+    noise, take = learning
+    rng, stamp = np.random.default_rng(1), NANOSECONDS
+    for k in range(500):
+        stamp += 10_000_000
+        take(stamp + int(4e6 * rng.random()), JointSample(NAMES, np.zeros(3)))
+        assert bool(noise.groups) == (k >= 50)
+    for _ in range(400):
+        stamp += later
+        take(stamp, JointSample(NAMES, np.zeros(3)))
+    (group,) = noise.groups
+    assert group.period == pytest.approx(1e-9 * later)
+    noise.reset()
+    assert not noise.groups

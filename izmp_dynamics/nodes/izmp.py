@@ -119,6 +119,7 @@ class Izmp(StageNode):
         self._instants.reset()
         self._ir_md.reset()
         self._outputs.frame.reset()
+        self._joint_noise.reset()
         if self._feet is not None and self._falling is not None:
             self._falling.reset()
 
@@ -310,10 +311,10 @@ class Izmp(StageNode):
                 continue
             placed = self._place(instant)
             self.forget(instant.stamp)
+            fall = self._put_fall(instant, placed)
             if placed is None:
                 self.health.count('ground', Reason.NO_GROUND)
                 continue
-            fall = self._put_fall(instant, placed)
             if self._located:
                 self._ir_md.push(instant.stamp, placed)
             if known:
@@ -334,16 +335,24 @@ class Izmp(StageNode):
         izmp: Array = found['mr_ad']
         return izmp
 
-    def _put_fall(self, instant: Ready[JointKinematics], placed: Placed) -> FallRisk | None:
-        """Publish the fall alarm, if anybody subscribes to it or to the events."""
+    def _put_fall(
+        self, instant: Ready[JointKinematics], placed: Placed | None
+    ) -> FallRisk | None:
+        """Publish the fall alarm, if anybody subscribes to it or to the events.
+
+        While the ground is not known, an alarm that was raised comes to its end.
+        """
         if self._falling is None:
             return None
         if not self._fall_outputs.wanted:
             self._falling.reset()
             return None
-        up, root = placed.up[None], _root_of(instant)
-        groups = self._joint_noise.groups
-        risk = self._falling.evaluate(instant.payload, root, up, placed.ground, groups)
+        if placed is None:
+            risk = self._falling.pass_over(instant.payload.stamps)
+        else:
+            up, root = placed.up[None], _root_of(instant)
+            groups = self._joint_noise.groups
+            risk = self._falling.evaluate(instant.payload, root, up, placed.ground, groups)
         self._fall_outputs.put(instant.stamp, risk)
         return risk
 

@@ -16,11 +16,18 @@ from izmp_dynamics.pipeline.joints import (
 )
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, encoder_variance, joint_speeds
 
+RATE_MESSAGES = 100
+"""Messages after which it is looked whether they come at another rate than before."""
+
+OTHER_RATE = 1.5
+"""A rate that is so many times another one, or less than the inverse, is a new one."""
+
 
 class JointNoise:
     """Learns which joints are published together and how often.
 
-    As in the node acd, joints that appear later become further groups.
+    As in the node acd, joints that appear later become further groups. Where messages come at
+    another rate than before, as of a publisher that was restarted, all is learned anew.
 
     The joints are subscribed to by `learn`, or when something is asked for the first time.
 
@@ -32,9 +39,20 @@ class JointNoise:
         self._node = node
         self._reader = JointReader(node.model.joint_names)
         self._seen: list[tuple[int, Flags]] | None = None
+        self._forget()
+
+    def reset(self) -> None:
+        """Forget what has been learned, and learn it anew if that was begun."""
+        if self._seen is not None:
+            self._seen = []
+        self._forget()
+
+    def _forget(self) -> None:
         self._groups: tuple[JointGroup, ...] = ()
-        self._unknown = np.ones(len(node.model.joint_names), dtype=np.bool_)
+        self._unknown = np.ones(len(self._node.model.joint_names), dtype=np.bool_)
         self._speeds: tuple[float | None, JointSpeeds] | None = None
+        self._stamps: list[int] = []
+        self._step = 0.0
 
     @property
     def groups(self) -> tuple[JointGroup, ...]:
@@ -76,7 +94,11 @@ class JointNoise:
         )
 
     def _take(self, stamp: int, sample: JointSample) -> None:
-        if self._seen is None or stamp <= 0 or not self._unknown.any():
+        if self._seen is None or stamp <= 0:
+            return
+        if self._groups and self._has_new_rate(stamp):
+            self.reset()
+        if not self._unknown.any():
             return
         positions = self._reader.read(*sample)
         if not isinstance(positions, np.ndarray):
@@ -93,3 +115,17 @@ class JointNoise:
             for group in found:
                 self._unknown[list(group.columns)] = False
             self._groups, self._seen, self._speeds = (*self._groups, *found), [], None
+            self._stamps, self._step = [], 0.0
+
+    def _has_new_rate(self, stamp: int) -> bool:
+        """Whether the median time between messages is another one than it was at first."""
+        self._stamps.append(stamp)
+        if len(self._stamps) <= RATE_MESSAGES:
+            return False
+        steps = np.diff(self._stamps)
+        self._stamps = [stamp]
+        if not (steps > 0).any():
+            return False
+        step = float(np.median(steps[steps > 0]))
+        before, self._step = self._step, self._step or step
+        return before > 0.0 and not before / OTHER_RATE < step < before * OTHER_RATE

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.com_motion import ComMotion
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.joints import JointGroup
@@ -83,6 +83,10 @@ class FallStage:
             ),
             self._overlap,
         )  # fmt: skip
+
+    def pass_over(self, stamps: Stamps) -> FallRisk:
+        """Take the next instants (K,) [ns], of which the ground is not known."""
+        return self._alarm.push_unknown(stamps, 'the ground is not known')
 
     def _learn(self, groups: Sequence[JointGroup]) -> None:
         """Noise of q̇ over that of q̈ [s], how long errors of q̇ last, and what is not published."""
