@@ -80,7 +80,7 @@ $(READY): setup.py pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo 'Installing the libraries into $(VENV) ...'
 	export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,page,fleet,slurm,test,docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,page,plots,fleet,slurm,test,docs]'
 	if $(BIN)/python -m pip install --quiet --editable '.[ros]'; then
 		$(BIN)/python -m izmp_dynamics.nodes.make_tf2_msgs || true
 	else

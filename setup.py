@@ -70,12 +70,13 @@ setup(
         'lxml>=4.8',
         'PyYAML>=5.4',
         'jinja2>=3.0',
-        'matplotlib>=3.5',
         'rich>=12.3',
     ],
     extras_require={
         'offline': ['rosbags>=0.11', 'lz4>=4', 'backports.zstd; python_version < "3.14"'],
         'sim': ['mujoco>=3.3.4'],
+        # Pictures of models, plans, studies and comparisons; reports need none of it.
+        'plots': ['matplotlib>=3.5'],
         'webots': ['urdf2webots>=2025.0.0'],
         # The quadratic programmes of walks with estimated angular momentum.
         'walk': ['qpsolvers>=4', 'quadprog>=0.1.12'],

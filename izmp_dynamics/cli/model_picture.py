@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.cli.model_frames import SensorFrame
+from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.model.robot_model import RobotModel
 
 VIEWS = (('from the side', 0, 2), ('from the front', 1, 2), ('from above', 0, 1))
@@ -35,8 +36,14 @@ def write_picture(
 
     Raises:
         OSError: if the file cannot be written.
+        MissingDependencyError: if matplotlib is not installed.
     """
-    from matplotlib.figure import Figure
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            'matplotlib', 'Drawing a model', 'pip install matplotlib'
+        ) from error
 
     q = np.zeros(model.dof)
     links = [link for link in model.frame_names if link not in hidden]

@@ -1,0 +1,51 @@
+"""Without matplotlib everything but pictures works; what draws one says how to install it."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from .command_line import REPOSITORY
+
+PROGRAM = (
+    'import sys; sys.modules["matplotlib"] = None\n'
+    'from izmp_dynamics.cli.main import main\n'
+    'for line in sys.stdin: print(main(line.split()), flush=True)\n'
+)
+URDF = 'robots/biped31/biped31.urdf'
+
+
+@pytest.fixture(scope='module')
+def ran(tmp_path_factory):
+    """Exit status and sentence of each of some commands, in a process of their own."""
+    folder = tmp_path_factory.mktemp('pictures')
+    commands = (
+        f'model {URDF}',
+        f'model {URDF} --plot {folder}/model.png',
+        f'compare-runs {folder} {folder} -o {folder}/page',
+        f'experiments paper -o {folder}/paper',
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', PROGRAM],
+        input='\n'.join(commands), capture_output=True, text=True, cwd=REPOSITORY, check=True,
+    )  # fmt: skip
+    statuses = [line for line in done.stdout.splitlines() if line in ('0', '1')]
+    return statuses, done.stderr, list(folder.iterdir())
+
+
+def test_only_what_draws_needs_matplotlib(ran):
+    statuses, said, left = ran
+    assert statuses == ['0', '1', '1', '1']
+    sentences = [line for line in said.splitlines() if line.startswith('izmp: error: ')]
+    assert len(sentences) == 3
+    for sentence in sentences:
+        assert "needs the library 'matplotlib'" in sentence
+        assert sentence.endswith('pip install matplotlib')
+    assert left == []
+
+
+def test_it_is_installed_where_it_is_asked_for():
+    depends = ElementTree.parse(REPOSITORY / 'package.xml').getroot().iter('exec_depend')
+    (condition,) = (d.get('condition') for d in depends if d.text == 'python3-matplotlib')
+    assert condition == '$IZMP_PLOTS == yes'
