@@ -140,9 +140,9 @@ def truth(errors: SensorErrors, payload: float, shift: Array) -> dict[str, float
         found[f'imu.accelerometer_bias.{axis}'] = errors.accelerometer_bias[k]
         found[f'payload.com.{axis}'] = float(shift[k])
     for foot, wrong in errors.feet.items():
-        found[f'feet[{foot}].delay'] = 0.0
+        found[f'feet[{foot}].wrench.delay'] = 0.0
         for k, axis in enumerate(('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')):
-            found[f'feet[{foot}].offset.{axis}'] = wrong.offset[k]
+            found[f'feet[{foot}].wrench.offset.{axis}'] = wrong.offset[k]
     return found
 
 

@@ -105,10 +105,10 @@ def test_planted_errors_are_found(calibrated):
     for axis, planted in zip('xyz', ERRORS.gyroscope_bias, strict=True):
         assert found[f'imu.gyroscope_bias.{axis}'] == pytest.approx(planted, abs=1e-3)
     for foot, errors in ERRORS.feet.items():
-        assert found[f'feet[{foot}].delay'] == pytest.approx(0.0, abs=5e-4)
+        assert found[f'feet[{foot}].wrench.delay'] == pytest.approx(0.0, abs=5e-4)
         for k, axis in enumerate(('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')):
             tolerance = 0.3 if k < 3 else 0.02
-            name = f'feet[{foot}].offset.{axis}'
+            name = f'feet[{foot}].wrench.offset.{axis}'
             assert found[name] == pytest.approx(errors.offset[k], abs=tolerance), name
     assert found['payload.mass'] == pytest.approx(PAYLOAD, abs=0.05)
     assert found['payload.com.x'] == pytest.approx(SHIFT[0], abs=1e-3)
@@ -335,7 +335,7 @@ def test_swaying_says_what_it_cannot_tell(biped31, sway, robot, tmp_path):
     assert any("'l_foot' is never in the air" in note for note in result.notes)
     (unobservable,) = (note for note in result.notes if note.startswith('Unobservable'))
     for foot in ('l_foot', 'r_foot'):
-        assert f'feet[{foot}].offset.Fy' in unobservable
+        assert f'feet[{foot}].wrench.offset.Fy' in unobservable
     assert np.all(result.after.against(result.before) <= 1.0)
 
 

@@ -214,7 +214,7 @@ def test_feet_that_measure_the_vertical_force_tell_neither_mass_nor_gain(biped31
         {'payload', 'ft_scale', 'ft_matrix', 'ft_rotation'}
     )
     offsets = [p.name for p in layout.parameters if p.group == 'ft_offsets']
-    assert offsets == ['feet[l_foot].offset.Fz', 'feet[r_foot].offset.Fz']
+    assert offsets == ['feet[l_foot].wrench.offset.Fz', 'feet[r_foot].wrench.offset.Fz']
 
 
 def test_a_link_that_the_urdf_lacks_is_refused():
@@ -261,13 +261,13 @@ def test_of_items_that_replace_each_other_the_likelier_one_stays(biped31, model)
     groups = ('payload', 'ft_rotation', 'ft_offsets')
     layout = make_layout(make_rig(biped31), link_inertias(model), 'trunk', groups)
     left = items(layout)
-    costs_nothing = {'payload.com': 0.01, 'feet[l_foot].rotation': 0.02}
-    assert least_needed(layout, left, costs_nothing) == 'feet[l_foot].rotation'
-    assert least_needed(layout, left, costs_nothing | {'feet[l_foot].rotation': 0.5}) == (
+    costs_nothing = {'payload.com': 0.01, 'feet[l_foot].wrench.rotation': 0.02}
+    assert least_needed(layout, left, costs_nothing) == 'feet[l_foot].wrench.rotation'
+    assert least_needed(layout, left, costs_nothing | {'feet[l_foot].wrench.rotation': 0.5}) == (
         'payload.com'
     )
-    assert least_needed(layout, left, {'payload.com': 0.9, 'feet[l_foot].offset': 0.2}) == (
-        'feet[l_foot].offset'
+    assert least_needed(layout, left, {'payload.com': 0.9, 'feet[l_foot].wrench.offset': 0.2}) == (
+        'feet[l_foot].wrench.offset'
     )
 
 

@@ -52,7 +52,7 @@ def _imu(imu: Imu, layout: Layout, x: Array) -> Imu:
 def _foot(foot: Foot, layout: Layout, x: Array) -> Foot:
     if foot.wrench is None:
         return foot
-    wrench, name = foot.wrench, f'feet[{foot.name}]'
+    wrench, name = foot.wrench, f'feet[{foot.name}].wrench'
     change = layout.value(x, f'{name}.offset', 6)
     if len(change) == 1:
         change = np.array([0.0, 0.0, change[0], 0.0, 0.0, 0.0])

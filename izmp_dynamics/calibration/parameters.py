@@ -53,7 +53,7 @@ class Parameter:
     """One number.
 
     Attributes:
-        name: e.g. 'feet[left].offset.Fx'.
+        name: e.g. 'feet[left].wrench.offset.Fx'.
         group: one of GROUPS.
         unit: SI unit.
         prior: how far off it usually is, a standard deviation.
@@ -168,7 +168,7 @@ def make_layout(
     add('delays', LAG, (), 's', 0.01)
     for foot in rig.feet:
         if foot.sensor is not None:
-            add('delays', f'feet[{foot.name}].delay', (), 's', 0.05)
+            add('delays', f'feet[{foot.name}].wrench.delay', (), 's', 0.05)
     add('imu_rotation', 'imu.rotation', axes, 'rad', 10.0 * DEGREE)
     add('gyroscope_bias', 'imu.gyroscope_bias', axes, 'rad/s', 1.0 * DEGREE)
     # with the mounting, as most of a bias looks like a tilt: alone it would be given to that
@@ -176,18 +176,18 @@ def make_layout(
     for foot in rig.feet:
         if foot.sensor is None:
             continue
-        name = f'feet[{foot.name}].offset'
+        name = f'feet[{foot.name}].wrench.offset'
         add('ft_offsets', name, FORCES[2:3] if foot.normal_only else FORCES[:3], 'N', 30.0)
         if not foot.normal_only:
             add('ft_offsets', name, FORCES[3:], 'N·m', 3.0)
     for foot in six_axis:
-        add('ft_rotation', f'feet[{foot.name}].rotation', axes, 'rad', 5.0 * DEGREE)
-        add('ft_scale', f'feet[{foot.name}].scale', (), '', 0.05)
+        add('ft_rotation', f'feet[{foot.name}].wrench.rotation', axes, 'rad', 5.0 * DEGREE)
+        add('ft_scale', f'feet[{foot.name}].wrench.scale', (), '', 0.05)
         for row, output in enumerate(FORCES):
             for column, cause in enumerate(FORCES):
                 prior = MATRIX_WIDTHS[-1] * _arm(foot) ** (row // 3 - column // 3)
-                full = f'feet[{foot.name}].matrix.{output}{cause}'
-                item = f'feet[{foot.name}].matrix'
+                full = f'feet[{foot.name}].wrench.matrix.{output}{cause}'
+                item = f'feet[{foot.name}].wrench.matrix'
                 add('ft_matrix', full, (), _UNITS[row // 3 - column // 3], prior, item)
     if 'inertias' in groups:
         for link in links:

@@ -14,13 +14,20 @@ from izmp_dynamics.calibration.wording import sentences
 FORMAT = 'izmp_dynamics calibration 1'
 
 STYLE = """
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ddd; --muted: #6d6d6d;
+        --good: #2a7; --good-tint: #f3faf6; --bad: #c73; --bad-tint: #fdf6f0 }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #e8ecf0; --paper: #14181d; --line: #39424b; --muted: #9aa6b2;
+          --good: #3ed3a5; --good-tint: #10302a; --bad: #ff8a52; --bad-tint: #3a2013 }
+}
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-       color: #222; background: #fff }
+       color: var(--ink); background: var(--paper) }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem }
 table { border-collapse: collapse } td, th { padding: .2rem .8rem .2rem 0; text-align: left }
-td.n { text-align: right; font-variant-numeric: tabular-nums } tr { border-bottom: 1px solid #ddd }
-.verdict { padding: .8rem 1rem; border-left: 5px solid #2a7; background: #f3faf6 }
-.refused { border-color: #c73; background: #fdf6f0 } .off { color: #777 }
+td.n { text-align: right; font-variant-numeric: tabular-nums }
+tr { border-bottom: 1px solid var(--line) }
+.verdict { padding: .8rem 1rem; border-left: 5px solid var(--good); background: var(--good-tint) }
+.refused { border-color: var(--bad); background: var(--bad-tint) } .off { color: var(--muted) }
 """
 
 

@@ -101,7 +101,7 @@ def foot_wrench(
         foot: with a sensor.
         bare: without gains, as they would make small what is compared with nothing.
     """
-    name = f'feet[{foot.name}]'
+    name = f'feet[{foot.name}].wrench'
     late = instants.times + layout.value(x, f'{name}.delay', 1)
     offset = layout.value(x, f'{name}.offset', 6)
     if len(offset) == 1:

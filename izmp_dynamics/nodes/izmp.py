@@ -335,9 +335,7 @@ class Izmp(StageNode):
         izmp: Array = found['mr_ad']
         return izmp
 
-    def _put_fall(
-        self, instant: Ready[JointKinematics], placed: Placed | None
-    ) -> FallRisk | None:
+    def _put_fall(self, instant: Ready[JointKinematics], placed: Placed | None) -> FallRisk | None:
         """Publish the fall alarm, if anybody subscribes to it or to the events.
 
         While the ground is not known, an alarm that was raised comes to its end.
