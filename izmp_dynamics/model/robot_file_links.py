@@ -7,9 +7,11 @@ from pathlib import Path
 
 from izmp_dynamics.errors import IzmpError, ModelError, RobotFileError, UnknownNameError
 from izmp_dynamics.model.kinematic_tree import build_tree
-from izmp_dynamics.model.urdf import read_urdf
+from izmp_dynamics.model.urdf import LARGEST, read_urdf
+from izmp_dynamics.regular_file import read_regular_file
 
 _LINK = re.compile(r'(imu|position|(accelerometers|feet)\[\d+\](\.wrench|\.imu)?)\.(frame|below)')
+_NAME = re.compile(r'<link\s+name\s*=\s*["\']([^"\']*)')
 _SOLE = re.compile(r'feet\[\d+\]\.sole')
 
 
@@ -29,8 +31,13 @@ def link_mistakes(
     named = texts.get('urdf')
     if urdf is None and (not named or '://' in named):
         return  # that is a mistake of the file itself
+    path = Path(urdf or folder / os.path.expanduser(str(named)))
+    stated, written = _links_of(texts), _names_in(path)
+    wanted = {*stated, texts['root']} if 'root' in texts else set(stated)
+    if written and wanted <= written:
+        return  # without building the robot, which takes ten times as long
     try:
-        parsed = read_urdf(urdf or folder / os.path.expanduser(str(named)))
+        parsed = read_urdf(path)
         tree = build_tree(parsed)
     except ModelError as error:
         if urdf is None and error.kind in ('file_absent', 'file_unreadable'):
@@ -41,12 +48,30 @@ def link_mistakes(
     except UnknownNameError as error:
         yield _mistake('root', error)
     links = (tree.root, *(segment.link for segment in tree.segments))
+    for link, keys in stated.items():
+        if link not in links:
+            for key in keys:
+                yield _mistake(key, unknown_link(link, links, tree.name, key))
+
+
+def _links_of(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Links that a robot file names → the keys that do so; without the root."""
+    found: dict[str, list[str]] = {}
     for key, text in texts.items():
         sensor = _LINK.fullmatch(key) is not None
         ground = key == 'ground.frame' and 'ground.topic' not in texts
-        link = text.lstrip('/') if sensor else text
-        if (sensor or ground or _SOLE.fullmatch(key)) and link not in links:
-            yield _mistake(key, unknown_link(link, links, tree.name, key))
+        if sensor or ground or _SOLE.fullmatch(key):
+            found.setdefault(text.lstrip('/') if sensor else text, []).append(key)
+    return found
+
+
+def _names_in(path: Path) -> set[str]:
+    """Names of the links in the text of a URDF; none if it is not there or not readable."""
+    try:
+        text = read_regular_file(path, LARGEST).decode(errors='replace')
+    except (OSError, ValueError):
+        return set()
+    return set(_NAME.findall(text))
 
 
 def unknown_link(

@@ -24,7 +24,7 @@ from izmp_dynamics.model.urdf_grammar import GRAMMAR, VERSIONS, check_element, l
 from izmp_dynamics.model.xacro_file import expand_xacro
 from izmp_dynamics.regular_file import read_regular_file
 
-_LARGEST = 2**25
+LARGEST = 2**25
 """Most bytes of a URDF file."""
 
 _SUFFIXES = ('.urdf', '.xacro')
@@ -98,7 +98,7 @@ def read_urdf(path: str | Path) -> Urdf:
     """
     path = Path(path)
     try:
-        data = read_regular_file(path, _LARGEST)
+        data = read_regular_file(path, LARGEST)
     except FileNotFoundError:
         raise ModelError(_absent(path), kind='file_absent', path=path) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
