@@ -80,7 +80,7 @@ def central_quotient(stamps: Stamps, values: Array, max_gap: float | None = None
     """
     stamps, values, gap = _checked(stamps, values, max_gap)
     fit, valid = np.empty((3, *values.shape)), np.empty(len(values), dtype=np.bool_)
-    _central(stamps, values, gap, fit, valid)
+    central(stamps, values, gap, fit, valid)
     return Derivatives(fit[0], fit[1], fit[2], valid)
 
 
@@ -212,7 +212,7 @@ def _backward(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Mask]:
 
 
 @kernel
-def _central(stamps: Stamps, x: Array, gap: int, fit: Array, valid: Mask) -> None:
+def central(stamps: Stamps, x: Array, gap: int, fit: Array, valid: Mask) -> None:
     """Write value, derivatives (3, T, m), and (T,) where they are valid."""
     rows, width = x.shape
     fit[:] = np.nan

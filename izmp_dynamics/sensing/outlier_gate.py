@@ -72,7 +72,7 @@ def gate_positions(
     """
     repaired = np.empty(positions.shape)
     outliers, kinks = np.empty((2, *positions.shape), dtype=np.bool_)
-    _gate(stamps, positions, limit, resolution, gap, repaired, outliers, kinks)
+    gate(stamps, positions, limit, resolution, gap, repaired, outliers, kinks)
     return GatedPositions(repaired, outliers, kinks)
 
 
@@ -97,7 +97,7 @@ def settled_rows(stamps: Stamps, outliers: Mask, gap: int, reach: int) -> int:
 
 
 @kernel
-def _gate(
+def gate(
     stamps: Stamps,
     positions: Array,
     limit: Array,
@@ -223,7 +223,7 @@ def judge_instants(
         whether there are any of the two.
     """
     valid, (repaired, faulty) = exists.copy(), np.zeros((2, *first.shape), dtype=np.bool_)
-    wrong = _judge_instants(
+    wrong = judge(
         stamps, value, first, second, exists, outliers, kinks, gap, width, half, recovery,
         valid, repaired, faulty,
     )  # fmt: skip
@@ -231,7 +231,7 @@ def judge_instants(
 
 
 @kernel
-def _judge_instants(
+def judge(
     stamps: Stamps,
     value: Array,
     first: Array,
