@@ -150,8 +150,20 @@ def _in_order(log):
 
 def evaluate(evaluator, pieces):
     """All results of an evaluator for signals in pieces, as one."""
-    results = [result for piece in pieces for result in evaluator.push(piece)]
+    results = [result for piece in pieces for result in pushed(evaluator, piece)]
     return joined(results + evaluator.flush())
+
+
+def pushed(evaluator, piece):
+    """What a piece completes; single samples are taken as those of messages, read-only."""
+    for signal, samples in piece.items():
+        if len(samples) == 1:
+            values = samples.values[0].copy()
+            values.setflags(write=False)
+            evaluator.take_one(signal, int(samples.stamps[0]), values)
+        else:
+            evaluator.take({signal: samples})
+    return evaluator.advance()
 
 
 def joined(parts):

@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected
+from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected, together
 from izmp_dynamics.nodes.joints_input import JointsInput
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
@@ -89,9 +89,11 @@ class Acd(StageNode):
         for signal, samples in self._collected.take():
             with self._guarded(signal):
                 if signal == 'joints':
-                    self._put(self._stage.push(samples))
+                    self._put(self._stage.push(together(samples)))
+                elif len(samples) == 1:
+                    self._stage.witness_one(signal, *samples[0])
                 else:
-                    self._stage.witness(signal, samples)
+                    self._stage.witness(signal, together(samples))
         with self._guarded('joints'):
             self._put(self._stage.settle())
 

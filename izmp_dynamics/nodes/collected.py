@@ -33,13 +33,16 @@ class Collected:
         self.newest[signal] = stamp
         self.count += 1
 
-    def take(self) -> list[tuple[str, Samples]]:
-        """Hand out what was collected, each signal in the order of arrival."""
-        taken = [
-            (signal, Samples(*map(np.array, zip(*samples, strict=True))))
-            for signal, samples in self._samples.items()
-        ]
-        self._samples.clear()
+    def take(self) -> list[tuple[str, list[tuple[int, Array]]]]:
+        """Hand out what was collected, stamps and values of each signal in order of arrival."""
+        taken = [*self._samples.items()]
+        self._samples = defaultdict(list)
         self.newest.clear()
         self.count = 0
         return taken
+
+
+def together(samples: list[tuple[int, Array]]) -> Samples:
+    """Samples of one signal, to be taken at once."""
+    stamps, values = zip(*samples, strict=True)
+    return Samples(np.array(stamps), np.array(values))

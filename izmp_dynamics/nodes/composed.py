@@ -23,7 +23,7 @@ from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import FootImu, FootWrench, RobotFile
-from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected
+from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected, together
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.force_watch import ForceWatch
 from izmp_dynamics.nodes.ground_input import GroundInput, check_ground
@@ -361,7 +361,10 @@ class Composed(StageNode):
             return
         for signal, samples in self._collected.take():
             try:
-                evaluator.take({signal: samples})
+                if len(samples) == 1:
+                    evaluator.take_one(signal, *samples[0])
+                else:
+                    evaluator.take({signal: together(samples)})
             except Exception as error:
                 self.fail(signal, error)
         with self._guarded('joints'):

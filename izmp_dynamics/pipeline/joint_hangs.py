@@ -46,7 +46,7 @@ class Changes:
     def see(self, samples: Samples) -> None:
         """Take samples (T, m); those that are not newer than all before count for nothing."""
         if len(samples) == 1:
-            self._see_one(int(samples.stamps[0]), samples.values[0])
+            self.see_one(int(samples.stamps[0]), samples.values[0])
             return
         stamps = samples.stamps
         later = stamps > np.maximum.accumulate(np.append(self.newest, stamps[:-1]))
@@ -60,7 +60,7 @@ class Changes:
             if len(part):
                 self._add(int(part[0]), int(part[-1]))
 
-    def _see_one(self, stamp: int, values: Array) -> None:
+    def see_one(self, stamp: int, values: Array) -> None:
         """Do so with one sample (m,) at `stamp` [ns], as fast as possible."""
         if stamp <= self.newest:
             return
@@ -98,6 +98,12 @@ class Witnesses:
         changes = self._changes.get(signal)
         if changes is not None:
             changes.see(samples)
+
+    def see_one(self, signal: str, stamp: int, values: Array) -> None:
+        """Take one sample (m,) at `stamp` [ns] of one of them; other signals are ignored."""
+        changes = self._changes.get(signal)
+        if changes is not None:
+            changes.see_one(stamp, values)
 
     def changed(self, begin: int, end: int) -> bool | None:
         """Whether one of them changed after `begin` and not after `end` [ns]; None: not known."""

@@ -171,6 +171,10 @@ class JointStage:
         """Take samples of a signal that shows whether the robot moves; others are ignored."""
         self._witnesses.see(signal, samples)
 
+    def witness_one(self, signal: str, stamp: int, values: Array) -> None:
+        """Take one sample (m,) at `stamp` [ns] of such a signal; others are ignored."""
+        self._witnesses.see_one(signal, stamp, values)
+
     def settle(self) -> JointKinematics:
         """Return the instants that waited for a witness.
 

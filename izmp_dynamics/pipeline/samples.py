@@ -27,8 +27,8 @@ class Samples:
 
     @classmethod
     def one(cls, stamp: int, values: Array) -> 'Samples':
-        """A single sample (m,) at `stamp` [ns]."""
-        return cls(np.array([stamp]), np.asarray(values, dtype=np.float64).reshape(1, -1))
+        """A single sample (m,) at `stamp` [ns], which is copied."""
+        return cls(np.array([stamp]), np.array(values, dtype=np.float64, ndmin=2))
 
     def check_width(self, signal: str, width: int) -> None:
         """Refuse samples that do not have the shape (T, width).

@@ -231,10 +231,10 @@ class SampleStream:
         Raises:
             ShapeError: if they have another width.
         """
-        if self._is_plain and samples.stamps.size == 1 and samples.values.shape == self._one:
-            usable = self._follow(int(samples.stamps[0]), samples.values)
-            if usable is not None:
-                return usable
+        if samples.stamps.size == 1 and samples.values.shape == self._one:
+            followed = self.follow(int(samples.stamps[0]), samples.values[0])
+            if followed is not None:
+                return Samples(np.array([followed[0]]), followed[1])
         samples.check_width(self.signal, self._width)
         if not len(samples):
             return samples
@@ -243,28 +243,36 @@ class SampleStream:
             samples = Samples(*self.clock.push(samples.stamps, samples.values))
         return self._admit(samples)
 
-    def _follow(self, stamp: int, values: Array) -> Samples | None:
-        """Take a sample (1, width) that no gate holds back, nor the one before; return that one.
+    def follow(self, stamp: int, values: Array) -> tuple[int, Array] | None:
+        """Take a sample that no gate holds back, nor the one before: the usual one, at a low cost.
 
-        The usual case of a running system, as `_admit` does it at three times the cost; None if it
-        is another case, and nothing has been taken.
+        Args:
+            stamp: [ns].
+            values: (m,).
+
+        Returns:
+            The one before, stamp and values (1, m), which is usable now. None if it is not the
+            usual case: nothing has been taken, and `push` is to take it.
         """
         gate, repeats, before = self._gate, self._repeats, self._gate.pending
-        if self._repeating or not gate.is_confirmed_by(stamp):
+        if self._repeating or not self._is_plain or not gate.is_confirmed_by(stamp):
             return None
-        if not _all_credible(values, self._largest, self._quaternion_at):
+        if len(values) != self._width:
+            return None
+        sample = np.array(values, ndmin=2)
+        if not _all_credible(sample, self._largest, self._quaternion_at):
             return None
         if self.clock is not None and not self.clock.follows(stamp):
             return None
-        usable = Samples(np.array([before]), gate.follow(stamp, values))
+        usable = gate.follow(stamp, sample)
         if repeats is not None:
-            repeats.follow(before, usable.values[0])
+            repeats.follow(before, usable[0])
         if self._quaternion is not None:
             usable = self._continued(usable, self._quaternion)
-        self.buffer.append_one(before, usable.values)
+        self.buffer.append_one(before, usable)
         self.buffer.received_until = stamp
         self._offer()
-        return usable
+        return before, usable
 
     def _admit(self, samples: Samples) -> Samples:
         """Let samples through the gates."""
@@ -395,7 +403,7 @@ class SampleStream:
     def _pass_on(self, usable: Samples) -> Samples:
         """Filter samples, if asked to, and put them into the buffer."""
         if self._quaternion is not None and len(usable):
-            usable = self._continued(usable, self._quaternion)
+            usable = Samples(usable.stamps, self._continued(usable.values, self._quaternion))
         if self._filter is None:
             self.buffer.append(usable.stamps, usable.values)
             self._offer()
@@ -424,21 +432,21 @@ class SampleStream:
         self.buffer.append(stamps, values)
         return Samples(stamps, values)
 
-    def _continued(self, samples: Samples, first: int) -> Samples:
+    def _continued(self, values: Array, first: int) -> Array:
         """Turn the signs of quaternions so that none jumps to the other half of the sphere."""
-        values = samples.values.copy()
+        values = values.copy()
         quaternions = values[:, first : first + 4]
         if len(values) == 1 and self._sign is not None:
             if float(quaternions[0] @ self._sign[0]) < 0.0:
                 quaternions *= -1.0
             self._sign = quaternions.copy()
-            return Samples(samples.stamps, values)
+            return values
         before = quaternions[:1] if self._sign is None else self._sign
         chain = np.concatenate([before, quaternions])
         flips = np.sum(chain[1:] * chain[:-1], axis=1) < 0
         quaternions[np.logical_xor.accumulate(flips)] *= -1.0
         self._sign = quaternions[-1:].copy()
-        return Samples(samples.stamps, values)
+        return values
 
     def _learned(self, waiting: Samples, final: bool) -> Samples:
         """Find the period in the first samples; return them when it is known."""

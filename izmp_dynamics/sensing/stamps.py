@@ -208,9 +208,9 @@ class StampGate:
         return 0 < self.pending <= stamp - max(self._min_spacing, 1)
 
     def follow(self, stamp: int, values: Array) -> Array:
-        """Take such a sample (1, width); return the one that was pending."""
+        """Take such a sample (1, width), which is kept; return the one that was pending."""
         admitted = self.sample
-        self._previous, self.pending, self.sample = self.pending, stamp, values.copy()
+        self._previous, self.pending, self.sample = self.pending, stamp, values
         self.overtaken = {}
         return admitted
 
