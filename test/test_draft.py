@@ -5,12 +5,12 @@ import shutil
 import numpy as np
 import pytest
 
-from izmp_dynamics.draft.links import matching, words
+from izmp_dynamics.draft.links import matching, mirrored, words
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.errors import BagError, IzmpError, ReplayError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 
-from .bag_surgery import ARRAY, GPS, IMU, LEFT, RIGHT, SECOND
+from .bag_surgery import ARRAY, GPS, IMU, JOINTS, LEFT, RIGHT, SECOND
 from .command_line import REPOSITORY, izmp
 from .sample_bags import SHARED, START, raw_of, write_bag
 
@@ -44,6 +44,7 @@ def test_the_draft_of_biped31_is_its_robot_file(drafted, biped31):
         assert set(foot.polygon) == set(stated.polygon)
     assert 'gps_link' in guesses
     assert 'l_foot' in guesses  # below the sensor: by the weight
+    assert guesses.count('. ') < 5, guesses
 
 
 def test_what_is_below_the_force_sensors_follows_from_the_weight(drafted, biped31):
@@ -204,6 +205,122 @@ def test_bad_input_is_refused_and_nothing_is_written(sound, tmp_path):
             write_draft(tmp_path / bag, urdf, tmp_path / output)
         assert caught.value.kind == kind
     assert set(tmp_path.iterdir()) == here
+
+
+def test_an_unloaded_foot_says_nothing_about_the_sign(drafted):
+    def lifted(recording):
+        recording[RIGHT]['wrench.force'] *= -0.02
+
+    robot, _ = drafted(lifted)
+    assert [foot.wrench.sign for foot in robot.feet] == [1, 1]
+
+
+def test_an_imu_in_units_of_g_or_upside_down_is_remarked_on(drafted):
+    def in_g(recording):
+        recording[IMU]['linear_acceleration'] /= 9.80665
+
+    def turned(recording):
+        recording[IMU]['linear_acceleration'] *= -1.0
+
+    robot, guesses = drafted(in_g)
+    assert not robot.imu.gravity_removed
+    assert 'is its unit g?' in guesses
+    assert '° off the vertical' in drafted(turned)[1]
+
+
+def test_the_imu_of_a_foot_is_not_that_of_the_body(drafted):
+    def on_the_foot(recording):
+        recording.drop('/imu')
+        for topic in ARRAY[1:]:
+            recording.drop(topic)
+        recording[ARRAY[0]].like['header.frame_id'] = 'l_sole'
+
+    robot, guesses = drafted(on_the_foot)
+    assert robot.imu.frame == 'l_sole'
+    assert 'light part of the robot' in guesses
+    assert 'only one foot' in guesses
+
+
+def test_joints_of_legs_without_a_publisher_are_named(drafted):
+    def without_knee(recording):
+        names = recording[JOINTS].like['name']
+        recording[JOINTS].like['name'] = [name.replace('l_knee', 'other') for name in names]
+
+    assert 'nothing publishes: l_knee.' in drafted(without_knee)[1]
+
+
+def test_a_leg_that_is_in_the_air_is_a_leg(drafted, biped31):
+    def raised(recording):
+        names = list(recording[JOINTS].like['name'])
+        recording[JOINTS]['position'][:, names.index('l_knee')] = 1.2
+        recording[JOINTS]['position'][:, names.index('l_hip_pitch')] = -1.2
+
+    robot, _ = drafted(raised)
+    assert [foot.sole for foot in robot.feet] == [foot.sole for foot in biped31.feet]
+
+
+def test_soles_whose_legs_end_in_toes(sound, tmp_path):
+    toes = ''.join(
+        f"""<link name="{side}_toe"><inertial><mass value="0.1"/><inertia ixx="1e-4" ixy="0"
+        ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+        <joint name="{side}_toe_joint" type="revolute"><parent link="{side}_sole"/>
+        <child link="{side}_toe"/><origin xyz="0.15 0 0"/><axis xyz="0 1 0"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
+        for side in 'lr'
+    )
+    urdf = tmp_path / 'toes.urdf'
+    urdf.write_text(URDF.read_text().replace('</robot>', f'{toes}</robot>'))
+    sound.copy().write(tmp_path / 'bag')
+    guesses = write_draft(tmp_path / 'bag', urdf, tmp_path / 'robot.yaml')
+    robot = load_robot_file(tmp_path / 'robot.yaml')
+    assert [foot.sole for foot in robot.feet] == ['l_sole', 'r_sole']
+    assert "'l_toe' moves against 'l_sole'" in ' '.join(guesses)
+
+
+@pytest.mark.parametrize(
+    ('name', 'other'),
+    [
+        ('l_sole', 'r_sole'),
+        ('LEFT_FOOT', 'RIGHT_FOOT'),
+        ('rightFoot', 'leftFoot'),
+        ('FL_foot', 'FR_foot'),
+        ('rr_foot', 'rl_foot'),
+        ('LF_FOOT', 'RF_FOOT'),
+        ('foot', 'foot'),
+    ],
+)
+def test_the_name_on_the_other_side(name, other):
+    assert mirrored(name) == other
+
+
+def test_no_urdf_is_overwritten(tmp_path):
+    dog_recording(tmp_path / 'bag')
+    urdf = tmp_path / 'dog.urdf'
+    shutil.copyfile(URDF, urdf)
+    with pytest.raises(RobotFileError, match='differs from the robot_description'):
+        write_draft(tmp_path / 'bag', None, tmp_path / 'dog.yaml', overwrite=True)
+    with pytest.raises(ReplayError):
+        write_draft(tmp_path / 'bag', urdf, tmp_path / 'dog.yaml')
+    assert urdf.read_bytes() == URDF.read_bytes()
+    urdf.unlink()
+    for overwrite in (False, True):  # it is the same one the second time
+        write_draft(tmp_path / 'bag', None, tmp_path / 'dog.yaml', overwrite)
+    assert {path.name for path in tmp_path.iterdir()} == {'bag', 'dog.urdf', 'dog.yaml'}
+
+
+def test_a_link_is_replaced_and_a_folder_refused(sound, tmp_path):
+    sound.copy().write(tmp_path / 'bag')
+    link, target = tmp_path / 'link.yaml', tmp_path / 'there' / 'robot.yaml'
+    link.symlink_to(target)
+    with pytest.raises(RobotFileError, match='--overwrite'):
+        write_draft(tmp_path / 'bag', URDF, link)
+    write_draft(tmp_path / 'bag', URDF, link, overwrite=True)
+    assert not link.is_symlink()
+    assert not target.parent.exists()
+    assert load_robot_file(link).urdf_path.resolve() == URDF
+    (tmp_path / 'folder.yaml').mkdir()
+    with pytest.raises(RobotFileError, match='there already'):
+        write_draft(tmp_path / 'bag', URDF, tmp_path / 'folder.yaml', overwrite=True)
 
 
 def test_a_file_that_is_there_is_kept(sound, tmp_path):

@@ -1,6 +1,7 @@
 """`izmp draft`: a robot file to begin with, from a recording and a URDF."""
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -40,5 +41,6 @@ def run(options: argparse.Namespace) -> int:
     if guesses:
         print(f'To be checked: {len(guesses)}, marked CHECK.')
     print(printable(f'Written: {options.output}'))
-    print(printable(f'Next:    izmp check {options.bag} --robot {options.output}'))
+    given = (shlex.quote(str(path)) for path in (options.bag, options.output))
+    print(printable('Next:    izmp check {} --robot {}'.format(*given)))
     return 0

@@ -7,7 +7,7 @@ import numpy as np
 
 from izmp_dynamics.bags.messages import WrenchBatch
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.draft.links import find_soles, heaviest_link, link_of, matching
+from izmp_dynamics.draft.links import Sole, find_soles, heaviest_link, link_of, matching
 from izmp_dynamics.draft.outline import (
     POINT_FOOT,
     Outline,
@@ -20,6 +20,7 @@ from izmp_dynamics.model.urdf import Urdf
 GRAVITY = 9.81
 """To tell what is loaded [m/s²]."""
 
+_LOADED = 0.05  # part of the weight below which the sign of a force says nothing
 _SOLE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])  # where unknown [m]
 
 
@@ -52,7 +53,7 @@ class ForceSensor:
         link: whose axes it measures in.
         is_named: whether its messages name that link.
         wrenches: (T, 6) about the origin of the link in its axes [N, N·m].
-        upward: mean force that it reads in the direction up [N].
+        upward: mean force that it reads in the direction up [N]; zero where it hardly reads any.
     """
 
     topic: str
@@ -73,15 +74,13 @@ class DraftedFoot:
 
     Attributes:
         sole: its link.
-        is_upright: whether the z axis of that points up.
         outline: of the sole.
         is_known: whether the outline follows from shapes.
         sensor: its force sensor; None if it has none.
         below: link that the sensor does not feel; None if there is none.
     """
 
-    sole: str
-    is_upright: bool
+    sole: Sole
     outline: Outline
     is_known: bool
     sensor: ForceSensor | None
@@ -98,19 +97,20 @@ def find_feet(
         urdf: of the robot.
         wrenches: topic → messages of force sensors; of several of a foot the first one counts.
     """
-    soles = dict(find_soles(posture.model, posture.q, posture.up))
-    sensors = _sensors(posture, list(soles), wrenches)
+    soles = find_soles(posture.model, posture.q, posture.up)
+    sensors = _sensors(posture, [sole.link for sole in soles], wrenches)
     below = _below(posture, sensors, len(soles))
     feet = []
-    for sole, is_upright in soles.items():
-        sensor = sensors.get(sole)
-        outline = outline_of_shapes(posture.model, urdf, sole)
+    for sole in soles:
+        sensor = sensors.get(sole.link)
+        outline = outline_of_shapes(posture.model, urdf, sole.link)
         is_known = outline is not None
-        if outline is None and sensor is not None and is_upright:
-            outline = outline_of_forces(_at_sole(posture, sole, sensor), posture.weight)
+        if outline is None and sensor is not None and sole.is_upright:
+            outline = outline_of_forces(_at_sole(posture, sole.link, sensor), posture.weight)
         if outline is None:
-            outline = Outline(_SOLE if is_upright else POINT_FOOT, 0.0, not is_upright, '')
-        feet.append(DraftedFoot(sole, is_upright, outline, is_known, sensor, below.get(sole)))
+            corners = _SOLE if sole.is_upright else POINT_FOOT
+            outline = Outline(corners, 0.0, not sole.is_upright, '')
+        feet.append(DraftedFoot(sole, outline, is_known, sensor, below.get(sole.link)))
     return feet
 
 
@@ -133,6 +133,7 @@ def _sensors(
             values, frame = wrenches[topic].wrenches, link or sole
             R, _ = model.frame_pose(frame, posture.q)
             upward = float(posture.up @ R @ finite_mean(values[:, :3]))
+            upward = upward if abs(upward) > _LOADED * posture.weight else 0.0
             found[sole] = ForceSensor(topic, frame, link is not None, values, upward)
     return found
 

@@ -1,6 +1,8 @@
 """Which links are the soles, and which belong to a sensor: by where they are and their names."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,34 +21,56 @@ SOLE_NAMES = ('sole', 'foot', 'ankle')
 """What is in the name of the link of a sole, the best first."""
 
 
-def find_soles(model: RobotModel, q: Array, up: Array) -> list[tuple[str, bool]]:
+@dataclass(frozen=True)
+class Sole:
+    """The link of a sole.
+
+    Attributes:
+        link: its name.
+        is_upright: whether its z axis points up.
+        height: of its origin above that of the root [m].
+        toe: link of a toe, which moves against it; None without toes.
+    """
+
+    link: str
+    is_upright: bool
+    height: float
+    toe: str | None = None
+
+
+def find_soles(model: RobotModel, q: Array, up: Array) -> list[Sole]:
     """Find the links of the soles.
 
     Args:
         model: of the robot.
         q: (n,) joint positions while it stands [rad] or [m].
         up: (3,) unit vector in the root frame.
-
-    Returns:
-        The links, in the order of the URDF, each with whether its z axis points up.
     """
-    parents = set(model.joints[1:, PARENT].tolist())
-    ends: dict[int, list[tuple[str, float, bool]]] = {}
+    parents = model.joints[:, PARENT]
+    bodies: dict[int, list[Sole]] = {}
     for link in model.frame_names:
         body = model.mount(link).body
-        if body > 0 and body not in parents and 'imu' not in link.lower():
+        if body > 0:
             R, p = model.frame_pose(link, q)
             is_upright = bool(up @ R[:, 2] > UPRIGHT)
-            ends.setdefault(body, []).append((link, float(up @ p), is_upright))
-    if not ends:
-        return []
-    lowest = min(height for links in ends.values() for _, height, _ in links)
+            bodies.setdefault(body, []).append(Sole(link, is_upright, float(up @ p)))
+    ends = [body for body in bodies if body not in parents[1:]]
+    lowest = {body: min(link.height for link in links) for body, links in bodies.items()}
     soles = []
-    for links in ends.values():
-        if min(height for _, height, _ in links) < lowest + LEVEL:
-            link, _, is_upright = min(links, key=_unlikely)
-            soles.append((link, is_upright))
-    return soles
+    for body in ends:
+        if lowest[body] < min(lowest[end] for end in ends) + LEVEL:
+            sole = min(bodies[body], key=_unlikely)
+            above = min(bodies.get(parents[body], [sole]), key=_unlikely)
+            is_toe = 'toe' in sole.link.lower() or 'sole' in above.link.lower()
+            soles.append(replace(above, toe=sole.link) if is_toe and above != sole else sole)
+    known = {sole.link for sole in soles}
+    for body in ends:  # of a leg that was in the air
+        soles += [
+            min((link for link in bodies[body] if link.link == name), key=_unlikely)
+            for name in {mirrored(link) for link in known} - known
+            if any(link.link == name for link in bodies[body])
+        ]
+    return sorted(set(soles), key=lambda sole: model.frame_names.index(sole.link))
 
 
 def heaviest_link(model: RobotModel, link: str) -> str:
@@ -58,11 +82,11 @@ def heaviest_link(model: RobotModel, link: str) -> str:
     return max(fixed, key=masses.__getitem__)
 
 
-def _unlikely(link: tuple[str, float, bool]) -> tuple[bool, int, float]:
+def _unlikely(sole: Sole) -> tuple[bool, bool, int, float]:
     """Key that is least for the link that most likely is the sole."""
-    name, height, is_upright = link
-    rank = next((k for k, word in enumerate(SOLE_NAMES) if word in name.lower()), len(SOLE_NAMES))
-    return not is_upright, rank, height
+    name = sole.link.lower()
+    rank = next((k for k, word in enumerate(SOLE_NAMES) if word in name), len(SOLE_NAMES))
+    return not sole.is_upright, 'imu' in name, rank, sole.height
 
 
 def link_of(messages: Stamped, links: Sequence[str]) -> str | None:
@@ -93,3 +117,25 @@ def matching(name: str, others: Sequence[str]) -> str | None:
     most = max(shared.values(), default=0)
     best = [other for other, count in shared.items() if count == most]
     return best[0] if most and len(best) == 1 else None
+
+
+_MIRRORED = re.compile(r'left|right|(?<![a-z])(?:[fhrb]?[lr]|[lr][fh])(?![a-z])', re.IGNORECASE)
+
+
+def mirrored(name: str) -> str:
+    """The name of the same part on the other side; the same one if it has no side."""
+
+    def other(found: re.Match[str]) -> str:
+        word = found[0]
+        if word.lower() in ('left', 'right'):
+            swapped = 'right' if word.lower() == 'left' else 'left'
+            return swapped.upper() if word.isupper() else (
+                swapped.capitalize() if word[0].isupper() else swapped
+            )  # fmt: skip
+        side = 0 if word[0].lower() in 'lr' and word[1:].lower() in ('', 'f', 'h') else -1
+        swap = {'l': 'r', 'r': 'l', 'L': 'R', 'R': 'L'}
+        letters = list(word)
+        letters[side] = swap[letters[side]]
+        return ''.join(letters)
+
+    return _MIRRORED.sub(other, name, count=1)

@@ -38,6 +38,7 @@ class Recorded:
         imus: IMUs.
         wrenches: force sensors.
         poses: what may be the pose or the position of the root.
+        late: topics of such types that begin after that minute.
         description: the URDF that robot_state_publisher published; None where it was not recorded.
     """
 
@@ -45,6 +46,7 @@ class Recorded:
     imus: Mapping[str, ImuBatch]
     wrenches: Mapping[str, WrenchBatch]
     poses: Mapping[str, PoseBatch]
+    late: tuple[str, ...] = ()
     description: str | None = None
 
 
@@ -74,14 +76,15 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
             read(imu_batch, IMU),
             read(wrench_batch, WRENCH),
             read(pose_batch, *POSITIONS),
+            tuple(name for name in wanted if not len(raws[name])) if raws else (),
             _description(bag, types),
         )
     for batches, msgtype in ((found.joints, JOINT_STATE), (found.imus, IMU)):
         if not batches:
             there = ', '.join(f'{name} ({msgtype})' for name, msgtype in types.items())
             raise ReplayError(
-                f"'{path}' has no readable messages of the type {msgtype}, without which nothing "
-                f'can be evaluated. There are: {there or "none at all"}.',
+                f"'{path}' has no readable messages of the type {msgtype} in its first "
+                f'{LENGTH:.0f} s, with which a draft begins. There are: {there or "none at all"}.',
                 kind='not_in_bag', path=path, msgtype=msgtype,
             )  # fmt: skip
     return found

@@ -12,7 +12,7 @@ from izmp_dynamics.draft.feet import DraftedFoot, Posture, find_feet, finite_mea
 from izmp_dynamics.draft.links import heaviest_link, link_of, matching
 from izmp_dynamics.draft.recorded import Recorded
 from izmp_dynamics.errors import ReplayError, SensingError
-from izmp_dynamics.model.body_layout import MASS, PARENT
+from izmp_dynamics.model.body_layout import DRIVER, MASS, PARENT
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.sensing.array_layout import check_layout
@@ -23,11 +23,22 @@ CHECK = 'CHECK'
 IN_PLANE = 0.005
 """How far a sole may lie off the origin of its link [m]."""
 
+LIGHT = 0.1
+"""Part of the mass of the robot up to which a body is light."""
+
 BUS_RATE = 125.0
 """The default of rates.bus [Hz]."""
 
+UPRIGHT = 45.0
+"""Angle from which on the root does not stand upright [°]."""
+
+UNIT_G = 3.0
+"""An accelerometer that reads less than this on average may read in units of g [m/s²]."""
+
 NO_GRAVITY = 0.5
 """An accelerometer that reads less than this on average does not feel gravity [m/s²]."""
+
+_MOST_LISTED = 8
 
 T = TypeVar('T')
 
@@ -54,14 +65,15 @@ class Draft:
         self.guesses: list[str] = []
         model = load_model(urdf)
         self.joints_topic, self.joints = _best_joints(recorded.joints, model)
-        self.imu_topic, self.imu_link, is_named = _best_imu(recorded.imus, model)
+        self.imu_topic, self.imu_link, doubt = _best_imu(recorded.imus, model)
         self.imu = recorded.imus[self.imu_topic]
         self.specific_force = finite_mean(self.imu.linear_acceleration)
         self.model = load_model(urdf, heaviest_link(model, self.imu_link))
-        self._add(f'root: {_flow(self.model.root)}', 'carries the IMU')
+        self.posture = self._posture()
+        self._add(f'root: {_flow(self.model.root)}', 'carries the IMU', self._leans())
         self.lines.append('')
         self._add_joints()
-        self._add_imu(is_named)
+        self._add_imu(doubt)
         self._add_accelerometers()
         self._add_position()
         self._add_feet()
@@ -96,14 +108,12 @@ class Draft:
         absent = [name for name in moving if name not in self.joints.names]
         why = f'{len(moving) - len(absent)} of the {len(moving)} joints'
         if absent:
-            why += f'; at zero for want of a publisher: {", ".join(absent)}'
+            why += f'; at zero for want of a publisher: {_listed(absent)}'
         self._add(f'joints: {_flow({"topic": _bare(self.joints_topic)})}', why)
 
-    def _add_imu(self, is_named: bool) -> None:
+    def _add_imu(self, doubt: str) -> None:
         imu: dict[str, Any] = {'topic': _bare(self.imu_topic), 'frame': self.imu_link}
-        guesses = []
-        if not is_named:
-            guesses.append(_no_link(self.imu_topic, self.imu.frame_ids, self.imu_link))
+        guesses = [doubt] if doubt else []
         read = np.linalg.norm(self.specific_force)
         if read < NO_GRAVITY:
             imu['gravity_removed'] = True
@@ -111,9 +121,21 @@ class Draft:
                 f'{self.imu_topic} reads {read:.2f} m/s² on average, so its driver seems to '
                 'subtract gravity.'
             )
+        elif read < UNIT_G:
+            guesses.append(f'{self.imu_topic} reads {read:.2f} m/s² on average: is its unit g?')
         others = [topic for topic in self.recorded.imus if topic != self.imu_topic]
-        why = f'others: {", ".join(others)}' if others else ''
-        self._add(f'imu: {_flow(imu)}', why, ' '.join(guesses))
+        why = f'others: {_listed(others)}' if others else ''
+        self._add(f'imu: {_flow(imu)}', why, ' '.join([*guesses, *([why] if guesses else [])]))
+
+    def _leans(self) -> str:
+        """What is odd where the accelerometer says that the robot does not stand; else empty."""
+        angle = np.degrees(np.arccos(np.clip(self.posture.up[2], -1.0, 1.0)))
+        if angle < UPRIGHT:
+            return ''
+        return (
+            f"by {self.imu_topic} the z axis of '{self.model.root}' is {angle:.0f}° off the "
+            f"vertical. If the robot stands, '{self.imu_link}' has not the axes of the IMU."
+        )
 
     def _add_accelerometers(self) -> None:
         """Add the other IMUs on the root, if together they measure its angular acceleration."""
@@ -151,7 +173,7 @@ class Draft:
 
     def _add_feet(self) -> None:
         wrenches = _measured(self.recorded.wrenches)
-        feet = find_feet(self._posture(), self.urdf, wrenches)
+        feet = find_feet(self.posture, self.urdf, wrenches)
         if not feet:
             self._add('', guess='the URDF has no legs; without feet there is no margin.')
             return
@@ -160,7 +182,8 @@ class Draft:
             self._add_foot(foot)
         used = {foot.sensor.topic for foot in feet if foot.sensor is not None}
         if free := sorted(set(wrenches) - used):
-            self._add('', guess=f'no foot was found for {", ".join(free)}.')
+            self._add('', guess=f'no foot takes the force sensors {_listed(free)}.')
+        self._doubt_feet(feet)
         if all(foot.outline.is_point for foot in feet):
             guess = '' if self.imu.has_orientation.any() else (
                 'the feet are points, so the ground must be known from gravity, but the messages '
@@ -168,6 +191,20 @@ class Draft:
             )  # fmt: skip
             self.lines.append('')
             self._add('ground: {source: gravity}', 'feet that are points', guess)
+
+    def _doubt_feet(self, feet: Sequence[DraftedFoot]) -> None:
+        """Say what is odd about the feet together."""
+        if len(feet) == 1:
+            self._add('', guess='only one foot was found.')
+        high = [foot.sole.link for foot in feet if foot.sole.height > 0.0]
+        if high:
+            self._add('', guess=f"above '{self.model.root}': {_listed(high)}. Are these feet?")
+        legs = {body for foot in feet for body in self.model.chain(foot.sole.link)}
+        joints = {self.model.joint_names[int(self.model.joints[body, DRIVER])] for body in legs}
+        if absent := sorted(joints - set(self.joints.names)):
+            self._add('', guess=f'joints of legs that nothing publishes: {_listed(absent)}.')
+        if self.recorded.late:
+            self._add('', guess=f'left out, as they begin late: {_listed(self.recorded.late)}.')
 
     def _posture(self) -> Posture:
         """Median joint positions, zero of joints that are not recorded, and what the IMU feels."""
@@ -184,8 +221,8 @@ class Draft:
         return Posture(self.model, q, up)
 
     def _add_foot(self, foot: DraftedFoot) -> None:
-        sole, outline = foot.sole, foot.outline
-        self.lines.append(f'  - name: {_flow(sole.removesuffix("_link") or sole)}')
+        sole, outline = foot.sole.link, foot.outline
+        self.lines.append(f'  - name: {_flow(sole)}')
         self._add(f'    sole: {_flow(sole)}', '', _doubt(foot))
         guess = ''
         if not foot.is_known:
@@ -193,7 +230,10 @@ class Draft:
                 'not known: the URDF has no shapes of that link, or the files of its meshes are '
                 'not there'
             )
-            guess = f"the polygon of '{sole}' is {known}. Measure its corners."
+            guess = (
+                f"the polygon of '{sole}' is {known}. Measure its corners, and whether the origin "
+                'of the link lies in the plane of the sole.'
+            )
         corners = (outline.corners.round(3) + 0.0).tolist()  # no −0.0
         self._add(f'    polygon: {_flow(corners)}', f'[m], {outline.origin}', guess)
         sensor = foot.sensor
@@ -222,7 +262,8 @@ class Draft:
             rate = NANOSECONDS / float(np.median(np.diff(stamps)))
             if rate < BUS_RATE:
                 self.lines.append('')
-                self._add(f'rates: {{bus: {np.floor(rate):.1f}}}', '[Hz], that of the joints')
+                bus = max(np.floor(rate), 1.0)
+                self._add(f'rates: {{bus: {bus:.1f}}}', '[Hz], that of the joints')
 
 
 def _best_joints(
@@ -236,51 +277,65 @@ def _best_joints(
     if not known & set(batches[topic].names):
         raise ReplayError(
             f"No joint states name joints of the URDF: on '{topic}' are "
-            f'{", ".join(batches[topic].names[:5])}; the URDF has '
-            f'{", ".join(model.joint_names[:5])}. Is it the URDF of this robot?',
+            f'{_listed(batches[topic].names)}; the URDF has {_listed(model.joint_names)}. '
+            'Is it the URDF of this robot?',
             kind='no_joints', topic=topic,
         )  # fmt: skip
     return topic, batches[topic]
 
 
-def _best_imu(batches: Mapping[str, ImuBatch], model: RobotModel) -> tuple[str, str, bool]:
-    """The IMU on the root of the URDF, else on the heaviest body: topic, link, if that is named.
+def _best_imu(batches: Mapping[str, ImuBatch], model: RobotModel) -> tuple[str, str, str]:
+    """The IMU on the root of the URDF, else on the heaviest body: topic, link, what is in doubt.
 
     The root does not count where only one joint begins at it: that may be a foot. An IMU without
-    a gyroscope comes last.
+    a gyroscope comes last, and one on a light body, such as a foot, after those that name no link.
     """
     links = {topic: link_of(imu, model.frame_names) for topic, imu in batches.items()}
     named = {topic: link for topic, link in links.items() if link is not None}
+    branches = int(np.count_nonzero(model.joints[1:, PARENT] == 0))
 
-    branches = np.count_nonzero(model.joints[1:, PARENT] == 0)
+    def mass(link: str) -> float:
+        return float(model.bodies[model.mount(link).body, MASS])
 
     def rank(topic: str) -> tuple[bool, bool, float, int]:
-        body, imu = model.mount(named[topic]).body, batches[topic]
-        is_root = body == 0 and bool(branches > 1)
+        link, imu = named[topic], batches[topic]
+        is_root = model.mounted_on_root(link) and branches > 1
         turns = bool(np.nan_to_num(imu.angular_velocity).any())
-        return turns, is_root, float(model.bodies[body, MASS]), len(imu)
+        return turns, is_root, mass(link), len(imu)
 
-    if named:
-        topic = max(named, key=rank)
-        return topic, named[topic], True
-    topic = max(batches, key=lambda name: len(batches[name]))
-    alike = [link for link in model.frame_names if 'imu' in link.lower()]
-    return topic, alike[0] if len(alike) == 1 else heaviest_link(model, model.root), False
+    heavy = [topic for topic, link in named.items() if mass(link) > LIGHT * model.total_mass]
+    if heavy:
+        topic = max(heavy, key=rank)
+        return topic, named[topic], ''
+    unnamed = [topic for topic in batches if topic not in named]
+    if unnamed:
+        topic = max(unnamed, key=lambda name: ('camera' not in name, len(batches[name])))
+        alike = [link for link in model.frame_names if 'imu' in link.lower()]
+        alike = [link for link in alike if mass(link) > LIGHT * model.total_mass]
+        link = alike[0] if len(alike) == 1 else heaviest_link(model, model.root)
+        return topic, link, _no_link(topic, batches[topic].frame_ids, link)
+    topic = max(named, key=rank)
+    doubt = f"'{named[topic]}' sits on a light part of the robot. The IMU of the body is better."
+    return topic, named[topic], doubt
 
 
 def _doubt(foot: DraftedFoot) -> str:
     """What is wrong with the link of a sole; empty if nothing is."""
+    link, z = foot.sole.link, foot.outline.z
+    if 'wheel' in link.lower():
+        return f"'{link}' seems to be a wheel, which is no foot."
+    if foot.sole.toe is not None:
+        return f"'{foot.sole.toe}' moves against '{link}', so it is no part of the sole here."
     if foot.outline.is_point:
         return ''
-    if not foot.is_upright:
+    if not foot.sole.is_upright:
         return (
-            f"the z axis of '{foot.sole}' does not point up, so it cannot be the frame of a sole. "
+            f"the z axis of '{link}' does not point up, so it cannot be the frame of a sole. "
             'Add a massless link to the URDF, in the plane of the sole, z up, and state it.'
         )
-    z = foot.outline.z
     if abs(z) > IN_PLANE:
         return (
-            f"the sole is at z = {z:.3f} m in '{foot.sole}'. Add a massless link to the URDF, "
+            f"the sole is at z = {z:.3f} m in '{link}'. Add a massless link to the URDF, "
             f'fixed to it at xyz="0 0 {z:.3f}", and state it.'
         )
     return ''
@@ -297,6 +352,12 @@ def _no_link(topic: str, frames: Sequence[str], guess: str) -> str:
 def _measured(topics: Mapping[str, T]) -> Mapping[str, T]:
     """Without what by its name is the truth of a simulation; all if nothing else is there."""
     return {name: each for name, each in topics.items() if 'truth' not in name} or topics
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_LISTED
+    some = ', '.join(names[:_MOST_LISTED]) or 'none'
+    return f'{some} and {more} more' if more > 0 else some
 
 
 def _bare(topic: str) -> str:

@@ -1,6 +1,7 @@
 """Write a drafted robot file."""
 
 import os
+import tempfile
 from os import PathLike
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from izmp_dynamics.draft.recorded import read_recorded
 from izmp_dynamics.draft.robot_text import Draft
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.model.urdf import parse_urdf, read_urdf
+from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
 
 
 def write_draft(
@@ -35,38 +36,50 @@ def write_draft(
             f"'{output}' is no name of a robot file: it must end in .yaml.",
             kind='other_suffix', path=output,
         )  # fmt: skip
-    described = output.with_suffix('.urdf')
-    for file in (output, described) if urdf is None else (output,):
-        if file.exists() and not overwrite:
-            raise RobotFileError(
-                f"'{file}' is there already; give another name, or --overwrite to replace it.",
-                kind='output_exists', path=file,
-            )  # fmt: skip
-    recorded = read_recorded(bag)
-    if urdf is not None:
-        model = read_urdf(urdf)
-    elif recorded.description is not None:
-        model, urdf = parse_urdf(recorded.description, described), described
-    else:
+    if output.is_dir() or (os.path.lexists(output) and not overwrite):
+        remedy = '' if output.is_dir() else ', or --overwrite to replace it'
         raise RobotFileError(
-            f"The recording '{bag}' has no robot_description; state the URDF with --urdf.",
-            kind='no_urdf', path=bag,
+            f"'{output}' is there already; give another name{remedy}.",
+            kind='output_exists', path=output,
         )  # fmt: skip
+    recorded = read_recorded(bag)
+    described = None
+    if urdf is None:
+        urdf = described = output.with_suffix('.urdf')
+        model = _described(recorded.description, described, bag)
+    else:
+        model = read_urdf(urdf)
     draft = Draft(recorded, model)
-    folder = Path(os.path.realpath(output)).parent
-    stated = os.path.relpath(os.path.realpath(urdf), folder)
-    files = {output: draft.text(os.path.basename(os.path.abspath(bag)), stated)}
-    if urdf == described and recorded.description is not None:
-        files = {described: recorded.description, **files}
+    stated = os.path.relpath(os.path.realpath(urdf), os.path.realpath(output.parent))
+    text = draft.text(os.path.basename(os.path.abspath(bag)), stated)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, text in files.items():
-            partial = file.with_name(f'.{file.name}.partial')
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=output.parent, prefix=f'.{output.name}.') as scratch:
+            if described is not None:
+                Path(scratch, described.name).write_text(recorded.description or '', 'utf-8')
+                Path(scratch, described.name).replace(described)
+            partial = Path(scratch, output.name)
             partial.write_text(text, encoding='utf-8')
-            partial.replace(file)
+            load_robot_file(partial, urdf)
+            partial.replace(output)
     except OSError as error:
         raise RobotFileError(
             f"'{output}' cannot be written: {error.strerror}.", kind='not_written', path=output
         ) from error
-    load_robot_file(output)
     return tuple(draft.guesses)
+
+
+def _described(description: str | None, path: Path, bag: str | PathLike[str]) -> Urdf:
+    """The recorded URDF, which is to be written to a path."""
+    if description is None:
+        raise RobotFileError(
+            f"The recording '{bag}' has no robot_description; state the URDF with --urdf.",
+            kind='no_urdf', path=bag,
+        )  # fmt: skip
+    if path.exists() and read_urdf(path).text != parse_urdf(description).text:
+        raise RobotFileError(
+            f"'{path}' is there already and differs from the robot_description in '{bag}'. If it "
+            'is the URDF of the robot, state it with --urdf; else move it away.',
+            kind='output_exists', path=path,
+        )  # fmt: skip
+    return parse_urdf(description, path)
