@@ -169,6 +169,8 @@ def test_the_files_state_what_was_found(calibrated, bag):
     assert effects == sorted(effects, reverse=True)
     page = (folder / 'report.html').read_text(encoding='utf-8')
     assert 'The IMU is turned by' in page
+    assert 'prefers-color-scheme: dark' in page
+    assert 'feet[l_foot].wrench.offset.Fx' in page
 
 
 def test_where_nothing_is_wrong_nothing_is_changed(true, walks, tmp_path, capsys):
