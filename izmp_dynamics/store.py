@@ -32,17 +32,23 @@ class Store:
     Args:
         folder: where the files are; None: the arrays are kept in memory.
         block: rows that are worked on at a time, where the arrays are in files.
+        small: bytes up to which an array is kept in memory all the same: a file takes longer.
     """
 
-    def __init__(self, folder: Path | None = None, block: int = 1 << 15) -> None:
+    def __init__(
+        self, folder: Path | None = None, block: int = 1 << 15, small: int = 1 << 20
+    ) -> None:
         self.folder = folder
         self.block = block
+        self.small = small
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self._libraries = _files_in_memory()
 
     def column(self) -> 'Column':
         """Begin an array."""
-        return Column() if self.folder is None else FileColumn(self.folder, self._maps)
+        if self.folder is None:
+            return Column()
+        return FileColumn(self.folder, self.small, self._maps)
 
     def blocks(self, count: int) -> Iterator[slice]:
         """Rows of each block of arrays of some length; after each, `release`."""
@@ -243,16 +249,17 @@ class Column:
 
 
 class FileColumn(Column):
-    """Rows in a file that is gone when nothing refers to it any more.
+    """Rows in a file, unless they are few, that is gone when nothing refers to it any more.
 
     Args:
         folder: where it is.
+        small: bytes up to which the rows are in memory.
         maps: takes the maps of the file into memory, and does not keep them alive.
     """
 
-    def __init__(self, folder: Path, maps: 'weakref.WeakSet[mmap.mmap]') -> None:
+    def __init__(self, folder: Path, small: int, maps: 'weakref.WeakSet[mmap.mmap]') -> None:
         super().__init__()
-        self._folder, self._maps = folder, maps
+        self._folder, self._small, self._maps = folder, small, maps
         self._file: IO[bytes] | None = None
         self._like = np.empty(0)
 
@@ -262,10 +269,16 @@ class FileColumn(Column):
         Raises:
             ReplayError: the disk is full.
         """
+        if self._file is None and super().rows.nbytes + rows.nbytes <= self._small:
+            super().extend(rows)
+            return
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
-                self._like = np.empty((0, *rows.shape[1:]), rows.dtype)
+                kept = super().rows
+                self._file.write(kept.data)
+                self._like = (kept if self._count else rows)[:0].copy()
+                self._array = None
             self._file.write(np.ascontiguousarray(rows, self._like.dtype).data)
             self._file.flush()
         except OSError as error:
@@ -279,16 +292,17 @@ class FileColumn(Column):
         Raises:
             ReplayError: the file cannot be mapped into memory.
         """
-        like = self._like
-        shape = self._count, *like.shape[1:]
-        if self._file is None or not math.prod(shape):
-            return like.reshape(shape)
+        if self._file is None:
+            rows = super().rows
+            rows.setflags(write=False)
+            return rows
+        shape = self._count, *self._like.shape[1:]
         try:
             mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise self._not_kept(error) from error
         self._maps.add(mapped)
-        return np.frombuffer(mapped, like.dtype).reshape(shape)
+        return np.frombuffer(mapped, self._like.dtype).reshape(shape)
 
     def _not_kept(self, error: OSError) -> ReplayError:
         return ReplayError(

@@ -30,7 +30,7 @@ def small_blocks(monkeypatch):
 
 def peak(evaluation, folder):
     """Bytes that computing the report takes at once."""
-    evaluation = kept(evaluation, Store(folder, block=500))
+    evaluation = kept(evaluation, Store(folder, block=500, small=0))
     tracemalloc.start()
     try:
         scene = Scene(evaluation)

@@ -17,9 +17,11 @@ from .report_scenarios import bump, falling, standing, walking
 from .test_report_player import moving
 
 
-@pytest.fixture(params=['memory', 'files'], scope='module')
+@pytest.fixture(params=['memory', 'files', 'files for what is not small'], scope='module')
 def store(request, tmp_path_factory):
-    return Store(tmp_path_factory.mktemp('columns') if request.param == 'files' else None, 7)
+    if request.param == 'memory':
+        return Store(None, 7)
+    return Store(tmp_path_factory.mktemp('columns'), 7, 0 if request.param == 'files' else 300)
 
 
 @pytest.mark.parametrize('shape', [(), (0,), (3,), (2, 3)])
@@ -52,12 +54,26 @@ def test_other_types_are_converted_to_that_of_the_first_rows(store):
 
 
 def test_a_file_is_gone_when_nothing_refers_to_its_rows_any_more(tmp_path):
-    store = Store(tmp_path, 7)
+    store = Store(tmp_path, 7, 0)
     rows = store.by_rows(100, lambda part: np.arange(100.0)[part])
     assert len(store._maps) == 1
     assert rows[-1] == 99.0
     del rows
     assert len(store._maps) == 0
+
+
+def test_what_is_small_needs_no_file(tmp_path):
+    store = Store(tmp_path, 7, 800)
+    column = store.column()
+    column.extend(np.arange(100.0))
+    few = column.rows
+    assert len(store._maps) == 0
+    column.extend(np.arange(3.0))
+    many = column.rows
+    assert len(store._maps) == 1
+    assert not few.flags.writeable
+    assert not many.flags.writeable
+    np.testing.assert_array_equal(many, [*few, 0.0, 1.0, 2.0])
 
 
 def test_memory_is_given_back_when_files_take_much_of_it(tmp_path, monkeypatch):
@@ -99,7 +115,7 @@ def test_a_full_disk_is_an_error(monkeypatch, tmp_path):
     with Path('/dev/full').open('wb') as full:
         monkeypatch.setattr('tempfile.TemporaryFile', lambda **options: full)
         with pytest.raises(ReplayError, match=r'cannot be kept in .*: No space left'):
-            Store(tmp_path).column().extend(np.zeros(3000))
+            Store(tmp_path, small=0).column().extend(np.zeros(3000))
 
 
 def kept(evaluation, store):
@@ -136,6 +152,8 @@ def kept(evaluation, store):
 def test_the_report_is_the_same_from_files(evaluation, tmp_path):
     """Whatever is computed block by block has the numbers that it has at once, bit for bit."""
     at_once = write_report(kept(evaluation, Store(block=100)), tmp_path / 'at_once')
-    by_blocks = write_report(kept(evaluation, Store(tmp_path, block=100)), tmp_path / 'by_blocks')
+    by_blocks = write_report(
+        kept(evaluation, Store(tmp_path, block=100, small=0)), tmp_path / 'by_blocks'
+    )
     assert by_blocks.json.read_text() == at_once.json.read_text()
     assert by_blocks.html.read_text() == at_once.html.read_text()
