@@ -80,6 +80,7 @@ def test_a_lease_outlives_pauses_and_nothing_is_left_in_shared_memory(name):
 
     assert seconds('leaseDuration') >= 20.0
     assert seconds('leaseAnnouncement') <= 0.2
+    assert 0.0 < seconds('heartbeatPeriod') <= 0.2
     assert tree.findtext(f'.//{space}useBuiltinTransports') == 'false'
     assert {each.text for each in tree.iterfind(f'.//{space}type')} == {'UDPv4'}
 
