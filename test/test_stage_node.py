@@ -13,7 +13,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.nodes.mr_ad import MrAd
-from izmp_dynamics.nodes.process import spin_on
+from izmp_dynamics.nodes.process import shut_down, spin_on
 from izmp_dynamics.nodes.wire import MotionSample, TrajectorySample
 from izmp_dynamics.pipeline.readiness import LONGEST_WAIT
 from izmp_dynamics.sensing.faults import Reason
@@ -135,6 +135,20 @@ def test_an_error_in_a_timer_or_a_service_is_logged_and_does_not_end_the_thread(
     (text,) = log.error.call_args_list[0].args
     assert 'Traceback' in text
     assert 'ValueError: contrived' in text
+
+
+def test_two_threads_may_shut_ros_down_at_once(monkeypatch):
+    """As `izmp live` does, while Ctrl-C does so too; else the process aborts at its end."""
+
+    def overtaken():
+        raise RuntimeError('failed to shutdown: rcl_shutdown already called')
+
+    monkeypatch.setattr(rclpy, 'try_shutdown', overtaken)
+    monkeypatch.setattr(rclpy, 'ok', lambda: False)
+    shut_down()
+    monkeypatch.setattr(rclpy, 'ok', lambda: True)
+    with pytest.raises(RuntimeError, match='already called'):
+        shut_down()
 
 
 def test_an_error_after_a_series_of_messages_leaves_all_topics_awake(node, monkeypatch):

@@ -5,7 +5,6 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
@@ -15,7 +14,7 @@ from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.bag_player import BagPlayer
 from izmp_dynamics.nodes.parameters import fixed
-from izmp_dynamics.nodes.process import until_shutdown
+from izmp_dynamics.nodes.process import shut_down, until_shutdown
 
 PATIENCE = 300.0
 """Time that the graph is given to start, unless the parameter says otherwise [s]."""
@@ -75,7 +74,7 @@ class Player(Node):
             known = isinstance(error, IzmpError)
             self.get_logger().error(str(error) if known else traceback.format_exc())
         finally:
-            rclpy.try_shutdown()
+            shut_down()
 
     def _publish_clock(self, stamp: int) -> None:
         """Publish the time of the recording [ns]."""

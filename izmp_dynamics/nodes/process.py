@@ -115,13 +115,25 @@ def spin_node(
             running.spin()
     finally:
         core.removeHandler(forwarded)
-        rclpy.try_shutdown()
+        shut_down()
         for number in SIGNALS:  # a second one shall not spoil the end
             signal.signal(number, signal.SIG_IGN)
         if running is not None:
             running.destroy()
         gc.freeze()  # no garbage collection at exit, which takes a second or more
     return int(running is not None and getattr(running.node, 'failed', False))
+
+
+def shut_down() -> None:
+    """Shut ROS down, unless another thread or a signal is just doing so.
+
+    rclpy looks whether that is still to be done and then does it: of two threads one may fail.
+    """
+    try:
+        rclpy.try_shutdown()
+    except RuntimeError:
+        if rclpy.ok():
+            raise
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.bag_player import BagPlayer
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
-from izmp_dynamics.nodes.process import Running, until_shutdown
+from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
 
@@ -75,7 +75,7 @@ class LiveSession:
                 stay_on_this_computer()
             discover_quickly()
             rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures show it
-            stack.callback(rclpy.try_shutdown)
+            stack.callback(shut_down)
             overrides = self._parameters(reliable_inputs=self._own_source)
             self.graph = Running('composed', overrides)
             stack.callback(self.graph.destroy)
@@ -213,7 +213,7 @@ class LiveSession:
 
     def _shut_down(self) -> None:
         """End the executors before the nodes they spin are destroyed."""
-        rclpy.try_shutdown()
+        shut_down()
         for thread in self._threads:
             thread.join(5.0)
 
