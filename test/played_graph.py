@@ -10,6 +10,7 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.output import Output
+from izmp_dynamics.nodes.pause import FLUSH_AFTER, LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.sensing.faults import Reason
 
@@ -97,7 +98,7 @@ class PlayedGraph:
 
     def pause(self):
         """Let all nodes notice that nothing has come for a long time."""
-        for _ in range(2):
+        for _ in range(2 + round(FLUSH_AFTER / LOOK_EVERY)):
             for node in self.nodes:
                 for entry in node.health.inputs:
                     entry.last -= 3600.0

@@ -44,3 +44,14 @@ def test_a_pause_begins_once(clock, interval, longest):
     assert len(begun) == 1
     assert 0.9 * longest < begun[0] < 1.1 * longest + 0.5
     assert not watch.begins(2 + count, clock[0])
+
+
+def test_a_process_that_was_stopped_itself_takes_that_for_no_pause(clock):
+    watch = PauseWatch()
+    played(watch, clock, 0.002, 20.0)
+    newest = clock[0]
+    for stopped in (0.25, 5.0, 2.0):
+        clock[0] += stopped
+        assert not watch.begins(10_001, newest)
+    clock[0] += 0.25
+    assert not watch.begins(10_002, clock[0])

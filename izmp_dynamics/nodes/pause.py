@@ -19,16 +19,23 @@ FLUSH_AFTER = 1.0
 USUAL_TIMES = 50.0
 """It takes so many times the usual time between messages, too."""
 
+LOOK_EVERY = 0.25
+"""Time after which a node looks for pauses of its inputs and new publishers [s]."""
+
 _LOOKS = 40
 _STATE = 'izmp_dynamics.pipeline'
 
 
 class PauseWatch:
-    """Notices that no message comes any more; looks at the number of messages now and then."""
+    """Notices that no message comes any more; looks at the number of messages every `LOOK_EVERY`.
+
+    A process that the system stops, or gives no time as it is busy, does not look meanwhile, so
+    that it takes no pause of its own for one of the messages, which wait in its queues then.
+    """
 
     def __init__(self) -> None:
         self._looks: deque[tuple[float, int]] = deque(maxlen=_LOOKS)
-        self._over = True
+        self._over, self._vain = True, 0
 
     def begins(self, count: int, newest: float) -> bool:
         """Look; return whether a pause has begun since the last look.
@@ -39,9 +46,11 @@ class PauseWatch:
         """
         if not self._looks or count != self._looks[-1][1]:
             self._looks.append((newest, count))
-            self._over = False
+            self._over, self._vain = False, 0
             return False
-        if self._over or time.monotonic() - newest <= self._longest():
+        self._vain += 1
+        silent = min(time.monotonic() - newest, self._vain * LOOK_EVERY)
+        if self._over or silent <= self._longest():
             return False
         self._over = True
         return True

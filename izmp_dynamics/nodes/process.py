@@ -15,16 +15,13 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.nodes.discovery import discover_quickly
+from izmp_dynamics.nodes.pause import LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.nodes.start_up import SIGNALS, ForwardedLog
 from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
 
 SWITCH_INTERVAL = 5e-4
 """Time after which a thread that reports makes way for the one that receives [s]."""
-
-
-LOOK_EVERY = 0.25
-"""Time after which a node looks for pauses of its inputs and new publishers [s]."""
 
 REPORT_EVERY = 4
 """Looks between two diagnostics of a node."""
