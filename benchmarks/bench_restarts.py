@@ -91,7 +91,7 @@ def restart(environ):
 
 def measure(profiles, minutes):
     """Restart by turns; return profile → (restarts, topics, 2)."""
-    environments = {name: environment(name, 60 + k) for k, name in enumerate(profiles)}
+    environments = {name: environment(name, 98 + k) for k, name in enumerate(profiles)}
     publishers = [
         subprocess.Popen([sys.executable, __file__, '--publish', str(number)], env=environ)
         for environ in environments.values()
