@@ -4,11 +4,11 @@ import ctypes
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 _KEPT = 1 << 24
-_LARGE = 1 << 22
+_LARGE = 1 << 25
 
 
 def keep_freed_memory() -> None:
-    """Keep up to 16 MB that are free, and arrays of up to 4 MB on the heap.
+    """Keep up to 16 MB that are free, and arrays of up to 32 MB on the heap.
 
     By its defaults glibc gives arrays of a span of a log back when they are freed, and the system
     fills the memory of the next ones with zeros, page by page: a twentieth of a replay. Without
