@@ -70,8 +70,9 @@ def _pause(number):
 def test_a_lost_connection_is_one_sentence():
     """As on a computer that is too busy; without what the libraries say of it."""
     with raising(ClusterError, 'scheduler_lost'), connected(Cluster(1), 100) as client:
+        connection = client.scheduler_comm.comm
         for _ in outcomes(client, _pause, list(range(100))):
-            client.loop.add_callback(client.scheduler_comm.comm.abort)
+            client.loop.add_callback(connection.abort)
     loggers = (logging.getLogger(f'distributed{name}') for name in ('', '.client', '.scheduler'))
     assert not any(logger.isEnabledFor(logging.ERROR) for logger in loggers)
 
