@@ -268,6 +268,7 @@ def test_soles_whose_legs_end_in_toes(sound, tmp_path):
         <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
         for side in 'lr'
     )
+    toes += toes.replace('_toe', '_small_toe')  # a foot has several
     urdf = tmp_path / 'toes.urdf'
     urdf.write_text(URDF.read_text().replace('</robot>', f'{toes}</robot>'))
     sound.copy().write(tmp_path / 'bag')

@@ -141,8 +141,9 @@ def _sensors(
 def _below(posture: Posture, sensors: Mapping[str, ForceSensor], count: int) -> dict[str, str]:
     """Sole → the link that its force sensor does not feel.
 
-    By the tree, where a sensor's link carries one with mass. Where it does not, the heaviest link
-    that is fixed to it may be below it all the same: if all feet have sensors, the weight tells.
+    By the tree, where a sensor's link carries one with mass. Else, if all feet have sensors, the
+    heaviest link rigidly attached to each counts if the sum of the forces is then closer to the
+    weight.
     """
     model = posture.model
     found = {}
@@ -171,7 +172,7 @@ def _carried(model: RobotModel, sensor: str) -> str | None:
 
 
 def _at_sole(posture: Posture, sole: str, sensor: ForceSensor) -> Array:
-    """(T, 6) wrenches about the origin of the sole in its axes [N, N·m]."""
+    """(T, 6) wrenches about the origin of the sole in its axes [N, N·m]: moment + arm × force."""
     R_sole, p_sole = posture.model.frame_pose(sole, posture.q)
     R_link, p_link = posture.model.frame_pose(sensor.link, posture.q)
     R, arm = R_sole.T @ R_link, R_sole.T @ (p_link - p_sole)

@@ -64,17 +64,14 @@ def find_soles(model: RobotModel, q: Array, up: Array) -> list[Sole]:
             is_toe = 'toe' in sole.link.lower() or 'sole' in above.link.lower()
             soles.append(replace(above, toe=sole.link) if is_toe and above != sole else sole)
     known = {sole.link for sole in soles}
-    for body in ends:  # of a leg that was in the air
-        soles += [
-            min((link for link in bodies[body] if link.link == name), key=_unlikely)
-            for name in {mirrored(link) for link in known} - known
-            if any(link.link == name for link in bodies[body])
-        ]
-    return sorted(set(soles), key=lambda sole: model.frame_names.index(sole.link))
+    others = {mirrored(link) for link in known} - known  # of a leg that was in the air
+    soles += [link for body in ends for link in bodies[body] if link.link in others]
+    found = {sole.link: sole for sole in reversed(soles)}  # each once, however many toes it has
+    return sorted(found.values(), key=lambda sole: model.frame_names.index(sole.link))
 
 
 def heaviest_link(model: RobotModel, link: str) -> str:
-    """The link with most mass among those fixed to a link: of an IMU's, the pelvis."""
+    """The link with most mass among those rigidly attached to a link: of an IMU's, the pelvis."""
     body = model.mount(link).body
     masses = {model.root: model.tree.root_inertia.getMass()}
     masses |= {each.link: each.segment.getInertia().getMass() for each in model.tree.segments}

@@ -78,6 +78,8 @@ class Draft:
         self._add_position()
         self._add_feet()
         self._add_rate()
+        if recorded.late:
+            self._add('', guess=f'left out, as they begin late: {_listed(recorded.late)}.')
 
     def text(self, bag: str, urdf: str) -> str:
         """The file.
@@ -168,7 +170,7 @@ class Draft:
         position, guess = {'topic': _bare(topics[0])}, ''
         if not named:
             position['frame'] = matching(topics[0], root) or self.model.root
-            guess = f"{topics[0]} is taken for the place of '{position['frame']}' in the world."
+            guess = f"{topics[0]} is taken for the pose of '{position['frame']}' in the world."
         self._add(f'position: {_flow(position)}', 'for IR-MD', guess)
 
     def _add_feet(self) -> None:
@@ -203,8 +205,6 @@ class Draft:
         joints = {self.model.joint_names[int(self.model.joints[body, DRIVER])] for body in legs}
         if absent := sorted(joints - set(self.joints.names)):
             self._add('', guess=f'joints of legs that nothing publishes: {_listed(absent)}.')
-        if self.recorded.late:
-            self._add('', guess=f'left out, as they begin late: {_listed(self.recorded.late)}.')
 
     def _posture(self) -> Posture:
         """Median joint positions, zero of joints that are not recorded, and what the IMU feels."""

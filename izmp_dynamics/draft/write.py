@@ -55,13 +55,15 @@ def write_draft(
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=f'.{output.name}.') as scratch:
+            files = {output: text}
             if described is not None:
-                Path(scratch, described.name).write_text(recorded.description or '', 'utf-8')
-                Path(scratch, described.name).replace(described)
-            partial = Path(scratch, output.name)
-            partial.write_text(text, encoding='utf-8')
-            load_robot_file(partial, urdf)
-            partial.replace(output)
+                files = {described: recorded.description or '', output: text}
+            for file, content in files.items():
+                Path(scratch, file.name).write_text(content, encoding='utf-8')
+            partial_urdf = urdf if described is None else Path(scratch, described.name)
+            load_robot_file(Path(scratch, output.name), partial_urdf)
+            for file in files:
+                Path(scratch, file.name).replace(file)
     except OSError as error:
         raise RobotFileError(
             f"'{output}' cannot be written: {error.strerror}.", kind='not_written', path=output
