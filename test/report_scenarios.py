@@ -169,6 +169,28 @@ def part(evaluation, chosen):
     )
 
 
+def known_until(evaluation, stop):
+    """The evaluation with nothing known about tracks and feet after `stop` [s]."""
+    after = (evaluation.stamps - evaluation.stamps[0]) / 1e9 > stop
+
+    def unknown(values):
+        values = values.copy()
+        values[after] = np.nan
+        return values
+
+    tracks = {
+        name: Track(name, unknown(t.wrench), unknown(t.point), unknown(t.margin))
+        for name, t in evaluation.tracks.items()
+    }
+    feet = tuple(
+        replace(f, sole=unknown(f.sole), normal_force=unknown(f.normal_force),
+                loaded=f.loaded & ~after)
+        for f in evaluation.feet
+    )  # fmt: skip
+    com, normal = unknown(evaluation.com), unknown(evaluation.normal)
+    return replace(evaluation, tracks=tracks, feet=feet, com=com, normal=normal)
+
+
 def blank(evaluation, name):
     """The evaluation with a track that has no value at any instant."""
     track = evaluation.tracks[name]

@@ -17,7 +17,7 @@ from izmp_dynamics.report.summary import summary_of
 
 from .command_line import assert_refused, izmp
 from .raising import raising
-from .report_scenarios import bump, standing
+from .report_scenarios import bump, known_until, standing, walking
 
 EXAMPLE = Path(__file__).parents[1] / 'config' / 'limits_example.yaml'
 
@@ -62,6 +62,24 @@ def test_no_limit_is_met_by_what_is_not_known(tmp_path):
     found = check_limits(summary_of(replace(evaluation, feet=feet)), limits(tmp_path, text))
     assert [expectation.met for expectation in found] == [False] * 3
     assert 'l_knee' in found[1].sentence
+
+
+def test_what_may_have_come_at_an_unknown_end_keeps_a_limit_from_being_met(tmp_path):
+    text = """
+    verdict: [stable]
+    margin: {least: 0.001}
+    events: [{kind: push, most: 0}, {kind: touchdown, least: 1}]
+    """
+    whole = summary_of(walking())
+    assert all(answers(tmp_path, whole, text).values())
+    found = check_limits(summary_of(known_until(walking(), 7.0)), limits(tmp_path, text))
+    assert [answer.met for answer in found] == [False, False, False, True]
+    for answer in found[1:3]:
+        assert answer.sentence.endswith('But from 7.00 s to the end nothing is known.')
+    (most,) = check_limits(
+        summary_of(known_until(walking(), 7.0)), limits(tmp_path, 'margin: {most: 9.0}')
+    )
+    assert most.met  # what came then could only lower it
 
 
 def test_events_that_are_small_or_short_do_not_count(tmp_path, disturbed):

@@ -19,6 +19,7 @@ from .report_scenarios import (
     blank,
     bump,
     falling,
+    known_until,
     part,
     standing,
     walking,
@@ -397,28 +398,6 @@ def test_nothing_is_concluded_from_a_foot_of_which_it_is_not_known_where_it_is()
 
 def test_a_foot_that_never_carries_need_not_be_known():
     assert verdict_of(with_held_knee(walking(), loaded=False)).reason != 'leg_joints_absent'
-
-
-def known_until(evaluation, stop):
-    """The evaluation with nothing known about tracks and feet after `stop` [s]."""
-    after = (evaluation.stamps - evaluation.stamps[0]) / 1e9 > stop
-
-    def unknown(values):
-        values = values.copy()
-        values[after] = np.nan
-        return values
-
-    tracks = {
-        name: Track(name, unknown(t.wrench), unknown(t.point), unknown(t.margin))
-        for name, t in evaluation.tracks.items()
-    }
-    feet = tuple(
-        replace(f, sole=unknown(f.sole), normal_force=unknown(f.normal_force),
-                loaded=f.loaded & ~after)
-        for f in evaluation.feet
-    )  # fmt: skip
-    com, normal = unknown(evaluation.com), unknown(evaluation.normal)
-    return replace(evaluation, tracks=tracks, feet=feet, com=com, normal=normal)
 
 
 def test_a_verdict_that_is_not_known_to_the_end_says_up_to_when_it_is():

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from izmp_dynamics.report.expect.limits import EventLimit, Limits, ValueLimit
-from izmp_dynamics.report.formatting import mm
+from izmp_dynamics.report.formatting import instant, mm
 from izmp_dynamics.report.summary import Summary
+from izmp_dynamics.report.verdict import Verdict
 
 _LISTED = 5
 """Events that an answer lists; more are counted."""
@@ -60,11 +61,13 @@ def _margin(summary: Summary, limits: Limits) -> Iterator[Expectation]:
         f' at {judged.averaged_margin_time:.2f} s.' if judged and math.isfinite(margin) else '.'
     )
     if not limit.surely:
-        yield _within('margin', margin, limit.least, limit.most, found)
+        answer = _within('margin', margin, limit.least, limit.most, found)
+        yield answer if limit.least is None else _to_the_end(summary.verdict, answer)
         return
     if limit.least is not None:
         name = 'margin less its uncertainty'
-        yield _within(name, margin - uncertainty, limit.least, None, found)
+        answer = _within(name, margin - uncertainty, limit.least, None, found)
+        yield _to_the_end(summary.verdict, answer)
     if limit.most is not None:
         name = 'margin with its uncertainty'
         yield _within(name, margin + uncertainty, None, limit.most, found)
@@ -89,7 +92,16 @@ def _events(summary: Summary, limit: EventLimit) -> Expectation:
     if len(found) > _LISTED:
         lines.append(f'and {len(found) - _LISTED} more')
     sentence = f'{len(found)} found{": " if lines else ""}{"; ".join(lines)}.'
-    return _within(name, len(found), limit.least, limit.most, sentence)
+    answer = _within(name, len(found), limit.least, limit.most, sentence)
+    return answer if limit.most is None else _to_the_end(summary.verdict, answer)
+
+
+def _to_the_end(verdict: Verdict, answer: Expectation) -> Expectation:
+    """The answer about what must hold to the end, which may not be known to the end."""
+    if math.isnan(verdict.known_until) or not answer.met:
+        return answer
+    after = f'But from {instant(verdict.known_until)} to the end nothing is known.'
+    return replace(answer, met=False, sentence=f'{answer.sentence} {after}')
 
 
 def _value(report: Mapping[str, Any], limit: ValueLimit) -> Expectation:
