@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
 
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
+from izmp_dynamics.nodes.health import Health, Input
 from izmp_dynamics.stability.fall_alarm import FallAlarm
 
 from .test_fall_alarm import STEP, G, balance
@@ -29,14 +30,37 @@ class Topic:
         self.published.append((stamp, values[0]))
 
 
-def test_the_end_of_an_alarm_is_published_once_also_while_nothing_is_known():
+def outputs_and_topics(health):
     topics = defaultdict(Topic)
     node = SimpleNamespace(
-        health=SimpleNamespace(judges=[]),
+        health=health,
         get_logger=lambda: SimpleNamespace(error=lambda *args, **options: None),
         advertise=lambda topic, msgtype: topics[topic],
     )
-    outputs, alarm = FallOutputs(node, Topic()), FallAlarm(G, 2)
+    return FallOutputs(node, Topic()), topics
+
+
+def test_an_alarm_ends_when_nothing_comes_any_more():
+    health = Health('izmp', 'biped', publishers=lambda topic: 1)
+    outputs, topics = outputs_and_topics(health)
+    joints, orientation = Input('/joint_states', ''), Input('/pose', '', required=False)
+    health.inputs += [joints, orientation]
+    joints.received(7)
+    outputs.put(7, FallAlarm(G, 2).push(balance([[0.0, 0.0]], [[2.0, 0.0]])))
+    orientation.last -= 60.0
+    assert health.status().message.startswith('Fall alarm: ')
+    assert [value for _, value in topics['fall_alarm'].published] == [True]
+    joints.last -= 60.0
+    for _ in range(2):
+        health.status()
+    assert topics['fall_alarm'].published == [(7, True), (7, False)]
+    assert not health.holds('fall_alarm')
+    assert health.values['fall'].endswith('nothing comes on /joint_states.')
+
+
+def test_the_end_of_an_alarm_is_published_once_also_while_nothing_is_known():
+    outputs, topics = outputs_and_topics(SimpleNamespace(judges=[]))
+    alarm = FallAlarm(G, 2)
     outputs.put(0, alarm.push(balance([[0.0, 0.0]], [[2.0, 0.0]])))
     stamps = np.round(1e9 * STEP * np.arange(1, 100)).astype(np.int64)
     risk = alarm.push_unknown(stamps, 'no joints')

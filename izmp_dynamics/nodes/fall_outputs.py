@@ -8,6 +8,7 @@ from std_msgs.msg import Bool, Float64
 from izmp_dynamics.nodes.health import ERROR
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.sensing.finding import list_names
 from izmp_dynamics.stability.fall_alarm import FallRisk
 
 
@@ -25,6 +26,7 @@ class FallOutputs:
         self._probability = node.advertise('fall_probability', Float64)
         self._outputs = (self._alarm, self._probability, events)
         self._latest: FallRisk | None = None
+        self._stamp = 0
         self._reason = ''
         node.health.judges.append(self._state)
 
@@ -47,7 +49,7 @@ class FallOutputs:
             self._log.error(self._reason, throttle_duration_sec=1.0)
         elif not alarm:
             self._reason = ''
-        self._latest = risk
+        self._latest, self._stamp = risk, stamp
 
     def _state(self) -> None:
         """Bring the diagnostics up to date."""
@@ -58,6 +60,9 @@ class FallOutputs:
             self._health.clear('fall_alarm')
         if self._latest is None:
             return
+        silent = self._health.silent
+        if self._latest.alarm[0] and silent:
+            self.put(self._stamp, FallRisk.nothing(1, f'nothing comes on {list_names(silent)}'))
         probability = float(self._latest.probability[0])
         known = math.isfinite(probability)
         self._health.values['fall probability'] = f'{probability:.4f}' if known else 'unknown'

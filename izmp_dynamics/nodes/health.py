@@ -171,6 +171,16 @@ class Health:
         level: bytes = WARN if now - self._begin < AWAITED else ERROR
         return level
 
+    @property
+    def silent(self) -> list[str]:
+        """Topics that are needed, on which messages came but nothing comes any more."""
+        now = time.monotonic()
+        return [
+            entry.topic
+            for entry in self.inputs
+            if entry.required and entry.count and now - entry.last >= SILENT
+        ]
+
     def count(self, signal: str, reason: Reason, part: str = '', number: int = 1) -> None:
         """Count messages or instants that could not be used."""
         self.counts[signal][Fault(reason, part)] += number
