@@ -88,10 +88,11 @@ class Acd(StageNode):
         """Differentiate what was collected."""
         for signal, samples in self._collected.take():
             with self._guarded(signal):
+                changes = self._stage.changes_of(signal)
                 if signal == 'joints':
                     self._put(self._stage.push(together(samples)))
-                elif len(samples) == 1:
-                    self._stage.witness_one(signal, *samples[0])
+                elif changes is not None and len(samples) == 1:
+                    changes.see_one(*samples[0])
                 else:
                     self._stage.witness(signal, together(samples))
         with self._guarded('joints'):
