@@ -87,7 +87,7 @@ class Acd(StageNode):
     def evaluate(self) -> None:
         """Differentiate what was collected."""
         for signal, samples in self._collected.take():
-            with self._guarded(signal):
+            try:
                 changes = self._stage.changes_of(signal)
                 if signal == 'joints':
                     self._put(self._stage.push(together(samples)))
@@ -95,6 +95,8 @@ class Acd(StageNode):
                     changes.see_one(*samples[0])
                 else:
                     self._stage.witness(signal, together(samples))
+            except Exception as error:
+                self.fail(signal, error)
         with self._guarded('joints'):
             self._put(self._stage.settle())
 

@@ -147,13 +147,11 @@ class _Layout:
         self._places = tuple(_place(layout, *path.split(_TO)) for path in there)
         self._native = all(dtype.isnative for dtype, _, _ in self._places)
 
-    def fits(self, raw: bytes) -> bool:
-        """Whether a message has this layout."""
-        number = int.from_bytes(raw[: self._end], 'little')
-        return len(raw) == self._size and number & self._mask == self._constant
-
-    def read(self, raw: bytes) -> tuple[int, list[Array]]:
-        """Stamp of a message [ns] and the wanted numbers, path by path."""
+    def read(self, raw: bytes) -> tuple[int, list[Array]] | None:
+        """Stamp of a message [ns] and the wanted numbers, path by path; None: another layout."""
+        common = int.from_bytes(raw[: self._end], 'little') & self._mask
+        if len(raw) != self._size or common != self._constant:
+            return None
         seconds, nanoseconds = self._stamp.unpack_from(raw, _STAMP)
         numbers = []
         for dtype, count, offset in self._places:
@@ -199,13 +197,12 @@ class MessageReader:
             BagError: if these are not the bytes of such a message.
         """
         for layout in self._layouts:
-            if layout.fits(raw):
-                break
-        else:
-            layout = _Layout(self._msgtype, self._paths, raw)
-            self._layouts = [layout, *self._layouts[: _REMEMBERED - 1]]
-        stamp, numbers = layout.read(raw)
-        return stamp, self._sample(layout.strings, numbers)
+            found = layout.read(raw)
+            if found is not None:
+                return found[0], self._sample(layout.strings, found[1])
+        layout = _Layout(self._msgtype, self._paths, raw)
+        self._layouts = [layout, *self._layouts[: _REMEMBERED - 1]]
+        return self(raw)
 
 
 def _imu(strings: Any, numbers: list[Array]) -> ImuSample:
