@@ -201,18 +201,18 @@ def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, bag):
     node = graph.node('angular_acceleration')
     calls = []
 
-    def failing_once(push):
-        def fail_once(samples):
+    def failing_once(take):
+        def fail_once(*samples):
             calls.append(samples)
             if len(calls) == 300:
                 raise ValueError('a contrived error')
-            push(samples)
+            return take(*samples)
 
         return fail_once
 
     if graph.names == COMPOSED:
-        stage, push = node._evaluator._stages_of['imu']
-        node._evaluator._stages_of['imu'] = stage, failing_once(push)
+        stream = node._evaluator.root.imu
+        stream.follow = failing_once(stream.follow)
     else:
         node._stage.push_imu = failing_once(node._stage.push_imu)
     graph.play(bag)

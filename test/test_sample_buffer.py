@@ -145,7 +145,7 @@ def test_memory_is_bounded_though_nobody_asks():
 @pytest.mark.parametrize('one', [False, True])
 def test_a_signal_that_ended_in_a_pause_of_the_instants_is_not_awaited(one):
     buffer = SampleBuffer(1)
-    buffer.append_one(1000 * MS, np.zeros((1, 1)))
+    buffer.append(np.array([1000]) * MS, np.zeros((1, 1)))
 
     def decides(instant):
         if one:

@@ -133,3 +133,40 @@ def test_a_filter_does_not_spread_values_that_hang(filtering, pieces):
     np.testing.assert_allclose(np.nan_to_num(difference), 0.0, atol=3e-3)
     if pieces == 1:  # a running system decides alike
         np.testing.assert_array_equal(at_once[:reached], hangs[:reached])
+
+
+@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize('clocked', [False, True])
+def test_single_samples_are_judged_as_many_at_once(seed, clocked):
+    """With wrong stamps, repeats, times in which the sensor hangs, and values that none reads."""
+    rng = np.random.default_rng(seed)
+    steps = rng.choice([10, 30, 3, 0, -25], 600, p=[0.9, 0.04, 0.02, 0.02, 0.02])
+    values = rng.normal(size=(600, 6))
+    for k in range(1, 600):
+        if rng.random() < 0.3 or 200 < k < 230:
+            values[k] = values[k - 1]
+    values[rng.random(600) < 0.02] = rng.choice([np.nan, 1e9, 0.0])
+    samples = Samples((1000 + np.cumsum(steps)) * 1_000_000, values)
+    many, single = (
+        SampleStream(
+            'feet[l]', 6, max_gap=0.05, largest=1e6, period=0.01, may_hang=True, clocked=clocked
+        )
+        for _ in range(2)
+    )
+    many.push(samples)
+    for k in range(600):
+        single.push(samples.rows(slice(k, k + 1)))
+    instants = np.arange(1000, 8000, 5) * 1_000_000
+    for final in (False, True):
+        if final:
+            many.flush()
+            single.flush()
+        np.testing.assert_array_equal(single.buffer.stamps, many.buffer.stamps)
+        np.testing.assert_array_equal(single.buffer.values, many.buffer.values)
+        assert single.buffer.unconfirmed == many.buffer.unconfirmed
+        for found, expected in zip(single.at(instants), many.at(instants), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        moving = np.ones(len(instants), dtype=np.bool_)
+        np.testing.assert_array_equal(single.hangs(instants, moving), many.hangs(instants, moving))
+    assert single.has_hung
+    assert single.faults == many.faults

@@ -88,6 +88,23 @@ def test_a_stream_in_pieces_equals_batch(stamps, min_spacing, piece) -> None:
     assert gate.faults == count_verdicts(verdicts)
 
 
+@given(stamp_lists, st.sampled_from([0.0, 0.001, 0.0025]), st.integers(1, 20))
+def test_samples_that_follow_each_other_are_taken_as_by_push(stamps, min_spacing, piece) -> None:
+    gate, rows, parts = StampGate(1, min_spacing), np.arange(len(stamps) + 0.0)[:, None], []
+    for k in range(0, len(stamps), piece):
+        some, values = stamps[k : k + piece], rows[k : k + piece]
+        used = np.empty(len(some), dtype=np.int64), np.empty((len(some), 1))
+        taken = gate.follow_all(some, values, *used)
+        parts.append(used if taken else gate.push(some, values))
+    parts.append(gate.flush())
+    verdicts = screen_stamps(stamps, min_spacing)
+    assert [int(stamp) for part in parts for stamp in part[0]] == list(stamps[verdicts == 0])
+    assert [int(row) for part in parts for row in part[1].ravel()] == list(
+        np.flatnonzero(verdicts == 0)
+    )
+    assert gate.faults == count_verdicts(verdicts)
+
+
 def test_a_sample_that_came_before_an_older_one_is_kept_as_overtaken() -> None:
     gate = StampGate(1)
     gate.push(np.array([10, 20, 40]) * MS, np.array([[1.0], [2.0], [4.0]]))

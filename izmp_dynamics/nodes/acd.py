@@ -87,13 +87,16 @@ class Acd(StageNode):
     def evaluate(self) -> None:
         """Differentiate what was collected."""
         for signal, samples in self._collected.take():
-            with self._guarded(signal):
+            try:
+                changes = self._stage.changes_of(signal)
                 if signal == 'joints':
                     self._put(self._stage.push(together(samples)))
-                elif len(samples) == 1:
-                    self._stage.witness_one(signal, *samples[0])
+                elif changes is not None and len(samples) == 1:
+                    changes.see_one(*samples[0])
                 else:
                     self._stage.witness(signal, together(samples))
+            except Exception as error:
+                self.fail(signal, error)
         with self._guarded('joints'):
             self._put(self._stage.settle())
 

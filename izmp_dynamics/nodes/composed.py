@@ -4,7 +4,7 @@ It feeds the `Evaluator` of the replay message by message.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.conventions import Array, all_finite
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.errors import IzmpError
-from izmp_dynamics.model.robot_file import FootImu, FootWrench, RobotFile
+from izmp_dynamics.model.robot_file import Accelerometer, FootImu, FootWrench, RobotFile
 from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected, together
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.force_watch import ForceWatch
@@ -98,6 +98,7 @@ class Composed(StageNode):
         by_imus = robot.ground.source == 'feet_imus'
         topics += [foot.imu.topic for foot in robot.feet if foot.imu and by_imus]
         self._frames = SensorRig(robot, self.model, topics, self.frame_names)
+        self._frames_seen: dict[str, str] = {}
         self._watch = ImuWatch(robot, self.health, self.get_logger())
         self._forces = ForceWatch(robot, self.health)
         self._faults_before = self._faults()
@@ -200,7 +201,7 @@ class Composed(StageNode):
             yield self.subscribe(
                 sensor.topic,
                 Imu,
-                partial(self._take_accelerometer, k),
+                partial(self._take_accelerometer, k, sensor),
                 "start the accelerometer's driver, or set angular_acceleration.method to gyro.",
                 signal=f'accelerometers[{k}]',
                 sensor=True,
@@ -252,19 +253,21 @@ class Composed(StageNode):
         self._subscribed.add(topic)
         return new
 
-    def _admit(self, entry: Input, stamp: int, message: Any) -> None:
-        """Hand a message on; its clock is followed by the evaluator."""
-        self._takers[entry.topic](stamp, message)
+    def admission(
+        self, entry: Input, callback: Callable[[int, Any], None]
+    ) -> Callable[[int, Any], None]:
+        """The callback itself, as the evaluator follows the clocks."""
+        return callback
 
     def _take_joints(self, stamp: int, positions: Array) -> None:
         self._collect('joints', stamp, positions)
 
     def _take_imu(self, stamp: int, sample: ImuSample) -> None:
         topic = self.robot.imu.topic
-        self.check_frame(topic, self.robot.imu.frame, sample.frame)
         values, orientation = sample.values, sample.orientation
-        self._watch.see(stamp, values, orientation)
-        evaluator = self._ready(topic, sample.frame)
+        if not self._watch.done:
+            self._watch.see(stamp, values, orientation)
+        evaluator = self._ready(topic, self.robot.imu.frame, sample.frame)
         if evaluator is None:
             return
         if self.robot.imu.gravity_removed:
@@ -280,21 +283,19 @@ class Composed(StageNode):
             if orientation is not None and oriented:
                 self._collect('orientation', stamp, orientation)
 
-    def _take_accelerometer(self, index: int, stamp: int, sample: ImuSample) -> None:
-        sensor = self.robot.accelerometers[index]
-        self.check_frame(sensor.topic, sensor.frame, sample.frame)
-        if self._ready(sensor.topic, sample.frame):
+    def _take_accelerometer(
+        self, index: int, sensor: Accelerometer, stamp: int, sample: ImuSample
+    ) -> None:
+        if self._ready(sensor.topic, sensor.frame, sample.frame):
             self._collect(f'accelerometers[{index}]', stamp, sample.values[3:])
 
     def _take_foot(self, name: str, sensor: FootWrench, stamp: int, sample: WrenchSample) -> None:
-        self.check_frame(sensor.topic, sensor.frame, sample.frame)
         self._forces.see(name, stamp, sample.values)
-        if self._ready(sensor.topic, sample.frame):
+        if self._ready(sensor.topic, sensor.frame, sample.frame):
             self._collect(f'feet[{name}]', stamp, sample.values)
 
     def _take_foot_imu(self, name: str, sensor: FootImu, stamp: int, sample: ImuSample) -> None:
-        self.check_frame(sensor.topic, sensor.frame, sample.frame)
-        if self._ready(sensor.topic, sample.frame):
+        if self._ready(sensor.topic, sensor.frame, sample.frame):
             self._collect(f'foot_imus[{name}]', stamp, sample.values)
 
     def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
@@ -306,10 +307,14 @@ class Composed(StageNode):
         if orientation is not None:
             self._collect('ground', stamp, np.concatenate([position, orientation]))
 
-    def _ready(self, topic: str, frame: str) -> Evaluator | None:
+    def _ready(self, topic: str, expected: str | None, frame: str) -> Evaluator | None:
         """The evaluator, if there is one; it may need this frame of a message."""
-        if topic in self._frames.unknown:
-            self._learn_reference(topic, frame)
+        if self._frames_seen.get(topic) != frame:
+            self.check_frame(topic, expected, frame)
+            if topic in self._frames.unknown:
+                self._learn_reference(topic, frame)
+            else:
+                self._frames_seen[topic] = frame
         return self._evaluator
 
     def _choose_source(self, oriented: bool) -> None:
@@ -329,6 +334,7 @@ class Composed(StageNode):
             self._make_evaluator()
         except IzmpError as error:
             self._frames.refuse_frames()
+            self._frames_seen.clear()
             if self.health.remark('frames', ERROR, str(error)):
                 self.get_logger().error(str(error))
 
@@ -370,12 +376,11 @@ class Composed(StageNode):
         with self._guarded('joints'):
             for piece in evaluator.advance():
                 self._put_world(piece)
-            self._follow_clock(evaluator)
+            if evaluator.resets != self._resets:
+                self._follow_clock(evaluator)
 
     def _follow_clock(self, evaluator: Evaluator) -> None:
         """Forget what belongs to the time before, if a clock was set back."""
-        if evaluator.resets == self._resets:
-            return
         self._resets = evaluator.resets
         for signal in evaluator.set_back:
             self.health.count(signal, Reason.CLOCK_SET_BACK)

@@ -28,6 +28,7 @@ class ImuWatch:
     Attributes:
         usable: False if the IMU's signals cannot be right.
         oriented: False if its orientation cannot be used.
+        done: whether a stretch was judged to be good, so that no further sample is looked at.
     """
 
     def __init__(self, robot: RobotFile, health: Health | None = None, log: Any = None) -> None:
@@ -40,12 +41,12 @@ class ImuWatch:
 
     def reset(self) -> None:
         """Collect again from the start."""
-        self._done = False
+        self.done = False
         self._samples: list[tuple[int, Array, Array]] = []
 
     def see(self, stamp: int, values: Array, orientation: Array | None) -> None:
         """Take a sample: (6,) ω and φ in sensor axes, (4,) orientation if there is one."""
-        if self._done or stamp <= 0:
+        if self.done or stamp <= 0:
             return
         nothing = np.full(4, np.nan) if orientation is None else orientation
         self._samples.append((stamp, values.copy(), nothing))
@@ -71,7 +72,7 @@ class ImuWatch:
             self.usable = False
             self._state_error(error)
             return
-        self.usable, self.oriented, self._done = True, verdict.oriented, True
+        self.usable, self.oriented, self.done = True, verdict.oriented, True
         self._state_remarks(verdict.remarks)
 
     def _state_error(self, error: SensingError) -> None:

@@ -27,6 +27,7 @@ class JointsInput:
         self._take_positions = take
         self._reader = JointReader(node.model.joint_names)
         self._stated: tuple[Any, ...] = ()
+        self._unknown = False
         self._input = node.subscribe(
             node.robot.joints.topic,
             JointState,
@@ -43,7 +44,9 @@ class JointsInput:
         elif positions is None:
             self._no_joints(sample.names)
         else:
-            self.node.health.clear('joints')
+            if self._unknown:
+                self._unknown = False
+                self.node.health.clear('joints')
             self._take_positions(stamp, positions)
 
     def inspect(self, stage: JointStage) -> None:
@@ -91,6 +94,7 @@ class JointsInput:
             self.node.health.clear('rate')
 
     def _no_joints(self, given: tuple[str, ...]) -> None:
+        self._unknown = True
         health, names = self.node.health, self.node.model.joint_names
         health.count('joints', Reason.NO_JOINT)
         health.remark(

@@ -107,10 +107,13 @@ class Output:
             stamp: of the instant [ns].
             values: of the result.
         """
-        if self._is_due(stamp):
-            if self.wanted:
-                self.publish(make(stamp, *values))
-            self._count(stamp)
+        if (self.ahead or self._handed_out) and not self._is_due(stamp):
+            return
+        if self.wanted:
+            self.publish(make(stamp, *values))
+        self._health.outputs[self.topic] += 1
+        if stamp != self._age.stamp:
+            self._health.aged(self._age(stamp))
 
     def numbers(self, stamp: int, frame: str, *values: Array) -> None:
         """Publish a result whose message is a header and these numbers, see `template`.
@@ -120,19 +123,18 @@ class Output:
             frame: of the header.
             values: float64 arrays, in the order of the message.
         """
-        if self._is_due(stamp):
-            if self.wanted:
-                self.publish(self._template.write(stamp, frame, *values))
-            self._count(stamp)
+        self(self._template.write, stamp, frame, *values)
 
     def computed(
         self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], *given: Any
     ) -> None:
         """Publish as `numbers` what `compute` makes of what is given, if anybody subscribes."""
-        if self._is_due(stamp):
-            if self.wanted:
-                self.publish(self._template.write(stamp, frame, *compute(*given)))
-            self._count(stamp)
+        self(self._write_computed, stamp, frame, compute, given)
+
+    def _write_computed(
+        self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], given: Any
+    ) -> bytes:
+        return self._template.write(stamp, frame, *compute(*given))
 
     def _is_due(self, stamp: int) -> bool:
         """Whether a result was not handed out ahead of its time."""
@@ -141,12 +143,6 @@ class Output:
         if self.ahead:
             self._handed_out.add(stamp)
         return True
-
-    def _count(self, stamp: int) -> None:
-        """Count a result and note its age, once it has been published."""
-        self._health.outputs[self.topic] += 1
-        if stamp != self._age.stamp:
-            self._health.aged(self._age(stamp))
 
     def _is_new(self, stamp: int) -> bool:
         """Whether a result was not handed out ahead of its time; forget those that were."""

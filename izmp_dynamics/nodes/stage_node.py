@@ -149,6 +149,7 @@ class StageNode(ManagedNode):
         self._takers: dict[str, Callable[[int, Any], None]] = {}
         self._signals: dict[str, str] = {}
         self._full_names: dict[str, str] = {}
+        self._awaited: list[str] | None = None
         self._frames_given: dict[str, tuple[str | None, str]] = {}
         self._tidying = Tidying()
         self._pause, self._rates, self.is_ahead = PauseWatch(), RateWatch(), False
@@ -220,12 +221,18 @@ class StageNode(ManagedNode):
             if not self.is_active:
                 return
             awaited = None
-            with self._guarded(self.instants):
+            try:
                 self.advance()
                 awaited = self.awaited()
-        self.receiver.awaited = (
-            None if awaited is None else {self._full_names.get(topic, '') for topic in awaited}
-        )
+            except Exception as error:
+                self.fail(self.instants, error)
+            if awaited != self._awaited:
+                self._awaited = awaited
+                self.receiver.awaited = (
+                    None
+                    if awaited is None
+                    else {self._full_names.get(topic, '') for topic in awaited}
+                )
 
     def rest(self, until: float, stamp: int) -> None:
         """Leave messages where they are until then, by the steady clock [s].
@@ -237,7 +244,7 @@ class StageNode(ManagedNode):
         if abs(time.time_ns() - stamp) < LIVE:
             self.receiver.rest_until = until
 
-    def awaited(self) -> Iterable[str] | None:
+    def awaited(self) -> list[str] | None:
         """Topics whose next message may complete an instant; None: any may.
 
         Without any, messages are taken now and then, as nobody asks for results.
@@ -307,8 +314,9 @@ class StageNode(ManagedNode):
         self.health.inputs.append(entry)
         self._takers[name], self._signals[name] = callback, entry.signal
         self._full_names[topic] = name
+        self._awaited = self.receiver.awaited = None
         reader = reader_of(msgtype)
-        receive = partial(self._receive, entry, reader or _read)
+        receive = partial(self._receive, entry, reader or _read, self.admission(entry, callback))
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
         self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, raw=reader is not None)
@@ -340,14 +348,26 @@ class StageNode(ManagedNode):
         self._outputs_made.append(output)
         return output
 
-    def _receive(self, entry: Input, read: Callable[[Any], tuple[int, Any]], given: Any) -> None:
+    def admission(
+        self, entry: Input, callback: Callable[[int, Any], None]
+    ) -> Callable[[int, Any], None]:
+        """What hands messages to their callback as soon as their stamps are beyond doubt."""
+        return partial(self._admit, entry)
+
+    def _receive(
+        self,
+        entry: Input,
+        read: Callable[[Any], tuple[int, Any]],
+        admit: Callable[[int, Any], None],
+        given: Any,
+    ) -> None:
         with self._lock:
             if not self.is_active:
                 return
             try:
                 stamp, message = read(given)
                 entry.received(stamp)
-                self._admit(entry, stamp, message)
+                admit(stamp, message)
             except Exception as error:
                 self.fail(entry.signal, error)
 

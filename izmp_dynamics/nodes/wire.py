@@ -32,7 +32,13 @@ _REMEMBERED = 8
 _STAMP = 4
 """Byte at which the stamp of a message with a header begins."""
 
-_IMU = ('orientation', 'orientation_covariance', 'angular_velocity', 'linear_acceleration')
+_TO = ' to '
+"""Between two paths: all numbers from the one to the other, which follow each other."""
+
+_IMU = (f'orientation{_TO}linear_acceleration',)
+
+_OF_IMU = np.array([13, 14, 15, 25, 26, 27])
+"""Among those numbers: angular velocity and linear acceleration; between are covariances."""
 
 _ABSENT = -1.0
 """First number of an Imu's covariance where it has no such signal."""
@@ -138,22 +144,28 @@ class _Layout:
         self._mask, self._constant = _as_numbers(layout.constants)
         self._stamp = struct.Struct('<iI' if raw[1] else '>iI')
         there = [path for path in paths if '[' not in path or path in layout.paths]
-        columns = [layout.columns(path) for path in there]
-        self._places = tuple((c.dtype, c.shape[0], c.offset) for c in columns)
-        self._native = all(column.dtype.isnative for column in columns)
+        self._places = tuple(_place(layout, *path.split(_TO)) for path in there)
+        self._native = all(dtype.isnative for dtype, _, _ in self._places)
 
-    def fits(self, raw: bytes) -> bool:
-        """Whether a message has this layout."""
-        number = int.from_bytes(raw[: self._end], 'little')
-        return len(raw) == self._size and number & self._mask == self._constant
-
-    def read(self, raw: bytes) -> tuple[int, list[Array]]:
-        """Stamp of a message [ns] and the wanted numbers, path by path."""
+    def read(self, raw: bytes) -> tuple[int, list[Array]] | None:
+        """Stamp of a message [ns] and the wanted numbers, path by path; None: another layout."""
+        common = int.from_bytes(raw[: self._end], 'little') & self._mask
+        if len(raw) != self._size or common != self._constant:
+            return None
         seconds, nanoseconds = self._stamp.unpack_from(raw, _STAMP)
-        numbers = [np.frombuffer(raw, *place) for place in self._places]
+        numbers = []
+        for dtype, count, offset in self._places:
+            numbers.append(np.frombuffer(raw, dtype, count, offset))
         if not self._native:
             numbers = [part.astype(np.float64) for part in numbers]
         return seconds * NANOSECONDS + nanoseconds, numbers
+
+
+def _place(layout: CdrLayout, first: str, last: str = '') -> tuple[Any, int, int]:
+    """Type, count and offset of the numbers of a path, or from one path to another."""
+    begin, end = layout.columns(first), layout.columns(last or first)
+    apart = (end.offset - begin.offset) // begin.dtype.itemsize
+    return begin.dtype, apart + end.shape[0], begin.offset
 
 
 def _as_numbers(parts: tuple[tuple[int, bytes], ...]) -> tuple[int, int]:
@@ -185,19 +197,18 @@ class MessageReader:
             BagError: if these are not the bytes of such a message.
         """
         for layout in self._layouts:
-            if layout.fits(raw):
-                break
-        else:
-            layout = _Layout(self._msgtype, self._paths, raw)
-            self._layouts = [layout, *self._layouts[: _REMEMBERED - 1]]
-        stamp, numbers = layout.read(raw)
-        return stamp, self._sample(layout.strings, numbers)
+            found = layout.read(raw)
+            if found is not None:
+                return found[0], self._sample(layout.strings, found[1])
+        layout = _Layout(self._msgtype, self._paths, raw)
+        self._layouts = [layout, *self._layouts[: _REMEMBERED - 1]]
+        return self(raw)
 
 
 def _imu(strings: Any, numbers: list[Array]) -> ImuSample:
-    orientation, covariance, omega, force = numbers
-    absent = covariance[0] == _ABSENT or not any(orientation.tolist())
-    values = np.concatenate([omega, force])
+    orientation, covariance = numbers[0][:4], numbers[0][4]
+    absent = covariance == _ABSENT or not any(orientation.tolist())
+    values = numbers[0].take(_OF_IMU)
     return ImuSample(strings['header.frame_id'], values, None if absent else orientation)
 
 

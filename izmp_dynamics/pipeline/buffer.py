@@ -132,14 +132,29 @@ class SampleBuffer:
         self._end += count
         self.newest = int(stamps[-1])
 
-    def append_one(self, stamp: int, values: Array) -> None:
-        """Take a sample (1, width) at `stamp` [ns] that follows those that are there."""
+    def append_one(
+        self, stamp: int, values: Array, following: int, sample: Array, offered: bool
+    ) -> None:
+        """Take a sample that follows those that are there, and has been confirmed by a next one.
+
+        Args:
+            stamp: [ns].
+            values: (1, width).
+            following: stamp of the next one [ns].
+            sample: (1, width) the next one.
+            offered: whether that answers the instant of exactly its stamp.
+        """
         self.closed = False
         if self._end == len(self._stamps):
             self._make_room(1)
         self._stamps[self._end], self._values[self._end] = stamp, values
         self._end += 1
-        self.newest = stamp
+        self.newest, self.received_until = stamp, following
+        self.unconfirmed, self.sample = following if offered else 0, sample
+
+    def offer(self, stamp: int, sample: Array) -> None:
+        """Let a sample (1, width) answer the instant of exactly its stamp [ns]; 0: none does."""
+        self.unconfirmed, self.sample = stamp, sample
 
     def expect(self, stamp: int) -> None:
         """Note that a sample with a usable stamp [ns] arrived, which a stage may still hold."""

@@ -21,6 +21,7 @@ from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.falling import FallStage
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
+from izmp_dynamics.pipeline.joint_hangs import Changes
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage, joined
 from izmp_dynamics.pipeline.momentum import IrMdStage
 from izmp_dynamics.pipeline.pose_imu import PoseImu
@@ -418,22 +419,32 @@ class Evaluator:
 
     def take_one(self, signal: str, stamp: int, values: Array) -> None:
         """Do as `take` with a single sample (m,) of a signal at `stamp` [ns], at a lower cost."""
-        stream, gate = self._alone.get(signal), self._clocks.gates.get(signal)
-        if stream is None or gate is None or not gate.follows(stamp):
+        alone, gate = self._alone.get(signal), self._clocks.gates.get(signal)
+        follows = gate is not None and gate.follows(stamp)
+        if follows and signal == 'position' and not self._locates:
+            return
+        if alone is None or not follows:
             self.take({signal: Samples.one(stamp, values)})
             return
+        stream, changes = alone
         self._newest = max(self._newest, stamp)
-        self.joints.witness_one(signal, stamp, values)
-        if stream.follow(stamp, values) is None:
+        if changes is not None:
+            changes.see_one(stamp, values)
+        needed = signal == 'imu' and self.root.method == 'gyro'
+        if needed or stream.follow(stamp, values) is None:
             self._stages_of[signal][1](Samples.one(stamp, values))
 
-    def _streams_alone(self) -> dict[str, SampleStream]:
-        """Signal → its stream, where usual samples need nothing else than to be there."""
+    def _streams_alone(self) -> dict[str, tuple[SampleStream, Changes | None]]:
+        """Signal → its stream, where usual samples need nothing else than to be there.
+
+        Beside it, what shows by this signal that the robot moves. The IMU needs nothing else as
+        long as the gyroscope is not differenced.
+        """
         streams = (*self.root.accelerometers, *self.feet.sensors.values())
         alone = {stream.signal: stream for stream in streams}
         if self._pose_imu is None:
-            alone['orientation'] = self.world.orientation.stream
-        return alone
+            alone |= {'imu': self.root.imu, 'orientation': self.world.orientation.stream}
+        return {name: (stream, self.joints.changes_of(name)) for name, stream in alone.items()}
 
     def _entrances(self) -> dict[str, tuple[Stage, Callable[[Samples], object]]]:
         """Signal → the stage that needs it, and what takes its samples."""
@@ -475,8 +486,12 @@ class Evaluator:
         on_bus = self.joints.on_bus(joints.stamps)
         if self._only_bus:
             joints, on_bus = joints.select(on_bus), on_bus[on_bus]
-        self._pending = joined([self._pending, joints], self.rig.model.dof)
-        self._reaches_bus = np.concatenate([self._reaches_bus, on_bus])
+            if not len(joints):
+                return
+        if len(self._pending):
+            joints = joined([self._pending, joints], self.rig.model.dof)
+            on_bus = np.concatenate([self._reaches_bus, on_bus])
+        self._pending, self._reaches_bus = joints, on_bus
 
     def _advance(self) -> list[Evaluated]:
         """Evaluate the pending instants that are decided."""

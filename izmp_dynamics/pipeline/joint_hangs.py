@@ -39,8 +39,12 @@ class Changes:
     """
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples."""
         self.newest = 0
-        self._last: Array | None = None
+        self._last: list[float] | None = None
         self._spans: deque[tuple[int, int]] = deque(maxlen=MOST_SPANS)
 
     def see(self, samples: Samples) -> None:
@@ -53,9 +57,9 @@ class Changes:
         stamps, values = stamps[later], samples.values[later]
         if not len(stamps):
             return
-        before = values[0] if self._last is None else self._last
-        changed = stamps[(values != np.concatenate([before[None], values[:-1]])).any(axis=1)]
-        self.newest, self._last = int(stamps[-1]), values[-1]
+        before = values[:1] if self._last is None else np.array([self._last])
+        changed = stamps[(values != np.concatenate([before, values[:-1]])).any(axis=1)]
+        self.newest, self._last = int(stamps[-1]), values[-1].tolist()
         for part in np.split(changed, 1 + np.flatnonzero(np.diff(changed) > _APART)):
             if len(part):
                 self._add(int(part[0]), int(part[-1]))
@@ -64,8 +68,8 @@ class Changes:
         """Do so with one sample (m,) at `stamp` [ns], as fast as possible."""
         if stamp <= self.newest:
             return
-        last, self.newest, self._last = self._last, stamp, values
-        if last is not None and (values[0] != last[0] or (values != last).any()):
+        last, self.newest, self._last = self._last, stamp, values.tolist()
+        if last is not None and self._last != last:
             self._add(stamp, stamp)
 
     def _add(self, begin: int, end: int) -> None:
@@ -91,19 +95,18 @@ class Witnesses:
 
     def reset(self) -> None:
         """Forget all samples."""
-        self._changes = {signal: Changes() for signal in self._changes}
+        for changes in self._changes.values():
+            changes.reset()
+
+    def of(self, signal: str) -> Changes | None:
+        """The changes of one of them; None: it is none."""
+        return self._changes.get(signal)
 
     def see(self, signal: str, samples: Samples) -> None:
         """Take samples (T, m) of one of them; other signals are ignored."""
         changes = self._changes.get(signal)
         if changes is not None:
             changes.see(samples)
-
-    def see_one(self, signal: str, stamp: int, values: Array) -> None:
-        """Take one sample (m,) at `stamp` [ns] of one of them; other signals are ignored."""
-        changes = self._changes.get(signal)
-        if changes is not None:
-            changes.see_one(stamp, values)
 
     def changed(self, begin: int, end: int) -> bool | None:
         """Whether one of them changed after `begin` and not after `end` [ns]; None: not known."""
@@ -158,7 +161,14 @@ class JointHangs:
 
     def push(self, samples: Samples) -> Samples:
         """Take messages (T, n); return those that can be used by now."""
-        passed: list[Samples] = []
+        count, passed = 0, list[Samples]()
+        if self._stop is None:
+            count = _until_stop(samples.values, self._state, LEAST)
+            self._spans.see_all(samples.stamps[:count])
+            if count == len(samples):  # the usual case
+                return samples
+            passed.append(samples.rows(slice(count)))
+            samples = self._stop_at(samples.rows(slice(count, None)), passed)
         self._take(samples, passed)
         return joined(passed, samples)
 
@@ -216,15 +226,17 @@ class JointHangs:
             self._spans.see_all(samples.stamps[:count])
             passed.append(samples.rows(slice(count)))
         rest = samples.rows(slice(count, None))
-        if len(rest):
-            stopped = (rest.values[0] == self._state[0]) & (self._state[1] >= ALIVE)
-            _, _, step, drift, size = self._state[:, stopped]
-            abrupt = np.abs(step).sum() >= SLOWED * size.sum()
-            if abrupt and np.abs(drift).max() > MOVES * self._period:
-                self._stop = _Stop(stopped, self._spans.since)
-            else:
-                rest = self._pass(rest, passed)
-        return rest
+        return self._stop_at(rest, passed) if len(rest) else rest
+
+    def _stop_at(self, rest: Samples, passed: list[Samples]) -> Samples:
+        """Judge joints that stop with the first of these messages; return those not judged yet."""
+        stopped = (rest.values[0] == self._state[0]) & (self._state[1] >= ALIVE)
+        _, _, step, drift, size = self._state[:, stopped]
+        abrupt = np.abs(step).sum() >= SLOWED * size.sum()
+        if abrupt and np.abs(drift).max() > MOVES * self._period:
+            self._stop = _Stop(stopped, self._spans.since)
+            return rest
+        return self._pass(rest, passed)
 
     def _pass(self, samples: Samples, passed: list[Samples]) -> Samples:
         """Let the first message pass as it is; return the rest."""

@@ -13,7 +13,7 @@ from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.buffer import SampleBuffer, reach_of
-from izmp_dynamics.pipeline.joint_hangs import JointHangs, Witnesses
+from izmp_dynamics.pipeline.joint_hangs import Changes, JointHangs, Witnesses
 from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
 from izmp_dynamics.pipeline.repeats import HangLog
 from izmp_dynamics.pipeline.samples import Samples
@@ -104,6 +104,7 @@ class JointStage:
         self._witnesses = Witnesses(witnesses)
         self._hangs: tuple[JointHangs, ...] = ()
         self._last: int | None = None
+        self._due: int | None = None
         self._none = joined([], model.dof)
         self.reset()
 
@@ -171,9 +172,9 @@ class JointStage:
         """Take samples of a signal that shows whether the robot moves; others are ignored."""
         self._witnesses.see(signal, samples)
 
-    def witness_one(self, signal: str, stamp: int, values: Array) -> None:
-        """Take one sample (m,) at `stamp` [ns] of such a signal; others are ignored."""
-        self._witnesses.see_one(signal, stamp, values)
+    def changes_of(self, signal: str) -> Changes | None:
+        """What takes single samples of such a signal, at a lower cost; None for others."""
+        return self._witnesses.of(signal)
 
     def settle(self) -> JointKinematics:
         """Return the instants that waited for a witness.
@@ -209,7 +210,7 @@ class JointStage:
         if not len(stamps):
             return np.zeros(0, dtype=np.bool_)
         selected = self._bus.select(stamps, self._last)
-        self._last = int(stamps[-1])
+        self._last, self._due = int(stamps[-1]), None
         hung = np.zeros(len(stamps), dtype=np.bool_)
         for group, gate in zip(self.groups, self._hangs, strict=True):
             if not gate.has_hung:
@@ -234,9 +235,11 @@ class JointStage:
         """
         if len(self.groups) != 1 or self._last is None or stamp < self._last:
             return 0
-        behind = self._stages[0].latency - 0.25  # instants may be half a sample early
-        begin = self._bus.next_after(self._last)
-        return begin + nanoseconds(behind * self.groups[0].period)
+        if self._due is None:
+            behind = self._stages[0].latency - 0.25  # instants may be half a sample early
+            begin = self._bus.next_after(self._last)
+            self._due = begin + nanoseconds(behind * self.groups[0].period)
+        return self._due
 
     def idle_after(self, stamp: int) -> float:
         """Time after messages at `stamp` [ns] in which none completes such an instant [s].
@@ -278,7 +281,7 @@ class JointStage:
         for group in groups:
             self._add_group(group)
         self._bus = BusGrid(self.robot.rates.bus, groups[0].period)
-        self._last = None
+        self._last = self._due = None
         self._pending = self._none
 
     def _add_group(self, group: JointGroup) -> None:
@@ -399,7 +402,9 @@ class JointStage:
             kinematics = JointKinematics(
                 kinematics.stamps, wide[0], wide[1], wide[2], kinematics.valid
             )
-        self._pending = joined([self._pending, kinematics], self.model.dof)
+        if len(self._pending):
+            kinematics = joined([self._pending, kinematics], self.model.dof)
+        self._pending = kinematics
 
     def _without_hanging(self, group: int, kinematics: JointKinematics) -> JointKinematics:
         """Leave out the joints of a group that hang."""

@@ -133,6 +133,7 @@ class RepeatGate:
 
     Attributes:
         faults: samples that were left out.
+        last: (1, m) the newest sample; None before there is one.
         waiting: whether the newest sample waits.
     """
 
@@ -143,7 +144,7 @@ class RepeatGate:
         self._spans = HangSpans(reach)
         self.faults: Faults = Counter()
         self._hangs = nanoseconds(max(HANGS, 5.0 * period))
-        self._last: Array | None = None
+        self.last: Array | None = None
         self._changes = 0
         self._held: list[Samples] = []
 
@@ -157,12 +158,17 @@ class RepeatGate:
         """Whether the signal has ever hung."""
         return self._spans.any
 
-    def repeats(self, values: Array) -> bool:
-        """Whether a next sample (m,) would repeat the newest one."""
-        last = self._last
-        if self._changes < ALIVE or last is None or values[0] != last[0]:
+    @property
+    def recognises(self) -> bool:
+        """Whether a sample that repeats the one before is recognised as such by now."""
+        return self._changes >= ALIVE
+
+    def repeats(self, sample: Array) -> bool:
+        """Whether a next sample (1, m) would repeat the newest one."""
+        last = self.last
+        if not self.recognises or last is None or sample[0, 0] != last[0, 0]:
             return False
-        return bool((values == last).all()) and bool(values.any())
+        return bool((sample == last).all()) and bool(sample.any())
 
     def push(self, samples: Samples) -> Samples:
         """Take samples; return those that can be used by now."""
@@ -173,13 +179,17 @@ class RepeatGate:
         passed = [part for k in range(len(samples)) for part in self._judge(samples, k)]
         return joined(passed, samples)
 
-    def follow(self, stamp: int, values: Array) -> None:
-        """Take a sample (m,) at `stamp` [ns] that repeats nothing, while none waits."""
+    def follow(self, stamp: int, sample: Array, changed: bool) -> None:
+        """Take a sample that is not said to repeat the one before, while none waits.
+
+        Args:
+            stamp: [ns].
+            sample: (1, m), which is kept.
+            changed: whether it differs from the one before; false without one.
+        """
         self._spans.see(stamp)
-        last = self._last
-        if last is not None and (values[0] != last[0] or (values != last).any()):
-            self._changes += 1
-        self._last = values.copy()
+        self._changes += changed
+        self.last = sample
 
     def flush(self, like: Samples) -> Samples:
         """Return the samples that wait, at the end of the stream or before a pause."""
@@ -192,22 +202,22 @@ class RepeatGate:
 
     def _passes(self, samples: Samples) -> bool:
         """Whether no sample repeats the one before, the usual case; follows them if so."""
-        values, last = samples.values, self._last
-        before = values[:-1] if last is None else np.concatenate([last[None], values[:-1]])
+        values, last = samples.values, self.last
+        before = values[:-1] if last is None else np.concatenate([last, values[:-1]])
         same = (values[len(values) - len(before) :] == before).all(axis=1)
         changes = self._changes + int(np.count_nonzero(~same))
         recognised = changes >= ALIVE and (same & values[len(values) - len(same) :].any(axis=1))
         if np.any(recognised):
             return False
         self._spans.see_all(samples.stamps)
-        self._changes, self._last = changes, values[-1].copy()
+        self._changes, self.last = changes, values[-1:].copy()
         return True
 
     def _judge(self, samples: Samples, row: int) -> list[Samples]:
         """Judge one sample; return those that pass now."""
-        stamp, values = int(samples.stamps[row]), samples.values[row]
         one = samples.rows(slice(row, row + 1))
-        if self.repeats(values):
+        stamp, sample, last = int(one.stamps[0]), one.values, self.last
+        if self.repeats(sample):
             if self._spans.open:
                 return [one]
             self._held.append(one)
@@ -220,7 +230,8 @@ class RepeatGate:
         if held and not self._keep:
             self.faults[_REPEATED] += len(held)
             held = []
-        self.follow(stamp, values)
+        changed = last is not None and bool((sample != last).any())
+        self.follow(stamp, sample.copy(), changed)
         return [*held, one]
 
 

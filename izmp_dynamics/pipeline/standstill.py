@@ -121,10 +121,11 @@ def _slow(robot: RobotFile) -> RobotFile:
 
 
 def _pieces(samples: Samples, live: bool = True) -> Iterator[Samples]:
-    """Many samples at once and read-only, as from a bag, some one by one if live, many again."""
+    """Many samples at once and read-only, as from a bag; single ones, more if live; many again."""
     last = len(samples) - 10
-    single = (slice(k, k + 1) for k in range(80, last))
-    for some in (slice(80), *(single if live else [slice(80, last)]), slice(last, None)):
+    end = last if live else 81
+    single = (slice(k, k + 1) for k in range(80, end))
+    for some in (slice(80), *single, *([] if live else [slice(end, last)]), slice(last, None)):
         piece = samples.rows(some)
         if len(piece) > 1:
             piece.values.setflags(write=False)

@@ -259,19 +259,18 @@ class SampleStream:
             return None
         if len(values) != self._width:
             return None
-        sample = np.array(values, ndmin=2)
-        if not _all_credible(sample, self._largest, self._quaternion_at):
+        sample, usable = np.array(values, ndmin=2), gate.sample
+        last = usable if repeats is None or repeats.last is None else repeats.last
+        found = _compared(sample, usable, last, self._largest, self._quaternion_at)
+        if found == _INCREDIBLE or not (self.clock is None or self.clock.follows(stamp)):
             return None
-        if self.clock is not None and not self.clock.follows(stamp):
-            return None
-        usable = gate.follow(stamp, sample)
+        gate.follow(stamp, sample)
         if repeats is not None:
-            repeats.follow(before, usable[0])
+            repeats.follow(before, usable, found & _CHANGED > 0)
+            self._repeating = repeats.recognises and found & _REPEATS > 0
         if self._quaternion is not None:
             usable = self._continued(usable, self._quaternion)
-        self.buffer.append_one(before, usable)
-        self.buffer.received_until = stamp
-        self._offer()
+        self.buffer.append_one(before, usable, stamp, sample, not self._repeating)
         return before, usable
 
     def _admit(self, samples: Samples) -> Samples:
@@ -417,10 +416,9 @@ class SampleStream:
         self._repeating = (
             repeats is not None
             and len(gate.sample) > 0
-            and (repeats.waiting or repeats.repeats(gate.sample[0]))
+            and (repeats.waiting or repeats.repeats(gate.sample))
         )
-        self.buffer.unconfirmed = 0 if self._repeating else gate.pending
-        self.buffer.sample = gate.sample
+        self.buffer.offer(0 if self._repeating else gate.pending, gate.sample)
 
     def _smoothed(self, values: Array) -> Samples:
         """Take what the filter hands out, in the order of what it took."""
@@ -484,6 +482,7 @@ class SampleStream:
 
 
 _DIFFERENTIATED = ('joints', 'imu')
+_INCREDIBLE, _CHANGED, _REPEATS = -1, 1, 2
 
 
 @kernel
@@ -500,3 +499,22 @@ def _all_credible(values: Array, largest: Array, quaternion: int) -> bool:
             if not abs(np.sqrt(squares) - 1.0) <= NORM_TOLERANCE:
                 return False
     return True
+
+
+@kernel
+def _compared(sample: Array, pending: Array, last: Array, largest: Array, quaternion: int) -> int:
+    """Compare a sample (1, m) with the pending one, and that one with the last before it.
+
+    Returns:
+        _INCREDIBLE if no such sensor can read it; else the sum of _CHANGED, if the pending one
+        differs from the last one, and of _REPEATS, if the sample repeats the pending one, unless
+        all its numbers are zero.
+    """
+    if not _all_credible(sample, largest, quaternion):
+        return _INCREDIBLE
+    changed, repeats, zero = False, True, True
+    for j in range(sample.shape[1]):
+        changed = changed or pending[0, j] != last[0, j]
+        repeats = repeats and sample[0, j] == pending[0, j]
+        zero = zero and sample[0, j] == 0.0
+    return _CHANGED * changed + _REPEATS * (repeats and not zero)

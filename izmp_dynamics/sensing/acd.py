@@ -275,7 +275,8 @@ class ActuatorDifferentiator:
         while end < rows and self._closed(end, end + self._half):
             end += 1
         new = window.hand_out(end)
-        self._count(instants, new)
+        if instants.any_wrong:
+            self._count(instants.repaired[new], instants.faulty[new])
         exists = instants.exists[new]
         kinematics = instants.kinematics.select(new)
         return kinematics if all(exists.tolist()) else kinematics.select(exists)
@@ -292,11 +293,12 @@ class ActuatorDifferentiator:
             quotients, exists, valid, masks,
         )  # fmt: skip
         new = window.hand_out(end)
-        q, qd, qdd = quotients
-        kinematics = JointKinematics(stamps, q, qd, qdd, valid)
-        self._count(_Instants(kinematics, exists, masks[0], masks[1], any_wrong), new)
-        kinematics = kinematics.select(new)
-        return kinematics if all(exists[new].tolist()) else kinematics.select(exists[new])
+        if any_wrong:
+            self._count(masks[0, new], masks[1, new])
+        q, qd, qdd = quotients[:, new]
+        kinematics = JointKinematics(stamps[new], q, qd, qdd, valid[new])
+        exists = exists[new]
+        return kinematics if all(exists.tolist()) else kinematics.select(exists)
 
     def _complete(self, stamps: Stamps) -> int:
         """How many leading rows have all samples that their quotients need."""
@@ -328,10 +330,7 @@ class ActuatorDifferentiator:
         newest = min(last, len(stamps) - 1)
         return not contiguous(stamps, row, newest, nanoseconds(self.max_gap))
 
-    def _count(self, instants: _Instants, rows: slice) -> None:
-        if not instants.any_wrong:
-            return
-        repaired, faulty = instants.repaired[rows], instants.faulty[rows]
+    def _count(self, repaired: Mask, faulty: Mask) -> None:
         if repaired.any() or faulty.any():
             used = np.zeros(len(repaired), dtype=np.int8)
             self._faults += JointFaults(self.joint_names, used, repaired, faulty).counts()

@@ -70,8 +70,9 @@ class BusGrid:
         if self._samples == 1:
             return np.ones(len(stamps), dtype=np.bool_)
         if len(stamps) <= _FEW:
-            befores = [before, *stamps[:-1].tolist()]
-            return np.array([*map(self._is_new, stamps.tolist(), befores)], dtype=np.bool_)
+            ticks = [*map(self._tick, stamps.tolist())]
+            befores = [*(ticks[:1] if before is None else [self._tick(before)]), *ticks]
+            return np.array([*map(int.__gt__, ticks, befores)], dtype=np.bool_)
         seconds, rest = np.divmod(np.asarray(stamps, np.int64) + self._early, NANOSECONDS)
         ticks = (seconds * self._ticks + rest * self._ticks // NANOSECONDS) // self._seconds
         selected = np.empty(len(stamps), dtype=np.bool_)

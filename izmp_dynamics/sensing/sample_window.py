@@ -5,6 +5,9 @@ import numpy as np
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.sensing.stamps import StampGate
 
+_SHORTEST = 64
+"""Samples that there is room for, at least."""
+
 
 class SampleWindow:
     """Keeps the samples whose results are open, and those before them that they depend on.
@@ -26,8 +29,10 @@ class SampleWindow:
     """
 
     def __init__(self, width: int, behind: int, min_spacing: float) -> None:
-        self.stamps: Stamps = np.empty(0, dtype=np.int64)
-        self.values: Array = np.empty((0, width))
+        self._width, self._start, self._end = width, 0, 0
+        self._stamps: Stamps = np.empty(_SHORTEST, dtype=np.int64)
+        self._values: Array = np.empty((_SHORTEST, width))
+        self.stamps, self.values = self._stamps[:0], self._values[:0]
         self.next_row = 0
         self.dropped = 0
         self.stamp_gate = StampGate(width, min_spacing)
@@ -45,7 +50,12 @@ class SampleWindow:
 
     def extend(self, stamps: Stamps, values: Array) -> None:
         """Take samples (T,), (T, width); the last one enters when the next one confirms it."""
-        self._append(*self.stamp_gate.push(stamps, values))
+        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
+        rows = self._room(len(stamps))
+        if self.stamp_gate.follow_all(stamps, values, self._stamps[rows], self._values[rows]):
+            self._take_in(rows)
+        else:
+            self._append(*self.stamp_gate.push(stamps, values))
 
     def close(self) -> None:
         """Take the last sample in, as nothing follows."""
@@ -60,13 +70,34 @@ class SampleWindow:
     def clear(self) -> None:
         """Discard the samples, but not the counts."""
         self.dropped += len(self.stamps)
-        self.stamps, self.values, self.next_row = self.stamps[:0], self.values[:0], 0
+        self._start, self.next_row = self._end, 0
+        self.stamps, self.values = self.stamps[:0], self.values[:0]
 
     def _append(self, stamps: Stamps, values: Array) -> None:
-        if not len(stamps):
-            return
+        if len(stamps):
+            rows = self._room(len(stamps))
+            self._stamps[rows], self._values[rows] = stamps, values
+            self._take_in(rows)
+
+    def _room(self, count: int) -> slice:
+        """Rows for further samples.
+
+        What was handed out may be views of the arrays, so those are replaced and not rearranged.
+        """
+        if self._end + count > len(self._stamps):
+            kept, stamps, values = len(self.stamps), self.stamps, self.values
+            length = max(_SHORTEST, kept + count)
+            self._stamps = np.empty(length, dtype=np.int64)
+            self._values = np.empty((length, self._width))
+            self._stamps[:kept], self._values[:kept] = stamps, values
+            self._start, self._end = 0, kept
+        return slice(self._end, self._end + count)
+
+    def _take_in(self, rows: slice) -> None:
+        """Let these rows, the next ones, enter; leave out what is not needed any more."""
         old = max(0, self.next_row - self._behind)
-        self.stamps = np.concatenate([self.stamps[old:], stamps])
-        self.values = np.concatenate([self.values[old:], values])
         self.next_row -= old
         self.dropped += old
+        self._start, self._end = self._start + old, rows.stop
+        self.stamps = self._stamps[self._start : self._end]
+        self.values = self._values[self._start : self._end]

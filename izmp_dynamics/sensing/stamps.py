@@ -112,6 +112,30 @@ def _screen(
     return row_of_pending, previous, good
 
 
+@kernel
+def _follow(
+    stamps: Stamps,
+    values: Array,
+    min_spacing: int,
+    pending: int,
+    sample: Array,
+    used_stamps: Stamps,
+    used_values: Array,
+) -> bool:
+    """Do as `StampGate.follow_all`; `sample` (1, width) is the pending one, then the new one."""
+    before, count = pending, len(stamps)
+    for stamp in stamps:
+        if stamp - before < max(min_spacing, 1):
+            return False
+        before = stamp
+    if count == 0:
+        return False
+    used_stamps[0], used_values[0] = pending, sample[0]
+    used_stamps[1:], used_values[1:] = stamps[: count - 1], values[: count - 1]
+    sample[0] = values[count - 1]
+    return True
+
+
 def screen_stamps(stamps: Stamps, min_spacing: float = 0.0) -> Verdicts:
     """Judge every sample of a stream by its stamp.
 
@@ -213,6 +237,28 @@ class StampGate:
         self._previous, self.pending, self.sample = self.pending, stamp, values
         self.overtaken = {}
         return admitted
+
+    def follow_all(
+        self, stamps: Stamps, values: Array, used_stamps: Stamps, used_values: Array
+    ) -> bool:
+        """Take samples if each shows that the one before can be used, the usual case.
+
+        Args:
+            stamps: (T,) contiguous, in the order of arrival [ns].
+            values: (T, width) contiguous.
+            used_stamps: (T,) is given the stamps of those that can be used by then [ns].
+            used_values: (T, width) is given their values.
+
+        Returns:
+            Whether that is so; if not, nothing has been taken, and `push` is to take them.
+        """
+        if not self.pending or not _follow(
+            stamps, values, self._min_spacing, self.pending, self.sample, used_stamps, used_values
+        ):
+            return False
+        before, self.pending = int(used_stamps[-1]), int(stamps[-1])
+        self._previous, self.overtaken = before, {}
+        return True
 
     def flush(self) -> tuple[Stamps, Array]:
         """Return the sample that is still pending at the end of the stream, and discard it."""
