@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 _cached = 'cached for the next start'
 
 # Before 0.59, inlining what itself inlines took numba minutes and gigabytes: LLVM decides there.
-_INLINED = {'inline': 'always'} if numba.version_info[:2] >= (0, 59) else {}
+_INLINED: dict[str, Any] = {'inline': 'always'} if numba.version_info[:2] >= (0, 59) else {}
 
 
 def kernel(function: Function) -> Function:
@@ -39,8 +39,11 @@ def kernel_without_gil(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small function into its callers; a call would cost more than its arithmetic."""
-    return cast(Function, _compiled(function, **_INLINED))
+    """Compile a small function into its callers; a call would cost more than its arithmetic.
+
+    The callers are cached.
+    """
+    return cast(Function, njit(error_model='numpy', **_INLINED)(function))
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:

@@ -77,14 +77,20 @@ class KernelCache(FunctionCache):
 
 
 @functools.cache
-def _notes() -> Path | None:
-    """A file beside the machine code, the same for all kernels; None if it cannot be there."""
+def cache_folder() -> Path | None:
+    """The folder of what all kernels share; None if nothing can be written there."""
     try:
         locator = _KernelCacheImpl(_is_here).locator
         locator.ensure_cache_path()
     except (OSError, RuntimeError):
         return None
-    return Path(locator.get_cache_path()) / 'imports.json'
+    return Path(locator.get_cache_path())
+
+
+def _notes() -> Path | None:
+    """The file in which `kernel_sources` notes imports."""
+    folder = cache_folder()
+    return None if folder is None else folder / 'imports.json'
 
 
 def _is_here() -> None:

@@ -57,9 +57,7 @@ def source_digest(module: str, notes: Path | None = None) -> str:
     noted.save()
     digest = hashlib.sha256()
     for name in sorted(found):
-        source = _source(name).encode()
-        digest.update(f'{name} {len(source)}\n'.encode())
-        digest.update(source)
+        digest.update(f'{name} {_source_hash(name)}\n'.encode())
     for version in (numba.__version__, llvmlite.__version__, np.__version__):
         digest.update(f'{version}\n'.encode())
     return digest.hexdigest()
@@ -81,8 +79,7 @@ class _NotedImports:
 
     def of(self, module: str) -> frozenset[str]:
         """Names of what importing a module imports: both `a` and `a.b` of `from a import b`."""
-        text = f'{_spec(module).parent} {_source(module)}'
-        source = hashlib.sha256(text.encode()).hexdigest()
+        source = _source_hash(module)
         noted = self._noted.get(module)
         if noted is None or noted[0] != source:
             noted = source, _imports(module)
@@ -159,6 +156,14 @@ def _source(module: str) -> str:
     return source
 
 
+@functools.cache
+def _source_hash(module: str) -> str:
+    """SHA-256 of a source and of the package by which its relative imports are resolved."""
+    text = f'{_spec(module).parent} {_source(module)}'
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@functools.cache
 def _exists(name: str) -> bool:
     """Whether a dotted name is that of a module with a file, not of something in a module."""
     try:

@@ -99,7 +99,12 @@ def matrices_from_quaternions(quaternions_xyzw: Array) -> Array:
 def _matrices(quaternions_xyzw: Array, matrices: Array) -> None:
     """Write what `matrices_from_quaternions` returns."""
     for t in range(len(quaternions_xyzw)):
-        x, y, z, w = quaternions_xyzw[t] / np.sqrt(np.sum(quaternions_xyzw[t] ** 2))
+        x, y, z, w = (
+            quaternions_xyzw[t, 0], quaternions_xyzw[t, 1],
+            quaternions_xyzw[t, 2], quaternions_xyzw[t, 3],
+        )  # fmt: skip
+        length = np.sqrt(x * x + y * y + z * z + w * w)
+        x, y, z, w = x / length, y / length, z / length, w / length
         matrices[t, 0, 0] = 1.0 - 2.0 * (y * y + z * z)
         matrices[t, 0, 1] = 2.0 * (x * y - w * z)
         matrices[t, 0, 2] = 2.0 * (x * z + w * y)

@@ -29,6 +29,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
         'kernel',
         'kernel_cache',
         'kernel_sources',
+        'kept',
         'sin_cos',
         'vectors',
         'regular_file',

@@ -11,6 +11,7 @@ from izmp_dynamics.report.decimation import (
     share_outside,
 )
 from izmp_dynamics.report.timeline import Timeline
+from izmp_dynamics.store import Store
 
 values = st.one_of(st.floats(-1e6, 1e6), st.just(float('nan')))
 signals = arrays(np.float64, st.integers(1, 400), elements=values)
@@ -95,6 +96,7 @@ def test_a_decimated_path_keeps_extremes_and_order(points):
         if np.isfinite(column).any():
             assert np.nanmax(column[kept]) == np.nanmax(column)
             assert np.nanmin(column[kept]) == np.nanmin(column)
+    assert np.array_equal(kept, decimated_path(points, 50, Store(block=8)))
 
 
 def test_share_outside_ignores_nan():

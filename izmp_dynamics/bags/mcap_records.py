@@ -262,7 +262,11 @@ def _walk(
             break
         end = begin + np.int64(length)
         if count == len(found):
-            found = np.concatenate((found, np.zeros_like(found)))
+            longer = np.zeros((2 * count, 5), np.int64)
+            for k in range(count):
+                for field in range(5):
+                    longer[k, field] = found[k, field]
+            found = longer
         entry = found[count]
         if opcode == MESSAGE:
             if end - begin < _BEFORE_DATA:

@@ -78,7 +78,9 @@ def _velocities(
     Returns (T, 6) centre of mass and its velocity, and (T, F, 9) place, velocity and ω of the
     bodies of the feet.
     """
-    mass = np.sum(bodies[:, MASS])
+    mass = 0.0
+    for body in bodies:
+        mass += body[MASS]
     work, out = np.empty((joints.shape[0], WORK)), np.empty(9)
     rows = states.shape[0]
     of_com, of_feet = np.empty((rows, 6)), np.empty((rows, len(carriers), 9))

@@ -201,7 +201,9 @@ def momentum_in_world(joints: Indices, bodies: Array, motions: Array) -> Array:
     Returns:
         (T, 9) P [kg·m/s], L about the world's origin [kg·m²/s], centre of mass [m].
     """
-    mass = np.sum(bodies[:, MASS])
+    mass = 0.0
+    for body in bodies:
+        mass += body[MASS]
     work, state = np.empty((joints.shape[0], WORK)), np.empty(motions.shape[1] - MOTIONS)
     out, own = np.empty((motions.shape[0], 9)), np.empty(9)
     for t in range(motions.shape[0]):

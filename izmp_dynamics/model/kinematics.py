@@ -137,8 +137,18 @@ def frame_poses(joints: Indices, bodies: Array, q: Array, body: int, mount: Arra
     """
     poses = np.empty((joints.shape[0], POSE))
     out = np.empty((q.shape[0], POSE))
+    chain, length = np.empty(joints.shape[0], np.int64), 0
+    carrier = body
+    while carrier > 0:  # other bodies don't move it
+        chain[length] = carrier
+        length += 1
+        carrier = joints[carrier, PARENT]
+    set_identity(poses[0])
     for t in range(q.shape[0]):
-        body_poses(joints, bodies, q[t], poses)
+        for k in range(length - 1, -1, -1):
+            i = chain[k]
+            position = joint_position(joints[i], bodies[i], q[t])
+            place(joints[i], bodies[i], position, poses[joints[i, PARENT]], poses[i])
         compose(poses[body], mount, out[t])
     return out
 

@@ -16,7 +16,7 @@ from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
 from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.replay.filter_choice import chosen_filter, stated
-from izmp_dynamics.replay.hashes import input_hashes
+from izmp_dynamics.replay.hashes import hashing
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
@@ -93,12 +93,14 @@ def replay(
         choice = chosen_filter(recording)
         evaluator = make_evaluator(recording)
         collector = Collector(recording, urdf, Store(partial))
-        with BagWriter(partial / 'bag', storage=storage) as out:
+        with (
+            hashing(bag_path, robot, urdf) as hashes,
+            BagWriter(partial / 'bag', storage=storage) as out,
+        ):
             writer = ResultWriter(out, recording.rig, urdf.text, recording.origin)
             for results in evaluate_recording(recording, evaluator, progress):
                 writer.write(results)
                 collector.add(results)
-            hashes = input_hashes(bag_path, robot, urdf)
             notes = (
                 *([choice.text] if choice and choice.notable else []),
                 *bag.notes,
@@ -112,7 +114,7 @@ def replay(
             )
             missing = [str(found) for found in recording.missing]
             evaluation = collector.evaluation(
-                hashes,
+                hashes.result(),
                 missing,
                 notes,
                 {'angular_acceleration.used': evaluator.root.method, **stated(choice)},

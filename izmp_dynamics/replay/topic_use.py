@@ -230,8 +230,12 @@ def values_alternate(values: Array) -> bool:
         return False
     with np.errstate(over='ignore', invalid='ignore'):  # not gated yet
         steps = np.diff(values, axis=0)
+        up, down = steps > 0, steps < 0
+        returns = np.mean((up[1:] & down[:-1]) | (down[1:] & up[:-1]), axis=0)
+        in_turn = returns > _IN_TURN + 1.0 / np.sqrt(len(values))  # of few, chance is large
+        if not in_turn.any():
+            return False
+        steps, values = steps[:, in_turn], values[:, in_turn]
         single = np.median(np.abs(steps), axis=0)
         double = np.median(np.abs(values[2:] - values[:-2]), axis=0)
-        returns = np.mean(np.sign(steps[1:]) * np.sign(steps[:-1]) < 0, axis=0)
-        in_turn = returns > _IN_TURN + 1.0 / np.sqrt(len(values))  # of few, chance is large
-        return bool(np.any((single > 5.0 * double) & (single > 1e-6) & in_turn))
+        return bool(np.any((single > 5.0 * double) & (single > 1e-6)))

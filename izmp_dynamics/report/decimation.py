@@ -74,13 +74,18 @@ def decimated_path(points: Array, count: int, store: Store | None = None) -> Ind
         return np.arange(len(points))
     length = -(-5 * len(points) // count)
     kept = []
-    for first in range(0, len(points), length):
-        stretch = points[first : first + length]
-        lowest = np.where(np.isnan(stretch), np.inf, stretch).argmin(axis=0)
-        highest = np.where(np.isnan(stretch), -np.inf, stretch).argmax(axis=0)
-        kept += [first, *(first + lowest), *(first + highest)]
+    together = max(1, store.block // length) * length
+    for begin in range(0, len(points), together):
+        part = points[begin : begin + together]
+        filled = np.pad(part, ((0, -len(part) % length), (0, 0)), constant_values=np.nan)
+        stretches = filled.reshape(-1, length, 2)
+        unknown = np.isnan(stretches)
+        first = begin + length * np.arange(len(stretches))[:, None]
+        lowest = first + np.where(unknown, np.inf, stretches).argmin(axis=1)
+        highest = first + np.where(unknown, -np.inf, stretches).argmax(axis=1)
+        kept.append(np.hstack([first, lowest, highest]).ravel())
         store.release()
-    return np.unique(kept)
+    return np.unique(np.concatenate(kept))
 
 
 def robust_limits(

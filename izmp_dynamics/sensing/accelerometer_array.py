@@ -196,7 +196,10 @@ def _solve_forces(
             readings[t, m] = axis[0] * force[0] + axis[1] * force[1] + axis[2] * force[2]
     _solve(omega, readings, gain, axes, points, solution)
     for t in range(len(omega)):
-        valid[t] = np.isfinite(omega[t]).all() and np.isfinite(solution[t]).all()
+        known = True
+        for i in range(6):
+            known = known and np.isfinite(solution[t, i]) and np.isfinite(omega[t, i % 3])
+        valid[t] = known
 
 
 @kernel
@@ -209,8 +212,9 @@ def _solve(
     solution: Array,
 ) -> None:
     rows, channels = readings.shape
-    solution[:] = 0.0
     for t in range(rows):
+        for i in range(6):
+            solution[t, i] = 0.0
         for m in range(channels):
             linear = readings[t, m] - _centripetal(omega[t], axes[m], points[m])
             for i in range(6):

@@ -241,27 +241,42 @@ def fit_weights(times: Array, degree: int) -> Array:
     """
     count, terms = len(times), degree + 1
     scale = max(abs(times[0]), abs(times[-1]))
-    basis = np.ones((terms, count))
-    coefficients = np.eye(terms)  # row i: orthonormal polynomial i in powers of τ
-    for i in range(terms):
+    basis = np.empty((terms, count))
+    coefficients = np.zeros((terms, terms))  # row i: orthonormal polynomial i in powers of τ
+    for i in range(terms):  # loops, as numba takes long to compile operations on arrays
+        coefficients[i, i] = 1.0
+        for k in range(count):
+            basis[i, k] = basis[i - 1, k] * (times[k] / scale) if i > 0 else 1.0
         if i > 0:
-            basis[i] = basis[i - 1] * (times / scale)
-            coefficients[i] = 0.0
-            coefficients[i, 1:] = coefficients[i - 1, :-1]
+            for k in range(terms):
+                coefficients[i, k] = coefficients[i - 1, k - 1] if k > 0 else 0.0
         for _ in range(2):
             for m in range(i):
-                share = np.sum(basis[i] * basis[m])
-                basis[i] -= share * basis[m]
-                coefficients[i] -= share * coefficients[m]
-        norm = np.sqrt(np.sum(basis[i] * basis[i]))
-        basis[i] /= norm
-        coefficients[i] /= norm
+                share = _product(basis[i], basis[m])
+                for k in range(count):
+                    basis[i, k] -= share * basis[m, k]
+                for k in range(terms):
+                    coefficients[i, k] -= share * coefficients[m, k]
+        norm = np.sqrt(_product(basis[i], basis[i]))
+        for k in range(count):
+            basis[i, k] /= norm
+        for k in range(terms):
+            coefficients[i, k] /= norm
     weights = np.zeros((3, count))
     for i in range(terms):
-        weights[0] += coefficients[i, 0] * basis[i]
-        weights[1] += coefficients[i, 1] / scale * basis[i]
-        weights[2] += 2.0 * coefficients[i, 2] / (scale * scale) * basis[i]
+        for k in range(count):
+            weights[0, k] += coefficients[i, 0] * basis[i, k]
+            weights[1, k] += coefficients[i, 1] / scale * basis[i, k]
+            weights[2, k] += 2.0 * coefficients[i, 2] / (scale * scale) * basis[i, k]
     return weights
+
+
+@kernel
+def _product(a: Array, b: Array) -> float:
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
 
 
 @kernel

@@ -200,28 +200,36 @@ def _means(
     rows, columns = x.shape
     means = np.full((3, rows, columns), np.nan)
     valid = np.zeros(rows, dtype=np.bool_)
-    times, weights = np.empty(0, np.int64), np.empty((3, 0))
+    times, weights, total = np.empty(0, np.int64), np.empty((3, 0)), np.empty((3, columns))
     for k in range(begin, end):
         first, last = _window(stamps, k, half_width, gap)
         if first < 0:
             continue
         valid[k] = True
-        window = stamps[first : last + 1] - stamps[k]
-        if not np.array_equal(window, times):  # with a steady clock they hardly ever change
-            times = window
+        count = last + 1 - first
+        same = len(times) == count
+        i = 0
+        while same and i < count:
+            same = stamps[first + i] - stamps[k] == times[i]
+            i += 1
+        if not same:  # with a steady clock they hardly ever change
+            times = np.empty(count, np.int64)
+            for i in range(count):
+                times[i] = stamps[first + i] - stamps[k]
             weights = _weights(stamps, k, first, last, half_width, second)
-        total = np.zeros((3, columns))
-        for i in range(weights.shape[1]):
+        for j in range(columns):
+            total[0, j] = total[1, j] = total[2, j] = 0.0
+        for i in range(count):
             for j in range(columns):
                 # Differences to the middle sample keep the digits of a slowly moving joint.
                 difference = x[first + i, j] - x[k, j]
                 total[0, j] += weights[0, i] * difference
                 total[1, j] += weights[1, i] * difference
                 total[2, j] += weights[2, i] * difference
-        means[:2, k] = total[:2]
-        if second:
-            means[2, k] = total[2]
-        means[0, k] += x[k]
+        for j in range(columns):
+            means[0, k, j], means[1, k, j] = total[0, j] + x[k, j], total[1, j]
+            if second:
+                means[2, k, j] = total[2, j]
     return means[0], means[1], means[2], valid
 
 
@@ -272,14 +280,19 @@ def _weights(
 def _add_value(times: Array, i: int, s: float, factor: float, weights: Array) -> None:
     """Add the weights of the smoothed value at the time s, between the samples i and i+1."""
     middle = i if s - times[i] <= times[i + 1] - s else i + 1
-    near = times[middle - 2 : middle + 3]
-    steps = np.diff(near)
-    if steps.max() > UNEVEN * steps.min():
+    near = np.empty(5)
+    shortest, longest = np.inf, 0.0
+    for b in range(5):
+        near[b] = times[middle - 2 + b] - s
+        if b > 0:
+            step = times[middle - 2 + b] - times[middle - 3 + b]
+            shortest, longest = min(shortest, step), max(longest, step)
+    if longest > UNEVEN * shortest:
         share = (s - times[i]) / (times[i + 1] - times[i])
         weights[i] += factor * (1.0 - share)
         weights[i + 1] += factor * share
         return
-    fit = fit_weights(near - s, 3)
+    fit = fit_weights(near, 3)
     for b in range(5):
         weights[middle - 2 + b] += factor * fit[0, b]
 

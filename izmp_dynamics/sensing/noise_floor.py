@@ -82,8 +82,12 @@ def _residuals(stamps: Stamps, x: Array) -> tuple[Array, Mask]:
     for k in range(NEIGHBOURS, rows - NEIGHBOURS):
         for i in range(count):
             times[i] = (stamps[k + i - NEIGHBOURS] - stamps[k]) / NANOSECONDS
-        steps = np.diff(times)
-        if steps.min() <= 0.0 or steps.max() > UNEVEN * steps.mean():
+        shortest, longest, total = np.inf, 0.0, 0.0
+        for i in range(1, count):
+            step = times[i] - times[i - 1]
+            shortest, longest = min(shortest, step), max(longest, step)
+            total += step
+        if shortest <= 0.0 or longest > UNEVEN * (total / (count - 1)):
             continue
         used[k] = True
         squares = 1.0

@@ -90,7 +90,11 @@ def settled_rows(stamps: Stamps, outliers: Mask, gap: int, reach: int) -> int:
     row = max(newest + 1 - REPAIR_REACH, 0)
     while row <= newest:
         alone = not contiguous(stamps, row, min(row + REPAIR_REACH, newest), gap)
-        if not alone and (newest < row + reach or np.any(outliers[max(row - 1, 0) : row + 1])):
+        doubtful = newest < row + reach
+        for k in range(max(row - 1, 0), row + 1):
+            for j in range(outliers.shape[1]):
+                doubtful = doubtful or outliers[k, j]
+        if doubtful and not alone:
             break
         row += 1
     return row
@@ -108,15 +112,19 @@ def gate(
     kinks: Mask,
 ) -> None:
     """Write what `gate_positions` returns; returning arrays would cost more than the work."""
-    outliers[:] = _outliers(stamps, positions, limit, resolution, gap)
-    repaired[:] = _repaired(stamps, positions, outliers, gap)
-    kinks[:] = _kinks(stamps, repaired, limit, resolution, gap)
+    _find_outliers(stamps, positions, limit, resolution, gap, outliers)
+    _repair(stamps, positions, outliers, gap, repaired)
+    _find_kinks(stamps, repaired, limit, resolution, gap, kinks)
 
 
 @kernel
-def _outliers(stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int) -> Mask:
+def _find_outliers(
+    stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int, outliers: Mask
+) -> None:
     rows, joints = q.shape
-    outliers = ~np.isfinite(q)
+    for k in range(rows):
+        for j in range(joints):
+            outliers[k, j] = not np.isfinite(q[k, j])
     for k in range(REACH, rows - REACH):
         if not contiguous(stamps, k - REACH, k + REACH, gap):
             continue
@@ -135,23 +143,20 @@ def _outliers(stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: in
             below = min(past, future, between) - q[k, j]
             if max(above, below) > 0.25 * limit[j] * shortest * shortest + resolution[j]:
                 outliers[k, j] = True
-    return outliers
 
 
 @kernel
-def _repaired(stamps: Stamps, q: Array, outliers: Mask, gap: int) -> Array:
+def _repair(stamps: Stamps, q: Array, outliers: Mask, gap: int, repaired: Array) -> None:
     rows, joints = q.shape
-    repaired: Array = q.copy()
     for k in range(rows):
         alone = contiguous(stamps, k - 1, k + 1, gap)
         for j in range(joints):
             if not outliers[k, j]:
-                continue
-            if alone and not outliers[k - 1, j] and not outliers[k + 1, j]:
+                repaired[k, j] = q[k, j]
+            elif alone and not outliers[k - 1, j] and not outliers[k + 1, j]:
                 repaired[k, j] = _interpolated(stamps, q, outliers, gap, k, j)
             else:
                 repaired[k, j] = np.nan
-    return repaired
 
 
 @kernel
@@ -176,18 +181,20 @@ def _interpolated(stamps: Stamps, q: Array, outliers: Mask, gap: int, k: int, j:
 
 
 @kernel
-def _kinks(stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int) -> Mask:
+def _find_kinks(
+    stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int, kinks: Mask
+) -> None:
     rows, joints = q.shape
-    kinks = np.zeros((rows, joints), dtype=np.bool_)
-    for k in range(1, rows - 1):
+    for k in range(rows):
         if not contiguous(stamps, k - 1, k + 1, gap):
+            for j in range(joints):
+                kinks[k, j] = False
             continue
         h1 = (stamps[k] - stamps[k - 1]) / NANOSECONDS
         h2 = (stamps[k + 1] - stamps[k]) / NANOSECONDS
         for j in range(joints):
             between = (q[k - 1, j] * h2 + q[k + 1, j] * h1) / (h1 + h2)
             kinks[k, j] = abs(q[k, j] - between) > 0.5 * limit[j] * h1 * h2 + resolution[j]
-    return kinks
 
 
 def judge_instants(

@@ -224,7 +224,10 @@ def _hull(corners: Array) -> Array:
     """(V, 2) convex hull, counter-clockwise, by the monotone chain (Andrew, 1979); or (0, 2)."""
     count = len(corners)
     hull = np.empty((2 * count + 1, 2))
-    if count < 3 or not np.isfinite(corners).all():
+    known = count >= 3
+    for k in range(count):
+        known = known and np.isfinite(corners[k, 0]) and np.isfinite(corners[k, 1])
+    if not known:
         return hull[:0]
     points = _in_order(corners)
     size, least = 0, 2
@@ -234,7 +237,7 @@ def _hull(corners: Array) -> Array:
             least = size + 1
         while size >= least and _turn(hull[size - 2], hull[size - 1], point) <= 0.0:
             size -= 1
-        hull[size] = point
+        hull[size, 0], hull[size, 1] = point[0], point[1]
         size += 1
     vertices = size - 1  # the last point is the first one again
     polygon: Array = hull[: vertices if vertices > 2 else 0]
@@ -244,14 +247,14 @@ def _hull(corners: Array) -> Array:
 @kernel
 def _in_order(corners: Array) -> Array:
     """Sort points (N, 2) by x, then by y; insertion sort, as they are few."""
-    points: Array = corners.copy()
-    for k in range(1, len(points)):
-        x, y = points[k, 0], points[k, 1]
+    points = np.empty((len(corners), 2))
+    for k in range(len(points)):
+        x, y = corners[k, 0], corners[k, 1]
         row = k
         while row > 0 and (
             points[row - 1, 0] > x or (points[row - 1, 0] == x and points[row - 1, 1] > y)
         ):
-            points[row] = points[row - 1]
+            points[row, 0], points[row, 1] = points[row - 1, 0], points[row - 1, 1]
             row -= 1
         points[row, 0], points[row, 1] = x, y
     return points

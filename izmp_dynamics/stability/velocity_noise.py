@@ -66,12 +66,13 @@ def _faded(
     """
     covariance = np.zeros(squares.shape)
     for k in range(len(squares)):
-        total *= kept[k]
-        weight *= kept[k]
-        if known[k]:
-            covariance[k] = squares[k]
-            total += squares[k]
-            weight += 1.0
-        if weight:
-            covariance[k] += total / weight
+        weight = weight * kept[k] + 1.0 if known[k] else weight * kept[k]
+        for i in range(3):
+            for j in range(3):
+                total[i, j] *= kept[k]
+                if known[k]:
+                    covariance[k, i, j] = squares[k, i, j]
+                    total[i, j] += squares[k, i, j]
+                if weight:
+                    covariance[k, i, j] += total[i, j] / weight
     return covariance, weight

@@ -10,7 +10,7 @@ from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.report import styles
 from izmp_dynamics.report.events.event import STEPS, Event
 from izmp_dynamics.report.player.libraries import THREE, UPLOT, UPLOT_STYLE
-from izmp_dynamics.report.player.packing import Block, compressed, json_for_script
+from izmp_dynamics.report.player.packing import Block, json_for_script
 from izmp_dynamics.report.player.playback import Playback, play_back
 from izmp_dynamics.report.player.series import describe_series
 from izmp_dynamics.report.player.shapes import Shape, robot_shapes
@@ -52,7 +52,7 @@ def player_html(scene: Scene, summary: Summary) -> str:
     Raises:
         MissingDependencyError: a library is not installed that draws in the page.
     """
-    libraries = {library: library.read() for library in (THREE, UPLOT, UPLOT_STYLE)}
+    three, uplot, styles_of_uplot = THREE.packed(), UPLOT.packed(), UPLOT_STYLE.read()
     if len(scene.timeline.time) < 2:
         return ''
     block = Block()
@@ -63,9 +63,9 @@ def player_html(scene: Scene, summary: Summary) -> str:
     html: str = environment.from_string(_asset(TEMPLATE)).render(
         document=json_for_script(document),
         block=block.text,
-        three=compressed(libraries[THREE].encode()),
-        uplot=compressed(libraries[UPLOT].encode()),
-        styles=libraries[UPLOT_STYLE] + _asset(STYLE),
+        three=three,
+        uplot=uplot,
+        styles=styles_of_uplot + _asset(STYLE),
         scripts='\n'.join(_asset(name) for name in SCRIPTS),
         remark=document['remark'],
     )

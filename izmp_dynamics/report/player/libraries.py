@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.kept import kept
+from izmp_dynamics.report.player.packing import LEVEL, compressed
 
 INSTALL = 'pip install k3d uplot-python trimesh pycollada'
 
@@ -43,6 +45,15 @@ class Library:
             if file.is_file():
                 return file.read_text(encoding='utf-8')
         raise MissingDependencyError(self.package, self.needed_for, self.install)
+
+    def packed(self) -> str:
+        """Return the text as `packing.compressed` does, which takes long for a large library.
+
+        Raises:
+            MissingDependencyError: as `read`.
+        """
+        name = f'{self.package}.{Path(self.path).name}.gz{LEVEL}.base64'
+        return kept(name, self.read().encode(), lambda text: compressed(text).encode()).decode()
 
 
 THREE = Library('k3d', 'k3d', 'static/standalone.js')

@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 _TYPES = {'f4': '<f4', 'i2': '<i2', 'u4': '<u4'}
+LEVEL = 6
+"""Of gzip's compression."""
+
 _ALIGNED = 4  # bytes; typed arrays of a browser begin at a multiple of their item
 
 
@@ -45,7 +48,7 @@ class Block:
 
 def compressed(data: bytes) -> str:
     """Compress `data` with gzip, in base64: the same text for the same bytes."""
-    return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode('ascii')
+    return base64.b64encode(gzip.compress(data, compresslevel=LEVEL, mtime=0)).decode('ascii')
 
 
 def json_for_script(value: Any) -> str:
