@@ -16,17 +16,19 @@ import numpy.typing as npt
 
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import RATE, Instants
-from izmp_dynamics.calibration.parameters import Layout
+from izmp_dynamics.calibration.parameters import GAINS, LEVEL, Layout
 from izmp_dynamics.calibration.residuals import (
     Block,
-    blocks,
     decide_contacts,
     inertia_jacobian,
     readings,
     required,
     residuals,
+    rest_blocks,
     root_motion,
+    swing_block,
     tilts,
+    wrench_block,
 )
 from izmp_dynamics.conventions import Array
 
@@ -195,27 +197,34 @@ def _jacobians(
     count = len(layout.parameters)
     motion = root_motion(instants, layout, x)
     needed = required(instants, layout, x, motion)
-    feet, level = readings(instants, layout, x), tilts(layout, x)
+    feet = readings(instants, layout, x)
+    before = {block.name: block.values for block in base}
     found = {b.name: np.zeros((*b.values.shape, count)) for b in base}
+    index = {foot.name: n for n, foot in enumerate(instants.rig.feet)}
     for k, parameter in enumerate(layout.parameters):
         if not free[k] or parameter.group == 'inertias':
             continue
         other = x.copy()
         step = STEP * parameter.prior
         other[k] += step
-        if parameter.group == 'level':
-            after = blocks(instants, motion, needed, feet, tilts(layout, other))
-        elif parameter.name.startswith('feet['):
-            name = parameter.name[len('feet[') : parameter.name.index('].')]
-            changed = readings(instants, layout, other, feet, name)
-            after = blocks(instants, motion, needed, changed, level)
-        elif parameter.name.startswith('payload'):
+        foot = index.get(parameter.foot, -1)
+        if parameter.group == LEVEL:
+            tilt = tilts(layout, other)[parameter.foot]
+            after = rest_blocks(instants, foot, motion, tilt)
+        elif foot >= 0:
+            gains = parameter.group in GAINS
+            changed = feet.with_foot(instants, layout, other, instants.rig.feet[foot], gains)
+            after = wrench_block(instants, needed, changed)
+            after += swing_block(instants, foot, needed, changed)
+        elif parameter.group == 'payload':
             more = required(instants, layout, other, motion)
-            after = blocks(instants, motion, more, feet, level)
+            after = wrench_block(instants, more, feet)
+            for n in index.values():
+                after += swing_block(instants, n, more, feet)
         else:
             after = residuals(instants, layout, other)
-        for one, two in zip(base, after, strict=True):
-            found[one.name][:, :, k] = (two.values - one.values) / step
+        for block in after:
+            found[block.name][:, :, k] = (block.values - before[block.name]) / step
     if layout.inertias:
         columns = np.array([p.group == 'inertias' for p in layout.parameters])
         for name, jacobian in inertia_jacobian(instants, motion).items():
