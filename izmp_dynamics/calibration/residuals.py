@@ -334,7 +334,12 @@ def points(instants: Instants, layout: Layout, x: Array) -> tuple[Array, Array]:
     """(K, 3) IZMP of the motion and CoP of the sensors in the root frame; NaN in flight [m]."""
     motion = root_motion(instants, layout, x)
     needed = required(instants, layout, x, motion)
-    feet = readings(instants, layout, x).full
+    return zmp_and_cop(instants, needed, readings(instants, layout, x))
+
+
+def zmp_and_cop(instants: Instants, needed: Required, readings: Readings) -> tuple[Array, Array]:
+    """The same two from what the motion requires and the sensors measure."""
+    feet = readings.full
     below = np.asarray(sum(needed.below.values(), np.zeros(6)))
     measured = measured_wrench(instants, feet) + below
     R, p = carrying(instants, feet)

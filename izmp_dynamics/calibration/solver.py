@@ -19,6 +19,7 @@ from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.parameters import GAINS, LEVEL, Layout
 from izmp_dynamics.calibration.residuals import (
     Block,
+    blocks,
     decide_contacts,
     inertia_jacobian,
     readings,
@@ -222,7 +223,9 @@ def _jacobians(
             for n in index.values():
                 after += swing_block(instants, n, more, feet)
         else:
-            after = residuals(instants, layout, other)
+            turned = root_motion(instants, layout, other)
+            more = required(instants, layout, other, turned)
+            after = blocks(instants, turned, more, feet, tilts(layout, x))
         for block in after:
             found[block.name][:, :, k] = (block.values - before[block.name]) / step
     if layout.inertias:
