@@ -28,6 +28,7 @@ from izmp_dynamics.calibration.solver import BLOCK, Solution
 from izmp_dynamics.calibration.time_blocks import (
     Blocks,
     Quadratic,
+    Total,
     deviations,
     estimate_from,
     labels_of,
@@ -78,6 +79,7 @@ class Estimated:
     solution: Solution
     before: tuple[Squares, ...]
     _fits: 'dict[tuple[int, ...], Fit]' = field(default_factory=dict, init=False)
+    _totals: dict[tuple[int, ...], Total] = field(default_factory=dict, init=False)
 
     def fit(self, parts: Sequence[int]) -> 'Fit':
         """What these parts of the motion choose and give."""
@@ -85,7 +87,7 @@ class Estimated:
         if key not in self._fits:
             choice = choose_items(self, *choose_priors(self, parts), parts)
             x = estimate_from(
-                self.blocks_of(parts).total(),
+                self.total_of(parts),
                 choice.layout,
                 self.solution,
                 choice.free,
@@ -93,6 +95,13 @@ class Estimated:
             )
             self._fits[key] = Fit(choice, x)
         return self._fits[key]
+
+    def total_of(self, parts: Sequence[int]) -> Total:
+        """The blocks of these parts of the motion together."""
+        key = tuple(parts)
+        if key not in self._totals:
+            self._totals[key] = self.blocks_of(parts).total()
+        return self._totals[key]
 
     @cached_property
     def parts(self) -> list[tuple[Flags, ...]]:
@@ -165,7 +174,7 @@ def choose_priors(data: Estimated, parts: Sequence[int] = ALL) -> tuple[Layout, 
         return tried[0]
     free = np.ones(len(data.layout.parameters), dtype=np.bool_)
     before = HeldOut.of([data.before[part] for part in parts])
-    seen = {part: data.blocks_of([p for p in parts if p != part]).total() for part in parts}
+    seen = {part: data.total_of([p for p in parts if p != part]) for part in parts}
 
     def score(priors: tuple[Layout, Divergence | None]) -> float:
         layout, divergence = priors
@@ -218,7 +227,7 @@ def choose_items(
     if parts:
         without = {
             part: Quadratic.of(
-                data.blocks_of([p for p in parts if p != part]).total(),
+                data.total_of([p for p in parts if p != part]),
                 layout,
                 data.solution,
                 divergence,

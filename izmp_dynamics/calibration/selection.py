@@ -9,6 +9,7 @@ Items are removed one after the other, the least needed first (backward eliminat
 two that trade off one stays, the likelier one if neither costs anything.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ import scipy.stats
 from izmp_dynamics.calibration.instants import Instants
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
 from izmp_dynamics.calibration.solver import Solution, vectors
-from izmp_dynamics.calibration.time_blocks import Quadratic
+from izmp_dynamics.calibration.time_blocks import Minimum, Quadratic
 from izmp_dynamics.calibration.validation import FOLDS, folds
 from izmp_dynamics.conventions import Array
 
@@ -85,13 +86,12 @@ class Judged:
         count = np.array([np.count_nonzero(held == part) for part in range(FOLDS)])
         return cls(A, b, c, count, least)
 
-    def mean_square(self, changes: Mapping[int, Array]) -> float:
-        """Of residuals on some parts of the motion, with x changed by (N,) in each."""
-        total = sum(
-            y @ self.A[part] @ y + 2.0 * self.b[part] @ y + self.c[part]
-            for part, y in changes.items()
-        )
-        return float(total) / max(1, int(self.count[list(changes)].sum()))
+    def mean_squares(self, parts: Sequence[int], changes: Array) -> Array:
+        """(I,) of residuals on P parts of the motion, with x changed by (P, I, N)."""
+        y, A, b = changes, self.A[parts], self.b[parts, :, None]
+        squares = (y @ A * y).sum(axis=2) + 2.0 * (y @ b)[..., 0] + self.c[parts, None]
+        total: Array = squares.sum(axis=0) / max(1, int(self.count[parts].sum()))
+        return total
 
 
 def needed(
@@ -116,26 +116,35 @@ def needed(
     widened = np.maximum(sigma / curvature, 1.0)
     free = free.copy()
 
-    def errors(mask: Flags) -> Array:
-        changes = {part: cost.least(mask) - near.x for part, cost in without.items()}
-        return np.array([part.mean_square(changes) / part.least**2 for part in judged])
-
     left = {name: columns[free[columns]] for name, columns in items(layout).items()}
     left = {name: columns for name, columns in left.items() if len(columns)}
     while left:
-        with_all, x, covariance = errors(free), near.least(free), near.covariance(free)
+        x, covariance = near.least(free), near.covariance(free)
         covariance *= np.outer(widened, widened)
-        effects = {}
-        for name, columns in left.items():
-            mask = free.copy()
-            mask[columns] = False
-            effect = float((errors(mask) - with_all).max())
-            if effect < 1.0 or not _significant(layout, x, covariance, columns):
-                effects[name] = effect
+        effects = {
+            name: effect
+            for name, effect in _effects(judged, near.x, without, free, left).items()
+            if effect < 1.0 or not _significant(layout, x, covariance, left[name])
+        }
         if not effects:
             break
         free[left.pop(least_needed(layout, left, effects))] = False
     return free
+
+
+def _effects(
+    judged: Sequence[Judged],
+    x: Array,
+    without: Mapping[int, Quadratic],
+    free: Flags,
+    left: Mapping[str, npt.NDArray[np.intp]],
+) -> dict[str, float]:
+    """Item → by how much its removal makes held-out residuals larger, as part of what matters."""
+    minima = [Minimum(cost, free) for cost in without.values()]
+    y = np.stack([[each.y, *map(each.without, left.values())] for each in minima])
+    errors = [kind.mean_squares(list(without), y - x) / kind.least**2 for kind in judged]
+    larger = (np.array(errors) - np.array(errors)[:, :1]).max(axis=0)
+    return dict(zip(left, larger[1:].tolist(), strict=True))
 
 
 def least_needed(
@@ -158,7 +167,13 @@ def _significant(
         return True
     mine, values = covariance[np.ix_(columns, columns)], x[columns]
     distance = float(values @ np.linalg.pinv(mine, hermitian=True) @ values)
-    return distance > float(scipy.stats.chi2.ppf(SIGNIFICANT, len(columns)))
+    return distance > _least_distance(len(columns))
+
+
+@functools.cache
+def _least_distance(count: int) -> float:
+    """Square from which on `count` numbers together are not zero, in standard deviations."""
+    return float(scipy.stats.chi2.ppf(SIGNIFICANT, count))
 
 
 def judge(stretches: Sequence[Instants], solution: Solution) -> list[Judged]:

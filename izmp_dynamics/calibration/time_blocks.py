@@ -47,15 +47,17 @@ class Blocks:
         rows = ~np.isin(self.labels, labels)
         return Blocks(self.labels[rows], self.H[rows], self.g[rows])
 
-    def total(self, counts: Array | None = None) -> 'Total':
-        """Sum, each block as often as `counts` (B,) says; once if None."""
-        if counts is None:
-            return Total(self.H.sum(axis=0), self.g.sum(axis=0))
+    def total(self) -> 'Total':
+        """Sum of all blocks."""
+        return Total(self.H.sum(axis=0), self.g.sum(axis=0))
+
+    def totals(self, counts: Array) -> 'Total':
+        """D sums at once, each block as often as `counts` (D, B) says."""
         return Total(np.tensordot(counts, self.H, axes=1), counts @ self.g)
 
 
 class Total(NamedTuple):
-    """Normal equations of several blocks together: (N, N) and (N,)."""
+    """Normal equations of several blocks together: (…, N, N) and (…, N)."""
 
     H: Array
     g: Array
@@ -91,8 +93,8 @@ class Quadratic:
 
     Attributes:
         x: (N,).
-        H: (N, N).
-        g: (N,).
+        H: (…, N, N); with further axes for as many costs at once.
+        g: (…, N).
     """
 
     x: Array
@@ -112,10 +114,13 @@ class Quadratic:
         return cls(solution.x, data.H + hessian, data.g + gradient)
 
     def least(self, free: Flags) -> Array:
-        """(N,) where it is least; zero of what is not free (N,)."""
-        y = np.where(free, self.x, 0.0)
-        slope = self.g + self.H @ (y - self.x)
-        y[free] -= np.linalg.solve(self.H[np.ix_(free, free)], slope[free])
+        """(…, N) where it is least; zero of what is not free (N,)."""
+        start = np.where(free, self.x, 0.0)
+        slope = self.g + self.H @ (start - self.x)
+        rows = np.flatnonzero(free)
+        step = np.linalg.solve(self.H[..., rows[:, None], rows], slope[..., rows, None])
+        y: Array = np.broadcast_to(start, slope.shape).copy()
+        y[..., rows] -= step[..., 0]
         return y
 
     def covariance(self, free: Flags) -> Array:
@@ -124,6 +129,31 @@ class Quadratic:
         chosen = np.ix_(free, free)
         inverse[chosen] = np.linalg.pinv(self.H[chosen], hermitian=True)
         return inverse
+
+
+class Minimum:
+    """Where a cost is least, and from there where it is with fewer numbers free.
+
+    One factorisation serves all: with C the inverse of the Hessian of what is free, and the
+    numbers k zero as well, the minimum y moves by −C[:, k] C[k, k]⁻¹ y[k].
+
+    Args:
+        cost: a single one.
+        free: (N,) what is not zero.
+    """
+
+    def __init__(self, cost: Quadratic, free: Flags) -> None:
+        self.y = cost.least(free)
+        self._inverse = np.zeros_like(cost.H)
+        chosen = np.ix_(free, free)
+        self._inverse[chosen] = np.linalg.inv(cost.H[chosen])
+
+    def without(self, columns: npt.NDArray[np.intp]) -> Array:
+        """(N,) where it is least with these of the free numbers zero."""
+        share = np.linalg.solve(self._inverse[np.ix_(columns, columns)], self.y[columns])
+        y: Array = self.y - self._inverse[:, columns] @ share
+        y[columns] = 0.0
+        return y
 
 
 def estimate_from(
@@ -162,12 +192,8 @@ def deviations(
     if count < 4 or divergence is not None:
         return few * curvature
     random, chance = np.random.default_rng(SEED), np.full(count, 1.0 / count)
-    drawn = np.stack(
-        [
-            Quadratic.of(blocks.total(counts.astype(float)), layout, solution).least(free)
-            for counts in random.multinomial(count, chance, DRAWS)
-        ]
-    )
+    counts = random.multinomial(count, chance, DRAWS).astype(float)
+    drawn = Quadratic.of(blocks.totals(counts), layout, solution).least(free)
     spread: Array = 1.4826 * np.median(np.abs(drawn - near.least(free)), axis=0)
     sigma = np.minimum(few * np.maximum(spread, curvature), layout.priors)
     known: Array = np.where(free, sigma, 0.0)
