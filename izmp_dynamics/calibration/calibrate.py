@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.calibration.candidate import Candidate, Trial, make_candidate
+from izmp_dynamics.calibration.candidate import Candidate, Trial, finished, make_candidate
 from izmp_dynamics.calibration.choice import ALL
 from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
@@ -19,6 +20,7 @@ from izmp_dynamics.calibration.parameters import (
     check_groups,
     make_layout,
 )
+from izmp_dynamics.calibration.pieces import Pieces
 from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import LinkInertia, link_inertias
 from izmp_dynamics.calibration.result import CalibrationResult
@@ -124,6 +126,7 @@ def best_candidate(
     wanted: tuple[str, ...] | None = None,
     progress: Progress = lambda fraction: None,
     original: Sequence[Instants] | None = None,
+    client: Any = None,
 ) -> Candidate:
     """Estimate the chosen groups, or the usual ones with and without calibration matrices.
 
@@ -135,11 +138,13 @@ def best_candidate(
         wanted: groups, or None for the usual ones.
         progress: called with the fraction that is done.
         original: the recordings before the mountings of sensors were changed, if they were.
+        client: `distributed.Client` of the workers that share the work; None for this process.
 
     Raises:
         CalibrationError: if the groups are unobservable with these sensors.
     """
     candidates = []
+    pieces = Pieces(stretches, client)
     choices = _choices(wanted, rig)
     for k, choice in enumerate(choices):
         layout = make_layout(rig, links, payload_link, choice)
@@ -152,10 +157,17 @@ def best_candidate(
             )
 
         def report(fraction: float, k: int = k) -> None:
-            progress((k + fraction) / len(choices))
+            progress(0.85 * (k + fraction) / len(choices))
 
         rivals = len(choices) > 1
-        candidates.append(make_candidate(stretches, layout, report, original, rivals))
+        candidates.append(make_candidate(stretches, layout, report, original, rivals, pieces))
+    best = finished(_chosen(candidates), stretches, pieces)
+    progress(1.0)
+    return best
+
+
+def _chosen(candidates: Sequence[Candidate]) -> Candidate:
+    """The candidate that predicts held-out motion best, with the errors of choosing it as well."""
     trials = [candidate.trial for candidate in candidates if candidate.trial is not None]
     if not trials:
         return candidates[0]

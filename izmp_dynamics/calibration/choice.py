@@ -14,8 +14,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.calibration.block_sums import BLOCK, Blocks, Total
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import Instants
+from izmp_dynamics.calibration.judged import Judged
 from izmp_dynamics.calibration.parameters import (
     LAG,
     LEVEL,
@@ -23,16 +25,14 @@ from izmp_dynamics.calibration.parameters import (
     Layout,
     with_matrix_width,
 )
-from izmp_dynamics.calibration.selection import Judged, judge, needed
-from izmp_dynamics.calibration.solver import BLOCK, Solution
+from izmp_dynamics.calibration.pieces import Pieces
+from izmp_dynamics.calibration.selection import needed
+from izmp_dynamics.calibration.solver import Solution
 from izmp_dynamics.calibration.time_blocks import (
-    Blocks,
     Quadratic,
-    Total,
     deviations,
     estimate_from,
     labels_of,
-    split_in_blocks,
 )
 from izmp_dynamics.calibration.validation import (
     FOLDS,
@@ -72,12 +72,14 @@ class Estimated:
         layout: the parameters, with the widest priors.
         solution: their values.
         before: errors on each part of the motion without corrections.
+        pieces: the recording in pieces.
     """
 
     stretches: Sequence[Instants]
     layout: Layout
     solution: Solution
     before: tuple[Squares, ...]
+    pieces: Pieces
     _fits: 'dict[tuple[int, ...], Fit]' = field(default_factory=dict, init=False)
     _totals: dict[tuple[int, ...], Total] = field(default_factory=dict, init=False)
 
@@ -111,12 +113,12 @@ class Estimated:
     @cached_property
     def blocks(self) -> Blocks:
         """All data."""
-        return split_in_blocks(self.solution)
+        return self.solution.blocks
 
     @cached_property
     def judged(self) -> list[Judged]:
         """Residuals on the parts of the motion."""
-        return judge(self.stretches, self.solution)
+        return self.pieces.judged(self.solution.point)
 
     def blocks_of(self, parts: Sequence[int]) -> Blocks:
         """The blocks of these parts of the motion, and of no motion at all."""

@@ -11,27 +11,16 @@ two that trade off one stays, the likelier one if neither costs anything.
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
-from izmp_dynamics.calibration.instants import Instants
+from izmp_dynamics.calibration.judged import Judged
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
-from izmp_dynamics.calibration.solver import Solution, vectors
 from izmp_dynamics.calibration.time_blocks import Minimum, Quadratic
-from izmp_dynamics.calibration.validation import FOLDS, folds
 from izmp_dynamics.conventions import Array
 
-LEAST_FORCE = 1e-3
-"""Forces matter from this part of the weight on, as a tilt of a milliradian has it [-]."""
-
-LEAST_ARM = 0.5e-3
-"""Moments matter if they move the IZMP so far [m]."""
-
-LEAST_RATE = 1e-3
-"""Angular velocities matter from here on [rad/s]."""
 
 NEGLIGIBLE = 0.1
 """Part of what matters that does not decide between items of which one can replace another [-]."""
@@ -53,45 +42,6 @@ def items(layout: Layout) -> dict[str, npt.NDArray[np.intp]]:
         if parameter.group != LEVEL:
             found.setdefault(parameter.item, []).append(k)
     return {name: np.array(columns) for name, columns in found.items()}
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Residuals of a kind on P parts of the motion, as a quadratic form in changes of x.
-
-    Attributes:
-        A: (P, N, N) Σ JᵀJ of each part.
-        b: (P, N) Σ Jᵀv.
-        c: (P,) Σ v².
-        count: (P,) rows.
-        least: what matters.
-    """
-
-    A: Array
-    b: Array
-    c: Array
-    count: Array
-    least: float
-
-    @classmethod
-    def of(
-        cls, held: npt.NDArray[np.intp], values: Array, jacobian: Array, least: float
-    ) -> 'Judged':
-        """Sum up residuals (M, c) that belong to parts `held` (M,), −1 to none."""
-        size = jacobian.shape[2]
-        A, b, c = np.zeros((FOLDS, size, size)), np.zeros((FOLDS, size)), np.zeros(FOLDS)
-        for part in range(FOLDS):
-            J, v = jacobian[held == part].reshape(-1, size), values[held == part].reshape(-1)
-            A[part], b[part], c[part] = J.T @ J, J.T @ v, v @ v
-        count = np.array([np.count_nonzero(held == part) for part in range(FOLDS)])
-        return cls(A, b, c, count, least)
-
-    def mean_squares(self, parts: Sequence[int], changes: Array) -> Array:
-        """(I,) of residuals on P parts of the motion, with x changed by (P, I, N)."""
-        y, A, b = changes, self.A[parts], self.b[parts, :, None]
-        squares = (y @ A * y).sum(axis=2) + 2.0 * (y @ b)[..., 0] + self.c[parts, None]
-        total: Array = squares.sum(axis=0) / max(1, int(self.count[parts].sum()))
-        return total
 
 
 def needed(
@@ -174,29 +124,3 @@ def _significant(
 def _least_distance(count: int) -> float:
     """Square from which on `count` numbers together are not zero, in standard deviations."""
     return float(scipy.stats.chi2.ppf(SIGNIFICANT, count))
-
-
-def judge(stretches: Sequence[Instants], solution: Solution) -> list[Judged]:
-    """Residuals on the motion, by kind, forces apart from moments."""
-    numbers = [np.full(len(part), -1) for part in stretches]
-    for number, out in enumerate(folds(stretches)):
-        for rows, of_stretch in zip(out, numbers, strict=True):
-            of_stretch[rows] = number
-    rig = stretches[0].rig
-    gravity = rig.robot.gravity
-    weight = rig.model.total_mass * gravity
-    found = []
-    for part in solution.linear:
-        held = np.empty(len(part.row), dtype=np.intp)
-        for stretch, of_stretch in enumerate(numbers):
-            mine = part.stretch == stretch
-            held[mine] = of_stretch[part.row[mine]]
-        least: tuple[float, ...] = (LEAST_FORCE * weight, LEAST_ARM * weight)
-        if part.name.startswith('gyroscope'):
-            least = (LEAST_RATE,)
-        if part.name.startswith('accelerometer'):
-            least = (LEAST_FORCE * gravity,)
-        for columns, matters in zip(vectors(part), least, strict=False):
-            values, jacobian = part.values[:, columns], part.jacobian[:, columns]
-            found.append(Judged.of(held, values, jacobian, matters))
-    return found

@@ -7,15 +7,15 @@ is held out.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
+from izmp_dynamics.calibration.block_sums import Blocks, Labels, Total, block_labels
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.solver import Solution, block_labels, prior_terms
+from izmp_dynamics.calibration.solver import Solution, prior_terms
 from izmp_dynamics.conventions import Array
 
 DRAWS = 200
@@ -25,59 +25,6 @@ SEED = 1
 """Of the bootstrap: the same recording gives the same report."""
 
 Flags = npt.NDArray[np.bool_]
-Labels = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Normal equations of B blocks of time, about a solution.
-
-    Attributes:
-        labels: (B,) see `solver.block_labels`.
-        H: (B, N, N).
-        g: (B, N).
-    """
-
-    labels: Labels
-    H: Array
-    g: Array
-
-    def without(self, labels: Labels) -> 'Blocks':
-        """The other blocks."""
-        rows = ~np.isin(self.labels, labels)
-        return Blocks(self.labels[rows], self.H[rows], self.g[rows])
-
-    def total(self) -> 'Total':
-        """Sum of all blocks."""
-        return Total(self.H.sum(axis=0), self.g.sum(axis=0))
-
-    def totals(self, counts: Array) -> 'Total':
-        """D sums at once, each block as often as `counts` (D, B) says."""
-        return Total(np.tensordot(counts, self.H, axes=1), counts @ self.g)
-
-
-class Total(NamedTuple):
-    """Normal equations of several blocks together: (…, N, N) and (…, N)."""
-
-    H: Array
-    g: Array
-
-
-def split_in_blocks(solution: Solution) -> Blocks:
-    """Sum the normal equations of a solution block by block."""
-    count = solution.linear[0].jacobian.shape[2]
-    of_rows = [block_labels(part.stretch, part.row) for part in solution.linear]
-    labels = np.unique(np.concatenate(of_rows))
-    H, g = np.zeros((len(labels), count, count)), np.zeros((len(labels), count))
-    for part, rows in zip(solution.linear, of_rows, strict=True):
-        weights = solution.weights[part.name]
-        for k in np.unique(np.searchsorted(labels, rows)).tolist():
-            mine = rows == labels[k]
-            J = part.jacobian[mine].reshape(-1, count)
-            w = weights[mine].reshape(-1)
-            H[k] += (J * w[:, None]).T @ J
-            g[k] += (J * w[:, None]).T @ part.values[mine].reshape(-1)
-    return Blocks(labels, H, g)
 
 
 def labels_of(rows: tuple[Flags, ...]) -> Labels:
