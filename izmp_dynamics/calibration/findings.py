@@ -9,10 +9,10 @@ from izmp_dynamics.calibration.candidate import Candidate
 from izmp_dynamics.calibration.drift import drifts
 from izmp_dynamics.calibration.excitation import remarks
 from izmp_dynamics.calibration.instants import Instants
+from izmp_dynamics.calibration.judged import LEAST_ARM, LEAST_FORCE
 from izmp_dynamics.calibration.parameters import LEVEL
 from izmp_dynamics.calibration.residuals import points
 from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate, TradeOff
-from izmp_dynamics.calibration.judged import LEAST_ARM, LEAST_FORCE
 from izmp_dynamics.calibration.validation import LEAST_MOTION, motion_time
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig

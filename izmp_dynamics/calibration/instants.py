@@ -168,7 +168,8 @@ def prepare(stretch: Stretch, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
         sole_motion(model, foot.sole, foot.polygon, lambda shift: joints.at(times + shift))
         for foot in rig.feet
     )
-    return Instants(rig, links, times, q, qd, qdd, imu, feet, soles, sensors, below)
+    whole = Instants(rig, links, times, q, qd, qdd, imu, feet, soles, sensors, below)
+    return whole.select(np.ones(len(times), dtype=np.bool_))  # one layout of arrays, here and sent
 
 
 def _links_below(rig: Rig, foot: FootRig) -> frozenset[str]:

@@ -130,7 +130,7 @@ class Readings:
     def with_foot(
         self, instants: Instants, layout: Layout, x: Array, foot: FootRig, gains_alone: bool
     ) -> 'Readings':
-        """The same with a foot read for other values x (N,), of which its gains alone may differ."""
+        """The same with a foot read for other values x (N,), which may differ in its gains alone."""
         name = foot.name
         bare = self.bare[name] if gains_alone else bare_wrench(instants, layout, x, foot)
         full = with_gains(layout, x, foot, bare)

@@ -90,3 +90,14 @@ def _outcome(future: Any) -> Any:
         return future.result()
     except Exception as error:
         return error
+
+
+def error_of(outcome: Exception) -> Exception:
+    """The exception of a task; a sentence if the workers that did it died."""
+    if type(outcome).__name__ != 'KilledWorker':
+        return outcome
+    return ClusterError(
+        'Every process that did a part of the work was killed, perhaps for want of memory; give '
+        'each more with --memory, and take fewer of them.',
+        kind='process_lost',
+    )
