@@ -130,7 +130,7 @@ class Readings:
     def with_foot(
         self, instants: Instants, layout: Layout, x: Array, foot: FootRig, gains_alone: bool
     ) -> 'Readings':
-        """The same with a foot read for other values x (N,), which may differ in its gains alone."""
+        """The same with a foot read for other values x (N,); perhaps only its gains differ."""
         name = foot.name
         bare = self.bare[name] if gains_alone else bare_wrench(instants, layout, x, foot)
         full = with_gains(layout, x, foot, bare)
