@@ -196,9 +196,8 @@ def test_a_minimum_without_some_numbers_is_that_of_the_others():
     """By one factorisation as by one each; several costs at once as one by one."""
     random = np.random.default_rng(4)
     roots = random.normal(size=(3, 20, 12))
-    cost = Quadratic(
-        random.normal(size=12), np.swapaxes(roots, 1, 2) @ roots, random.normal(size=(3, 12))
-    )
+    H = np.swapaxes(roots, 1, 2) @ roots
+    cost = Quadratic(random.normal(size=12), H, random.normal(size=(3, 12)))
     free = np.arange(12) != 7
     for k, y in enumerate(cost.least(free)):
         one = Quadratic(cost.x, cost.H[k], cost.g[k])

@@ -1,4 +1,4 @@
-"""A calibration whose work is shared: the same files, whatever the workers and what befalls them."""
+"""A calibration whose work is shared: the same files, whatever happens to the workers."""
 
 import dataclasses
 import subprocess
@@ -56,7 +56,7 @@ def bags(sway, biped31, tmp_path_factory):
 
 
 def calibrate(folder, bags, robot, *options, moment=''):
-    """Run the command in a folder; nothing befalls its workers unless a moment is stated."""
+    """Run the command in a folder; nothing happens to its workers unless a moment is stated."""
     folder.mkdir()
     done = folder / 'done'
     if not moment:
@@ -71,7 +71,7 @@ def calibrate(folder, bags, robot, *options, moment=''):
         text=True,
         timeout=900,
     )
-    assert done.exists(), 'nothing befell a worker'
+    assert done.exists(), 'nothing happened to a worker'
     return ended
 
 

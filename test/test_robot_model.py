@@ -214,13 +214,11 @@ def test_a_model_and_its_parts_and_errors_reach_another_process():
         for name in ('joints', 'bodies', 'position_lower', 'effort_limit'):
             np.testing.assert_array_equal(getattr(other, name), getattr(whole, name))
         assert not other.bodies.flags.writeable
-        assert (other.root, other.sha256, other.problems) == (
-            'trunk',
-            whole.sha256,
-            whole.problems,
-        )
+        for name in ('root', 'sha256', 'problems', 'joint_names', 'frame_names'):
+            assert getattr(other, name) == getattr(whole, name)
         q = np.linspace(-0.3, 0.3, model.dof)
-        for one, two in zip(other.frame_pose('l_foot', q), whole.frame_pose('l_foot', q)):
+        poses = (each.frame_pose('l_foot', q) for each in (other, whole))
+        for one, two in zip(*poses, strict=True):
             np.testing.assert_array_equal(one, two)
         assert other.links_carried('l_foot') == whole.links_carried('l_foot')
     with raising(UnknownNameError, 'unknown_name') as caught:

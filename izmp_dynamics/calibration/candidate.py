@@ -89,9 +89,9 @@ class Candidate:
         info: (N,) information of the recording about each [-]; NaN of inertias.
         unobservable: names of what was left alone since the recording does not show it.
         trial: on all parts of the motion; None if there is too little motion.
-        divergence: keeps inertias near the URDF's; None if they are not estimated.
         without: for each part of the motion the trial on the others, which chooses between
             candidates; empty if there is no other candidate.
+        divergence: keeps inertias near the URDF's; None if they are not estimated.
     """
 
     layout: Layout
@@ -101,8 +101,8 @@ class Candidate:
     info: Array
     unobservable: tuple[str, ...]
     trial: Trial | None = None
-    divergence: Divergence | None = None
     without: tuple[Trial, ...] = ()
+    divergence: Divergence | None = None
 
     @property
     def accepted(self) -> bool:
