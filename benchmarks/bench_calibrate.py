@@ -7,12 +7,16 @@ each); nothing is tuned to them.
 
 import argparse
 import dataclasses
+import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from izmp_dynamics.calibration.calibrate import (
     Calibration,
@@ -35,6 +39,7 @@ from izmp_dynamics.calibration.urdf_text import with_inertials
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.settings import stated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.rotations import from_matrices, from_rpy
@@ -51,7 +56,7 @@ CUTOFF = 8.0
 """Low-pass with which an unseen walk is judged [Hz]."""
 
 NOISE = {'imu_noise': SENSOR_NOISE['xsens_mti20'], 'encoder_bits': 16}
-CASES = ('planted', 'draws', 'sway', 'inertias', 'time', 'steps', 'walking', 'bowing')
+CASES = ('planted', 'draws', 'sway', 'inertias', 'time', 'workers', 'steps', 'walking', 'bowing')
 
 
 class Bench:
@@ -247,6 +252,32 @@ def duration(bench: Bench) -> None:
         print(f'time: {length:.0f} s of walking, {what}: wall {wall:.0f} s, CPU {cpu:.0f} s')
 
 
+def workers(bench: Bench) -> None:
+    """The command on one and on four bags of a minute, with one and two workers."""
+    walk = WalkParameters(steps=125, stand=2.0)
+    run = simulate_walk(bench.robot, parameters=walk).run
+    bags = [bench.bag(run, drawn(np.random.default_rng(1))[0], seed) for seed in range(1, 5)]
+    robot = bench.folder / 'robot.yaml'
+    here = dataclasses.replace(bench.robot, urdf=str(bench.robot.urdf_path))
+    robot.write_text(yaml.safe_dump(stated(here)), encoding='utf-8')
+    place = bench.folder / 'result'
+    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'calibrate', '--quiet',
+               '--overwrite', '--robot', str(robot), '-o', str(place)]  # fmt: skip
+    for count in (1, 4):
+        for processes in (1, 2):
+            begin, before = time.perf_counter(), cpu_of_children()
+            own = [f'--workers={processes}', *map(str, bags[:count])]
+            subprocess.run([*command, *own], check=True)
+            wall, cpu = time.perf_counter() - begin, cpu_of_children() - before
+            print(f'workers: {count} min, {processes}: wall {wall:.0f} s, CPU {cpu:.0f} s')
+
+
+def cpu_of_children() -> float:
+    """CPU time of the processes that have ended [s]."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def prepared(folder: Path, robot: RobotFile) -> tuple[Rig, tuple[Stretch, ...]]:
     """A real log."""
     return read_stretches(folder, robot, load_model(robot.urdf_path, robot.root))
@@ -301,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         simulated = {
             'planted': lambda: planted(bench), 'draws': lambda: draws(bench, options.draws),
             'sway': lambda: sway(bench), 'inertias': lambda: inertias(bench),
-            'time': lambda: duration(bench),
+            'time': lambda: duration(bench), 'workers': lambda: workers(bench),
         }  # fmt: skip
         for name, case in simulated.items():
             if name in options.only:

@@ -29,6 +29,14 @@ class IzmpError(Exception):
         self.kind = kind
         self.data = data
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it is in the process that raised it, whatever its class takes."""
+        return _remade, (type(self), self.args), vars(self)
+
+
+def _remade(kind: type[IzmpError], said: tuple[object, ...]) -> IzmpError:
+    return kind.__new__(kind, *said)
+
 
 class ModelError(IzmpError):
     """The robot model cannot be used (URDF, tree, inertia, frames)."""

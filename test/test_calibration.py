@@ -19,6 +19,7 @@ from izmp_dynamics.calibration.force_sensors import judge_force_sensors
 from izmp_dynamics.calibration.ft_frame import find_mounting
 from izmp_dynamics.calibration.instants import RATE, prepare
 from izmp_dynamics.calibration.parameters import LAG, make_layout
+from izmp_dynamics.calibration.pieces import Pieces
 from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import link_inertias
 from izmp_dynamics.calibration.residuals import decide_contacts
@@ -438,7 +439,7 @@ def test_motion_that_is_predicted_has_chosen_nothing(steps, robot):
     nothing = np.zeros(len(layout.parameters))
     parts = folds(stretches)
     before = tuple(errors_on(stretches, layout, nothing, part) for part in parts)
-    data = Estimated(stretches, layout, solution, before)
+    data = Estimated(stretches, layout, solution, before, Pieces(stretches))
     predicted = predict(data, 1)
     for part, same in ((1, True), (2, False)):
         other = dataclasses.replace(data)
@@ -480,6 +481,7 @@ def test_a_part_is_predicted_by_the_groups_that_the_others_chose(steps, monkeypa
         )
 
     monkeypatch.setattr(calibrate, 'make_candidate', make)
+    monkeypatch.setattr(calibrate, 'finished', lambda candidate, *_: candidate)
     links = link_inertias(rig.model)
     best = calibrate.best_candidate(rig, [], links, 'trunk')
     assert any(p.group == 'ft_matrix' for p in best.layout.parameters)

@@ -13,6 +13,8 @@ from izmp_dynamics.calibration.drift import drifts
 from izmp_dynamics.calibration.excitation import remarks
 from izmp_dynamics.calibration.ft_frame import cube_rotations
 from izmp_dynamics.calibration.instants import RATE
+from izmp_dynamics.calibration.linear import Linear
+from izmp_dynamics.calibration.noise import noise_of
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
 from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import (
@@ -25,8 +27,8 @@ from izmp_dynamics.calibration.regressor import (
 )
 from izmp_dynamics.calibration.selection import items, least_needed
 from izmp_dynamics.calibration.smooth import SmoothSignal
-from izmp_dynamics.calibration.solver import Linear, noise_of
 from izmp_dynamics.calibration.stretch import cut_stretches
+from izmp_dynamics.calibration.time_blocks import Minimum, Quadratic
 from izmp_dynamics.calibration.urdf_text import with_inertials
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.dynamics.mr_ad import MrAd
@@ -177,6 +179,34 @@ def test_a_signal_and_its_derivatives_between_the_samples():
     np.testing.assert_allclose(signal.at(at)[:, 0], np.sin(6.0 * at), atol=2e-3)
     np.testing.assert_allclose(signal.at(at, 1)[:, 0], 6.0 * np.cos(6.0 * at), atol=2e-2)
     np.testing.assert_allclose(signal.at(at, 2)[:, 0], -36.0 * np.sin(6.0 * at), atol=0.15)
+
+
+@pytest.mark.parametrize(('begin', 'end'), [(-9.0, 0.8), (0.8, 1.7), (1.7, 9.0), (-9.0, 9.0)])
+def test_a_part_of_a_signal_is_the_signal_bit_for_bit(begin, end):
+    random = np.random.default_rng(3)
+    stamps = np.arange(0, 2500 * MS, 2 * MS) + 10**9
+    signal = SmoothSignal(Samples(stamps, random.normal(size=(1250, 6))), 10.0, 10**9, 400.0)
+    part = signal.between(begin, end)
+    at = np.linspace(max(begin, 0.0), min(end, 2.4), 197)
+    for derivative in range(3):
+        np.testing.assert_array_equal(part.at(at, derivative), signal.at(at, derivative))
+
+
+def test_a_minimum_without_some_numbers_is_that_of_the_others():
+    """By one factorisation as by one each; several costs at once as one by one."""
+    random = np.random.default_rng(4)
+    roots = random.normal(size=(3, 20, 12))
+    H = np.swapaxes(roots, 1, 2) @ roots
+    cost = Quadratic(random.normal(size=12), H, random.normal(size=(3, 12)))
+    free = np.arange(12) != 7
+    for k, y in enumerate(cost.least(free)):
+        one = Quadratic(cost.x, cost.H[k], cost.g[k])
+        np.testing.assert_array_equal(y, one.least(free))
+        for columns in (np.array([3]), np.array([0, 4, 11])):
+            fewer = free & ~np.isin(np.arange(12), columns)
+            found = Minimum(one, free).without(columns)
+            np.testing.assert_allclose(found, one.least(fewer), rtol=1e-10, atol=1e-12)
+            assert not found[columns].any()
 
 
 def test_the_axes_of_a_vector_have_one_noise_level():

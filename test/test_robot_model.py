@@ -1,6 +1,7 @@
 """The model against a direct sum over the XML and against Pinocchio."""
 
 import itertools
+import pickle
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -204,6 +205,27 @@ def test_batch_equals_single():
         np.testing.assert_array_equal(R[k], single_R)
         np.testing.assert_array_equal(p[k], single_p)
     np.testing.assert_array_equal(model.com(q)[3], model.com(q[3]))
+
+
+def test_a_model_and_its_parts_and_errors_reach_another_process():
+    model = load_model(robot_path('biped31'), 'trunk')
+    for whole in (model, model.part('l_foot')):
+        other = pickle.loads(pickle.dumps(whole))
+        for name in ('joints', 'bodies', 'position_lower', 'effort_limit'):
+            np.testing.assert_array_equal(getattr(other, name), getattr(whole, name))
+        assert not other.bodies.flags.writeable
+        for name in ('root', 'sha256', 'problems', 'joint_names', 'frame_names'):
+            assert getattr(other, name) == getattr(whole, name)
+        q = np.linspace(-0.3, 0.3, model.dof)
+        poses = (each.frame_pose('l_foot', q) for each in (other, whole))
+        for one, two in zip(*poses, strict=True):
+            np.testing.assert_array_equal(one, two)
+        assert other.links_carried('l_foot') == whole.links_carried('l_foot')
+    with raising(UnknownNameError, 'unknown_name') as caught:
+        model.mount('tail')
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (str(error), vars(error)) == (str(caught.value), vars(caught.value))
+    assert type(error) is UnknownNameError
 
 
 def test_unknown_names_and_wrong_shapes_are_refused():

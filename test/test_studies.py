@@ -310,7 +310,7 @@ def test_processes_give_the_same_results(tmp_path):
 
 
 def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr('izmp_dynamics.studies.campaign.find_spec', lambda name: None)
+    monkeypatch.setattr('izmp_dynamics.engine.cluster.find_spec', lambda name: None)
     runs = [sum_of(1, 2), sum_of(3, 4)]
     perform_all(runs, Store(tmp_path), Cluster(2))
     assert perform(runs[1], Store(tmp_path))['sum'] == 7

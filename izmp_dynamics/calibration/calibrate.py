@@ -1,14 +1,18 @@
 """`calibrate`: recordings of a walking robot in, a robot file that agrees with Newton out."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.calibration.candidate import Candidate, Trial, make_candidate
+from izmp_dynamics.calibration.candidate import Candidate, Trial, finished, make_candidate
 from izmp_dynamics.calibration.choice import ALL
 from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
@@ -19,10 +23,13 @@ from izmp_dynamics.calibration.parameters import (
     check_groups,
     make_layout,
 )
+from izmp_dynamics.calibration.pieces import Pieces
 from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import LinkInertia, link_inertias
 from izmp_dynamics.calibration.result import CalibrationResult
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
+from izmp_dynamics.engine.held import Held
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
@@ -68,6 +75,7 @@ def estimate_corrections(
     groups: Sequence[str] | None = None,
     find_ft_frame: bool = False,
     payload_link: str | None = None,
+    cluster: Cluster = HERE,
     progress: Progress = lambda fraction: None,
 ) -> Calibration:
     """Estimate the errors of sensors and model.
@@ -79,12 +87,15 @@ def estimate_corrections(
             calibration matrix of the force sensors where that predicts held-out motion better.
         find_ft_frame: whether the right-angled mountings of the force sensors are searched.
         payload_link: link whose mass and centre of mass are corrected; the heaviest if None.
+        cluster: where the work is done. The result is the same bit for bit, if BLAS has one thread
+            in this process as in the workers (OPENBLAS_NUM_THREADS=1).
         progress: called with the fraction that is done.
 
     Raises:
         CalibrationError: if no recording holds signals for long enough, or if the groups are
             unobservable with these sensors.
         UnknownNameError: if there is no such group or link.
+        ClusterError: if the cluster cannot be used.
         IzmpError: if bag, robot file or URDF cannot be used.
     """
     wanted = None if groups is None else check_groups(tuple(groups))
@@ -93,19 +104,27 @@ def estimate_corrections(
     links = link_inertias(model)
     heavy = payload_link or max(links, key=lambda link: float(link.theta[0])).link
     notes: list[str] = []
-    rig, stretches = _prepared(bags, robot, model, links)
-    progress(0.1)
-    as_stated, original = robot, None
-    if find_ft_frame:
-        layout = make_layout(rig, links, heavy, ())
-        turned, found = with_mountings(robot, rig, stretches, layout)
-        notes += found
-        if turned != robot:
-            robot, original = turned, stretches
-            rig, stretches = _prepared(bags, robot, model, links)
-    best = best_candidate(
-        rig, stretches, links, heavy, wanted, lambda f: progress(0.1 + 0.85 * f), original
-    )
+    places = bags if cluster.is_local else [os.path.abspath(bag) for bag in bags]
+    with _workers(cluster) as client:
+        rig, stretches = _prepared(places, robot, model, client, lambda f: progress(0.1 * f))
+        as_stated, original = robot, None
+        if find_ft_frame:
+            layout = make_layout(rig, links, heavy, ())
+            turned, found = with_mountings(robot, rig, stretches, layout)
+            notes += found
+            if turned != robot:
+                robot, original = turned, stretches
+                rig, stretches = _prepared(places, robot, model, client)
+        best = best_candidate(
+            rig,
+            stretches,
+            links,
+            heavy,
+            wanted,
+            lambda f: progress(0.1 + 0.85 * f),
+            original,
+            client,
+        )
     result = result_of(bags, model, rig, stretches, best, notes)
     progress(1.0)
     if not result.accepted:
@@ -124,6 +143,7 @@ def best_candidate(
     wanted: tuple[str, ...] | None = None,
     progress: Progress = lambda fraction: None,
     original: Sequence[Instants] | None = None,
+    client: Any = None,
 ) -> Candidate:
     """Estimate the chosen groups, or the usual ones with and without calibration matrices.
 
@@ -135,11 +155,13 @@ def best_candidate(
         wanted: groups, or None for the usual ones.
         progress: called with the fraction that is done.
         original: the recordings before the mountings of sensors were changed, if they were.
+        client: `distributed.Client` of the workers that share the work; None for this process.
 
     Raises:
         CalibrationError: if the groups are unobservable with these sensors.
     """
     candidates = []
+    pieces = Pieces(stretches, client)
     choices = _choices(wanted, rig)
     for k, choice in enumerate(choices):
         layout = make_layout(rig, links, payload_link, choice)
@@ -152,10 +174,17 @@ def best_candidate(
             )
 
         def report(fraction: float, k: int = k) -> None:
-            progress((k + fraction) / len(choices))
+            progress(0.85 * (k + fraction) / len(choices))
 
         rivals = len(choices) > 1
-        candidates.append(make_candidate(stretches, layout, report, original, rivals))
+        candidates.append(make_candidate(stretches, layout, report, original, rivals, pieces))
+    best = finished(_chosen(candidates), stretches, pieces)
+    progress(1.0)
+    return best
+
+
+def _chosen(candidates: Sequence[Candidate]) -> Candidate:
+    """The candidate that predicts held-out motion best, with the errors of choosing it as well."""
     trials = [candidate.trial for candidate in candidates if candidate.trial is not None]
     if not trials:
         return candidates[0]
@@ -181,17 +210,26 @@ def _best(trials: Sequence[Trial]) -> int:
     return best
 
 
+@contextmanager
+def _workers(cluster: Cluster) -> Iterator[Any]:
+    """A client of the workers that share the work; None if this process does it."""
+    if is_here(cluster, sys.maxsize):
+        yield None
+        return
+    with connected(cluster, sys.maxsize) as client:
+        yield client
+
+
 def _prepared(
     bags: Sequence[str | PathLike[str]],
     robot: RobotFile,
     model: RobotModel,
-    links: tuple[LinkInertia, ...],
+    client: Any,
+    progress: Progress = lambda fraction: None,
 ) -> tuple[Rig, list[Instants]]:
-    stretches, rig = [], None
-    cutoff = robot.low_pass.cutoff or CUTOFF
-    for bag in bags:
-        rig, parts = read_stretches(bag, robot, model)
-        stretches += [prepare(part, rig, links, cutoff) for part in parts]
+    read = Held(bags, client).map(_read, [(robot, model)] * len(bags), progress)
+    stretches = [instants for _, parts in read for instants in parts]
+    rig = read[-1][0] if read else None
     if rig is None or not stretches:
         raise CalibrationError(
             'There is nothing to calibrate from: in no recording do joints, IMU and the sensors '
@@ -214,6 +252,16 @@ def _prepared(
             feet=tuple(points),
         )
     return rig, stretches
+
+
+def _read(
+    bag: str | PathLike[str], of: tuple[RobotFile, RobotModel]
+) -> tuple[Rig, list[Instants]]:
+    """Read a recording and prepare its stretches."""
+    robot, model = of
+    rig, parts = read_stretches(bag, robot, model)
+    links, cutoff = link_inertias(model), robot.low_pass.cutoff or CUTOFF
+    return rig, [prepare(part, rig, links, cutoff) for part in parts]
 
 
 def _choices(wanted: tuple[str, ...] | None, rig: Rig) -> list[tuple[str, ...]]:

@@ -20,8 +20,9 @@ from izmp_dynamics.calibration.choice import (
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import Instants
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
+from izmp_dynamics.calibration.pieces import Pieces
 from izmp_dynamics.calibration.solver import Solution, estimate
-from izmp_dynamics.calibration.time_blocks import deviations, split_in_blocks
+from izmp_dynamics.calibration.time_blocks import deviations
 from izmp_dynamics.calibration.validation import (
     LEAST_MOTION,
     HeldOut,
@@ -90,6 +91,7 @@ class Candidate:
         trial: on all parts of the motion; None if there is too little motion.
         without: for each part of the motion the trial on the others, which chooses between
             candidates; empty if there is no other candidate.
+        divergence: keeps inertias near the URDF's; None if they are not estimated.
     """
 
     layout: Layout
@@ -100,6 +102,7 @@ class Candidate:
     unobservable: tuple[str, ...]
     trial: Trial | None = None
     without: tuple[Trial, ...] = ()
+    divergence: Divergence | None = None
 
     @property
     def accepted(self) -> bool:
@@ -123,8 +126,9 @@ def make_candidate(
     progress: Progress,
     original: Sequence[Instants] | None,
     rivals: bool = False,
+    pieces: Pieces | None = None,
 ) -> Candidate:
-    """Estimate; leave alone what the recording does not tell; judge by held-out motion.
+    """Estimate everything; choose what stays and judge it by held-out motion.
 
     Args:
         stretches: the recording.
@@ -132,37 +136,37 @@ def make_candidate(
         progress: called with the fraction that is done.
         original: the recording before the mountings of sensors were changed, if they were.
         rivals: whether there are other candidates to choose from.
+        pieces: the recording in pieces; None for those of this process.
+
+    Returns:
+        The candidate with everything estimated; `finished` leaves alone what is not chosen.
     """
+    pieces = pieces or Pieces(stretches)
     divergence = Divergence.of(layout, WEIGHTS[1]) if layout.inertias else None
     solution = estimate(
-        stretches, layout, divergence=divergence, progress=lambda f: progress(0.6 * f)
+        stretches,
+        layout,
+        divergence=divergence,
+        pieces=pieces,
+        progress=lambda f: progress(0.6 * f),
     )
     parts = ALL if motion_time(stretches) >= LEAST_MOTION else ()
-    data = Estimated(stretches, layout, solution, _before(stretches, layout, original))
+    data = Estimated(stretches, layout, solution, _before(stretches, layout, original), pieces)
     priors = choose_priors(data) if parts else (layout, divergence)
     if priors[0] is not layout:
-        solution = estimate(stretches, priors[0], start=solution.x)
+        solution = estimate(stretches, priors[0], start=solution.x, pieces=pieces)
         data = replace(data, solution=solution)
     choice = choose_items(data, *priors, parts)
-    progress(0.7)
+    progress(0.8)
     trial = Trial.of(data, parts, choice) if parts else None
     subsets = [[p for p in parts if p != part] for part in parts] if rivals else []
     without = tuple(Trial.of(data, others, data.fit(others).choice) for others in subsets)
-    fixed, sigma, everything = ~choice.free, choice.sigma, solution.x
-    if fixed.any() or divergence is not None:
-        layout, divergence = priors
-        start = np.where(fixed, 0.0, solution.x)
-        solution = estimate(stretches, layout, fixed, start, divergence=divergence)
-        left = deviations(split_in_blocks(solution), layout, solution, ~fixed, divergence)
-        if divergence is None:  # what is left alone may be wrong after all
-            left = np.hypot(np.maximum(left, sigma), solution.x - everything)
-        sigma = np.where(fixed, sigma, left)
-    progress(0.95)
+    progress(1.0)
     return Candidate(
         layout=priors[0],
         solution=solution,
         free=choice.free,
-        sigma=sigma,
+        sigma=choice.sigma,
         info=choice.info,
         unobservable=tuple(
             p.name
@@ -170,8 +174,28 @@ def make_candidate(
             if p.group != LEVEL and info < LEAST_INFO
         ),
         trial=trial,
+        divergence=priors[1],
         without=without,
     )
+
+
+def finished(
+    candidate: Candidate, stretches: Sequence[Instants], pieces: Pieces | None = None
+) -> Candidate:
+    """Estimate anew with all that is not chosen left alone; the contacts are then those of it."""
+    layout, divergence, fixed = candidate.layout, candidate.divergence, ~candidate.free
+    if fixed.any() or divergence is not None:
+        everything, sigma = candidate.solution.x, candidate.sigma
+        start = np.where(fixed, 0.0, everything)
+        solution = estimate(stretches, layout, fixed, start, divergence=divergence, pieces=pieces)
+        left = deviations(solution.blocks, layout, solution, ~fixed, divergence)
+        if divergence is None:  # what is left alone may be wrong after all
+            left = np.hypot(np.maximum(left, sigma), solution.x - everything)
+        candidate = replace(candidate, solution=solution, sigma=np.where(fixed, sigma, left))
+    point = candidate.solution.point
+    for instants, rest, air in zip(stretches, point.rest, point.air, strict=True):
+        instants.rest, instants.air = rest, air
+    return candidate
 
 
 def _before(

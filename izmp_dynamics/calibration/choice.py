@@ -14,8 +14,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.calibration.block_sums import BLOCK, Blocks, Total
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import Instants
+from izmp_dynamics.calibration.judged import Judged
 from izmp_dynamics.calibration.parameters import (
     LAG,
     LEVEL,
@@ -23,15 +25,14 @@ from izmp_dynamics.calibration.parameters import (
     Layout,
     with_matrix_width,
 )
-from izmp_dynamics.calibration.selection import Judged, judge, needed
-from izmp_dynamics.calibration.solver import BLOCK, Solution
+from izmp_dynamics.calibration.pieces import Pieces
+from izmp_dynamics.calibration.selection import needed
+from izmp_dynamics.calibration.solver import Solution
 from izmp_dynamics.calibration.time_blocks import (
-    Blocks,
     Quadratic,
     deviations,
     estimate_from,
     labels_of,
-    split_in_blocks,
 )
 from izmp_dynamics.calibration.validation import (
     FOLDS,
@@ -71,13 +72,16 @@ class Estimated:
         layout: the parameters, with the widest priors.
         solution: their values.
         before: errors on each part of the motion without corrections.
+        pieces: the recording in pieces.
     """
 
     stretches: Sequence[Instants]
     layout: Layout
     solution: Solution
     before: tuple[Squares, ...]
+    pieces: Pieces
     _fits: 'dict[tuple[int, ...], Fit]' = field(default_factory=dict, init=False)
+    _totals: dict[tuple[int, ...], Total] = field(default_factory=dict, init=False)
 
     def fit(self, parts: Sequence[int]) -> 'Fit':
         """What these parts of the motion choose and give."""
@@ -85,7 +89,7 @@ class Estimated:
         if key not in self._fits:
             choice = choose_items(self, *choose_priors(self, parts), parts)
             x = estimate_from(
-                self.blocks_of(parts).total(),
+                self.total_of(parts),
                 choice.layout,
                 self.solution,
                 choice.free,
@@ -93,6 +97,13 @@ class Estimated:
             )
             self._fits[key] = Fit(choice, x)
         return self._fits[key]
+
+    def total_of(self, parts: Sequence[int]) -> Total:
+        """The blocks of these parts of the motion together."""
+        key = tuple(parts)
+        if key not in self._totals:
+            self._totals[key] = self.blocks_of(parts).total()
+        return self._totals[key]
 
     @cached_property
     def parts(self) -> list[tuple[Flags, ...]]:
@@ -102,12 +113,12 @@ class Estimated:
     @cached_property
     def blocks(self) -> Blocks:
         """All data."""
-        return split_in_blocks(self.solution)
+        return self.solution.blocks
 
     @cached_property
     def judged(self) -> list[Judged]:
         """Residuals on the parts of the motion."""
-        return judge(self.stretches, self.solution)
+        return self.pieces.judged(self.solution.point)
 
     def blocks_of(self, parts: Sequence[int]) -> Blocks:
         """The blocks of these parts of the motion, and of no motion at all."""
@@ -165,7 +176,7 @@ def choose_priors(data: Estimated, parts: Sequence[int] = ALL) -> tuple[Layout, 
         return tried[0]
     free = np.ones(len(data.layout.parameters), dtype=np.bool_)
     before = HeldOut.of([data.before[part] for part in parts])
-    seen = {part: data.blocks_of([p for p in parts if p != part]).total() for part in parts}
+    seen = {part: data.total_of([p for p in parts if p != part]) for part in parts}
 
     def score(priors: tuple[Layout, Divergence | None]) -> float:
         layout, divergence = priors
@@ -218,7 +229,7 @@ def choose_items(
     if parts:
         without = {
             part: Quadratic.of(
-                data.blocks_of([p for p in parts if p != part]).total(),
+                data.total_of([p for p in parts if p != part]),
                 layout,
                 data.solution,
                 divergence,

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.stats
 
 from izmp_dynamics.calibration.instants import RATE
+from izmp_dynamics.calibration.linear import Rows
+from izmp_dynamics.calibration.noise import vectors
 from izmp_dynamics.calibration.selection import SIGNIFICANT
-from izmp_dynamics.calibration.solver import Linear, vectors
 from izmp_dynamics.conventions import Array
 
 LEAST_SWINGS = 4
@@ -21,7 +22,7 @@ LEAST_DRIFT = 0.01
 """Drift of the force over a recording, as part of the weight, from which on it is said [-]."""
 
 
-def swing_means(part: Linear) -> tuple[Array, Array]:
+def swing_means(part: Rows) -> tuple[Array, Array]:
     """(S,) middle [s] and (S, c) median residual of each swing of a foot in one stretch."""
     ends = np.flatnonzero(np.diff(part.row) > 1) + 1
     swings = np.split(np.arange(len(part.row)), ends)
@@ -29,15 +30,15 @@ def swing_means(part: Linear) -> tuple[Array, Array]:
     return times, np.array([np.median(part.values[rows], axis=0) for rows in swings])
 
 
-def drifts(linear: Sequence[Linear], weight: float) -> list[str]:
+def drifts(rows: Sequence[Rows], weight: float) -> list[str]:
     """Sentences about the sensors whose force drifts, for a recording in one stretch.
 
     Args:
-        linear: residuals at the solution.
+        rows: residuals at the solution.
         weight: of the robot [N].
     """
     said = []
-    for part in linear:
+    for part in rows:
         kind, _, foot = part.name.rstrip(']').partition('[')
         if kind != 'swing' or not len(part.row) or np.ptp(part.stretch):
             continue

@@ -9,10 +9,10 @@ from izmp_dynamics.calibration.candidate import Candidate
 from izmp_dynamics.calibration.drift import drifts
 from izmp_dynamics.calibration.excitation import remarks
 from izmp_dynamics.calibration.instants import Instants
+from izmp_dynamics.calibration.judged import LEAST_ARM, LEAST_FORCE
 from izmp_dynamics.calibration.parameters import LEVEL
 from izmp_dynamics.calibration.residuals import points
 from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate, TradeOff
-from izmp_dynamics.calibration.selection import LEAST_ARM, LEAST_FORCE
 from izmp_dynamics.calibration.validation import LEAST_MOTION, motion_time
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
@@ -69,7 +69,7 @@ def result_of(
         notes=(
             *notes,
             *_limits(best, rig),
-            *drifts(best.solution.linear, model.total_mass * rig.robot.gravity),
+            *drifts(best.solution.rows, model.total_mass * rig.robot.gravity),
             *remarks(stretches, best.layout, {each.group for each in estimates if each.used}),
         ),
         motion=motion_time(stretches),
@@ -162,7 +162,7 @@ def _limits(best: Candidate, rig: Rig) -> list[str]:
             f'Unobservable in this recording, and left alone: {names}. Lift each foot in turn, '
             'with turns of the body.'
         )
-    in_air = {name for part in best.solution.linear for name in [part.name] if len(part.values)}
+    in_air = {name for part in best.solution.rows for name in [part.name] if len(part.values)}
     for foot in rig.feet:
         if foot.sensor is not None and f'swing[{foot.name}]' not in in_air:
             said.append(

@@ -1,5 +1,6 @@
 """A stretch after the filter, at uniform instants: what all residuals are made from."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,6 +32,9 @@ POSTURE = 1.0
 
 EDGE = 0.3
 """Time at both ends of a stretch that is left out, for the filter and the delays [s]."""
+
+BEYOND = 5.0
+"""Time about a piece of a stretch in which its signals are known: longer than any delay [s]."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -94,7 +98,8 @@ class Instants:
         """The instants of a mask (K,), for residuals at them; it does not know what moves."""
 
         def cut(value: Any) -> Any:
-            return value[rows] if isinstance(value, np.ndarray) and len(value) else value
+            some = isinstance(value, np.ndarray) and len(value)
+            return np.ascontiguousarray(value[rows]) if some else value
 
         soles = tuple(
             SoleMotion(**{name: cut(value) for name, value in vars(sole).items()})
@@ -105,6 +110,23 @@ class Instants:
             name: cut(getattr(self, name)) for name in ('times', 'q', 'qd', 'qdd', 'rest', 'air')
         }
         return replace(self, soles=soles, sensors=sensors, **arrays)
+
+    def piece(self, first: int, end: int) -> 'Instants':
+        """The instants from one on and before another; it knows what moves, and its signals."""
+        rows = np.zeros(len(self), dtype=np.bool_)
+        rows[first:end] = True
+        part = self.select(rows)
+        near = part.times[0] - BEYOND, part.times[-1] + BEYOND
+        feet = {name: signal.between(*near) for name, signal in self.feet.items()}
+        part = replace(part, imu=self.imu.between(*near), feet=feet)
+        vars(part).update(moving=self.moving[rows], shares=self.shares[rows])
+        return part
+
+    def with_contacts(self, rest: Flags, air: Flags) -> 'Instants':
+        """The same instants with other contacts (K, F)."""
+        part = copy.copy(self)
+        part.rest, part.air = rest, air
+        return part
 
     @property
     def measured(self) -> tuple[FootRig, ...]:
@@ -146,7 +168,8 @@ def prepare(stretch: Stretch, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
         sole_motion(model, foot.sole, foot.polygon, lambda shift: joints.at(times + shift))
         for foot in rig.feet
     )
-    return Instants(rig, links, times, q, qd, qdd, imu, feet, soles, sensors, below)
+    whole = Instants(rig, links, times, q, qd, qdd, imu, feet, soles, sensors, below)
+    return whole.select(np.ones(len(times), dtype=np.bool_))  # one layout of arrays, here and sent
 
 
 def _links_below(rig: Rig, foot: FootRig) -> frozenset[str]:

@@ -30,6 +30,9 @@ DEFAULT_GROUPS = tuple(
 )
 """What is estimated unless stated otherwise."""
 
+GAINS = ('ft_scale', 'ft_matrix')
+"""Groups with what the readings of force sensors are multiplied by."""
+
 LEVEL = 'level'
 """Group of what is not corrected: how far from level each sole is while it rests."""
 
@@ -65,6 +68,12 @@ class Parameter:
     unit: str
     prior: float
     item: str
+
+    @property
+    def foot(self) -> str:
+        """Name of the foot that it is about; empty if there is none."""
+        begin, bracket, _ = self.name.partition('].')
+        return begin.removeprefix('feet[') if bracket and begin.startswith('feet[') else ''
 
 
 @dataclass(frozen=True)

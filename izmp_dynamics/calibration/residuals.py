@@ -89,18 +89,13 @@ def root_motion(instants: Instants, layout: Layout, x: Array) -> Motion:
     return Motion(phi, omega, alpha, omega @ R @ rig.imu.R.T)
 
 
-def foot_wrench(
-    instants: Instants, layout: Layout, x: Array, foot: FootRig, bare: bool = False
-) -> Array:
-    """(K, 6) what the sensor of a foot measures, less its errors, in the axes of its frame.
+def foot_wrench(instants: Instants, layout: Layout, x: Array, foot: FootRig) -> Array:
+    """(K, 6) what the sensor of a foot measures, less its errors, in the axes of its frame."""
+    return with_gains(layout, x, foot, bare_wrench(instants, layout, x, foot))
 
-    Args:
-        instants: of the stretch.
-        layout: the parameters.
-        x: (N,) their values.
-        foot: with a sensor.
-        bare: without gains, as they would make small what is compared with nothing.
-    """
+
+def bare_wrench(instants: Instants, layout: Layout, x: Array, foot: FootRig) -> Array:
+    """(K, 6) the same before its gains, which make small what is compared with nothing."""
     name = f'feet[{foot.name}].wrench'
     late = instants.times + layout.value(x, f'{name}.delay', 1)
     offset = layout.value(x, f'{name}.offset', 6)
@@ -108,10 +103,16 @@ def foot_wrench(
         offset = np.array([0.0, 0.0, offset[0], 0.0, 0.0, 0.0])
     values = instants.feet[foot.name].at(late) - offset
     turn = Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
-    scale = 1.0 if bare else 1.0 + layout.value(x, f'{name}.scale', 1)[0]
-    turned: Array = scale * (values.reshape(-1, 2, 3) @ turn.T).reshape(-1, 6)
-    matrix = layout.value(x, f'{name}.matrix', 36).reshape(6, 6)
-    return turned if bare else turned + turned @ matrix.T
+    turned: Array = (values.reshape(-1, 2, 3) @ turn.T).reshape(-1, 6)
+    return turned
+
+
+def with_gains(layout: Layout, x: Array, foot: FootRig, bare: Array) -> Array:
+    """(K, 6) wrenches of a foot with scale and calibration matrix applied."""
+    name = f'feet[{foot.name}].wrench'
+    scaled = (1.0 + layout.value(x, f'{name}.scale', 1)[0]) * bare
+    gained: Array = scaled + scaled @ layout.value(x, f'{name}.matrix', 36).reshape(6, 6).T
+    return gained
 
 
 @dataclass(frozen=True)
@@ -120,36 +121,29 @@ class Readings:
 
     Attributes:
         full: as `foot_wrench` gives it.
-        bare: the same without gains.
+        bare: as `bare_wrench` gives it.
     """
 
     full: Mapping[str, Array]
     bare: Mapping[str, Array]
 
+    def with_foot(
+        self, instants: Instants, layout: Layout, x: Array, foot: FootRig, gains_alone: bool
+    ) -> 'Readings':
+        """The same with a foot read for other values x (N,); perhaps only its gains differ."""
+        name = foot.name
+        bare = self.bare[name] if gains_alone else bare_wrench(instants, layout, x, foot)
+        full = with_gains(layout, x, foot, bare)
+        return Readings({**self.full, name: full}, {**self.bare, name: bare})
 
-def readings(
-    instants: Instants,
-    layout: Layout,
-    x: Array,
-    base: Readings | None = None,
-    changed: str | None = None,
-) -> Readings:
-    """Read all feet, or one anew.
 
-    Args:
-        instants: of the stretch.
-        layout: the parameters.
-        x: (N,) their values.
-        base: readings for other values.
-        changed: foot for which the values differ; all if None.
-    """
-    full = dict(base.full) if base is not None else {}
-    bare = dict(base.bare) if base is not None else {}
-    for foot in instants.measured:
-        if changed is None or foot.name == changed:
-            full[foot.name] = foot_wrench(instants, layout, x, foot)
-            bare[foot.name] = foot_wrench(instants, layout, x, foot, bare=True)
-    return Readings(full, bare)
+def readings(instants: Instants, layout: Layout, x: Array) -> Readings:
+    """Read all feet for the parameters x (N,)."""
+    feet = instants.measured
+    bare = {foot.name: bare_wrench(instants, layout, x, foot) for foot in feet}
+    return Readings(
+        {foot.name: with_gains(layout, x, foot, bare[foot.name]) for foot in feet}, bare
+    )
 
 
 def inertia_changes(layout: Layout, x: Array) -> dict[str, Array]:
@@ -283,24 +277,44 @@ def blocks(
     tilts: Mapping[str, tuple[float, float]],
 ) -> list[Block]:
     """Residuals from their parts."""
-    everything = np.ones(len(instants), dtype=np.bool_)
-    found = []
-    if feet.full and len(feet.full) == len(instants.rig.feet):
-        rest = needed.above - measured_wrench(instants, feet.full)
-        found.append(Block('wrench', everything, _observable(instants, rest)))
+    found = wrench_block(instants, needed, feet)
     for k, foot in enumerate(instants.rig.feet):
-        gravity, tilt = instants.rig.robot.gravity, tilts[foot.name]
-        phi, omega = instants.soles[k].root_at_rest(gravity, tilt)
-        rows = instants.rest[:, k]
-        found.append(_masked(f'gyroscope[{foot.name}]', rows, motion.stated - omega))
-        found.append(_masked(f'accelerometer[{foot.name}]', rows, motion.phi - phi))
-        if foot.name in feet.bare:
-            values = feet.bare[foot.name]
-            if foot.name in needed.below:
-                values = values + in_sensor(instants, foot.name, needed.below[foot.name])
-            values = values[:, 2:3] if foot.normal_only else values
-            found.append(_masked(f'swing[{foot.name}]', instants.air[:, k], values))
+        found += rest_blocks(instants, k, motion, tilts[foot.name])
+        found += swing_block(instants, k, needed, feet)
     return found
+
+
+def wrench_block(instants: Instants, needed: Required, feet: Readings) -> list[Block]:
+    """What the sum of all feet leaves over; none unless all have sensors."""
+    if not feet.full or len(feet.full) != len(instants.rig.feet):
+        return []
+    rest = needed.above - measured_wrench(instants, feet.full)
+    everything = np.ones(len(instants), dtype=np.bool_)
+    return [Block('wrench', everything, _observable(instants, rest))]
+
+
+def rest_blocks(
+    instants: Instants, k: int, motion: Motion, tilt: tuple[float, float]
+) -> list[Block]:
+    """What foot k leaves over of the motion of the root while it rests."""
+    name, rows = instants.rig.feet[k].name, instants.rest[:, k]
+    phi, omega = instants.soles[k].root_at_rest(instants.rig.robot.gravity, tilt)
+    return [
+        _masked(f'gyroscope[{name}]', rows, motion.stated - omega),
+        _masked(f'accelerometer[{name}]', rows, motion.phi - phi),
+    ]
+
+
+def swing_block(instants: Instants, k: int, needed: Required, feet: Readings) -> list[Block]:
+    """What the sensor of foot k leaves over in the air; none without one."""
+    foot = instants.rig.feet[k]
+    if foot.name not in feet.bare:
+        return []
+    values = feet.bare[foot.name]
+    if foot.name in needed.below:
+        values = values + in_sensor(instants, foot.name, needed.below[foot.name])
+    values = values[:, 2:3] if foot.normal_only else values
+    return [_masked(f'swing[{foot.name}]', instants.air[:, k], values)]
 
 
 def _masked(name: str, rows: Flags, values: Array) -> Block:
@@ -320,7 +334,12 @@ def points(instants: Instants, layout: Layout, x: Array) -> tuple[Array, Array]:
     """(K, 3) IZMP of the motion and CoP of the sensors in the root frame; NaN in flight [m]."""
     motion = root_motion(instants, layout, x)
     needed = required(instants, layout, x, motion)
-    feet = readings(instants, layout, x).full
+    return zmp_and_cop(instants, needed, readings(instants, layout, x))
+
+
+def zmp_and_cop(instants: Instants, needed: Required, readings: Readings) -> tuple[Array, Array]:
+    """The same two from what the motion requires and the sensors measure."""
+    feet = readings.full
     below = np.asarray(sum(needed.below.values(), np.zeros(6)))
     measured = measured_wrench(instants, feet) + below
     R, p = carrying(instants, feet)

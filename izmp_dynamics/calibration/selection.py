@@ -9,28 +9,17 @@ Items are removed one after the other, the least needed first (backward eliminat
 two that trade off one stays, the likelier one if neither costs anything.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
-from izmp_dynamics.calibration.instants import Instants
+from izmp_dynamics.calibration.judged import Judged
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
-from izmp_dynamics.calibration.solver import Solution, vectors
-from izmp_dynamics.calibration.time_blocks import Quadratic
-from izmp_dynamics.calibration.validation import FOLDS, folds
+from izmp_dynamics.calibration.time_blocks import Minimum, Quadratic
 from izmp_dynamics.conventions import Array
-
-LEAST_FORCE = 1e-3
-"""Forces matter from this part of the weight on, as a tilt of a milliradian has it [-]."""
-
-LEAST_ARM = 0.5e-3
-"""Moments matter if they move the IZMP so far [m]."""
-
-LEAST_RATE = 1e-3
-"""Angular velocities matter from here on [rad/s]."""
 
 NEGLIGIBLE = 0.1
 """Part of what matters that does not decide between items of which one can replace another [-]."""
@@ -52,46 +41,6 @@ def items(layout: Layout) -> dict[str, npt.NDArray[np.intp]]:
         if parameter.group != LEVEL:
             found.setdefault(parameter.item, []).append(k)
     return {name: np.array(columns) for name, columns in found.items()}
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Residuals of a kind on P parts of the motion, as a quadratic form in changes of x.
-
-    Attributes:
-        A: (P, N, N) Σ JᵀJ of each part.
-        b: (P, N) Σ Jᵀv.
-        c: (P,) Σ v².
-        count: (P,) rows.
-        least: what matters.
-    """
-
-    A: Array
-    b: Array
-    c: Array
-    count: Array
-    least: float
-
-    @classmethod
-    def of(
-        cls, held: npt.NDArray[np.intp], values: Array, jacobian: Array, least: float
-    ) -> 'Judged':
-        """Sum up residuals (M, c) that belong to parts `held` (M,), −1 to none."""
-        size = jacobian.shape[2]
-        A, b, c = np.zeros((FOLDS, size, size)), np.zeros((FOLDS, size)), np.zeros(FOLDS)
-        for part in range(FOLDS):
-            J, v = jacobian[held == part].reshape(-1, size), values[held == part].reshape(-1)
-            A[part], b[part], c[part] = J.T @ J, J.T @ v, v @ v
-        count = np.array([np.count_nonzero(held == part) for part in range(FOLDS)])
-        return cls(A, b, c, count, least)
-
-    def mean_square(self, changes: Mapping[int, Array]) -> float:
-        """Of residuals on some parts of the motion, with x changed by (N,) in each."""
-        total = sum(
-            y @ self.A[part] @ y + 2.0 * self.b[part] @ y + self.c[part]
-            for part, y in changes.items()
-        )
-        return float(total) / max(1, int(self.count[list(changes)].sum()))
 
 
 def needed(
@@ -116,26 +65,35 @@ def needed(
     widened = np.maximum(sigma / curvature, 1.0)
     free = free.copy()
 
-    def errors(mask: Flags) -> Array:
-        changes = {part: cost.least(mask) - near.x for part, cost in without.items()}
-        return np.array([part.mean_square(changes) / part.least**2 for part in judged])
-
     left = {name: columns[free[columns]] for name, columns in items(layout).items()}
     left = {name: columns for name, columns in left.items() if len(columns)}
     while left:
-        with_all, x, covariance = errors(free), near.least(free), near.covariance(free)
+        x, covariance = near.least(free), near.covariance(free)
         covariance *= np.outer(widened, widened)
-        effects = {}
-        for name, columns in left.items():
-            mask = free.copy()
-            mask[columns] = False
-            effect = float((errors(mask) - with_all).max())
-            if effect < 1.0 or not _significant(layout, x, covariance, columns):
-                effects[name] = effect
+        effects = {
+            name: effect
+            for name, effect in _effects(judged, near.x, without, free, left).items()
+            if effect < 1.0 or not _significant(layout, x, covariance, left[name])
+        }
         if not effects:
             break
         free[left.pop(least_needed(layout, left, effects))] = False
     return free
+
+
+def _effects(
+    judged: Sequence[Judged],
+    x: Array,
+    without: Mapping[int, Quadratic],
+    free: Flags,
+    left: Mapping[str, npt.NDArray[np.intp]],
+) -> dict[str, float]:
+    """Item → by how much its removal makes held-out residuals larger, as part of what matters."""
+    minima = [Minimum(cost, free) for cost in without.values()]
+    y = np.stack([[each.y, *map(each.without, left.values())] for each in minima])
+    errors = [kind.mean_squares(list(without), y - x) / kind.least**2 for kind in judged]
+    larger = (np.array(errors) - np.array(errors)[:, :1]).max(axis=0)
+    return dict(zip(left, larger[1:].tolist(), strict=True))
 
 
 def least_needed(
@@ -158,30 +116,10 @@ def _significant(
         return True
     mine, values = covariance[np.ix_(columns, columns)], x[columns]
     distance = float(values @ np.linalg.pinv(mine, hermitian=True) @ values)
-    return distance > float(scipy.stats.chi2.ppf(SIGNIFICANT, len(columns)))
+    return distance > _least_distance(len(columns))
 
 
-def judge(stretches: Sequence[Instants], solution: Solution) -> list[Judged]:
-    """Residuals on the motion, by kind, forces apart from moments."""
-    numbers = [np.full(len(part), -1) for part in stretches]
-    for number, out in enumerate(folds(stretches)):
-        for rows, of_stretch in zip(out, numbers, strict=True):
-            of_stretch[rows] = number
-    rig = stretches[0].rig
-    gravity = rig.robot.gravity
-    weight = rig.model.total_mass * gravity
-    found = []
-    for part in solution.linear:
-        held = np.empty(len(part.row), dtype=np.intp)
-        for stretch, of_stretch in enumerate(numbers):
-            mine = part.stretch == stretch
-            held[mine] = of_stretch[part.row[mine]]
-        least: tuple[float, ...] = (LEAST_FORCE * weight, LEAST_ARM * weight)
-        if part.name.startswith('gyroscope'):
-            least = (LEAST_RATE,)
-        if part.name.startswith('accelerometer'):
-            least = (LEAST_FORCE * gravity,)
-        for columns, matters in zip(vectors(part), least, strict=False):
-            values, jacobian = part.values[:, columns], part.jacobian[:, columns]
-            found.append(Judged.of(held, values, jacobian, matters))
-    return found
+@functools.cache
+def _least_distance(count: int) -> float:
+    """Square from which on `count` numbers together are not zero, in standard deviations."""
+    return float(scipy.stats.chi2.ppf(SIGNIFICANT, count))

@@ -1,5 +1,7 @@
 """Signals after one zero-phase filter, as splines: values and derivatives at any instant."""
 
+import copy
+
 import numpy as np
 import scipy.interpolate
 import scipy.signal
@@ -45,3 +47,14 @@ class SmoothSignal:
             self._splines.append(self._splines[-1].derivative())
         values: Array = self._splines[derivative](times)
         return values
+
+    def between(self, begin: float, end: float) -> 'SmoothSignal':
+        """The same signal, bit for bit, of which only a time is kept [s]."""
+        spline = self._splines[0]
+        knots = spline.t[DEGREE : len(spline.c) + 1]
+        first, last = np.searchsorted(knots, (begin, end), side='right')
+        rows = slice(max(0, int(first) - 1), int(last) + DEGREE)
+        part = copy.copy(self)
+        kept = spline.t[rows.start : rows.stop + DEGREE + 1]
+        part._splines = [scipy.interpolate.BSpline(kept, spline.c[rows], DEGREE)]
+        return part

@@ -7,15 +7,15 @@ is held out.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
+from izmp_dynamics.calibration.block_sums import Blocks, Labels, Total, block_labels
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.solver import Solution, block_labels, prior_terms
+from izmp_dynamics.calibration.solver import Solution, prior_terms
 from izmp_dynamics.conventions import Array
 
 DRAWS = 200
@@ -25,57 +25,6 @@ SEED = 1
 """Of the bootstrap: the same recording gives the same report."""
 
 Flags = npt.NDArray[np.bool_]
-Labels = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Normal equations of B blocks of time, about a solution.
-
-    Attributes:
-        labels: (B,) see `solver.block_labels`.
-        H: (B, N, N).
-        g: (B, N).
-    """
-
-    labels: Labels
-    H: Array
-    g: Array
-
-    def without(self, labels: Labels) -> 'Blocks':
-        """The other blocks."""
-        rows = ~np.isin(self.labels, labels)
-        return Blocks(self.labels[rows], self.H[rows], self.g[rows])
-
-    def total(self, counts: Array | None = None) -> 'Total':
-        """Sum, each block as often as `counts` (B,) says; once if None."""
-        if counts is None:
-            return Total(self.H.sum(axis=0), self.g.sum(axis=0))
-        return Total(np.tensordot(counts, self.H, axes=1), counts @ self.g)
-
-
-class Total(NamedTuple):
-    """Normal equations of several blocks together: (N, N) and (N,)."""
-
-    H: Array
-    g: Array
-
-
-def split_in_blocks(solution: Solution) -> Blocks:
-    """Sum the normal equations of a solution block by block."""
-    count = solution.linear[0].jacobian.shape[2]
-    of_rows = [block_labels(part.stretch, part.row) for part in solution.linear]
-    labels = np.unique(np.concatenate(of_rows))
-    H, g = np.zeros((len(labels), count, count)), np.zeros((len(labels), count))
-    for part, rows in zip(solution.linear, of_rows, strict=True):
-        weights = solution.weights[part.name]
-        for k in np.unique(np.searchsorted(labels, rows)).tolist():
-            mine = rows == labels[k]
-            J = part.jacobian[mine].reshape(-1, count)
-            w = weights[mine].reshape(-1)
-            H[k] += (J * w[:, None]).T @ J
-            g[k] += (J * w[:, None]).T @ part.values[mine].reshape(-1)
-    return Blocks(labels, H, g)
 
 
 def labels_of(rows: tuple[Flags, ...]) -> Labels:
@@ -91,8 +40,8 @@ class Quadratic:
 
     Attributes:
         x: (N,).
-        H: (N, N).
-        g: (N,).
+        H: (…, N, N); with further axes for as many costs at once.
+        g: (…, N).
     """
 
     x: Array
@@ -112,10 +61,13 @@ class Quadratic:
         return cls(solution.x, data.H + hessian, data.g + gradient)
 
     def least(self, free: Flags) -> Array:
-        """(N,) where it is least; zero of what is not free (N,)."""
-        y = np.where(free, self.x, 0.0)
-        slope = self.g + self.H @ (y - self.x)
-        y[free] -= np.linalg.solve(self.H[np.ix_(free, free)], slope[free])
+        """(…, N) where it is least; zero of what is not free (N,)."""
+        start = np.where(free, self.x, 0.0)
+        slope = self.g + self.H @ (start - self.x)
+        rows = np.flatnonzero(free)
+        step = np.linalg.solve(self.H[..., rows[:, None], rows], slope[..., rows, None])
+        y: Array = np.broadcast_to(start, slope.shape).copy()
+        y[..., rows] -= step[..., 0]
         return y
 
     def covariance(self, free: Flags) -> Array:
@@ -124,6 +76,31 @@ class Quadratic:
         chosen = np.ix_(free, free)
         inverse[chosen] = np.linalg.pinv(self.H[chosen], hermitian=True)
         return inverse
+
+
+class Minimum:
+    """Where a cost is least, and from there where it is with fewer numbers free.
+
+    One factorisation serves all: with C the inverse of the Hessian of what is free, and the
+    numbers k zero as well, the minimum y moves by −C[:, k] C[k, k]⁻¹ y[k].
+
+    Args:
+        cost: a single one.
+        free: (N,) what is not zero.
+    """
+
+    def __init__(self, cost: Quadratic, free: Flags) -> None:
+        self.y = cost.least(free)
+        self._inverse = np.zeros_like(cost.H)
+        chosen = np.ix_(free, free)
+        self._inverse[chosen] = np.linalg.inv(cost.H[chosen])
+
+    def without(self, columns: npt.NDArray[np.intp]) -> Array:
+        """(N,) where it is least with these of the free numbers zero."""
+        share = np.linalg.solve(self._inverse[np.ix_(columns, columns)], self.y[columns])
+        y: Array = self.y - self._inverse[:, columns] @ share
+        y[columns] = 0.0
+        return y
 
 
 def estimate_from(
@@ -162,12 +139,8 @@ def deviations(
     if count < 4 or divergence is not None:
         return few * curvature
     random, chance = np.random.default_rng(SEED), np.full(count, 1.0 / count)
-    drawn = np.stack(
-        [
-            Quadratic.of(blocks.total(counts.astype(float)), layout, solution).least(free)
-            for counts in random.multinomial(count, chance, DRAWS)
-        ]
-    )
+    counts = random.multinomial(count, chance, DRAWS).astype(float)
+    drawn = Quadratic.of(blocks.totals(counts), layout, solution).least(free)
     spread: Array = 1.4826 * np.median(np.abs(drawn - near.least(free)), axis=0)
     sigma = np.minimum(few * np.maximum(spread, curvature), layout.priors)
     known: Array = np.where(free, sigma, 0.0)

@@ -9,7 +9,14 @@ import numpy.typing as npt
 
 from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.residuals import points, residuals
+from izmp_dynamics.calibration.residuals import (
+    blocks,
+    readings,
+    required,
+    root_motion,
+    tilts,
+    zmp_and_cop,
+)
 from izmp_dynamics.conventions import Array
 
 FOLDS = 4
@@ -118,7 +125,9 @@ def errors(
         if not rows.any():
             continue
         instants = whole.select(rows)
-        for block in residuals(instants, layout, x):
+        motion = root_motion(instants, layout, x)
+        needed, feet = required(instants, layout, x, motion), readings(instants, layout, x)
+        for block in blocks(instants, motion, needed, feet, tilts(layout, x)):
             values = block.values[block.rows]
             if block.name == 'wrench':
                 split = 3 if values.shape[1] == 6 else 1
@@ -127,7 +136,7 @@ def errors(
             elif block.name.startswith('accelerometer'):
                 rest.append((values**2).sum(axis=1))
         if instants.measured and len(instants.measured) == len(instants.rig.feet):
-            one, other = points(instants, layout, x)
+            one, other = zmp_and_cop(instants, needed, feet)
             gap = (one - other)[:, :2] ** 2
             izmp.append(gap[np.isfinite(gap).all(axis=1)])
     none = [np.empty(0)]

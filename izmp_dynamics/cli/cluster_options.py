@@ -1,4 +1,4 @@
-"""Options that state where many tasks are done, for `izmp fleet` and `izmp experiments`."""
+"""Options that state where work is done, for `izmp fleet`, `experiments` and `calibrate`."""
 
 import argparse
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int | None) -> None:
-    """Add the number of processes here, the address of a scheduler, a profile for Slurm.
+    """Add the processes here and their memory, the address of a scheduler, a profile for Slurm.
 
     Args:
         parser: gets the options.
@@ -23,13 +23,16 @@ def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int
     where.add_argument(
         '--slurm', type=Path, metavar='FILE', help='profile of jobs for Slurm (docs/fleet.md)'
     )
+    parser.add_argument(
+        '--memory', metavar='SIZE', help='of each process here, e.g. 2GB (default: shared out)'
+    )
 
 
-def cluster_of(options: argparse.Namespace, memory: str | None = None) -> Any:
+def cluster_of(options: argparse.Namespace) -> Any:
     """Return the `Cluster` that the options state."""
     from izmp_dynamics.engine.cluster import Cluster
 
-    return Cluster(options.workers, memory, options.scheduler, options.slurm)
+    return Cluster(options.workers, options.memory, options.scheduler, options.slurm)
 
 
 def at_least(least: int) -> Any:

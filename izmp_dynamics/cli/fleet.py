@@ -38,9 +38,6 @@ def add_parser(subparsers: Any) -> None:
     )
     add_cluster_options(parser, '--workers', None)
     parser.add_argument(
-        '--memory', metavar='SIZE', help='of each process here, e.g. 2GB (default: shared out)'
-    )
-    parser.add_argument(
         '--strict', action='store_true', help='exit with 1 if a bag could not be evaluated'
     )
     parser.add_argument('--quiet', action='store_true', help='no progress, no summary')
@@ -53,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.fleet.campaign import run_fleet
 
-    cluster = cluster_of(options, options.memory)
+    cluster = cluster_of(options)
     with fleet_progress(options.quiet) as progress:
         fleet = run_fleet(
             options.logs,

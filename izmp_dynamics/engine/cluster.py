@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ CHECKED = 5.0
 
 LEAST_MEMORY = 400_000_000
 """Of a process [bytes]: one that evaluates a short bag takes 300 MB."""
+
+_log = logging.getLogger(__name__)
 
 _PRELOAD = 'izmp_dynamics.engine.worker'
 
@@ -63,6 +66,25 @@ class Cluster:
     def is_local(self) -> bool:
         """Whether it is this computer."""
         return self.scheduler is None and self.slurm is None
+
+
+HERE = Cluster(workers=1)
+"""This process."""
+
+
+def is_here(cluster: Cluster, tasks: int) -> bool:
+    """Whether this process does the work itself: one is enough, or Dask is not installed."""
+    if not cluster.is_local:
+        return False
+    if cluster.workers == 1 or tasks <= 1:
+        return True
+    if find_spec('distributed') is None:
+        _log.warning(
+            "'distributed' is not installed, so one process does all the work; for several, "
+            'install it with: pip install distributed'
+        )
+        return True
+    return False
 
 
 @contextmanager

@@ -23,10 +23,11 @@ R = TypeVar('R')
 
 def outcomes(
     client: Any,
-    function: Callable[[T], R],
+    function: Callable[..., R],
     tasks: Sequence[T],
     retries: int = 0,
     needs: Callable[[T], Iterable[T]] = lambda task: (),
+    given: Callable[[T], Iterable[Any]] = lambda task: (),
 ) -> Iterator[tuple[T, R | Exception]]:
     """Do tasks on a cluster; yield each with its result, or with the exception that it ended with.
 
@@ -36,6 +37,7 @@ def outcomes(
         tasks: each once, hashable, in the order in which they are begun.
         retries: how often a task that raises is tried again.
         needs: which of the tasks must have ended before this one begins.
+        given: what the function takes beside the task; of a future, the result.
 
     Yields:
         The tasks in the order in which they end.
@@ -53,7 +55,7 @@ def outcomes(
     def begin() -> None:
         while waiting and len(running) < at_a_time:
             task = waiting.popleft()
-            future = client.submit(function, task, pure=False, retries=retries)
+            future = client.submit(function, task, *given(task), pure=False, retries=retries)
             running[future] = task
             ended.add(future)
 
@@ -88,3 +90,14 @@ def _outcome(future: Any) -> Any:
         return future.result()
     except Exception as error:
         return error
+
+
+def error_of(outcome: Exception) -> Exception:
+    """The exception of a task; a sentence if the workers that did it died."""
+    if type(outcome).__name__ != 'KilledWorker':
+        return outcome
+    return ClusterError(
+        'Every process that did a part of the work was killed, perhaps for want of memory; give '
+        'each more with --memory, and take fewer of them.',
+        kind='process_lost',
+    )

@@ -56,12 +56,14 @@ class KinematicTree:
         root: name of the root link, the floating base.
         root_inertia: KDL inertia of the root link about its origin.
         segments: all other links, parents before children.
+        urdf: what it was made from.
     """
 
     name: str
     root: str
     root_inertia: Any
     segments: tuple[TreeSegment, ...]
+    urdf: Urdf
 
     def kdl(self) -> Any:
         """Return the PyKDL.Tree (KDL keeps no inertia for the root itself: `root_inertia`)."""
@@ -109,7 +111,7 @@ def build_tree(urdf: Urdf, root: str | None = None) -> KinematicTree:
             f"The URDF's own root is '{own}'; 'izmp model' with the URDF alone shows all links.",
         )
     walk = _walk(root, links, joints, {joint.name: joint for joint in joints})
-    return KinematicTree(urdf.robot.name, root, link_inertia(links[root]), tuple(walk))
+    return KinematicTree(urdf.robot.name, root, link_inertia(links[root]), tuple(walk), urdf)
 
 
 def link_inertia(link: Any) -> Any:

@@ -112,6 +112,11 @@ class RobotModel:
         """Nothing in it changes, and KDL's part cannot be copied."""
         return self
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """For another process: KDL's part cannot be pickled, so it is made of the URDF again."""
+        urdf = self.tree.urdf
+        return _of_part, (urdf.text, urdf.path, self.root, self.sha256, self.problems, self.bodies)
+
     @property
     def dof(self) -> int:
         """Number n of independent joints."""
@@ -295,6 +300,24 @@ def load_model(urdf: str | Path | Urdf, root: str | None = None) -> RobotModel:
         urdf = read_urdf(urdf)
     tree = build_tree(urdf, root)
     return _ModelBuilder(tree).model(urdf)
+
+
+@functools.lru_cache(maxsize=8)
+def _of_text(text: str, path: Path | None, root: str) -> RobotModel:
+    return load_model(parse_urdf(text, path), root)
+
+
+def _of_part(
+    text: str,
+    path: Path | None,
+    root: str,
+    sha256: str,
+    problems: tuple[Problem, ...],
+    bodies: Array,
+) -> RobotModel:
+    """The model, or a part of it, that another process had."""
+    model = _of_text(text, path, root)
+    return dataclasses.replace(model, sha256=sha256, problems=problems, bodies=frozen(bodies))
 
 
 class _ModelBuilder:

@@ -4,27 +4,20 @@ Finished runs are kept, so a campaign that was interrupted goes on where it stop
 """
 
 import functools
-import logging
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from importlib.util import find_spec
 
-from izmp_dynamics.engine.cluster import Cluster, connected
+from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
 from izmp_dynamics.engine.outcomes import outcomes
 from izmp_dynamics.studies.runs import Run, perform
 from izmp_dynamics.studies.store import Store, StoreError
-
-HERE = Cluster(workers=1)
-"""This process."""
 
 APPEARS = 60.0
 """Time within which a file that another computer wrote is seen here [s]."""
 
 Progress = Callable[[float], None]
 """Called with the fraction that is done."""
-
-_log = logging.getLogger(__name__)
 
 
 def perform_all(
@@ -51,8 +44,8 @@ def perform_all(
     effort = sum(run.effort for run in ordered) or 1.0
     done = effort - sum(run.effort for run in waiting)
     progress(done / effort)
-    is_here = cluster.is_local and (len(waiting) <= 1 or not _has_processes(cluster))
-    ended = _here(waiting, store) if is_here else _on_cluster(waiting, store, cluster)
+    here = is_here(cluster, len(waiting))
+    ended = _here(waiting, store) if here else _on_cluster(waiting, store, cluster)
     try:
         with closing(ended):
             for run in ended:
@@ -87,19 +80,6 @@ def _appears(run: Run, store: Store) -> bool:
         if time.monotonic() > end:
             return False
         time.sleep(0.5)
-    return True
-
-
-def _has_processes(cluster: Cluster) -> bool:
-    """Whether several processes are wanted and can be had."""
-    if cluster.workers == 1:
-        return False
-    if find_spec('distributed') is None:
-        _log.warning(
-            "'distributed' is not installed, so the runs are done one after the other; for "
-            'several processes, install it with: pip install distributed'
-        )
-        return False
     return True
 
 

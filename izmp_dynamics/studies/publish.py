@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.engine.cluster import Cluster
+from izmp_dynamics.engine.cluster import HERE, Cluster
 from izmp_dynamics.errors import UnknownNameError
-from izmp_dynamics.studies.campaign import HERE, perform_all
+from izmp_dynamics.studies.campaign import perform_all
 from izmp_dynamics.studies.files import write_files
 from izmp_dynamics.studies.page import Figure, Figures, Page
 from izmp_dynamics.studies.picture import Fact, Picture, Table
