@@ -135,8 +135,8 @@ ERRORS = (
     ),
     Planted(
         'slope ignored', 'stability/ground_plane.py',
-        'normal = np.array([sole.R[:, :, 2] for sole in soles])[foot, instants]',
-        'normal = np.tile([0.0, 0.0, 1.0], (len(foot), 1))', ('exact',), ('ground_plane',),
+        'store(normal, 0, z_axis(pose))', 'store(normal, 0, (0.0, 0.0, 1.0))',
+        ('exact',), ('ground_plane',),
     ),
     Planted(
         'slope ignored by the IMUs in the feet', 'stability/foot_imu_plane.py',
@@ -145,8 +145,8 @@ ERRORS = (
     ),
     Planted(
         'ground 10 mm off', 'stability/ground_plane.py',
-        'point = np.array([sole.p for sole in soles])[foot, instants]',
-        'point = np.array([sole.p for sole in soles])[foot, instants] + 0.01 * normal',
+        'store(point, 0, vector(pose, POSITION))',
+        'store(point, 0, (pose[9] + 0.01 * pose[2], pose[10] + 0.01 * pose[5], pose[11]))',
         ('exact',), ('ground_plane',),
     ),
     Planted(

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.vectors import dot, vector
 
 if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
@@ -99,18 +100,40 @@ def matrices_from_quaternions(quaternions_xyzw: Array) -> Array:
 def _matrices(quaternions_xyzw: Array, matrices: Array) -> None:
     """Write what `matrices_from_quaternions` returns."""
     for t in range(len(quaternions_xyzw)):
-        x, y, z, w = (
-            quaternions_xyzw[t, 0], quaternions_xyzw[t, 1],
-            quaternions_xyzw[t, 2], quaternions_xyzw[t, 3],
-        )  # fmt: skip
-        length = np.sqrt(x * x + y * y + z * z + w * w)
-        x, y, z, w = x / length, y / length, z / length, w / length
-        matrices[t, 0, 0] = 1.0 - 2.0 * (y * y + z * z)
-        matrices[t, 0, 1] = 2.0 * (x * y - w * z)
-        matrices[t, 0, 2] = 2.0 * (x * z + w * y)
-        matrices[t, 1, 0] = 2.0 * (x * y + w * z)
-        matrices[t, 1, 1] = 1.0 - 2.0 * (x * x + z * z)
-        matrices[t, 1, 2] = 2.0 * (y * z - w * x)
-        matrices[t, 2, 0] = 2.0 * (x * z - w * y)
-        matrices[t, 2, 1] = 2.0 * (y * z + w * x)
-        matrices[t, 2, 2] = 1.0 - 2.0 * (x * x + y * y)
+        write_matrix(quaternions_xyzw[t], matrices[t])
+
+
+def turned(quaternions_xyzw: Array, sensor_R_root: Array) -> Array:
+    """Matrices (T, 3, 3) of quaternions (T, 4) of a sensor, times that of its mounting (3, 3)."""
+    matrices = np.empty((len(quaternions_xyzw), 3, 3))
+    _turned(quaternions_xyzw, sensor_R_root, matrices)
+    return matrices
+
+
+@kernel
+def _turned(quaternions_xyzw: Array, sensor_R_root: Array, matrices: Array) -> None:
+    """Write what `turned` returns."""
+    sensor = np.empty((3, 3))
+    for t in range(len(quaternions_xyzw)):
+        write_matrix(quaternions_xyzw[t], sensor)
+        for i in range(3):
+            for j in range(3):
+                column = (sensor_R_root[0, j], sensor_R_root[1, j], sensor_R_root[2, j])
+                matrices[t, i, j] = dot(vector(sensor[i], 0), column)
+
+
+@inlined
+def write_matrix(quaternion_xyzw: Array, matrix: Array) -> None:
+    """Write the rotation matrix (3, 3) of a quaternion (4,) of any length but zero."""
+    a, b, c, d = quaternion_xyzw
+    length = np.sqrt(a * a + b * b + c * c + d * d)
+    x, y, z, w = a / length, b / length, c / length, d / length
+    matrix[0, 0] = 1.0 - 2.0 * (y * y + z * z)
+    matrix[0, 1] = 2.0 * (x * y - w * z)
+    matrix[0, 2] = 2.0 * (x * z + w * y)
+    matrix[1, 0] = 2.0 * (x * y + w * z)
+    matrix[1, 1] = 1.0 - 2.0 * (x * x + z * z)
+    matrix[1, 2] = 2.0 * (y * z - w * x)
+    matrix[2, 0] = 2.0 * (x * z - w * y)
+    matrix[2, 1] = 2.0 * (y * z + w * x)
+    matrix[2, 2] = 1.0 - 2.0 * (x * x + y * y)

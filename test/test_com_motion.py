@@ -8,6 +8,7 @@ pytest.importorskip('mujoco', reason='the sway is simulated with MuJoCo')
 from izmp_dynamics.dynamics.com_motion import ComMotion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.replay.evaluate import evaluate_bag
+from izmp_dynamics.stability.ground_plane import joined_corners
 
 from .replayed import evaluate_log
 
@@ -22,13 +23,21 @@ def motion(sway, biped31):
     for foot in biped31.feet:
         R, p = model.frame_pose(foot.sole, run.q)
         corners.append(p[:, None] + np.einsum('tij,vj->tvi', R[:, :, :2], np.array(foot.polygon)))
-    given = run.truth.root.angular_velocity, run.q, run.truth.qd, corners, up
+    joints = run.q, run.truth.qd, run.truth.qdd
+    joined = joined_corners(tuple(corners))
+    given = run.truth.root.angular_velocity, *joints, *joined, np.ascontiguousarray(up)
     return run, ComMotion(model, soles), given
 
 
-def test_the_velocity_is_that_in_the_world(motion):
+def evaluate(motion, loaded, forces=(np.nan, np.nan)):
+    """What is found if these feet stand, and with these forces, all the time."""
     run, stage, given = motion
-    com, velocity = stage.batch(*given, np.ones((len(run), 2)))
+    return stage.batch(*given, *(np.tile(each, (len(run), 1)) for each in (loaded, forces)))
+
+
+def test_the_velocity_is_that_in_the_world(motion):
+    run = motion[0]
+    com, velocity, _ = evaluate(motion, [True, True])
     root = run.truth.root
     in_world = np.einsum('tij,tj->ti', root.rotation, com) + root.position
     np.testing.assert_allclose(in_world, run.truth.com, atol=1e-9)
@@ -40,13 +49,29 @@ def test_the_velocity_is_that_in_the_world(motion):
 
 
 def test_any_foot_that_stands_shows_it_and_none_does_not(motion):
-    run, stage, given = motion
     both, left, right = (
-        stage.batch(*given, np.tile(loads, (len(run), 1)))[1]
-        for loads in ([1.0, 1.0], [1.0, 0.0], [0.0, 1.0])
+        evaluate(motion, loaded) for loaded in ([True, True], [True, False], [False, True])
     )
-    np.testing.assert_allclose(both, 0.5 * (left + right), atol=1e-12)
-    assert np.isnan(stage.batch(*given, np.zeros((len(run), 2)))[1]).all()
+    for k in (1, 2):
+        np.testing.assert_allclose(both[k], 0.5 * (left[k] + right[k]), atol=1e-12)
+        assert np.isnan(evaluate(motion, [False, False])[k]).all()
+
+
+def test_feet_count_by_their_forces_where_all_are_known(motion):
+    left, right = (evaluate(motion, loaded)[1] for loaded in ([True, False], [False, True]))
+    found = evaluate(motion, [True, True], [300.0, 100.0])[1]
+    np.testing.assert_allclose(found, 0.75 * left + 0.25 * right, atol=1e-12)
+    one_unknown = evaluate(motion, [True, True], [300.0, np.nan])[1]
+    np.testing.assert_array_equal(one_unknown, evaluate(motion, [True, True])[1])
+
+
+def test_the_part_by_the_accelerations_is_the_velocity_with_them_in_the_place_of_velocities(
+    motion,
+):
+    run, stage, (omega, q, qd, qdd, *rest) = motion
+    on = np.ones((len(run), 2), dtype=bool), np.full((len(run), 2), np.nan)
+    still = stage.batch(np.zeros_like(omega), q, qdd, qd, *rest, *on)
+    np.testing.assert_array_equal(evaluate(motion, [True, True])[2], still[1])
 
 
 def test_a_robot_that_sways_is_not_about_to_fall(sway, biped31):

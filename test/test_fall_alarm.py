@@ -6,8 +6,15 @@ import pytest
 from izmp_dynamics.stability.alarm_rule import threshold
 from izmp_dynamics.stability.capture_point import capture_point, offset_of_fall, pendulum_rate
 from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm
-from izmp_dynamics.stability.gait import Gait
-from izmp_dynamics.stability.recoverable import ALL_AROUND, reach, reach_of_feet, weights
+from izmp_dynamics.stability.gait import PHASES, Gait, footing
+from izmp_dynamics.stability.ground_plane import joined_corners
+from izmp_dynamics.stability.recoverable import (
+    ALL_AROUND,
+    DIRECTIONS,
+    reach,
+    reach_of_feet,
+    weights,
+)
 
 G = 9.81
 HEIGHT = 0.8
@@ -31,13 +38,15 @@ def balance(com, velocity, middles=MIDDLES, loaded=(True, True), lifted=(0.0, 0.
         )
         for k in range(2)
     ]  # fmt: skip
+    corners, foot = joined_corners(tuple(corners))
     return Balance(
         stamps=np.round(1e9 * (begin + STEP * np.arange(count))).astype(np.int64),
         up=np.tile([0.0, 0.0, 1.0], (count, 1)),
         com=np.pad(com, ((0, 0), (0, 1))),
         velocity=np.pad(velocity, ((0, 0), (0, 1))),
         corners=corners,
-        loaded=np.broadcast_to(loaded, (count, 2)),
+        foot=foot,
+        loaded=np.array(np.broadcast_to(loaded, (count, 2))),
         noise=np.zeros((count, 3, 3)),
     )
 
@@ -54,37 +63,59 @@ def tipping(offset, seconds=2.0):
 
 
 def test_at_rest_the_capture_point_is_below_the_centre_of_mass():
-    rate = pendulum_rate(np.array([HEIGHT, 0.0, -1.0, np.nan]), G)
-    assert rate[0] == pytest.approx(RATE)
-    assert np.isnan(rate[1:]).all()
-    com = np.array([[0.1, 0.2]])
-    np.testing.assert_array_equal(capture_point(com, np.zeros((1, 2)), rate[:1]), com)
+    rate = pendulum_rate(HEIGHT, G)
+    assert rate == pytest.approx(RATE)
+    assert np.isnan([pendulum_rate(height, G) for height in (0.0, -1.0, np.nan)]).all()
+    assert capture_point(0.1, 0.0, rate) == 0.1
+    assert capture_point(0.1, 0.2, rate) == pytest.approx(0.1 + 0.2 / RATE)
 
 
 def test_the_offset_of_a_fall_is_that_of_a_pendulum():
     for offset in (0.02, 0.05, 0.1):
         *_, fallen = tipping(offset)
-        found = offset_of_fall(np.array([HEIGHT]), np.array([RATE]), np.pi / 4.0, fallen)
+        found = offset_of_fall(HEIGHT, RATE, np.pi / 4.0, float(fallen))
         assert found == pytest.approx(offset, rel=0.03)  # e^(−ω t) is left out
 
 
+def reached(feet, carries, moved):
+    """Support function of the hull of feet that carry, each moved."""
+    hull = np.empty(DIRECTIONS)
+    reach_of_feet(feet, np.array(carries), np.array(moved), hull)
+    return hull
+
+
 def test_a_foot_that_carries_for_ever_reaches_its_own_polygon():
-    sizes = reach(SOLE)[None, None]
-    np.testing.assert_allclose(sizes[0, 0, [0, 8, 16, 24]], [0.15, 0.06, 0.09, 0.06])
-    still, on = np.zeros((1, 1, 2)), np.ones((1, 1), dtype=bool)
-    np.testing.assert_array_equal(reach_of_feet(sizes, on, still)[0], sizes[0, 0])
-    assert np.isneginf(reach_of_feet(sizes, ~on, still)).all()
-    ahead = reach_of_feet(sizes, on, still + np.array([0.3, 0.0]))
-    np.testing.assert_allclose(ahead[0], sizes[0, 0] + ALL_AROUND @ [0.3, 0.0])
+    size = np.empty((1, DIRECTIONS))
+    reach(SOLE, size[0])
+    np.testing.assert_allclose(size[0, [0, 8, 16, 24]], [0.15, 0.06, 0.09, 0.06])
+    np.testing.assert_array_equal(reached(size, [True], [[0.0, 0.0]]), size[0])
+    assert np.isneginf(reached(size, [False], [[0.0, 0.0]])).all()
+    ahead = reached(size, [True], [[0.3, 0.0]])
+    np.testing.assert_allclose(ahead, size[0] + ALL_AROUND @ [0.3, 0.0])
+
+
+def test_two_feet_reach_as_far_as_their_hull_and_what_is_unknown_is_not_reached():
+    sizes = np.empty((2, DIRECTIONS))
+    for k, middle in enumerate(MIDDLES):
+        reach(SOLE + middle, sizes[k])
+    both = reached(sizes, [True, True], np.zeros((2, 2)))
+    hull = np.concatenate([SOLE + middle for middle in MIDDLES])
+    np.testing.assert_allclose(both, (hull @ ALL_AROUND.T).max(axis=0))
+    unknown = SOLE + MIDDLES[0]
+    unknown[2, 0] = np.nan
+    reach(unknown, sizes[0])
+    assert np.isnan(reached(sizes, [True, True], np.zeros((2, 2)))).all()
+    assert np.isfinite(reached(sizes, [False, True], np.zeros((2, 2)))).all()
 
 
 def test_weights_are_those_of_the_capture_point_over_time():
     """One centre of pressure after the other brings the capture point to rest on the last."""
-    ends, places = np.array([[0.1, 0.4, 0.5]]), np.array([0.0, 0.2, -0.1, 0.3])
-    share = weights(ends, np.array([RATE]))
+    ends, places = np.array([0.1, 0.4, 0.5]), np.array([0.0, 0.2, -0.1, 0.3])
+    share = np.empty(4)
+    weights(ends, RATE, share)
     assert share.sum() == pytest.approx(1.0)
-    xi, before = float(share[0] @ places), 0.0
-    for end, place in zip(ends[0], places, strict=False):
+    xi, before = float(share @ places), 0.0
+    for end, place in zip(ends, places, strict=False):
         xi, before = place + (xi - place) * np.exp(RATE * (end - before)), end
     assert xi == pytest.approx(places[-1])
 
@@ -169,41 +200,49 @@ def walk(steps, length=0.2, time=0.5, support=0.1):
     return np.array(middles), np.array(loaded)
 
 
+def ahead(gait, time, places):
+    """When phases end, what carries in them and where that then is; None if it does not walk."""
+    ends, carries = np.empty(PHASES - 1), np.empty((PHASES, 2), dtype=bool)
+    moved = np.empty((PHASES, 2, 2))
+    walks = footing(gait.numbers, gait.loaded, time, places, ends, carries, moved)
+    return (ends, carries, moved) if walks else None
+
+
 def test_the_gait_predicts_where_and_when_the_next_step_lands():
     middles, loaded = walk(5)
     gait, found = Gait(), []
     for k, (places, on) in enumerate(zip(middles, loaded, strict=True)):
         gait.see(STEP * k, places, on)
-        found.append(gait.footing(STEP * k, places))
+        found.append(ahead(gait, STEP * k, places))
     assert found[0] is None
     assert found[round(0.9 / STEP)] is None  # it does not know two steps
     row = round(2.3 / STEP)  # 0.3 s into the fifth step, that of the left foot
-    footing = found[row]
-    np.testing.assert_allclose(footing.ends, [0.0, 0.2, 0.3, 0.7], atol=0.03)
-    np.testing.assert_array_equal(footing.carries[1], [False, True])
-    there = middles[row] + footing.moved[2]
+    ends, carries, moved = found[row]
+    np.testing.assert_allclose(ends, [0.0, 0.2, 0.3, 0.7], atol=0.03)
+    np.testing.assert_array_equal(carries[1], [False, True])
+    there = middles[row] + moved[2]
     np.testing.assert_allclose(there[0] - middles[row, 1], [0.2, 0.2], atol=0.01)
-    np.testing.assert_allclose(footing.moved[4, 1], [0.4, 0.0], atol=0.01)
+    np.testing.assert_allclose(moved[4, 1], [0.4, 0.0], atol=0.01)
     places, on = middles[-1], np.array([True, True])
     for k in range(round(1.5 / STEP)):
         gait.see(STEP * (len(middles) + k), places, on)
-    assert gait.footing(STEP * (len(middles) + k), places) is None  # it stands again
+    assert ahead(gait, STEP * (len(middles) + k), places) is None  # it stands again
 
 
 def test_a_foot_that_bounces_has_not_stepped():
     gait = Gait()
     for k in range(100):
         gait.see(STEP * k, MIDDLES, np.array([True, k % 10 != 3]))
-    assert gait.footing(0.8, MIDDLES) is None
+    assert ahead(gait, 0.8, MIDDLES) is None
 
 
 def test_steps_to_come_are_counted_on():
     """What would tip a robot that stands is a part of its walk."""
     middles, loaded = walk(6)
     row = round(2.85 / STEP)  # shortly before a touchdown
-    ahead = middles[row, :, 0].max() + 0.12 + 0.03
+    beyond = middles[row, :, 0].max() + 0.12 + 0.03
     com = np.zeros((row + 1, 2))
-    com[row, 0] = ahead
+    com[row, 0] = beyond
     lifted = np.where(loaded, 0.0, 0.2)[: row + 1]
     given = balance(com, np.zeros_like(com), middles[: row + 1], loaded[: row + 1], lifted)
     risk = FallAlarm(G, 2).push(given)
@@ -224,11 +263,12 @@ def test_pieces_of_any_length_give_the_same():
         piece = one.push(
             Balance(
                 given.stamps[rows], given.up[rows], given.com[rows], given.velocity[rows],
-                [sole[rows] for sole in given.corners], given.loaded[rows], given.noise[rows],
+                given.corners[rows], given.foot, given.loaded[rows], given.noise[rows],
             )
         )  # fmt: skip
-        for name in ('probability', 'alarm', 'margin', 'deviation', 'stepping'):
-            np.testing.assert_allclose(getattr(piece, name)[0], getattr(whole, name)[k], rtol=1e-9)
+        for name in ('probability', 'alarm', 'margin', 'deviation', 'direction', 'stepping'):
+            np.testing.assert_array_equal(getattr(piece, name)[0], getattr(whole, name)[k])
+    assert 0.1 < whole.stepping.mean() < 0.9
 
 
 def test_the_direction_is_that_of_the_largest_risk_not_of_the_least_margin():
@@ -251,16 +291,19 @@ def trotting(sideways, lifted_for):
     loaded = np.ones((count, 4), dtype=bool)
     loaded[1:, [1, 2]] = False
     heights = np.where(loaded, -0.3, -0.2)
-    corners = [
-        np.dstack([np.tile(places[k] + sole, (count, 1, 1)), np.tile(heights[:, k, None], 4)])
-        for k in range(4)
-    ]
+    corners, foot = joined_corners(
+        tuple(
+            np.dstack([np.tile(places[k] + sole, (count, 1, 1)), np.tile(heights[:, k, None], 4)])
+            for k in range(4)
+        )
+    )
     return Balance(
         stamps=np.round(1e9 * STEP * np.arange(1, count + 1)).astype(np.int64),
         up=np.tile([0.0, 0.0, 1.0], (count, 1)),
         com=np.tile([*sideways * across, 0.0], (count, 1)),
         velocity=np.zeros((count, 3)),
         corners=corners,
+        foot=foot,
         loaded=loaded,
         noise=np.zeros((count, 3, 3)),
     )
@@ -278,8 +321,7 @@ def test_a_trot_is_no_fall_but_feet_that_stay_in_the_air_are():
     pieces, parts = FallAlarm(G, 4), []
     for rows in (slice(0, 3), slice(3, 61), slice(61, None)):
         cut = {
-            name: [c[rows] for c in value] if name == 'corners' else value[rows]
-            for name, value in vars(given).items()
+            name: value if name == 'foot' else value[rows] for name, value in vars(given).items()
         }
         parts.append(pieces.push(Balance(**cut)).probability)
     assert np.concatenate(parts) == pytest.approx(risk.probability)

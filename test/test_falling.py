@@ -1,6 +1,6 @@
 """The fall alarm while joints are learned again: what holds, what is forgotten."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +13,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.standstill import standstill
 from izmp_dynamics.stability.alarm_rule import HOLD
 
+from .pipeline_signals import chunks, evaluate, singles, walk, whole
 from .replayed import joined
 
 STEP = 0.01
@@ -61,3 +62,17 @@ def test_an_alarm_holds_while_joints_are_learned_and_has_to_be_raised_again(judg
     assert again.probability[0] > 0.99
     assert not again.alarm[0]
     assert again.alarm[-1]
+
+
+@pytest.mark.parametrize('feeding', [chunks, singles])
+def test_the_risk_of_one_instant_and_of_many_is_the_same_bit_for_bit(biped31, feeding):
+    """The feet carry in turn, so that the gait is learned as well."""
+    rig = make_rig(biped31)
+    log = walk(rig, 3.0)
+    for k, name in enumerate(('l_foot', 'r_foot')):
+        foot = log[f'feet[{name}]']
+        foot.values[(foot.stamps // 300_000_000 + k) % 2 == 0] *= 1e-3
+    known, found = (evaluate(Evaluator(rig), pieces(log)).fall for pieces in (whole, feeding))
+    assert known.stepping.any()
+    for field in fields(known):
+        np.testing.assert_array_equal(getattr(found, field.name), getattr(known, field.name))

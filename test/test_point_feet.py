@@ -107,8 +107,10 @@ def test_the_load_on_a_point_is_the_size_of_its_force(biped31):
     states[0, :3] = 9.81 * up
     force = 100.0 * np.array([1.0, -1.0])[:, None] * up
     readings = np.concatenate([force, np.zeros((2, 3))], axis=1)
+    level, feet = np.eye(3)[None], PackedFeet.of(rig)
     loads = [
-        PackedFeet.of(rig).evaluate(states, sign * readings[None])[2][0] for sign in (1.0, -1.0)
+        feet.evaluate(states, sign * readings[None], level, rig.contact_force).forces[0]
+        for sign in (1.0, -1.0)
     ]
     assert loads == [
         pytest.approx([100.0, -100.0 * up[2]]),

@@ -8,7 +8,7 @@ import pytest
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.report.recent import Instant, Recent
-from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, Soles
 
 from .report_scenarios import part, standing
 
@@ -21,10 +21,13 @@ def instants(evaluation, up=None):
         row = slice(k, k + 1)
         ground = Ground(
             GroundPlane(evaluation.normal[row], evaluation.ground_point[row]),
-            tuple(
-                Sole(foot.axes[row], foot.sole[row].mean(axis=1), foot.sole[row],
-                     foot.normal_force[row])
-                for foot in evaluation.feet
+            Soles.of(
+                tuple(
+                    Sole(foot.axes[row], foot.sole[row].mean(axis=1), foot.sole[row],
+                         foot.normal_force[row])
+                    for foot in evaluation.feet
+                ),
+                1,
             ),
             np.stack([foot.loaded[row] for foot in evaluation.feet], axis=1),
             ContactWrench.from_array(evaluation.tracks['cop'].wrench[row]),

@@ -59,7 +59,8 @@ class Feet:
             values[:, 0] = np.nan if name in unknown else values[:, 0]
             self.stage.sensors[name].push(Samples(stamps, values))
         joints = JointKinematics(stamps, q, 0 * q, 0 * q, np.ones(count, dtype=bool))
-        return self.stage.evaluate(joints, root_state(stamps, still, still, phi))
+        root, unknown_R = root_state(stamps, still, still, phi), np.full((count, 3, 3), np.nan)
+        return self.stage.evaluate(joints, root, unknown_R)
 
     def reading_in_air(self, k, phi, q):
         """(K, 6) what a sensor feels of the foot that hangs from it."""

@@ -137,18 +137,25 @@ def _start(state: Array, size: int, own: Array) -> None:
 
 
 @inlined
-def _move(joint: Indices, body: Array, q: float, qd: float, parent: Array, own: Array) -> None:
-    """Carry pose, velocity and ω over one joint."""
-    r = place(joint, body, q, parent, own)
+def carry_velocity(
+    revolute: bool, r: Vector, qd: float, parent: Array, own: Array, k: int
+) -> None:
+    """Carry a velocity and its ω, from entry k on, over a joint; `place` gave the pose and r."""
     n = z_axis(own)
-    velocity, w = vector(parent, MOTION), vector(parent, OMEGA)
+    velocity, w = vector(parent, k), vector(parent, k + 3)
     velocity = add(velocity, cross(w, r))
-    if joint[KIND] == REVOLUTE:
+    if revolute:
         w = add(w, scale(qd, n))
     else:
         velocity = add(velocity, scale(qd, n))
-    store(own, MOTION, velocity)
-    store(own, OMEGA, w)
+    store(own, k, velocity)
+    store(own, k + 3, w)
+
+
+@inlined
+def linear_momentum(body: Array, ms: Vector, own: Array, k: int) -> Vector:
+    """One body's momentum, from the velocity and ω from entry k on and the turned m s."""
+    return add(scale(body[MASS], vector(own, k)), cross(vector(own, k + 3), ms))
 
 
 @inlined
@@ -156,8 +163,7 @@ def _add_momentum(body: Array, own: Array, out: Array) -> None:
     """Add one body's momentum and its angular momentum of eq. 8."""
     ms = rotate(own, vector(body, FIRST_MOMENT))
     r, velocity, w = vector(own, POSITION), vector(own, MOTION), vector(own, OMEGA)
-    w_cross_ms = cross(w, ms)
-    p = add(scale(body[MASS], velocity), w_cross_ms)
+    p = linear_momentum(body, ms, own, MOTION)
     spin = rotate(own, _inertia(body, rotate_back(own, w)))
     angular = add(cross(r, p), add(cross(ms, velocity), spin))
     store(out, 0, add(vector(out, 0), p))
@@ -184,7 +190,9 @@ def momentum(joints: Indices, bodies: Array, state: Array, work: Array, out: Arr
         j = MOMENTUM_ROOT + joints[i, DRIVER]
         k = bodies[i, MULTIPLIER]
         q, qd = k * state[j] + bodies[i, OFFSET], k * state[j + n]
-        _move(joints[i], bodies[i], q, qd, work[joints[i, PARENT]], work[i])
+        parent, own = work[joints[i, PARENT]], work[i]
+        r = place(joints[i], bodies[i], q, parent, own)
+        carry_velocity(joints[i, KIND] == REVOLUTE, r, qd, parent, own, MOTION)
         _add_momentum(bodies[i], work[i], out)
 
 

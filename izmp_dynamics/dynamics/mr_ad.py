@@ -15,7 +15,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.mr_ad_batch import compile_batch, mr_ad_batch
+from izmp_dynamics.dynamics.mr_ad_batch import FEW, compile_batch, mr_ad_batch
 from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.model.kdl import kdl
 from izmp_dynamics.model.kinematic_tree import KinematicTree
@@ -123,13 +123,18 @@ class MrAd:
 
         Args:
             states: (T, 9 + 3n) φ [m/s²], ω [rad/s], ω̇ [rad/s²] of the root, then q, q̇, q̈,
-                as `batch` takes them.
+                as `batch` takes them; C-contiguous.
 
         Returns:
             (T, 6) contact wrenches about the root origin in root axes, force first, and the
             centres of mass (T, 3) in the root frame [m].
         """
-        out = mr_ad_batch(self.model.joints, self.model.bodies, states)
+        if len(states) > FEW:
+            out = mr_ad_batch(self.model.joints, self.model.bodies, states)
+        else:
+            out = np.empty((len(states), 9))
+            for state, result in zip(states, out, strict=True):
+                kernels.mr_ad(self.model.joints, self.model.bodies, state, self._work, result)
         return out[:, :6].copy(), out[:, 6:] / self.model.total_mass
 
 

@@ -326,11 +326,12 @@ class Izmp(StageNode):
     def _judge(self, stamp: int, placed: Placed, wrench: Array, fall: FallRisk | None) -> Array:
         """Publish what follows from the contact wrench (6,) of MR-AD; return its IZMP (3,)."""
         ground = placed.ground
-        points = {'mr_ad': ground.zmp(wrench[None])}
-        margin = ground.margins(points)['mr_ad'][0]
+        wrenches = {'mr_ad': wrench[None]}
         if ground.feet_wrench is not None:
-            points['cop'] = ground.zmp(ground.feet_wrench.as_array())
+            wrenches['cop'] = ground.feet_wrench.as_array()
+        points, margins = ground.judge(wrenches)
         found = {name: point[0] for name, point in points.items()}
+        margin = float(margins['mr_ad'][0])
         self._outputs.verdict(stamp, placed, wrench, found, margin, fall)
         izmp: Array = found['mr_ad']
         return izmp
@@ -380,7 +381,7 @@ class Izmp(StageNode):
         if odometry:
             pose = world_instant(odometry[0])
             world = WorldState(pose.R[None], pose.p[None], nowhere)
-        feet = self._feet.evaluate(joints, root)
+        feet = self._feet.evaluate(joints, root, R)
         ground = self._ground.evaluate(joints, root, world, feet)
         known = np.isfinite(ground.plane.normal).all() and np.isfinite(ground.plane.point).all()
         return Placed(ground, joints.positions[0], R[0, 2]) if known else None

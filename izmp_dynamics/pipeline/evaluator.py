@@ -636,15 +636,13 @@ class Evaluator:
             nowhere = np.full((len(joints), 3), np.nan)
             R = self.world.orientation.at(joints.stamps, joints.moving)
             world = WorldState(R, nowhere, nowhere)
-        feet = self.feet.evaluate(joints, root)
+        feet = self.feet.evaluate(joints, root, world.R)
         ground = self.ground.evaluate(joints, root, world, feet)
         mr_ad, com = self.mr_ad.of_states(feet.states)
-        wrenches = {'mr_ad': mr_ad}
-        if self._only_ir_md:
-            wrenches['mr_ad'] = np.full_like(wrenches['mr_ad'], np.nan)
+        wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
-        points = {name: ground.zmp(wrench) for name, wrench in wrenches.items()}
+        points, margins = ground.judge(wrenches)
         fall = None
         if self._fall is not None and self._judges:
             fall = self._fall.evaluate(joints, root, world.R[:, 2], ground, self.joints.groups)
@@ -655,7 +653,7 @@ class Evaluator:
             com=com,
             wrenches=wrenches,
             points=points,
-            margins=ground.margins(points),
+            margins=margins,
             ground=ground,
             fall=fall,
         )
@@ -678,13 +676,13 @@ class Evaluator:
         if self._ir_md is None or not self.locates:
             return replace(piece, world=world)
         wrench = in_root(in_world, world)
-        points = {'ir_md': piece.ground.zmp(wrench)}
+        points, margins = piece.ground.judge({'ir_md': wrench})
         return replace(
             piece,
             world=world,
             wrenches=piece.wrenches | {'ir_md': wrench},
             points=piece.points | points,
-            margins=piece.margins | piece.ground.margins(points),
+            margins=piece.margins | margins,
         )
 
     def _forget(self) -> None:

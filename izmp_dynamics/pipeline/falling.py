@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.conventions import Array, Stamps, all_finite
 from izmp_dynamics.dynamics.com_motion import ComMotion
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.joints import JointGroup
@@ -64,22 +64,18 @@ class FallStage:
         self._learn(groups)
         if self._unknown:
             return self._alarm.push_unknown(joints.stamps, self._unknown)
-        known = np.asarray(np.isfinite(up).all(axis=1))
-        up = np.where(known[:, None], up, ground.plane.normal)
-        corners = [sole.corners for sole in ground.soles]
-        omega, count = root.angular_velocity, len(joints)
-        com, rates = self._motion.batch(  # linear in ω and q̇, and so in q̈ if that stands there
-            np.concatenate([omega, np.zeros_like(omega)]),
-            np.concatenate([joints.positions] * 2),
-            np.concatenate([joints.velocities, joints.accelerations]),
-            [np.concatenate([each] * 2) for each in corners],
-            np.concatenate([up] * 2),
-            np.concatenate([_loads(ground)] * 2),
-        )
-        noise = self._noise.push(joints.stamps, rates[count:], self._ratio)
+        up, feet = np.ascontiguousarray(up), ground.feet
+        if not all_finite(up):
+            known = np.asarray(np.isfinite(up).all(axis=1))
+            up = np.where(known[:, None], up, ground.plane.normal)
+        com, velocity, change = self._motion.batch(
+            np.ascontiguousarray(root.angular_velocity), joints.positions, joints.velocities,
+            joints.accelerations, feet.corners, feet.foot, up, ground.loaded, feet.forces,
+        )  # fmt: skip
+        noise = self._noise.push(joints.stamps, change, self._ratio)
         return self._alarm.push(
             Balance(
-                joints.stamps, up, com[:count], rates[:count], corners, ground.loaded, noise
+                joints.stamps, up, com, velocity, feet.corners, feet.foot, ground.loaded, noise
             ),
             self._overlap,
         )  # fmt: skip
@@ -103,15 +99,3 @@ class FallStage:
             gain = gain_of(weights)
             self._ratio = max(self._ratio, float(np.sqrt(gain.first / gain.second)))
             self._overlap = max(self._overlap, overlap(weights, group.period))
-
-
-def _loads(ground: Ground) -> Array:
-    """(K, F) forces on the feet that carry load; one each where not all are known."""
-    forces = [sole.normal_force for sole in ground.soles]
-    measured = [force for force in forces if force is not None]
-    weights = np.ones(ground.loaded.shape)
-    if len(measured) == len(forces):
-        force = np.stack(measured, axis=1)
-        known = np.isfinite(force).all(axis=1, keepdims=True)
-        weights = np.where(known, force, 1.0)
-    return np.where(ground.loaded, weights, 0.0)

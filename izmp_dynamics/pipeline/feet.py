@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.body_layout import POSITION
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
@@ -20,7 +20,7 @@ from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.stability.ground_plane import Sole
+from izmp_dynamics.stability.ground_plane import Soles
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,16 @@ class FeetState:
     """The feet at K instants, in the root frame.
 
     Attributes:
-        soles: one per foot.
+        soles: of all feet.
+        loaded: (K, F) which feet carry load.
+        most: (K,) the foot that carries most.
         wrench: (K,) sum of the measured contact wrenches; None unless every foot has a sensor.
         states: (K, 9 + 3n) motion of the robot, see `mr_ad_states`.
     """
 
-    soles: tuple[Sole, ...]
+    soles: Soles
+    loaded: npt.NDArray[np.bool_]
+    most: npt.NDArray[np.intp]
     wrench: ContactWrench | None
     states: Array
 
@@ -61,8 +65,8 @@ class FeetStage(Stage):
     ) -> None:
         self.rig = rig
         self._feet = PackedFeet.of(rig)
-        ends = self._feet.ends.tolist()
-        self._corners = tuple(zip([0, *ends], ends, strict=False))
+        self._counts = tuple(len(foot.polygon) for foot in rig.feet)
+        self._sensed = tuple(foot.sensor is not None for foot in rig.feet)
         self.unloaded: UnloadedFeet | None = None
         self.sensors = {
             foot.name: SampleStream(
@@ -81,41 +85,36 @@ class FeetStage(Stage):
         }
         super().__init__(self.sensors.values(), patience)
 
-    def evaluate(self, joints: JointKinematics, root: RootState) -> FeetState:
+    def evaluate(self, joints: JointKinematics, root: RootState, world_R_root: Array) -> FeetState:
         """Evaluate decided instants.
 
         Args:
             joints: at K instants.
-            root: at the same instants.
+            root: at the same instants; its φ stands for "up" where no orientation is known.
+            world_R_root: (K, 3, 3) orientation of the root; NaN where it is not known.
         """
+        states, readings = mr_ad_states(joints, root), self._readings(joints)
+        found = self._feet.evaluate(states, readings, world_R_root, self.rig.contact_force)
+        soles = Soles(found.poses, found.corners, found.forces, self._counts, self._sensed)
+        complete = len(self._sensed) > 0 and all(self._sensed)
+        if self.unloaded is not None and complete:
+            self.unloaded.see(FeetSeen(joints.stamps, states, soles, readings, found.wrenches))
+        total = ContactWrench.from_array(found.total) if complete else None
+        return FeetState(soles, found.loaded, found.most, total, states)
+
+    def _readings(self, joints: JointKinematics) -> Array:
+        """(K, F, 6) what the sensors of the feet read; NaN where it is not known."""
         readings = np.empty((len(joints), len(self.rig.feet), 6))
         for k, foot in enumerate(self.rig.feet):
-            if foot.name in self.sensors:
-                stream, stamps = self.sensors[foot.name], joints.stamps
-                readings[:, k] = stream.at(stamps).values
-                if stream.has_hung:
-                    hangs = stream.count_hanging(stamps, stream.hangs(stamps, joints.moving))
-                    readings[hangs, k] = np.nan
-        states = mr_ad_states(joints, root)
-        poses, corners, forces, wrenches = self._feet.evaluate(states, readings)
-        R, p = poses[:, :, :POSITION].reshape(*poses.shape[:2], 3, 3), poses[:, :, POSITION:]
-        soles = tuple(
-            Sole(
-                R[:, k],
-                p[:, k],
-                corners[:, begin:end],
-                forces[:, k] if foot.sensor is not None else None,
-            )
-            for k, (foot, (begin, end)) in enumerate(
-                zip(self.rig.feet, self._corners, strict=True)
-            )
-        )
-        complete = 0 < len(self.rig.feet) == len(self.sensors)
-        total = ContactWrench.from_array(wrenches.sum(axis=1)) if complete else None
-        if self.unloaded is not None and complete:
-            seen = FeetSeen(joints.stamps, states, soles, readings, wrenches)
-            self.unloaded.see(seen)
-        return FeetState(soles, total, states)
+            stream, stamps = self.sensors.get(foot.name), joints.stamps
+            if stream is None:
+                readings[:, k] = np.nan
+                continue
+            readings[:, k] = stream.at(stamps).values
+            if stream.has_hung:
+                hangs = stream.count_hanging(stamps, stream.hangs(stamps, joints.moving))
+                readings[hangs, k] = np.nan
+        return readings
 
 
 def mr_ad_states(joints: JointKinematics, root: RootState) -> Array:

@@ -1,18 +1,20 @@
-"""Soles and wrenches of all feet at once: the kernel, and the arrays that it takes a robot as."""
+"""Soles, wrenches and loads of all feet at once: the kernel, and the arrays that it takes."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Indices, frozen
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.kernel import inlined, kernel
 from izmp_dynamics.model.body_layout import BODY, MASS, PARENT, POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.stability.clearance import is_point
+from izmp_dynamics.stability.ground_plane import stand
 from izmp_dynamics.vectors import add, cross, rotate, store, vector
 
 Flags = npt.NDArray[np.bool_]
@@ -32,7 +34,7 @@ class PackedFeet:
         chains: (C, 3) the joints of these bodies, foot by foot, as if there were no others.
         below: (C, 24) these bodies with the mass below the sensor only.
         corners: (C, 2) of all soles in their frames [m].
-        ends: (F,) where the corners of the next foot begin.
+        foot: (C,) which foot each corner belongs to.
         points: (F,) which touch the ground with a point, so that their links may lean.
     """
 
@@ -45,7 +47,7 @@ class PackedFeet:
     chains: Indices
     below: Array
     corners: Array
-    ends: Indices
+    foot: Indices
     points: Flags
 
     def __deepcopy__(self, memo: object) -> 'PackedFeet':
@@ -71,31 +73,60 @@ class PackedFeet:
             ),
             frozen(np.concatenate([np.empty((0, BODY)), *(bodies for _, bodies in chains)])),
             frozen(np.concatenate([np.empty((0, 2)), *(foot.polygon for foot in feet)])),
-            frozen(np.cumsum([len(foot.polygon) for foot in feet]), np.int64),
+            frozen([k for k, foot in enumerate(feet) for _ in foot.polygon], np.int64),
             frozen([is_point(foot.polygon) for foot in feet], np.bool_),
         )
 
-    def evaluate(self, states: Array, readings: Array) -> tuple[Array, Array, Array, Array]:
-        """Place the soles and bring the measured wrenches to the root.
+    def evaluate(
+        self, states: Array, readings: Array, world_R_root: Array, contact_force: float
+    ) -> 'FeetAtInstants':
+        """Place the soles, bring the measured wrenches to the root, and find which feet stand.
 
         Args:
             states: (T, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈.
             readings: (T, F, 6) force [N] and moment [N·m] of the sensors in their frames.
-
-        Returns:
-            (T, F, 12) poses of the soles in the root; (T, C, 3) their corners [m]; (T, F) normal
-            forces [N], of points the sizes of their forces; (T, F, 6) wrenches that act on the
-            feet, about the root origin.
+            world_R_root: (T, 3, 3); where it is NaN, φ points up.
+            contact_force: normal force from which on a foot is loaded [N].
         """
         count, feet = len(states), len(self.senses)
-        soles, corners = np.empty((count, feet, POSE)), np.empty((count, len(self.corners), 3))
-        forces, wrenches = np.empty((count, feet)), np.empty((count, feet, 6))
+        found = FeetAtInstants(
+            np.empty((count, feet, POSE)),
+            np.empty((count, len(self.corners), 3)),
+            np.empty((count, feet)),
+            np.empty((count, feet, 6)),
+            np.empty((count, 6)),
+            np.empty((count, feet), np.bool_),
+            np.empty(count, np.intp),
+        )
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
-            self.chains, self.below, self.corners, self.ends, self.points, states, readings,
-            soles, corners, forces, wrenches,
+            self.chains, self.below, self.corners, self.foot, self.points, states, readings,
+            world_R_root, contact_force, *found,
         )  # fmt: skip
-        return soles, corners, forces, wrenches
+        return found
+
+
+class FeetAtInstants(NamedTuple):
+    """The F feet at T instants, about the root in its axes.
+
+    Attributes:
+        poses: (T, F, 12) of the soles.
+        corners: (T, C, 3) of all soles [m].
+        forces: (T, F) normal forces [N], of points the sizes of their forces; NaN without a
+            sensor.
+        wrenches: (T, F, 6) that act on the feet; NaN without a sensor.
+        total: (T, 6) their sum.
+        loaded: (T, F) which feet carry load.
+        most: (T,) the foot that carries most.
+    """
+
+    poses: Array
+    corners: Array
+    forces: Array
+    wrenches: Array
+    total: Array
+    loaded: Flags
+    most: npt.NDArray[np.intp]
 
 
 def _chain(part: RobotModel | None) -> tuple[Indices, Array]:
@@ -124,14 +155,19 @@ def _evaluate(
     chains: Indices,
     below: Array,
     polygons: Array,
-    ends: Indices,
+    foot: Indices,
     points: Flags,
     states: Array,
     readings: Array,
+    world_R_root: Array,
+    contact_force: float,
     soles: Array,
     corners: Array,
     forces: Array,
     wrenches: Array,
+    total: Array,
+    loaded: Flags,
+    most: npt.NDArray[np.intp],
 ) -> None:
     """Write what `PackedFeet.evaluate` returns."""
     n = (states.shape[1] - ROOT) // 3
@@ -146,7 +182,7 @@ def _evaluate(
             begin, end = end, end + lengths[f]
             sole, wrench, reading = soles[t, f], wrenches[t, f], readings[t, f]
             compose(poses[carriers[f, 0]], mounts[f, 0], sole)
-            while corner < ends[f]:
+            while corner < len(foot) and foot[corner] == f:
                 x, y = polygons[corner]
                 at = rotate(sole, (x, y, 0.0))
                 store(corners[t, corner], 0, add(vector(sole, POSITION), at))
@@ -171,3 +207,17 @@ def _evaluate(
             if points[f]:  # the force is normal to the ground, but for friction
                 load = -np.sqrt(size) if upwards < 0.0 else np.sqrt(size)
             forces[t, f] = load
+        _add_up(wrenches[t], total[t])
+        up = states[t, :3]
+        if np.isfinite(world_R_root[t, 2]).all():
+            up = world_R_root[t, 2]
+        most[t] = stand(forces[t], corners[t], foot, up, contact_force, loaded[t])
+
+
+@inlined
+def _add_up(wrenches: Array, total: Array) -> None:
+    """Write the sum of wrenches (F, 6)."""
+    for k in range(6):
+        total[k] = wrenches[0, k] if len(wrenches) else 0.0
+        for f in range(1, len(wrenches)):
+            total[k] += wrenches[f, k]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices, all_finite
+from izmp_dynamics.conventions import Array, Indices
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.feet import FeetState, FootImuStage, no_tilt
@@ -27,13 +28,13 @@ from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import (
     GroundPlane,
     Sole,
+    Soles,
     level_plane,
     plane_of_soles,
     plane_under,
-    standing,
 )
-from izmp_dynamics.stability.support_polygon import Outline, margins, outlines
-from izmp_dynamics.stability.zmp import zero_moment_points
+from izmp_dynamics.stability.support_polygon import Outline, outlines, write_margins
+from izmp_dynamics.stability.zmp import least_force, write_points, zero_moment_points
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Ground:
 
     Attributes:
         plane: n·(x − p0) = 0.
-        soles: one per foot.
+        feet: all soles.
         loaded: (K, F) which feet carry load.
         feet_wrench: (K,) sum of the measured contact wrenches about the root origin; None unless
             every foot has a sensor.
@@ -51,26 +52,23 @@ class Ground:
     """
 
     plane: GroundPlane
-    soles: tuple[Sole, ...]
+    feet: Soles
     loaded: npt.NDArray[np.bool_]
     feet_wrench: ContactWrench | None
     minimum_force: float
     frame: GroundFrame | None = None
+
+    @property
+    def soles(self) -> tuple[Sole, ...]:
+        """One per foot."""
+        return self.feet.each
 
     def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Ground':
         """Return the instants that a mask or a slice selects."""
         wrench, frame = self.feet_wrench, self.frame
         return Ground(
             GroundPlane(self.plane.normal[rows], self.plane.point[rows]),
-            tuple(
-                Sole(
-                    sole.R[rows],
-                    sole.p[rows],
-                    sole.corners[rows],
-                    None if sole.normal_force is None else sole.normal_force[rows],
-                )
-                for sole in self.soles
-            ),
+            self.feet.select(rows),
             self.loaded[rows],
             None if wrench is None else ContactWrench(wrench.force[rows], wrench.moment[rows]),
             self.minimum_force,
@@ -84,19 +82,53 @@ class Ground:
 
     def outlines(self) -> tuple[Array, Indices]:
         """The support polygons at all K instants, see `support_polygon.outlines`."""
-        corners = tuple(sole.corners for sole in self.soles)
-        return outlines(corners, self.loaded, self.plane.normal, self.plane.point)
+        soles = tuple(sole.corners for sole in self.soles)
+        return outlines(soles, self.loaded, self.plane.normal, self.plane.point)
 
     def zmp(self, wrench: Array) -> Array:
         """(K, 3) ZMP of contact wrenches (K, 6) about the root origin [m]; NaN in flight."""
         plane = self.plane
         return zero_moment_points(wrench, plane.normal, plane.point, self.minimum_force)
 
-    def margins(self, points: Mapping[str, Array]) -> dict[str, Array]:
-        """(K,) distances of points (K, 3) from the edge of the support polygon [m], by name."""
-        corners = tuple(sole.corners for sole in self.soles)
-        distances = margins(tuple(points.values()), corners, self.loaded, self.plane.normal)
-        return dict(zip(points, distances, strict=True))
+    def judge(self, wrenches: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Give ZMPs (K, 3) of contact wrenches (K, 6) and their margins (K,) [m], by name.
+
+        Args:
+            wrenches: about the root origin [N, N·m].
+
+        Returns:
+            As `zmp`; the distances from the edge of the support polygon, NaN without one.
+        """
+        together = np.array([*wrenches.values()])
+        points, distances = np.empty((*together.shape[:2], 3)), np.empty(together.shape[:2])
+        normal, point = (
+            np.ascontiguousarray(part) for part in (self.plane.normal, self.plane.point)
+        )
+        _judge(
+            together, normal, point, least_force(self.minimum_force), self.feet.corners,
+            self.feet.foot, self.loaded, points, distances,
+        )  # fmt: skip
+        return dict(zip(wrenches, points, strict=True)), dict(
+            zip(wrenches, distances, strict=True)
+        )
+
+
+@kernel
+def _judge(
+    wrenches: Array,
+    normals: Array,
+    places: Array,
+    minimum_force: float,
+    corners: Array,
+    foot: Indices,
+    loaded: npt.NDArray[np.bool_],
+    points: Array,
+    distances: Array,
+) -> None:
+    """Write what `Ground.judge` returns, of wrenches (P, K, 6)."""
+    for p in range(len(wrenches)):
+        write_points(wrenches[p], normals, places, minimum_force, points[p])
+    write_margins(points, corners, foot, loaded, normals, distances)
 
 
 def require_orientation(robot: RobotFile) -> None:
@@ -197,16 +229,11 @@ class GroundStage(Stage):
             world: pose of the root, as far as it is known.
             feet: soles and measured wrench.
         """
-        up = world.R[:, 2, :]
-        if not all_finite(up):
-            known = np.asarray(np.isfinite(up).all(axis=1))
-            up = np.where(known[:, None], up, root.proper_acceleration)
         frame = self._frame(joints, world)
-        loaded, foot = standing(feet.soles, up, self.rig.contact_force)
         return Ground(
-            self._plane(feet.soles, foot, up, world.R, joints, frame),
+            self._plane(feet, joints, root, world, frame),
             feet.soles,
-            loaded,
+            feet.loaded,
             feet.wrench,
             self.rig.minimum_force,
             frame,
@@ -214,18 +241,18 @@ class GroundStage(Stage):
 
     def _plane(
         self,
-        soles: tuple[Sole, ...],
-        foot: npt.NDArray[np.intp],
-        up: Array,
-        world_R_root: Array,
+        feet: FeetState,
         joints: JointKinematics,
+        root: RootState,
+        world: WorldState,
         frame: GroundFrame | None,
     ) -> GroundPlane:
         ground = self.rig.robot.ground
         if frame is not None:
             return frame.plane(ground.height)
-        if ground.source == 'gravity':
-            return level_plane(soles, up, world_R_root)
+        if ground.source == 'sole' and self.rig.feet:
+            return plane_under(feet.soles, feet.most)
+        soles, up = feet.soles.each, world.R[:, 2, :]
         if ground.source == 'feet_imus':
             tilts = tuple(
                 self.imus[foot.name].evaluate(joints.stamps)
@@ -233,10 +260,14 @@ class GroundStage(Stage):
                 else no_tilt(len(joints))
                 for foot in self.rig.feet
             )
-            plane = plane_of_foot_imus(soles, tilts, world_R_root[:, 2, :])
-            self._count_contradictions(plane, foot, world_R_root[:, 2, :])
+            plane = plane_of_foot_imus(soles, tilts, up)
+            self._count_contradictions(plane, feet.most, up)
             return plane
-        return plane_under(soles, foot) if soles else plane_of_soles(soles, up)
+        known = np.asarray(np.isfinite(up).all(axis=1))
+        up = np.where(known[:, None], up, root.proper_acceleration)
+        if ground.source == 'gravity':
+            return level_plane(soles, up, world.R)
+        return plane_of_soles(soles, up)
 
     def _count_contradictions(
         self, plane: GroundPlane, foot: npt.NDArray[np.intp], up_in_root: Array

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.conventions import Array, Stamps, frozen
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
@@ -54,6 +54,7 @@ class RootStage(Stage):
         fall_back: bool = False,
     ) -> None:
         self.rig = rig
+        self._root_R_imu = frozen(rig.imu.R)
         self.method = self._chosen = chosen_method(rig)
         self._may_fall_back = fall_back and rig.robot.angular_acceleration.method == 'auto'
         self.warnings: tuple[str, ...] = ()
@@ -216,7 +217,7 @@ class RootStage(Stage):
         forces[:, 0] = paired.values[:, 3:6]
         for k, stream in enumerate(self.accelerometers):
             forces[:, k + 1] = stream.at(instants).values
-        return self.array.solve(instants, paired.values[:, :3] @ self.rig.imu.R.T, forces)
+        return self.array.solve(instants, paired.values, self._root_R_imu, forces)
 
     def _flush_gyro(self, final: bool = True) -> None:
         """Difference the last samples of the IMU."""

@@ -24,7 +24,7 @@ from izmp_dynamics.pipeline.buffer import reach_of
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
-from izmp_dynamics.stability.ground_plane import Sole
+from izmp_dynamics.stability.ground_plane import Soles
 
 SPAN = 2.0
 """Time that is kept [s]."""
@@ -71,7 +71,7 @@ class FeetSeen(NamedTuple):
 
     stamps: Stamps
     states: Array
-    soles: tuple[Sole, ...]
+    soles: Soles
     readings: Array
     wrenches: Array
 
@@ -158,12 +158,11 @@ class UnloadedFeet:
         if not self._seen or time.monotonic() - self._taken_at > STALE:
             return
         seen = _joined(self._seen)
-        heights = clearances(seen.soles)
+        heights = clearances(seen.soles.each)
         loads = self.loads(seen)
         for k, foot in enumerate(self.rig.feet):
-            reading = np.asarray(seen.soles[k].normal_force)
             self.stances[foot.name] = Stance(
-                float(heights[-1, k]), float(loads[-1, k]), float(reading[-1])
+                float(heights[-1, k]), float(loads[-1, k]), float(seen.soles.forces[-1, k])
             )
             known = np.isfinite(heights[:, k] + loads[:, k] + seen.readings[:, k].sum(axis=1))
             swing = self._swing(seen, k, np.flatnonzero(known), heights[:, k], loads[:, k])
@@ -237,15 +236,7 @@ def _medians(values: Array, around: int) -> Array:
 
 def _joined(parts: deque[FeetSeen]) -> FeetSeen:
     """All instants as one."""
-    soles = tuple(
-        Sole(
-            np.concatenate([sole.R for sole in of_foot]),
-            np.concatenate([sole.p for sole in of_foot]),
-            np.concatenate([sole.corners for sole in of_foot]),
-            np.concatenate([np.asarray(sole.normal_force) for sole in of_foot]),
-        )
-        for of_foot in zip(*(part.soles for part in parts), strict=True)
-    )
+    soles = Soles.joined([part.soles for part in parts])
     stamps, states, readings, wrenches = (
         np.concatenate([part[column] for part in parts]) for column in (0, 1, 3, 4)
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.conventions import Array, Stamps, frozen
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.limits import LARGEST_POSITION
 from izmp_dynamics.pipeline.repeats import Flags
@@ -17,7 +17,7 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.stage import PATIENCE, Stage
 from izmp_dynamics.pipeline.stream import Filtering, SampleStream
-from izmp_dynamics.rotations import matrices_from_quaternions
+from izmp_dynamics.rotations import turned
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.localizer import Localizer, RootPose
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise
@@ -85,7 +85,7 @@ class OrientationStage(Stage):
     ) -> None:
         mount = rig.position if source == 'position' else rig.imu
         assert mount is not None
-        self._sensor_R_root = mount.R.T
+        self._sensor_R_root = frozen(mount.R.T)
         self.stream = SampleStream(
             source,
             4,
@@ -126,7 +126,7 @@ class OrientationStage(Stage):
             moving: (K,) whether the joints move, so that a sensor that repeats itself hangs.
         """
         quaternions = self.stream.buffer.at(instants).values
-        R: Array = matrices_from_quaternions(quaternions) @ self._sensor_R_root
+        R = turned(quaternions, self._sensor_R_root)
         if self.stream.has_hung or (self._imu is not None and self._imu.has_hung):
             R[self.hangs(instants, moving)] = np.nan
         return R

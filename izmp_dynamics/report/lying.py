@@ -10,7 +10,7 @@ import numpy as np
 from izmp_dynamics.conventions import Array
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 from izmp_dynamics.stability.evaluation import Foot
-from izmp_dynamics.stability.fall_alarm import FALLEN
+from izmp_dynamics.stability.fall_probability import FALLEN
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.store import Store
 

@@ -24,6 +24,7 @@ from izmp_dynamics.kernel import kernel
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.array_layout import check_layout, lever_matrix
 from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.vectors import dot, rotate, store, vector
 
 LARGE_AMPLIFICATION = 100.0
 """Error amplification from which on a layout is remarked on [(rad/s²) / (m/s²)].
@@ -106,18 +107,25 @@ class AccelerometerArray:
         """
         stamps, omega, stacked = self._stacked(stamps, angular_velocity, readings)
         solution = np.empty((len(stamps), 6))
-        _solve(omega, stacked, self.gain, self._axes, self._points, solution)
+        _solve_all(omega, stacked, self.gain, self._axes, self._points, solution)
         return root_state(stamps, omega, solution[:, 3:], solution[:, :3])
 
-    def solve(self, stamps: Stamps, angular_velocity: Array, forces: Array) -> RootState:
-        """Do as `batch`, given (T, S, 3) specific forces in the axes of their sensors [m/s²]."""
-        omega = np.ascontiguousarray(angular_velocity, dtype=np.float64)
-        solution, valid = np.empty((len(stamps), 6)), np.empty(len(stamps), dtype=np.bool_)
+    def solve(self, stamps: Stamps, gyroscope: Array, R: Array, forces: Array) -> RootState:
+        """Do as `batch`, given what the sensors measure in their own axes.
+
+        Args:
+            stamps: (T,) common to all sensors [ns].
+            gyroscope: (T, m) of which the first three are ω in the axes of the gyroscope [rad/s].
+            R: (3, 3) root_R_gyroscope.
+            forces: (T, S, 3) specific forces in the axes of the accelerometers [m/s²].
+        """
+        omega, alpha, phi = (np.empty((len(stamps), 3)) for _ in range(3))
+        valid = np.empty(len(stamps), dtype=np.bool_)
         _solve_forces(
-            omega, forces, self._sensitive, self._owners, self.gain, self._axes, self._points,
-            solution, valid,
+            gyroscope, R, forces, self._sensitive, self._owners, self.gain,
+            self._axes, self._points, omega, alpha, phi, valid,
         )  # fmt: skip
-        return RootState(stamps, omega, solution[:, 3:], solution[:, :3], valid)
+        return RootState(stamps, omega, alpha, phi, valid)
 
     def update(
         self, stamp: int, angular_velocity: Array, readings: Mapping[str, Array]
@@ -178,28 +186,43 @@ def _gain(points: Array, axes: Array, densities: Array) -> Array:
 
 @kernel
 def _solve_forces(
-    omega: Array,
+    gyroscope: Array,
+    root_R_gyroscope: Array,
     forces: Array,
     sensitive: Array,
     owners: npt.NDArray[np.int64],
     gain: npt.NDArray[np.float64],
     axes: Array,
     points: Array,
-    solution: Array,
+    omega: Array,
+    alpha: Array,
+    phi: Array,
     valid: npt.NDArray[np.bool_],
 ) -> None:
     """Solve for the forces along the sensitive axes (M, 3), each of the sensor that owns it."""
-    readings = np.empty((len(forces), len(sensitive)))
+    R, readings, solution = root_R_gyroscope.ravel(), np.empty(len(sensitive)), np.empty(6)
     for t in range(len(forces)):
+        store(omega[t], 0, rotate(R, vector(gyroscope[t], 0)))
         for m in range(len(sensitive)):
-            force, axis = forces[t, owners[m]], sensitive[m]
-            readings[t, m] = axis[0] * force[0] + axis[1] * force[1] + axis[2] * force[2]
-    _solve(omega, readings, gain, axes, points, solution)
-    for t in range(len(omega)):
-        known = True
-        for i in range(6):
-            known = known and np.isfinite(solution[t, i]) and np.isfinite(omega[t, i % 3])
-        valid[t] = known
+            readings[m] = dot(vector(sensitive[m], 0), vector(forces[t, owners[m]], 0))
+        _solve(omega[t], readings, gain, axes, points, solution)
+        store(phi[t], 0, vector(solution, 0))
+        store(alpha[t], 0, vector(solution, 3))
+        valid[t] = np.isfinite(omega[t]).all() and np.isfinite(solution).all()
+
+
+@kernel
+def _solve_all(
+    omega: Array,
+    readings: Array,
+    gain: npt.NDArray[np.float64],
+    axes: Array,
+    points: Array,
+    solution: Array,
+) -> None:
+    """Write φ and ω̇ (T, 6) of readings (T, M)."""
+    for t in range(len(readings)):
+        _solve(omega[t], readings[t], gain, axes, points, solution[t])
 
 
 @kernel
@@ -211,14 +234,12 @@ def _solve(
     points: Array,
     solution: Array,
 ) -> None:
-    rows, channels = readings.shape
-    for t in range(rows):
+    """Write φ and ω̇ (6,) of readings (M,): the gain, of what they are without ω × (ω × p)."""
+    solution[:] = 0.0
+    for m in range(len(readings)):
+        linear = readings[m] - _centripetal(omega, axes[m], points[m])
         for i in range(6):
-            solution[t, i] = 0.0
-        for m in range(channels):
-            linear = readings[t, m] - _centripetal(omega[t], axes[m], points[m])
-            for i in range(6):
-                solution[t, i] += gain[i, m] * linear
+            solution[i] += gain[i, m] * linear
 
 
 @kernel

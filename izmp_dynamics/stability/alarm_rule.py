@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.kernel import kernel
 
 Flags = npt.NDArray[np.bool_]
 
@@ -46,7 +47,7 @@ class AlarmRule:
 
     def reset(self) -> None:
         """Forget the alarm."""
-        self._reason, self._begun, self._raised = False, -np.inf, -np.inf
+        self._state = np.array([0.0, -np.inf, -np.inf])
 
     def push(self, times: Array, probability: Array, overlap: float) -> Flags:
         """Whether (K,) the alarm is raised, or was within `HOLD`.
@@ -56,17 +57,25 @@ class AlarmRule:
             probability: (K,); NaN: there is no reason.
             overlap: time for which a reason must last [s].
         """
-        reason = probability >= self._least
-        begins = reason & ~np.append(self._reason, reason[:-1])
-        begun = _latest(self._begun, begins, times)
-        raised = _latest(self._raised, reason & (times - begun >= overlap), times)
-        if len(times):
-            self._reason, self._begun, self._raised = reason[-1], begun[-1], raised[-1]
-        alarm: Flags = times - raised < HOLD
+        alarm = np.empty(len(times), dtype=np.bool_)
+        _judge(times, probability, self._least, float(overlap), self._state, alarm)
         return alarm
 
 
-def _latest(before: float, rows: Flags, times: Array) -> Array:
-    """Time (K,) of the latest of some rows, `before` until there is one."""
-    latest: Array = np.maximum.accumulate(np.append(before, np.where(rows, times, -np.inf)))
-    return latest[1:]
+@kernel
+def _judge(
+    times: Array, probability: Array, least: float, overlap: float, state: Array, alarm: Flags
+) -> None:
+    """Write what `AlarmRule.push` returns.
+
+    The state is changed: whether there was a reason at the last instant, since when, and when
+    there was last one that raised the alarm [s].
+    """
+    for k in range(len(times)):
+        reason = probability[k] >= least
+        if reason and not state[0]:
+            state[1] = max(state[1], times[k])
+        if reason and times[k] - state[1] >= overlap:
+            state[2] = max(state[2], times[k])
+        state[0] = reason
+        alarm[k] = times[k] - state[2] < HOLD

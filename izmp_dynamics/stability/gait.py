@@ -4,12 +4,12 @@ From the last steps follows where the next ones will land if the robot goes on l
 """
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
+from izmp_dynamics.kernel import kernel
 
 Flags = npt.NDArray[np.bool_]
 
@@ -32,23 +32,10 @@ PHASES = 5
 """Both feet (until one lifts off), one, both where the next step lands, that one, both again."""
 
 
-@dataclass(frozen=True)
-class Footing:
-    """What will carry a robot, in phases that follow each other.
-
-    Attributes:
-        ends: when the first P − 1 phases end, from now on [s]; the last one does not.
-        carries: (P, F) which feet carry in it.
-        moved: (P, F, 2) where they then are, against where they are now [m].
-        landing: (2,) where the next step lands against the foot that stands [m].
-        scatter: standard deviations of a landing [m] and of the time of a step [s].
-    """
-
-    ends: tuple[float, ...]
-    carries: Flags
-    moved: Array
-    landing: Array
-    scatter: tuple[float, float]
+LANDED, LAST, STEP, SUPPORT, LANDING, SCATTER, NUMBERS = 0, 1, 2, 3, 4, 8, 10
+"""What a gait is known by: when the last step landed and which foot it was, how long a step takes
+and both feet carry [s], where the feet land against the other one, x and y of the first and of
+the second [m], and by how much a landing [m] and the time of a step [s] scatter; their number."""
 
 
 class Gait:
@@ -64,24 +51,34 @@ class Gait:
         self._landed, self._last = -np.inf, 0
         self._forget()
 
+    @property
+    def loaded(self) -> Flags:
+        """(2,) which feet carried load at the last instant that was seen."""
+        return self._loaded
+
+    @property
+    def numbers(self) -> Array:
+        """(10,) what it is known by, as `footing` takes it; the step is NaN if it is not."""
+        return self._numbers
+
     def _forget(self) -> None:
         self._times: deque[float] = deque(maxlen=2 * KEPT)
         self._supports: deque[float] = deque(maxlen=2 * KEPT)
         self._landings = tuple(deque[Array](maxlen=KEPT) for _ in range(2))
-        self._step = np.nan  # [s]; not known yet
+        self._numbers = np.full(NUMBERS, np.nan)  # not known yet
 
     def _learn(self) -> None:
         """Find the usual step of those that are remembered."""
-        self._step = float(np.median(self._times)) if self._times else np.nan
-        support = float(np.median(self._supports)) if self._supports else 0.0
-        self._support = min(support, 0.5 * self._step)
-        if not all(self._landings):
-            self._step = np.nan
+        self._numbers = np.full(NUMBERS, np.nan)
+        if not self._times or not all(self._landings):
             return
-        self._landing = [np.median(np.array(kept), axis=0) for kept in self._landings]
+        step = float(np.median(self._times))
+        support = float(np.median(self._supports)) if self._supports else 0.0
+        landing = [np.median(np.array(kept), axis=0) for kept in self._landings]
         spread = max(float(np.std(np.array(kept), axis=0).max()) for kept in self._landings)
-        of_time = float(np.std(self._times)) if self._times else 0.0
-        self._scatter = max(spread, LEAST_SCATTER), max(of_time, LEAST_SCATTER)
+        scatter = max(spread, LEAST_SCATTER), max(float(np.std(self._times)), LEAST_SCATTER)
+        timing = self._landed, self._last, step, min(support, 0.5 * step)
+        self._numbers = np.array([*timing, *np.concatenate(landing), *scatter])
 
     def see(self, time: float, places: Array, loaded: Flags) -> None:
         """Take an instant.
@@ -113,26 +110,43 @@ class Gait:
         self._landed, self._last = time, foot
         self._learn()
 
-    def footing(self, time: float, places: Array) -> Footing | None:
-        """What will carry the robot if it goes on walking; None if it does not walk.
 
-        Args:
-            time: [s].
-            places: (2, 2) middles of the soles, as `see` takes them [m].
-        """
-        step, since = self._step, time - self._landed
-        if not since < 2.0 * step or not self._loaded.any():
-            return None
-        both = bool(self._loaded.all())
-        stands = self._last if both else int(np.flatnonzero(self._loaded)[0])
-        comes = 1 - stands
-        due = max(step - since, SOON)
-        support, landing = self._support, self._landing
-        lift = max(support - since, 0.0) if both else 0.0
-        moved = np.zeros((PHASES, 2, 2))
-        moved[2:, comes] = places[stands] + landing[comes] - places[comes]
-        moved[4, stands] = landing[comes] + landing[stands]
-        carries = np.ones((PHASES, 2), dtype=np.bool_)
-        carries[1, comes] = carries[3, stands] = False
-        ends = (lift, due, due + support, due + step)
-        return Footing(ends, carries, moved, landing[comes], self._scatter)
+@kernel
+def footing(
+    numbers: Array,
+    loaded: Flags,
+    time: float,
+    places: Array,
+    ends: Array,
+    carries: Flags,
+    moved: Array,
+) -> bool:
+    """Write what will carry a robot if it goes on walking; return whether it walks.
+
+    Args:
+        numbers: (10,) its gait, as `Gait.numbers`.
+        loaded: (2,) which feet carry load.
+        time: [s].
+        places: (2, 2) middles of the soles, as `Gait.see` takes them [m].
+        ends: (P − 1,) out: when the first P − 1 phases end, from now on [s]; the last does not.
+        carries: (P, 2) out: which feet carry in each phase.
+        moved: (P, 2, 2) out: where they then are, against where they are now [m].
+    """
+    since, step, support = time - numbers[LANDED], numbers[STEP], numbers[SUPPORT]
+    if not since < 2.0 * step or not (loaded[0] or loaded[1]):
+        return False
+    both = loaded[0] and loaded[1]
+    stands = int(numbers[LAST]) if both else int(not loaded[0])
+    comes = 1 - stands
+    due = max(step - since, SOON)
+    ends[0] = max(support - since, 0.0) if both else 0.0
+    ends[1], ends[2], ends[3] = due, due + support, due + step
+    carries[:] = True
+    carries[1, comes] = carries[3, stands] = False
+    moved[:] = 0.0
+    for i in range(2):
+        landing = numbers[LANDING + 2 * comes + i]
+        for phase in range(2, PHASES):
+            moved[phase, comes, i] = places[stands, i] + landing - places[comes, i]
+        moved[4, stands, i] = landing + numbers[LANDING + 2 * stands + i]
+    return True

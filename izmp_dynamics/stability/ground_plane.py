@@ -6,14 +6,20 @@ enters the whole method only here, as the normal of the plane.
 """
 
 import functools
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Indices, frozen
 from izmp_dynamics.errors import SensingError
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.model.body_layout import POSE, POSITION
+from izmp_dynamics.model.kinematics import z_axis
+from izmp_dynamics.vectors import store, vector
 
 SAME_HEIGHT = 0.01
 """Feet without force sensors stand if their soles are this close above the lowest one [m]."""
@@ -43,6 +49,75 @@ class Sole:
         """Place a polygon (V, 2) [m], given in the sole frame."""
         corners = p[:, None] + np.einsum('tij,vj->tvi', R[:, :, :2], polygon)
         return cls(R, p, corners, normal_force)
+
+
+@dataclass(frozen=True)
+class Soles:
+    """The soles of F feet over time, in the root frame, side by side as kernels take them.
+
+    Attributes:
+        poses: (T, F, 12) root_R_sole, row-major, and the origin of the sole frame [m].
+        corners: (T, C, 3) corners of the soles, foot by foot [m].
+        forces: (T, F) as `Sole.normal_force`; NaN where it is not known.
+        counts: (F,) how many corners are those of each foot.
+        sensed: (F,) which feet have a sensor.
+    """
+
+    poses: Array
+    corners: Array
+    forces: Array
+    counts: tuple[int, ...]
+    sensed: tuple[bool, ...]
+
+    @property
+    def foot(self) -> Indices:
+        """(C,) which foot each corner belongs to."""
+        return _owners(self.counts)
+
+    @classmethod
+    def of(cls, soles: tuple[Sole, ...], count: int) -> 'Soles':
+        """Join soles, at `count` instants."""
+        poses, forces = np.empty((count, len(soles), POSE)), np.full((count, len(soles)), np.nan)
+        for k, sole in enumerate(soles):
+            poses[:, k, :POSITION] = sole.R.reshape(count, POSITION)
+            poses[:, k, POSITION:] = sole.p
+            if sole.normal_force is not None:
+                forces[:, k] = sole.normal_force
+        corners, foot = joined_corners(tuple(sole.corners for sole in soles))
+        counts = tuple(sole.corners.shape[1] for sole in soles)
+        sensed = tuple(sole.normal_force is not None for sole in soles)
+        return cls(poses, corners.reshape(count, len(foot), 3), forces, counts, sensed)
+
+    @classmethod
+    def joined(cls, parts: Sequence['Soles']) -> 'Soles':
+        """The same soles at the instants of one part after the other."""
+        return cls(
+            np.concatenate([part.poses for part in parts]),
+            np.concatenate([part.corners for part in parts]),
+            np.concatenate([part.forces for part in parts]),
+            parts[0].counts,
+            parts[0].sensed,
+        )
+
+    @cached_property
+    def each(self) -> tuple[Sole, ...]:
+        """One per foot."""
+        R = self.poses[:, :, :POSITION].reshape(*self.poses.shape[:2], 3, 3)
+        ends = [0, *itertools.accumulate(self.counts)]
+        return tuple(
+            Sole(
+                R[:, k],
+                self.poses[:, k, POSITION:],
+                self.corners[:, ends[k] : ends[k + 1]],
+                self.forces[:, k] if sensed else None,
+            )
+            for k, sensed in enumerate(self.sensed)
+        )
+
+    def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Soles':
+        """Return the instants that a mask or a slice selects."""
+        poses, corners, forces = self.poses[rows], self.corners[rows], self.forces[rows]
+        return Soles(poses, corners, forces, self.counts, self.sensed)
 
 
 @dataclass(frozen=True)
@@ -90,18 +165,28 @@ def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
 
 def plane_of_soles(soles: tuple[Sole, ...], up: Array) -> GroundPlane:
     """Take the plane of the sole that carries most."""
-    return plane_under(soles, supporting_foot(soles, up))
+    return plane_under(Soles.of(soles, len(up)), supporting_foot(soles, up))
 
 
-def plane_under(soles: tuple[Sole, ...], foot: npt.NDArray[np.intp]) -> GroundPlane:
-    """Take the plane of the sole of a foot, (T,) index into `soles`."""
-    if len(foot) == 1:
-        sole = soles[int(foot[0])]
-        return GroundPlane(sole.R[:, :, 2].copy(), sole.p.copy())
-    instants = np.arange(len(foot))
-    normal = np.array([sole.R[:, :, 2] for sole in soles])[foot, instants]
-    point = np.array([sole.p for sole in soles])[foot, instants]
-    return GroundPlane(normal, point)
+def plane_under(soles: Soles, foot: npt.NDArray[np.intp]) -> GroundPlane:
+    """Take the plane of the sole of a foot, (T,) index into the feet."""
+    plane = GroundPlane(np.empty((len(foot), 3)), np.empty((len(foot), 3)))
+    _take_planes(soles.poses, foot, plane.normal, plane.point)
+    return plane
+
+
+@kernel
+def _take_planes(poses: Array, foot: npt.NDArray[np.intp], normal: Array, point: Array) -> None:
+    """Write what `plane_under` returns."""
+    for t in range(len(foot)):
+        take_plane(poses[t, foot[t]], normal[t], point[t])
+
+
+@inlined
+def take_plane(pose: Array, normal: Array, point: Array) -> None:
+    """Write the plane of a sole with a pose (12,)."""
+    store(normal, 0, z_axis(pose))
+    store(point, 0, vector(pose, POSITION))
 
 
 def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array | None) -> GroundPlane:
@@ -135,15 +220,11 @@ def standing(
     soles: tuple[Sole, ...], up: Array, contact_force: float
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
     """Determine `loaded_feet` (T, F) and, 0 without feet, the `supporting_foot` (T,)."""
-    forces = np.full((len(up), len(soles)), np.nan)
-    for k, sole in enumerate(soles):
-        if sole.normal_force is not None:
-            forces[:, k] = sole.normal_force
-    corners, foot = joined_corners(tuple(sole.corners for sole in soles))
+    joined = Soles.of(soles, len(up))
     upwards = np.array(up, dtype=np.float64)
-    loaded = np.empty(forces.shape, dtype=np.bool_)
+    loaded = np.empty(joined.forces.shape, dtype=np.bool_)
     most = np.empty(len(up), dtype=np.intp)
-    _judge(forces, corners, foot, upwards, float(contact_force), loaded, most)
+    _judge(joined.forces, joined.corners, joined.foot, upwards, float(contact_force), loaded, most)
     return loaded, most
 
 
@@ -170,26 +251,50 @@ def _judge(
     most: npt.NDArray[np.intp],
 ) -> None:
     """Write what `standing` returns."""
-    rows, feet = forces.shape
-    most[:] = 0
-    heights = np.empty(feet)
-    for t in range(rows):
-        carried = forces[t]
-        if np.isfinite(carried).all():
-            for f in range(feet):
-                loaded[t, f] = carried[f] >= contact_force
-        else:
-            _lowest(corners[t], foot, up[t], heights)
-            carried, lowest = -heights, np.inf
-            for f in range(feet):
-                if heights[f] < lowest or np.isnan(heights[f]):
-                    lowest = heights[f]
-            for f in range(feet):
-                loaded[t, f] = heights[f] <= lowest + SAME_HEIGHT
-        for f in range(1, feet):
-            known = not np.isnan(carried[most[t]])  # else the ground is not known either
-            if known and not carried[f] <= carried[most[t]]:
-                most[t] = f
+    for t in range(len(up)):
+        most[t] = stand(forces[t], corners[t], foot, up[t], contact_force, loaded[t])
+
+
+@kernel
+def stand(
+    forces: Array,
+    corners: Array,
+    foot: Indices,
+    up: Array,
+    contact_force: float,
+    loaded: npt.NDArray[np.bool_],
+) -> int:
+    """Write which feet (F,) carry load at an instant, see `loaded_feet`.
+
+    Args:
+        forces: (F,) normal forces [N]; NaN where one is not known.
+        corners: (C, 3) of all soles [m].
+        foot: (C,) which foot each belongs to.
+        up: (3,) a vector pointing up.
+        contact_force: from which on a foot is loaded [N].
+        loaded: (F,) out.
+
+    Returns:
+        The foot that carries most; 0 without feet.
+    """
+    feet, most, carried = len(forces), 0, forces
+    if np.isfinite(forces).all():
+        for f in range(feet):
+            loaded[f] = forces[f] >= contact_force
+    else:
+        heights = np.empty(feet)
+        _lowest(corners, foot, up, heights)
+        carried, lowest = -heights, np.inf
+        for f in range(feet):
+            if heights[f] < lowest or np.isnan(heights[f]):
+                lowest = heights[f]
+        for f in range(feet):
+            loaded[f] = heights[f] <= lowest + SAME_HEIGHT
+    for f in range(1, feet):
+        known = not np.isnan(carried[most])  # else the ground is not known either
+        if known and not carried[f] <= carried[most]:
+            most = f
+    return most
 
 
 @kernel

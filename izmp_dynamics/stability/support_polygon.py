@@ -12,6 +12,7 @@ import numpy.typing as npt
 from izmp_dynamics.conventions import Array, Indices
 from izmp_dynamics.kernel import inlined, kernel
 from izmp_dynamics.stability.ground_plane import joined_corners
+from izmp_dynamics.vectors import Vector, cross, store, vector
 
 
 def plane_axes(normal: Array) -> Array:
@@ -33,20 +34,24 @@ def plane_axes(normal: Array) -> Array:
 
 @kernel
 def _plane_axes(normals: Array) -> Array:
-    """(T, 2, 3) for normals (T, 3): x along y_root × n, or ahead where that vanishes."""
+    """(T, 2, 3) for normals (T, 3)."""
     axes = np.empty((len(normals), 2, 3))
     for t in range(len(normals)):
-        a, b, c = normals[t]
-        length = np.sqrt(a * a + c * c)
-        if length > 1e-6:
-            x, y, z = c / length, 0.0, -a / length
-        else:  # a normal along y: a robot that lies on its side
-            x, y, z = 1.0 - a * a, -b * a, -c * a
-        axes[t, 0, 0], axes[t, 0, 1], axes[t, 0, 2] = x, y, z
-        axes[t, 1, 0] = b * z - c * y
-        axes[t, 1, 1] = c * x - a * z
-        axes[t, 1, 2] = a * y - b * x
+        level_axes(vector(normals[t], 0), axes[t])
     return axes
+
+
+@inlined
+def level_axes(normal: Vector, axes: Array) -> None:
+    """Write what `plane_axes` returns for one normal: x along y_root × n, or ahead without it."""
+    a, b, c = normal
+    length = np.sqrt(a * a + c * c)
+    if length > 1e-6:
+        x, y, z = c / length, 0.0, -a / length
+    else:  # a normal along y: a robot that lies on its side
+        x, y, z = 1.0 - a * a, -b * a, -c * a
+    axes[0, 0], axes[0, 1], axes[0, 2] = x, y, z
+    store(axes[1], 0, cross(normal, (x, y, z)))
 
 
 def support_polygon(corners: Array) -> Array | None:
@@ -131,7 +136,7 @@ def margins(
     corners, foot = joined_corners(soles)
     normals = np.array(normal, dtype=np.float64)
     distances = np.empty((len(points), len(normals)))
-    _margins(np.array(points), corners, foot, np.array(loaded), normals, distances)
+    write_margins(np.array(points), corners, foot, np.array(loaded), normals, distances)
     return tuple(distances)
 
 
@@ -190,7 +195,7 @@ def _outlines(
 
 
 @kernel
-def _margins(
+def write_margins(
     points: Array,
     corners: Array,
     foot: Indices,

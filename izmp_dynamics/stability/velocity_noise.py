@@ -8,7 +8,6 @@ second, since errors of stamps come one by one; so even noise counts with twice 
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.kernel import kernel
@@ -38,41 +37,54 @@ class VelocityNoise:
         Returns:
             (K, 3, 3) [m²/s²]; of an instant without an acceleration that of the ones before.
         """
-        known = np.asarray(np.isfinite(acceleration).all(axis=1))
-        squares = acceleration[:, :, None] * acceleration[:, None, :]
-        elapsed = np.diff(stamps, prepend=self._last)
-        kept = np.exp(-np.maximum(elapsed, 0) / NANOSECONDS / MEMORY)
-        covariance, self._weight = _faded(squares, known, kept, self._sum, self._weight)
+        covariance = np.empty((len(stamps), 3, 3))
+        self._weight = _evaluate(
+            stamps, acceleration, float(ratio), self._last, self._sum, self._weight, covariance
+        )
         if len(stamps):
             self._last = int(stamps[-1])
-        return ratio**2 * covariance
+        return covariance
 
 
 @kernel
-def _faded(
-    squares: Array, known: npt.NDArray[np.bool_], kept: Array, total: Array, weight: float
-) -> tuple[Array, float]:
-    """What every instant shows, beside the fading mean of those up to it.
+def _evaluate(
+    stamps: Stamps,
+    acceleration: Array,
+    ratio: float,
+    last: int,
+    total: Array,
+    weight: float,
+    covariance: Array,
+) -> float:
+    """Write what `VelocityNoise.push` returns: what an instant shows, beside the fading mean.
 
     Args:
-        squares: (K, 3, 3) what the instants show.
-        known: (K,) whether they show anything.
-        kept: (K,) by how much the sum fades up to the instant.
-        total: (3, 3) the sum before; changed to that after.
-        weight: the weight of that sum.
+        stamps: (K,) [ns].
+        acceleration: (K, 3) [m/s²].
+        ratio: [s].
+        last: stamp of the instant before [ns].
+        total: (3, 3) fading sum of what the instants up to then show; changed to that after.
+        weight: of that sum.
+        covariance: (K, 3, 3) out.
 
     Returns:
-        (K, 3, 3), and the weight of the sum after.
+        The weight of the sum after.
     """
-    covariance = np.zeros(squares.shape)
-    for k in range(len(squares)):
-        weight = weight * kept[k] + 1.0 if known[k] else weight * kept[k]
+    for k in range(len(stamps)):
+        kept = np.exp(-max(stamps[k] - last, 0) / NANOSECONDS / MEMORY)
+        last = stamps[k]
+        weight *= kept
+        known = np.isfinite(acceleration[k]).all()
+        if known:
+            weight += 1.0
         for i in range(3):
             for j in range(3):
-                total[i, j] *= kept[k]
-                if known[k]:
-                    covariance[k, i, j] = squares[k, i, j]
-                    total[i, j] += squares[k, i, j]
+                total[i, j] *= kept
+                shown = 0.0
+                if known:
+                    shown = acceleration[k, i] * acceleration[k, j]
+                    total[i, j] += shown
                 if weight:
-                    covariance[k, i, j] += total[i, j] / weight
-    return covariance, weight
+                    shown += total[i, j] / weight
+                covariance[k, i, j] = ratio**2 * shown
+    return weight

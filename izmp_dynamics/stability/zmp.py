@@ -56,13 +56,20 @@ def zero_moment_points(
 ) -> Array:
     """Do as `zero_moment_point` for wrenches (T, 6), given normals and points (T, 3)."""
     points = np.empty(normals.shape)
-    least = max(float(minimum_force), 1e-9)
-    _points(np.array(wrenches), np.array(normals), np.array(ground_points), least, points)
+    write_points(
+        np.array(wrenches), np.array(normals), np.array(ground_points),
+        least_force(minimum_force), points,
+    )  # fmt: skip
     return points
 
 
+def least_force(minimum_force: float) -> float:
+    """The normal force below which there is no point, which is no division by zero [N]."""
+    return max(float(minimum_force), 1e-9)
+
+
 @kernel
-def _points(
+def write_points(
     wrenches: Array, normals: Array, ground_points: Array, minimum_force: float, points: Array
 ) -> None:
     """Write the points (T, 3)."""

@@ -3,7 +3,7 @@
 from types import ModuleType
 
 from izmp_dynamics.stability.alarm_rule import HORIZON, threshold
-from izmp_dynamics.stability.fall_alarm import STEP_ERROR
+from izmp_dynamics.stability.fall_probability import STEP_ERROR
 from izmp_dynamics.studies.fall_alarm import failures, leads, messages, reliability, roc
 from izmp_dynamics.studies.fall_alarm.study import IMPULSES, KINDS, Study
 from izmp_dynamics.studies.fall_alarm.trials import DURATIONS, PAUSES, SPEEDS, TURNS

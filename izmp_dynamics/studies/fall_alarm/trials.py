@@ -29,7 +29,7 @@ from izmp_dynamics.simulation.mujoco.plant import Sampling, simulate
 from izmp_dynamics.simulation.noisy_signals import add_noise, sensor_noise
 from izmp_dynamics.simulation.physics import Push
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
-from izmp_dynamics.stability.fall_alarm import FALLEN
+from izmp_dynamics.stability.fall_probability import FALLEN
 from izmp_dynamics.studies.fall_alarm.bus import has_errors, received
 from izmp_dynamics.studies.runs import Load
 from izmp_dynamics.studies.store import Arrays
