@@ -1,5 +1,6 @@
 """First of all: on the exact motion the IZMP is the CoP, and the legs' closed form closes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,16 @@ LARGEST_OPENING = 1e-12
 def runs(study: Study) -> tuple[Run, ...]:
     """What the picture needs."""
     return (*falls.runs(study), study.leg_closure())
+
+
+def _decades(values: Sequence[float]) -> tuple[float, float]:
+    """Whole decades about values that are rounding alone, other on every computer, and the limit.
+
+    Whole ones, as an axis of less than one has labels that are wider than the room for them.
+    """
+    some = [value for value in values if value > 0.0]
+    least = min([0.01 * LARGEST_ARM, *some])
+    return 10.0 ** np.floor(np.log10(least)), max([LARGEST_ARM, *some])
 
 
 def picture(study: Study, load: Load) -> Picture:
@@ -46,7 +57,8 @@ def picture(study: Study, load: Load) -> Picture:
             ax.plot(times + 0.02 * (place - 1), values,
                     **style(look, method, marker=MARKERS[method], markersize=4.5)
                     | {'linestyle': 'none'})  # fmt: skip
-        ax.set(yscale='log', xlabel='step time [s]', ylabel='arm of the tipping moment [nm]')
+        ax.set(yscale='log', ylim=_decades([value for rows in arms.values() for _, value in rows]),
+               xlabel='step time [s]', ylabel='arm of the tipping moment [nm]')  # fmt: skip
         return canvas
 
     facts = []
