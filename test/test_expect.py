@@ -82,6 +82,16 @@ def test_what_may_have_come_at_an_unknown_end_keeps_a_limit_from_being_met(tmp_p
     assert most.met  # what came then could only lower it
 
 
+@pytest.mark.parametrize('noise', [None, {'mr_ad': 0.15, 'ir_md': 0.15}])
+@pytest.mark.parametrize('known', [0.0, 7.0])
+def test_whatever_the_verdict_an_unknown_end_meets_no_limit(tmp_path, noise, known):
+    text = 'margin: {least: -9.0}\nevents: [{kind: push, most: 99}, {kind: excursion, most: 999}]'
+    whole = walking(noise=noise) if noise else walking()
+    assert all(answers(tmp_path, summary_of(whole), text).values())
+    found = answers(tmp_path, summary_of(known_until(whole, known)), text)
+    assert not any(found.values())
+
+
 def test_events_that_are_small_or_short_do_not_count(tmp_path, disturbed):
     text = """
     events:

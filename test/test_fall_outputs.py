@@ -1,5 +1,6 @@
 """What subscribers to the fall alarm see."""
 
+import time
 from collections import defaultdict
 from types import SimpleNamespace
 
@@ -8,8 +9,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
 
+from std_msgs.msg import Bool
+
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.health import Health, Input
+from izmp_dynamics.nodes.output import Output, ResultAge
 from izmp_dynamics.stability.fall_alarm import FallAlarm
 
 from .test_fall_alarm import STEP, G, balance
@@ -30,37 +34,88 @@ class Topic:
         self.published.append((stamp, values[0]))
 
 
-def outputs_and_topics(health):
-    topics = defaultdict(Topic)
+class Publisher:
+    """Keeps the values that are published."""
+
+    def __init__(self, topic):
+        self.topic_name, self.published = topic, []
+
+    def get_subscription_count(self):
+        return 1
+
+    def publish(self, message):
+        self.published.append(getattr(message, 'data', message))  # or its bytes
+
+
+def watched(topics):
+    """FallOutputs with real outputs, their health, and the outputs."""
+    health, made = Health('izmp', 'biped', publishers=lambda topic: 1), []
+
+    def advertise(topic, msgtype):
+        node = SimpleNamespace(
+            create_publisher=lambda msgtype, topic, qos, **options: topics.setdefault(
+                topic, Publisher(topic)
+            )
+        )
+        made.append(Output(node, topic, msgtype, health, ResultAge(time.time_ns)))
+        return made[-1]
+
     node = SimpleNamespace(
         health=health,
         get_logger=lambda: SimpleNamespace(error=lambda *args, **options: None),
-        advertise=lambda topic, msgtype: topics[topic],
+        advertise=advertise,
     )
-    return FallOutputs(node, Topic()), topics
+    return FallOutputs(node, advertise('events', Bool)), health, made
 
 
-def test_an_alarm_ends_when_nothing_comes_any_more():
-    health = Health('izmp', 'biped', publishers=lambda topic: 1)
-    outputs, topics = outputs_and_topics(health)
-    joints, orientation = Input('/joint_states', ''), Input('/pose', '', required=False)
-    health.inputs += [joints, orientation]
+@pytest.mark.parametrize('handed_out', [False, True])
+def test_an_alarm_ends_when_nothing_comes_any_more(handed_out):
+    topics = {}
+    outputs, health, made = watched(topics)
+    joints = Input('/joint_states', '')
+    health.inputs.append(joints)
     joints.received(7)
-    outputs.put(7, FallAlarm(G, 2).push(balance([[0.0, 0.0]], [[2.0, 0.0]])))
-    orientation.last -= 60.0
+    risk = FallAlarm(G, 2).push(balance([[0.0, 0.0]], [[2.0, 0.0]]))
+    outputs.put(7, risk)
+    for output in made:  # the last instants, in the pause that begins
+        output.ahead = handed_out
+    outputs.put(15, risk)
+    for output in made:
+        output.ahead = False
     assert health.status().message.startswith('Fall alarm: ')
-    assert [value for _, value in topics['fall_alarm'].published] == [True]
+    assert topics['fall_alarm'].published == [True, True]
     joints.last -= 60.0
+    outputs._put_at -= 60.0
     for _ in range(2):
         health.status()
-    assert topics['fall_alarm'].published == [(7, True), (7, False)]
+    assert topics['fall_alarm'].published == [True, True, False]
     assert not health.holds('fall_alarm')
-    assert health.values['fall'].endswith('nothing comes on /joint_states.')
+    assert health.values['fall'].endswith('nothing comes on /joint_states any more.')
+
+
+def test_an_alarm_goes_on_while_something_that_it_does_not_need_is_silent():
+    topics = {}
+    outputs, health, _ = watched(topics)
+    position = Input('/gps', '')
+    health.inputs.append(position)
+    position.received(7)
+    position.last -= 60.0
+    risk = FallAlarm(G, 2).push(balance([[0.0, 0.0]], [[2.0, 0.0]]))
+    for stamp in (8, 16, 24):
+        outputs.put(stamp, risk)
+        health.status()
+        assert health.holds('fall_alarm')
+    assert topics['fall_alarm'].published == [True] * 3
 
 
 def test_the_end_of_an_alarm_is_published_once_also_while_nothing_is_known():
-    outputs, topics = outputs_and_topics(SimpleNamespace(judges=[]))
-    alarm = FallAlarm(G, 2)
+    topics = defaultdict(Topic)
+    node = SimpleNamespace(
+        health=SimpleNamespace(judges=[]),
+        get_logger=lambda: SimpleNamespace(error=lambda *args, **options: None),
+        advertise=lambda topic, msgtype: topics[topic],
+    )
+    outputs, alarm = FallOutputs(node, Topic()), FallAlarm(G, 2)
     outputs.put(0, alarm.push(balance([[0.0, 0.0]], [[2.0, 0.0]])))
     stamps = np.round(1e9 * STEP * np.arange(1, 100)).astype(np.int64)
     risk = alarm.push_unknown(stamps, 'no joints')

@@ -1,11 +1,12 @@
 """What is published about the fall alarm: the alarm, its probability, and the sentence why."""
 
 import math
+import time
 
 import numpy as np
 from std_msgs.msg import Bool, Float64
 
-from izmp_dynamics.nodes.health import ERROR
+from izmp_dynamics.nodes.health import ERROR, SILENT
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.sensing.finding import list_names
@@ -26,7 +27,7 @@ class FallOutputs:
         self._probability = node.advertise('fall_probability', Float64)
         self._outputs = (self._alarm, self._probability, events)
         self._latest: FallRisk | None = None
-        self._stamp = 0
+        self._put_at = time.monotonic()
         self._reason = ''
         node.health.judges.append(self._state)
 
@@ -49,7 +50,7 @@ class FallOutputs:
             self._log.error(self._reason, throttle_duration_sec=1.0)
         elif not alarm:
             self._reason = ''
-        self._latest, self._stamp = risk, stamp
+        self._latest, self._put_at = risk, time.monotonic()
 
     def _state(self) -> None:
         """Bring the diagnostics up to date."""
@@ -60,9 +61,8 @@ class FallOutputs:
             self._health.clear('fall_alarm')
         if self._latest is None:
             return
-        silent = self._health.silent
-        if self._latest.alarm[0] and silent:
-            self.put(self._stamp, FallRisk.nothing(1, f'nothing comes on {list_names(silent)}'))
+        if self._latest.alarm[0] and time.monotonic() - self._put_at >= SILENT:
+            self._run_out()
         probability = float(self._latest.probability[0])
         known = math.isfinite(probability)
         self._health.values['fall probability'] = f'{probability:.4f}' if known else 'unknown'
@@ -71,6 +71,14 @@ class FallOutputs:
             self._health.remark('fall_alarm', ERROR, self._reason)
         else:
             self._health.clear('fall_alarm')
+
+    def _run_out(self) -> None:
+        """End an alarm that no instant has confirmed for so long that it says nothing any more."""
+        silent = self._health.silent
+        why = f'nothing comes on {list_names(silent)}' if silent else 'no instant is evaluated'
+        self._latest, self._reason = FallRisk.nothing(1, f'{why} any more'), ''
+        if self._alarm.wanted:  # at no new stamp, so not as a result
+            self._alarm.publish(Bool(data=False))
 
 
 def _message(_: int, alarm: bool) -> Bool:

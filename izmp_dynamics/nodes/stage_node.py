@@ -227,12 +227,12 @@ class StageNode(ManagedNode):
             except Exception as error:
                 self.fail(self.instants, error)
             if awaited != self._awaited:
-                self._awaited = awaited
                 self.receiver.awaited = (
                     None
                     if awaited is None
                     else {self._full_names.get(topic, '') for topic in awaited}
                 )
+                self._awaited = awaited
 
     def rest(self, until: float, stamp: int) -> None:
         """Leave messages where they are until then, by the steady clock [s].

@@ -89,6 +89,8 @@ class Verdict:
             [Hz]; NaN otherwise.
         known_until: up to when it holds that the robot did not fall, where nothing is known from
             then to the end [s]; NaN otherwise.
+        evaluated_until: whatever the state, from when on nothing is known to the end [s]; NaN if
+            something is known at the end.
     """
 
     state: str
@@ -102,6 +104,7 @@ class Verdict:
     averaging_time: float
     filter_bandwidth: float
     known_until: float
+    evaluated_until: float
 
     @property
     def headline(self) -> str:
@@ -134,7 +137,8 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
             f'{hertz(averaged)} of the average over {seconds(scene.averaging_time)}: what is '
             'faster is not seen.'
         )
-    until = _known_until(scene, track) if state in _STAYED_UP else np.nan
+    evaluated_until = _evaluated_until(scene, track)
+    until = evaluated_until if state in _STAYED_UP else np.nan
     if np.isfinite(until):
         sentence += (
             f' From {instant(until)} to the end, for {seconds(scene.timeline.duration - until)}, '
@@ -153,13 +157,14 @@ def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
         averaging_time=scene.averaging_time,
         filter_bandwidth=passed if slow else np.nan,
         known_until=until,
+        evaluated_until=evaluated_until,
     )
 
 
-def _known_until(scene: Scene, track: TrackStatistics | None) -> float:
+def _evaluated_until(scene: Scene, track: TrackStatistics | None) -> float:
     """Last instant with a margin, in flight or lying [s]; NaN if that is (about) the end."""
     if track is None:
-        return np.nan
+        return 0.0
     margin = scene.evaluation.tracks[track.name].margin
     known = scene.store.true(
         scene.by_rows(
@@ -170,7 +175,7 @@ def _known_until(scene: Scene, track: TrackStatistics | None) -> float:
             )
         )
     )
-    until = float(scene.timeline.time[known[-1]]) if len(known) else np.nan
+    until = float(scene.timeline.time[known[-1]]) if len(known) else 0.0
     return until if scene.timeline.duration - until > UNKNOWN_END else np.nan
 
 

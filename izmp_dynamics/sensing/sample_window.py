@@ -51,6 +51,7 @@ class SampleWindow:
     def extend(self, stamps: Stamps, values: Array) -> None:
         """Take samples (T,), (T, width); the last one enters when the next one confirms it."""
         stamps = np.ascontiguousarray(stamps, dtype=np.int64)
+        values = np.ascontiguousarray(values, dtype=np.float64)
         rows = self._room(len(stamps))
         if self.stamp_gate.follow_all(stamps, values, self._stamps[rows], self._values[rows]):
             self._take_in(rows)
@@ -86,7 +87,7 @@ class SampleWindow:
         """
         if self._end + count > len(self._stamps):
             kept, stamps, values = len(self.stamps), self.stamps, self.values
-            length = max(_SHORTEST, kept + count)
+            length = max(_SHORTEST, 2 * (kept + count))
             self._stamps = np.empty(length, dtype=np.int64)
             self._values = np.empty((length, self._width))
             self._stamps[:kept], self._values[:kept] = stamps, values

@@ -98,9 +98,10 @@ def _events(summary: Summary, limit: EventLimit) -> Expectation:
 
 def _to_the_end(verdict: Verdict, answer: Expectation) -> Expectation:
     """The answer about what must hold to the end, which may not be known to the end."""
-    if math.isnan(verdict.known_until) or not answer.met:
+    until = verdict.evaluated_until
+    if math.isnan(until) or not answer.met:
         return answer
-    after = f'But from {instant(verdict.known_until)} to the end nothing is known.'
+    after = f'But from {instant(until)} to the end nothing is known.'
     return replace(answer, met=False, sentence=f'{answer.sentence} {after}')
 
 
