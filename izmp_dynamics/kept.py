@@ -40,7 +40,8 @@ def kept(name: str, source: bytes, make: Callable[[bytes], bytes]) -> bytes:
         unfinished.write_bytes(_seal(of_source, made) + made)
         unfinished.replace(file)
     except OSError:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
     return made
 
 

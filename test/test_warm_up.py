@@ -58,7 +58,7 @@ def test_the_log_needs_no_kernel_that_is_not_ready(sway, biped31, methods):
 
 
 LATER = """
-import gc, sys
+import copy, gc, sys
 from unittest.mock import Mock
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -66,6 +66,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.force_watch import RecentSteps
 from izmp_dynamics.nodes.markers import Markers
+from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.standstill import compile_stages, standstill
 
@@ -82,6 +83,9 @@ rig = make_rig(robot, model, {foot.wrench.topic: foot.sole for foot in robot.fee
 compile_stages(rig)
 markers, steps = Markers(Mock(), model, 'pelvis'), RecentSteps(Mock(), 30.0)
 before = ready()
+evaluator = Evaluator(rig, live=True)
+evaluator.push(standstill(rig, 300))
+assert copy.deepcopy(evaluator).flush()  # as in a pause
 markers.show(10**9, np.zeros(model.dof), np.zeros(3), None, None, np.zeros(6))
 steps.rig = rig
 for signal, samples in standstill(rig, 300).items():

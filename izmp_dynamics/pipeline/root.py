@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps, frozen
+from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
@@ -54,7 +54,7 @@ class RootStage(Stage):
         fall_back: bool = False,
     ) -> None:
         self.rig = rig
-        self._root_R_imu = frozen(rig.imu.R)
+        self._root_R_imu = np.array(rig.imu.R, order='C')  # of one type with its copies
         self.method = self._chosen = chosen_method(rig)
         self._may_fall_back = fall_back and rig.robot.angular_acceleration.method == 'auto'
         self.warnings: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps, frozen
+from izmp_dynamics.conventions import Array, Stamps
 from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.limits import LARGEST_POSITION
 from izmp_dynamics.pipeline.repeats import Flags
@@ -85,7 +85,7 @@ class OrientationStage(Stage):
     ) -> None:
         mount = rig.position if source == 'position' else rig.imu
         assert mount is not None
-        self._sensor_R_root = frozen(mount.R.T)
+        self._sensor_R_root = np.array(mount.R.T, order='C')  # of one type with its copies
         self.stream = SampleStream(
             source,
             4,

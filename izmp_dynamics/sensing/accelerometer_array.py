@@ -74,6 +74,10 @@ class AccelerometerArray:
         self.redundancy = len(self._axes) - 6
         self.warnings = self._remarks()
 
+    def __deepcopy__(self, memo: object) -> 'AccelerometerArray':
+        """Nothing in it changes; copies of its arrays would be writable, of another type."""
+        return self
+
     @property
     def amplification(self) -> float:
         """Standard deviation of ω̇ about the worst axis per unit noise [(rad/s²) / (m/s²)]."""
