@@ -87,8 +87,9 @@ def estimate_corrections(
             calibration matrix of the force sensors where that predicts held-out motion better.
         find_ft_frame: whether the right-angled mountings of the force sensors are searched.
         payload_link: link whose mass and centre of mass are corrected; the heaviest if None.
-        cluster: where the work is done. The result is the same bit for bit, if BLAS has one thread
-            in this process as in the workers (OPENBLAS_NUM_THREADS=1).
+        cluster: where the work is done. The result is the same bit for bit on processors of one
+            kind, if BLAS has one thread in this process as in the workers
+            (OPENBLAS_NUM_THREADS=1); BLAS adds up in another order on another kind.
         progress: called with the fraction that is done.
 
     Raises:

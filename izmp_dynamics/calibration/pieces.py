@@ -1,7 +1,7 @@
 """The recording in pieces: what takes long is summed up piece by piece, here or by workers.
 
 Pieces are whole blocks of time, and the same wherever they are summed up: so are the results, bit
-for bit.
+for bit on processors of one kind.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -27,7 +27,6 @@ class JointsInput:
         self._take_positions = take
         self._reader = JointReader(node.model.joint_names)
         self._stated: tuple[Any, ...] = ()
-        self._unknown = False
         self._input = node.subscribe(
             node.robot.joints.topic,
             JointState,
@@ -44,9 +43,7 @@ class JointsInput:
         elif positions is None:
             self._no_joints(sample.names)
         else:
-            if self._unknown:
-                self._unknown = False
-                self.node.health.clear('joints')
+            self.node.health.clear('joints')
             self._take_positions(stamp, positions)
 
     def inspect(self, stage: JointStage) -> None:
@@ -94,7 +91,6 @@ class JointsInput:
             self.node.health.clear('rate')
 
     def _no_joints(self, given: tuple[str, ...]) -> None:
-        self._unknown = True
         health, names = self.node.health, self.node.model.joint_names
         health.count('joints', Reason.NO_JOINT)
         health.remark(
