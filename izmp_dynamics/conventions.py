@@ -59,6 +59,23 @@ def all_finite(values: Array) -> bool:
     return all(map(math.isfinite, values.ravel().tolist()))
 
 
+def finite_rows(values: Array) -> npt.NDArray[np.bool_]:
+    """(K,) which rows of values (K, d) are finite; by columns, as np.all is slow along few."""
+    finite = np.ones(len(values), dtype=np.bool_)
+    for column in values.T:
+        finite &= np.isfinite(column)
+    return finite
+
+
+def mean_of_corners(corners: Array) -> Array:
+    """(K, 3) means of corners (K, V, 3), V > 0; corner by corner, as np.mean is slow over few."""
+    total: Array = corners[:, 0].copy()
+    for corner in range(1, corners.shape[1]):
+        total += corners[:, corner]
+    total /= corners.shape[1]
+    return total
+
+
 def cross(a: Array, b: Array) -> Array:
     """Cross product of vectors (…, 3) along the last axis, which are broadcast.
 

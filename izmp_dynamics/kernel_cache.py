@@ -49,7 +49,7 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         try:
-            stamp = source_digest(function.__module__, _notes())
+            stamp = source_digest(function.__module__, imports_file())
         except (OSError, ImportError, AttributeError, KeyError, SyntaxError) as error:
             raise RuntimeError(f'No sources of {function.__module__} to digest.') from error
         self._cache_file = _KernelCacheFile(self._cache_path, self._impl.filename_base, stamp)
@@ -87,7 +87,7 @@ def cache_folder() -> Path | None:
     return Path(locator.get_cache_path())
 
 
-def _notes() -> Path | None:
+def imports_file() -> Path | None:
     """The file in which `kernel_sources` notes imports."""
     folder = cache_folder()
     return None if folder is None else folder / 'imports.json'

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array
 
-FEW = 1 << 16
+FEW = 1 << 18
 """Numbers that are sorted at once."""
 
 _BITS = 16

@@ -1,7 +1,9 @@
 """Arrays that grow at their end and, of a long recording, are kept in files instead of memory."""
 
+import functools
 import math
 import mmap
+import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
@@ -11,17 +13,15 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics import selection
 from izmp_dynamics.conventions import Array, Indices
 from izmp_dynamics.errors import ReplayError
-from izmp_dynamics.selection import neighbours
 
 _MAPPED = 1 << 23
 """Bytes of files that may stay in memory: reading them anew takes time."""
 
 _TAKEN = 1 << 3
 """Rows far apart that are read at a time: with each, the system may map 2 MB around it."""
-
-_STATM = '/proc/self/statm'
 
 Rows = npt.NDArray[Any]
 
@@ -58,7 +58,7 @@ class Store:
                 self.release()
 
     def by_rows(self, count: int, function: Callable[[slice], Any]) -> Any:
-        """Compute an array whose rows don't depend on each other.
+        """Compute an array, or a tuple of arrays, whose rows don't depend on each other.
 
         In files, block by block; what is no longer than a block is kept in memory.
 
@@ -68,10 +68,15 @@ class Store:
         """
         if self.folder is None or count <= self.block:
             return function(slice(0, count))
-        column = self.column()
+        columns: list[Column] = []
         for rows in self.blocks(count):
-            column.extend(function(rows))
-        return column.rows
+            found = function(rows)
+            parts = found if isinstance(found, tuple) else (found,)
+            columns = columns or [self.column() for _ in parts]
+            for column, part in zip(columns, parts, strict=True):
+                column.extend(part)
+        joined = tuple(column.rows for column in columns)
+        return joined if isinstance(found, tuple) else joined[0]
 
     def running_sum(self, count: int, function: Callable[[slice], Rows]) -> Rows:
         """Sums (K + 1, …) of all rows before each one, and of all.
@@ -136,7 +141,7 @@ class Store:
     def median(self, values: Array) -> float:
         """Median of the finite values (K,); NaN without any."""
         known = self.finite(values)
-        if len(known) <= self.block:
+        if len(known) <= selection.FEW:
             return float(np.median(known)) if len(known) else math.nan
         middle = self._neighbours(known, (len(known) - 1) // 2)
         return middle[0] if len(known) % 2 else float(np.mean(middle))
@@ -144,14 +149,18 @@ class Store:
     def percentile(self, values: Array, q: float) -> float:
         """Percentile of the finite values (K,), linear as by NumPy; NaN without any."""
         known = self.finite(values)
-        if len(known) <= self.block:
+        if len(known) <= selection.FEW:
             return float(np.percentile(known, q)) if len(known) else math.nan
         place = (len(known) - 1) * (q / 100)
         rank = math.floor(place)
         return float(np.quantile(self._neighbours(known, rank), place - rank))
 
     def finite(self, values: Rows) -> Rows:
-        """The finite ones of values (K,)."""
+        """The finite ones of values (K,): the array itself if all of them are."""
+        if values.flags.c_contiguous and all(
+            np.isfinite(values[rows]).all() for rows in self.blocks(len(values))
+        ):
+            return values
         found: Rows = self.by_rows(
             len(values), lambda rows: values[rows][np.isfinite(values[rows])]
         )
@@ -197,7 +206,9 @@ class Store:
         return np.concatenate(parts)
 
     def _neighbours(self, values: Array, rank: int) -> tuple[float, float]:
-        return neighbours(lambda: (values[rows] for rows in self.blocks(len(values))), rank)
+        return selection.neighbours(
+            lambda: (values[rows] for rows in self.blocks(len(values))), rank
+        )
 
     def release(self) -> None:
         """Give back the memory into which arrays were read from their files, if it is much.
@@ -214,10 +225,15 @@ class Store:
 def _files_in_memory() -> float:
     """Bytes of files that are in this process's memory; infinite where the system does not say."""
     try:
-        with open(_STATM, 'rb', buffering=0) as statm:
-            return int(statm.read().split()[2]) * mmap.PAGESIZE
+        return int(os.pread(_statm(os.getpid()), 200, 0).split()[2]) * mmap.PAGESIZE
     except OSError:
         return math.inf
+
+
+@functools.cache
+def _statm(process: int) -> int:
+    """Descriptor of the file in which this process reads its sizes: opening it takes longest."""
+    return os.open(f'/proc/{process}/statm', os.O_RDONLY | os.O_CLOEXEC)
 
 
 class Column:

@@ -1,14 +1,18 @@
 """The command line on good input: what is printed, what is written, how it exits."""
 
 import json
+import os
 import re
 import runpy
+import subprocess
+import sys
 
 import pytest
 import yaml
 
 import izmp_dynamics
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.cli.blas import VARIABLES
 from izmp_dynamics.cli.main import COMMANDS
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.check import check
@@ -254,3 +258,20 @@ def test_options_of_replay_are_reported(desk):
     assert report['robot'] == 'another'
     assert report['parameters']['low_pass.cutoff'] == '8.0 Hz'
     assert report['hashes'].keys() >= {'bag.mcap', 'robot.yaml'}
+
+
+@pytest.mark.parametrize(('given', 'used'), [({}, '1'), ({'OPENBLAS_NUM_THREADS': '3'}, '3')])
+def test_blas_has_one_thread_unless_the_user_set_a_number(given, used):
+    code = (
+        'import os, sys\n'
+        'from izmp_dynamics.cli.main import main\n'
+        'assert "numpy" not in sys.modules\n'
+        f'main(["model", {str(BIPED31)!r}])\n'
+        'assert "numpy" in sys.modules\n'
+        'print(os.environ["OPENBLAS_NUM_THREADS"])\n'
+    )
+    environment = {name: text for name, text in os.environ.items() if name not in VARIABLES}
+    ran = subprocess.run(
+        [sys.executable, '-c', code], env=environment | given, capture_output=True, text=True
+    )
+    assert ran.stdout.splitlines()[-1:] == [used], ran.stderr

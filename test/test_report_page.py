@@ -343,7 +343,8 @@ def test_a_failure_leaves_the_old_report_and_nothing_else(tmp_path, monkeypatch)
 
 
 def test_a_missing_library_is_named_with_its_remedy(tmp_path, monkeypatch):
-    monkeypatch.delitem(sys.modules, 'izmp_dynamics.report.page', raising=False)
+    for module in ('izmp_dynamics.report.page', 'izmp_dynamics.templates'):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, 'jinja2', None)
     with raising(MissingDependencyError, 'missing_dependency') as caught:
         write_report(walking(duration=1.0), tmp_path)

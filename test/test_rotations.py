@@ -9,6 +9,8 @@ from izmp_dynamics.rotations import (
     from_rpy,
     quaternion_of_matrix,
     quaternions_of_matrices,
+    rotated,
+    rotated_back,
 )
 
 MATRICES = frozen(Rotation.from_euler('xyz', [[0.1, -0.2, 0.3], [2.0, 1.0, -1.5]]).as_matrix())
@@ -26,6 +28,18 @@ def turns():
     random = np.random.default_rng(3).normal(size=(300, 3))
     small, half = 1e-9 * random[:20], np.pi * np.eye(3)
     return Rotation.from_rotvec(np.concatenate([random, small, half, np.zeros((1, 3))]))
+
+
+def test_rotated_vectors_are_those_of_scipy(turns):
+    vectors = np.random.default_rng(5).normal(size=(len(turns), 3))
+    R = turns.as_matrix()
+    np.testing.assert_allclose(rotated(R, vectors), turns.apply(vectors), atol=1e-14)
+    back = turns.inv().apply(vectors)
+    np.testing.assert_allclose(rotated_back(R, vectors), back, atol=1e-14)
+    np.testing.assert_array_equal(
+        rotated_back(R[:, :, :2], vectors), rotated_back(R, vectors)[:, :2]
+    )
+    assert rotated(R[:0], vectors[:0]).shape == (0, 3)
 
 
 def test_quaternions_are_those_of_scipy(turns):

@@ -111,6 +111,25 @@ def test_by_rows_joins_the_blocks(store, count):
     assert not store.has_numbers(np.full(count, np.nan))
 
 
+@pytest.mark.parametrize('count', [0, 1, 7, 8, 100])
+def test_by_rows_joins_each_array_of_a_tuple(store, count):
+    values = np.arange(2.0 * count).reshape(count, 2)
+    twice, first = store.by_rows(count, lambda rows: (2.0 * values[rows], values[rows, 0]))
+    np.testing.assert_array_equal(twice, 2.0 * values)
+    np.testing.assert_array_equal(first, values[:, 0])
+
+
+@pytest.mark.parametrize('count', [1, 7, 8, 100])
+def test_the_finite_values_are_the_array_itself_if_all_are(store, count):
+    values = np.arange(float(count))
+    assert store.finite(values) is values
+    holes = np.where(values == count - 1, np.nan, values)
+    np.testing.assert_array_equal(store.finite(holes), values[:-1])
+    pairs = np.stack([values, holes], axis=1)
+    for column in pairs.T:
+        np.testing.assert_array_equal(store.finite(column), column[np.isfinite(column)])
+
+
 def test_a_full_disk_is_an_error(monkeypatch, tmp_path):
     with Path('/dev/full').open('wb') as full:
         monkeypatch.setattr('tempfile.TemporaryFile', lambda **options: full)

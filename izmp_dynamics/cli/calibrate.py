@@ -1,7 +1,6 @@
 """`izmp calibrate`: errors of sensors and model from recordings of the robot walking."""
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,6 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Calibrate; 1 if the calibration is refused."""
-    _use_one_blas_thread()
     from izmp_dynamics.calibration.calibrate import estimate_corrections
     from izmp_dynamics.calibration.files import write_calibration
     from izmp_dynamics.calibration.report import summary
@@ -80,12 +78,3 @@ def run(options: argparse.Namespace) -> int:
         for name, path in result.files.items():
             print(printable(f'{name}: {path}'))
     return 0 if result.accepted else 1
-
-
-def _use_one_blas_thread() -> None:
-    """Have numpy, which is not imported yet, compute with one thread, as the workers do.
-
-    Threads change the last bits, and for matrices of a hundred rows they cost more than they gain.
-    """
-    for name in ('OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'OMP_NUM_THREADS'):
-        os.environ.setdefault(name, '1')

@@ -31,6 +31,7 @@ from izmp_dynamics.cli import (
     replay,
     simulate,
 )
+from izmp_dynamics.cli.blas import use_one_blas_thread
 from izmp_dynamics.cli.memory import keep_freed_memory
 from izmp_dynamics.cli.terminal import accept_any_encoding, printable
 from izmp_dynamics.errors import IzmpError
@@ -69,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return run('izmp', given)
     options = _parser().parse_args(given)
+    use_one_blas_thread()
     keep_freed_memory()
     thresholds = gc.get_threshold()
     gc.set_threshold(_GC_THRESHOLD)

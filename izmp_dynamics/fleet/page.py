@@ -4,20 +4,14 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
-from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.fleet.row import DAMAGED, STATES, Row
 from izmp_dynamics.report.player.libraries import UPLOT, UPLOT_STYLE, Library
 from izmp_dynamics.report.player.packing import compressed
 from izmp_dynamics.report.verdict import HEADLINES
-
-try:
-    import jinja2
-except ImportError as error:
-    raise MissingDependencyError('jinja2', 'Writing the page', 'pip install jinja2') from error
+from izmp_dynamics.templates import template, text_file
 
 _PAGE = ('The page of a fleet', 'pip install itables uplot-python')
 
@@ -60,11 +54,8 @@ def fleet_page(rows: Sequence[Row], numbers: Mapping[str, Any]) -> str:
         MissingDependencyError: a library is not installed that works in the page.
     """
     found = libraries()
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    scripts = '\n'.join(_asset(package, name) for package, name in _SCRIPTS)
-    html: str = environment.from_string(_asset(__package__, _TEMPLATE)).render(
+    scripts = '\n'.join(text_file(package, name) for package, name in _SCRIPTS)
+    return template(__name__, _TEMPLATE).render(
         numbers=numbers,
         states={state: _headline(state) for state in STATES},
         recorded=_duration(numbers['duration']),
@@ -72,11 +63,10 @@ def fleet_page(rows: Sequence[Row], numbers: Mapping[str, Any]) -> str:
         data=compressed(json.dumps(_data(rows), allow_nan=False).encode()),
         tables=DATA_TABLES.packed(),
         uplot=UPLOT.packed(),
-        styles=found[DATA_TABLES_STYLE] + found[UPLOT_STYLE] + _asset(__package__, _STYLE),
+        styles=found[DATA_TABLES_STYLE] + found[UPLOT_STYLE] + text_file(__package__, _STYLE),
         scripts=scripts,
         allowed=' '.join(map(_allowed, (scripts, found[UPLOT]))),
     )
-    return html
 
 
 def _data(rows: Sequence[Row]) -> dict[str, Any]:
@@ -112,7 +102,3 @@ def _allowed(script: str) -> str:
 
 def _headline(state: str) -> str:
     return HEADLINES.get(state, 'Error')
-
-
-def _asset(package: str, name: str) -> str:
-    return resources.files(package).joinpath(name).read_text(encoding='utf-8')

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, finite_rows
 from izmp_dynamics.report.frames import in_sole
 from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.significance import finite_rows
 from izmp_dynamics.report.timeline import Mask
 
 CONFIDENCE = 0.95

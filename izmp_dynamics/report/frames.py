@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, finite_rows, mean_of_corners
 from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.significance import finite_rows
 from izmp_dynamics.report.timeline import Mask
+from izmp_dynamics.rotations import rotated_back
 from izmp_dynamics.store import Store
 
 
@@ -96,8 +96,8 @@ def in_sole(scene: Scene, points: Array, rows: slice) -> Array:
         on = supporting == k
         if foot.axes is None or not on.any() or not foot.sole.shape[1]:
             continue
-        off = points[on] - foot.sole[rows][on].mean(axis=1)
-        seen[on] = np.einsum('kji,kj->ki', foot.axes[rows][on], off)[:, :2]
+        off = points[on] - mean_of_corners(foot.sole[rows][on])
+        seen[on] = rotated_back(foot.axes[rows][on][:, :, :2], off)
     return seen
 
 

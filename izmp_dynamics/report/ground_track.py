@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, finite_rows
 from izmp_dynamics.report import styles, svg
 from izmp_dynamics.report.decimation import decimated_path, robust_limits
 from izmp_dynamics.report.figure import Figure, legend_of
@@ -137,7 +137,7 @@ def _world_points(scene: Scene) -> dict[str, Array]:
         points = evaluation.in_world(track.point[rows], rows)
         if points is None:
             return np.full((rows.stop - rows.start, 2), np.nan)
-        points[~np.isfinite(points).all(axis=1)] = np.nan
+        points[~finite_rows(points)] = np.nan
         return points[:, :2]
 
     for name, track in evaluation.tracks.items():

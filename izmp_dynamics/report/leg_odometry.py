@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, cross, finite_rows, mean_of_corners
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
+from izmp_dynamics.rotations import rotated, rotated_back
 from izmp_dynamics.stability.evaluation import Foot
 from izmp_dynamics.store import Store
 
@@ -33,12 +34,12 @@ class GroundFixed:
 
     def place(self, points: Array, rows: slice | Indices) -> Array:
         """Bring points (S, 3) at the instants `rows` from the root frame to this one."""
-        placed: Array = np.einsum('kij,kj->ki', self.R[rows], points) + self.p[rows]
+        placed: Array = rotated(self.R[rows], points) + self.p[rows]
         return placed
 
     def into_root(self, points: Array, rows: slice | Indices) -> Array:
         """Bring points (S, 3) at the instants `rows` from this frame to the root frame."""
-        seen: Array = np.einsum('kji,kj->ki', self.R[rows], points - self.p[rows])
+        seen: Array = rotated_back(self.R[rows], points - self.p[rows])
         return seen
 
 
@@ -77,7 +78,7 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, store: Store) -> Gr
                     number, anchor_R, anchor_p = number + 1, np.eye(3), np.zeros(3)
             sole_R, sole_p = sole_frame(feet[foot].sole[begin:end])
             R = anchor_R @ np.swapaxes(sole_R, 1, 2)
-            p = anchor_p - np.einsum('kij,kj->ki', R, sole_p)
+            p = anchor_p - rotated(R, sole_p)
         else:
             foot = -1
             R, p = np.full((end - begin, 3, 3), np.nan), np.full((end - begin, 3), np.nan)
@@ -90,8 +91,7 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, store: Store) -> Gr
 
 
 def _is_known(sole: Array, rows: slice) -> Mask:
-    known: Mask = np.asarray(np.isfinite(sole_frame(sole[rows])[1]).all(axis=1))
-    return known
+    return finite_rows(sole_frame(sole[rows])[1])
 
 
 def _segments(carries: Mask, timeline: Timeline, block: int) -> Iterator[tuple[int, int, bool]]:
@@ -118,15 +118,14 @@ def sole_frame(corners: Array) -> tuple[Array, Array]:
         where the sole is not known; no axes if it has fewer than three corners, or its first three
         lie on a line.
     """
-    middle = corners.mean(axis=1) if corners.shape[1] else np.full((len(corners), 3), np.nan)
     R = np.full((len(corners), 3, 3), np.nan)
     if corners.shape[1] < 3:
-        return R, np.full_like(middle, np.nan)
+        return R, np.full((len(corners), 3), np.nan)
     first = corners[:, 1] - corners[:, 0]
-    normal = np.cross(first, corners[:, 2] - corners[:, 0])
+    normal = cross(first, corners[:, 2] - corners[:, 0])
     sizes = np.linalg.norm(first, axis=1), np.linalg.norm(normal, axis=1)
     there = (sizes[0] > 0) & (sizes[1] > 0)
     with np.errstate(invalid='ignore', divide='ignore'):
         x, z = first / sizes[0][:, None], normal / sizes[1][:, None]
-    R[there] = np.stack([x, np.cross(z, x), z], axis=2)[there]
-    return R, np.where(there[:, None], middle, np.nan)
+    R[there] = np.stack([x, cross(z, x), z], axis=2)[there]
+    return R, np.where(there[:, None], mean_of_corners(corners), np.nan)

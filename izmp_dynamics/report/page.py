@@ -3,23 +3,16 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from importlib import resources
 from typing import Any
 
 from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.report import errors, excursions, formatting, significance, verdict
 from izmp_dynamics.report.events.event import STEPS
 from izmp_dynamics.report.figure import Figure
 from izmp_dynamics.report.lying import FALLEN_HEIGHT
 from izmp_dynamics.report.scene import FALL_TIMES
 from izmp_dynamics.sensing.faults import Fault
-
-try:
-    import jinja2
-    from markupsafe import Markup
-except ImportError as error:
-    raise MissingDependencyError('jinja2', 'Writing the report', 'pip install jinja2') from error
+from izmp_dynamics.templates import Markup, template
 
 TEMPLATE = 'report.html.j2'
 
@@ -36,6 +29,12 @@ _RULES = {
     'fall_times': FALL_TIMES,
     'ratio': significance.RATIO,
     'assumed_tilt': errors.ASSUMED_TILT,
+}
+_FORMATS = ('mm', 'seconds', 'instant', 'percent', 'ratio', 'newtons', 'hertz', 'plain')
+_FILTERS = {name: getattr(formatting, name) for name in _FORMATS} | {
+    'sentence': lambda text: text[:1].upper() + text[1:],
+    'trusted': Markup,
+    'fault': lambda key: Fault.parse(key).text,
 }
 
 
@@ -56,20 +55,7 @@ def render(
     Returns:
         HTML; every text of `report` is escaped.
     """
-    environment = jinja2.Environment(
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_unbroken,
-    )
-    for name in ('mm', 'seconds', 'instant', 'percent', 'ratio', 'newtons', 'hertz', 'plain'):
-        environment.filters[name] = getattr(formatting, name)
-    environment.filters['sentence'] = lambda text: text[:1].upper() + text[1:]
-    environment.filters['trusted'] = Markup
-    environment.filters['fault'] = lambda key: Fault.parse(key).text
-    source = resources.files(__package__).joinpath(TEMPLATE).read_text(encoding='utf-8')
-    html: str = environment.from_string(source).render(
+    return template(__name__, TEMPLATE, _FILTERS, _unbroken).render(
         report=report,
         judged=report['tracks'].get(report['verdict']['judged_by']),
         figures=figures,
@@ -83,7 +69,6 @@ def render(
         frames=_FRAMES,
         steps=STEPS,
     )
-    return html
 
 
 def _unbroken(value: Any) -> Any:

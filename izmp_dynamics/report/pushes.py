@@ -10,6 +10,7 @@ from izmp_dynamics.report.events.directions import from_where
 from izmp_dynamics.report.formatting import instant, newtons, plain, seconds, times
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.significance import LEAST_SIGMA, significance
+from izmp_dynamics.rotations import rotated
 
 _LISTED = 3
 """Pushes that are listed one by one, the largest; all are counted."""
@@ -77,7 +78,7 @@ def external_forces(scene: Scene) -> ExternalForces:
     settled = scene.settled('mr_ad') & scene.settled('cop') & ~scene.lies
 
     def seen(rows: slice) -> Array:
-        in_nif = np.einsum('kij,kj->ki', scene.evaluation.nif_R_root(rows), force[rows])
+        in_nif = rotated(scene.evaluation.nif_R_root(rows), force[rows])
         return np.where(settled[rows, None], in_nif, np.nan)
 
     in_nif = scene.by_rows(seen)

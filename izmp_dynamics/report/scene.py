@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, finite_rows, mean_of_corners
 from izmp_dynamics.report.leg_odometry import GroundFixed, ground_fixed
 from izmp_dynamics.report.lying import (
     FALLEN_HEIGHT,
@@ -17,6 +17,7 @@ from izmp_dynamics.report.lying import (
 )
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 from izmp_dynamics.report.tipping import Averaged, averaged
+from izmp_dynamics.rotations import rotated
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, Track
 
 FALL_TIMES = 3.0
@@ -114,7 +115,7 @@ class Scene:
     def _settled_of(self, name: str) -> Mask:
         settle, time = self.evaluation.settle_time, self.timeline.time
         track = self.evaluation.tracks[name]
-        there: Mask = self.by_rows(lambda rows: np.isfinite(track.wrench[rows]).all(axis=1))
+        there: Mask = self.by_rows(lambda rows: finite_rows(track.wrench[rows]))
         if not settle > 0.0 or not there.any():
             return there
         known = self.by_rows(lambda rows: time[rows][there[rows]])
@@ -208,7 +209,7 @@ class Scene:
 
     def level(self, vectors: Array, rows: slice | Indices) -> Array:
         """Bring vectors (S, 3) of the root frame, at the instants `rows`, to nif: (S, 2) x, y."""
-        seen: Array = np.einsum('kij,kj->ki', self.evaluation.nif_R_root(rows)[:, :2], vectors)
+        seen: Array = rotated(self.evaluation.nif_R_root(rows)[:, :2], vectors)
         return seen
 
     @cached_property
@@ -217,7 +218,7 @@ class Scene:
 
         def point(track: Track, rows: slice) -> Array:
             xy = self.level(track.point[rows], rows)
-            xy[~np.isfinite(xy).all(axis=1)] = np.nan
+            xy[~finite_rows(xy)] = np.nan
             return xy
 
         return {
@@ -320,7 +321,8 @@ class Scene:
         """(S, 2) from the second sensor (or sole) to the first, and their middle, in nif [m]."""
         first, second = (
             self.level(
-                foot.sole[rows].mean(axis=1) if foot.sensor is None else foot.sensor[rows], rows
+                mean_of_corners(foot.sole[rows]) if foot.sensor is None else foot.sensor[rows],
+                rows,
             )
             for foot in self.evaluation.feet
         )
@@ -341,7 +343,7 @@ class Scene:
         normal, up = self.evaluation.normal[rows], self.evaluation.up
         vertical: Mask = np.zeros(len(normal), dtype=np.bool_)
         if up is not None:
-            vertical[:] = np.isfinite(up[rows]).all(axis=1)
+            vertical[:] = finite_rows(up[rows])
             normal = np.where(vertical[:, None], up[rows], normal)
         ground = np.einsum('ki,ki->k', normal, self.evaluation.ground_point[rows])
         looked = np.flatnonzero(vertical | ~np.isfinite(ground))

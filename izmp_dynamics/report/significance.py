@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, finite_rows
 from izmp_dynamics.report.timeline import Mask
 from izmp_dynamics.store import Store
 
@@ -74,12 +74,6 @@ class Background:
         solved = np.linalg.solve(self.covariance, off.T)
         sizes: Array = np.sqrt(np.einsum('ki,ik->k', off, solved))
         return sizes
-
-
-def finite_rows(values: Array) -> Mask:
-    """(K,) which rows of values (K, d) are finite."""
-    finite: Mask = np.asarray(np.isfinite(values).all(axis=1))
-    return finite
 
 
 def _finite(values: Array, store: Store) -> Array:

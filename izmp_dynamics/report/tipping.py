@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, finite_rows
 from izmp_dynamics.report.leg_odometry import GroundFixed
 from izmp_dynamics.report.timeline import Indices, Mask, Timeline
 from izmp_dynamics.stability.evaluation import Evaluation, Foot
@@ -94,7 +94,7 @@ def averaged(
 
 
 def _known(track: Array, usable: Mask, ground: GroundFixed, rows: slice) -> Mask:
-    known: Mask = usable[rows] & np.isfinite(track[rows]).all(axis=1) & (ground.stretch[rows] >= 0)
+    known: Mask = usable[rows] & finite_rows(track[rows]) & (ground.stretch[rows] >= 0)
     return known
 
 

@@ -3,22 +3,15 @@
 import io
 import re
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any
 
 import izmp_dynamics
-from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.report.styles import NARROW
 from izmp_dynamics.studies import drawing
 from izmp_dynamics.studies.look import DARK, FILES, LIGHT, PAGE, WIDE
 from izmp_dynamics.studies.page import Page
 from izmp_dynamics.studies.picture import Picture
-
-try:
-    import jinja2
-    from markupsafe import Markup
-except ImportError as error:
-    raise MissingDependencyError('jinja2', 'Writing the page', 'pip install jinja2') from error
+from izmp_dynamics.templates import Markup, template
 
 TEMPLATE = 'page.html.j2'
 _DOTS_PER_INCH = 160
@@ -27,17 +20,8 @@ _NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
 
 def render(page: Page, pictures: Sequence[Picture]) -> str:
     """Build the page; it needs no network, no script and no other file."""
-    environment = jinja2.Environment(
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_unbroken,
-    )
-    environment.filters['trusted'] = Markup
-    source = resources.files(__package__).joinpath(TEMPLATE).read_text(encoding='utf-8')
     claims = [(p, fact) for p in pictures for fact in p.facts if fact.holds is not None]
-    html: str = environment.from_string(source).render(
+    return template(__name__, TEMPLATE, {'trusted': Markup}, _unbroken).render(
         version=izmp_dynamics.__version__,
         pictures=[(picture, *inline_svgs(picture)) for picture in pictures],
         claims=claims,
@@ -46,7 +30,6 @@ def render(page: Page, pictures: Sequence[Picture]) -> str:
         light=LIGHT,
         dark=DARK,
     )
-    return html
 
 
 def inline_svgs(picture: Picture) -> tuple[str, str]:

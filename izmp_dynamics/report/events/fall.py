@@ -19,6 +19,7 @@ from izmp_dynamics.report.leg_odometry import sole_frame
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.timeline import Indices, Mask
 from izmp_dynamics.report.verdict import FALLING_HEIGHT, FALLING_SPEED, Verdict
+from izmp_dynamics.rotations import rotated
 from izmp_dynamics.stability.support_polygon import margins, plane_axes
 
 SMOOTHING = 0.04
@@ -122,8 +123,8 @@ def _margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
         on: Mask = scene.supporting[rows] == k
         velocity[on] = _velocity(
             scene.timeline.time[rows],
-            np.einsum('kij,kj->ki', axes, centre - middle),
-            np.einsum('kij,kj->ki', axes, R[:, :, 0]),
+            rotated(axes, centre - middle),
+            rotated(axes, R[:, :, 0]),
             m,
         )[earlier[on]]
     thrown = np.einsum('kij,ki->kj', axes, velocity) * scene.time_constant

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.conventions import Array, finite_rows
 from izmp_dynamics.report.events.contact import Contact
 from izmp_dynamics.report.events.directions import where_to
 from izmp_dynamics.report.events.event import Event
@@ -27,6 +27,7 @@ from izmp_dynamics.report.formatting import mm, seconds
 from izmp_dynamics.report.leg_odometry import sole_frame
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.timeline import Indices, Mask
+from izmp_dynamics.rotations import rotated, rotated_back
 from izmp_dynamics.stability.clearance import stays_point
 
 WITHIN = 0.3
@@ -95,7 +96,7 @@ class _Sole(NamedTuple):
     def seen_from(self, other: '_Sole', rows: slice) -> tuple[Array, Array]:
         """Pose (S, 3, 3), (S, 3) in the axes of another sole, about its place."""
         R = np.swapaxes(other.R[rows], 1, 2) @ self.R[rows]
-        p = np.einsum('kji,kj->ki', other.R[rows], self.p[rows] - other.p[rows])
+        p = rotated_back(other.R[rows], self.p[rows] - other.p[rows])
         return R, p
 
 
@@ -148,7 +149,7 @@ def _against_world(scene: Scene, sole: _Sole, soles: Sequence[_Sole]) -> Iterato
 
     def in_world(rows: slice) -> tuple[Array, Array]:
         R = world_R_root[rows]
-        p = np.einsum('kij,kj->ki', R, sole.p[rows]) + world_p_root[rows]
+        p = rotated(R, sole.p[rows]) + world_p_root[rows]
         return np.broadcast_to(np.eye(3), R.shape) if sole.is_point else R @ sole.R[rows], p
 
     for slide in _slides(scene, *_by_rows(scene, in_world), sole.firm, sole.lever):
@@ -195,7 +196,7 @@ def _moves_against(scene: Scene, sole: _Sole, slide: _Slide, soles: Sequence[_So
             if world_R_root is None:
                 continue
             ends = [slide.first, slide.last]
-            apart = np.einsum('kij,kj->ki', world_R_root[ends], sole.p[ends] - other.p[ends])
+            apart = rotated(world_R_root[ends], sole.p[ends] - other.p[ends])
             moves.append(bool(np.linalg.norm(apart[1] - apart[0]) >= MOVES * slide.size))
         else:
             (way,) = _ways(*sole.seen_from(other, rows), first, last, sole.lever)
@@ -216,9 +217,8 @@ def _by_rows(
     scene: Scene, function: Callable[[slice], tuple[Array, Array]]
 ) -> tuple[Array, Array]:
     """Compute poses (K, 3, 3), (K, 3) from a function of some rows."""
-    return scene.by_rows(lambda rows: function(rows)[0]), scene.by_rows(
-        lambda rows: function(rows)[1]
-    )
+    R, p = scene.by_rows(function)
+    return R, p
 
 
 def _sole_frame(sole: Array, rows: slice) -> tuple[Array, Array]:
@@ -229,9 +229,7 @@ def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterato
     """Find slips of a sole by its pose (K, 3, 3), (K, 3) in a frame, where `on` (K,) holds."""
     timeline = scene.timeline
     usable: Mask = scene.by_rows(
-        lambda rows: (
-            on[rows] & np.isfinite(p[rows]).all(axis=1) & np.isfinite(R[rows]).all(axis=(1, 2))
-        )
+        lambda rows: on[rows] & finite_rows(p[rows]) & np.isfinite(R[rows]).all(axis=(1, 2))
     )
     first, stop = timeline.runs(usable)
     if not len(first):
@@ -269,7 +267,7 @@ def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterato
 
 def _ways(R: Array, p: Array, before: Indices, after: Indices, lever: float) -> Array:
     """(N, 4) ways in the sole's axes from rows to later rows, then its turn times the lever."""
-    way = np.einsum('kji,kj->ki', R[before], p[after] - p[before])
+    way = rotated_back(R[before], p[after] - p[before])
     turn = np.einsum('kji,kjl->kil', R[before], R[after])
     angle = np.arctan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1])
     return np.column_stack([way, lever * angle])

@@ -1,12 +1,10 @@
 """The player as HTML: numbers, texts and code in one piece that needs nothing else."""
 
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.report import styles
 from izmp_dynamics.report.events.event import STEPS, Event
 from izmp_dynamics.report.player.libraries import THREE, UPLOT, UPLOT_STYLE
@@ -17,11 +15,7 @@ from izmp_dynamics.report.player.shapes import Shape, robot_shapes
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import label_of
 from izmp_dynamics.report.summary import Summary
-
-try:
-    import jinja2
-except ImportError as error:
-    raise MissingDependencyError('jinja2', 'Writing the report', 'pip install jinja2') from error
+from izmp_dynamics.templates import template, text_file
 
 FORMAT = 'izmp_dynamics player 1'
 
@@ -57,19 +51,15 @@ def player_html(scene: Scene, summary: Summary) -> str:
         return ''
     block = Block()
     document = player_document(scene, summary, block)
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    html: str = environment.from_string(_asset(TEMPLATE)).render(
+    return template(__name__, TEMPLATE).render(
         document=json_for_script(document),
         block=block.text,
         three=three,
         uplot=uplot,
-        styles=styles_of_uplot + _asset(STYLE),
-        scripts='\n'.join(_asset(name) for name in SCRIPTS),
+        styles=styles_of_uplot + text_file(__package__, STYLE),
+        scripts='\n'.join(text_file(__package__, name) for name in SCRIPTS),
         remark=document['remark'],
     )
-    return html
 
 
 def player_document(scene: Scene, summary: Summary, block: Block) -> dict[str, Any]:
@@ -149,7 +139,3 @@ def _integers(poses: Array, reach: float) -> Array:
     scale = np.array([_RANGE / reach] * 3 + [float(_RANGE)] * 4)
     scaled = np.clip(np.round(poses * scale), -_RANGE, _RANGE)
     return np.where(np.isfinite(scaled), scaled, _UNKNOWN)
-
-
-def _asset(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding='utf-8')
