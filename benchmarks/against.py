@@ -22,7 +22,9 @@ from rich.table import Table
 
 HERE = Path(__file__).resolve().parents[1]
 ROBOT = 'robots/biped31/robot.yaml'
-LATENCY = re.compile(r'^(?:composed|separate) +median +([\d.]+) ms +p99 +([\d.]+) ms', re.M)
+LATENCY = re.compile(
+    r'^(?:composed|separate) +median +([\d.]+) ms +p99 +([\d.]+) ms.*\((\d+) instants\)', re.M
+)
 LOAD = re.compile(r'^ +\w+ +([\d.]+)% of a core', re.M)
 
 
@@ -32,7 +34,13 @@ def environment(root):
 
 
 def graph(root, kind, seconds):
-    """Median and 99th percentile of the latency [ms], and load of a core [%], of all processes."""
+    """Latency and load of all processes.
+
+    Returns:
+        Median and 99th percentile of the latency [ms], load of a core [%], and CPU time for each
+        instant that was given [ms]: of a graph that is too slow for its core the load says less
+        than it needs, as it works on fewer instants than come.
+    """
     ran = subprocess.run(
         [sys.executable, 'benchmarks/bench_graph.py', '--only', kind, '--seconds', str(seconds)],
         cwd=root,
@@ -45,8 +53,10 @@ def graph(root, kind, seconds):
         sys.exit(f'bench_graph.py failed in {root}:\n{ran.stdout}{ran.stderr}')
     if not latency:
         print(f'{root}: no result came in time, {kind}; the computer has too much other work')
-        return np.nan, np.nan, np.nan
-    return float(latency[1]), float(latency[2]), sum(map(float, loads))
+        return np.nan, np.nan, np.nan, np.nan
+    median, p99, instants = map(float, latency.groups())
+    load = sum(map(float, loads))
+    return median, p99, load, 10.0 * load * seconds / instants
 
 
 def replay(root, bag, folder):
@@ -65,7 +75,7 @@ def kinds(options):
 
 
 def measure(roots, options, folder):
-    """Measure both checkouts in turn; return name → (repetitions, 3 per kind of graph and 1)."""
+    """Measure both checkouts in turn; return name → (repetitions, 4 per kind of graph and 1)."""
     bag = Path(folder) / 'walk'
     python(
         '-m', 'izmp_dynamics.cli.main', 'simulate', 'walk', '--speed', '0.3',
@@ -108,7 +118,9 @@ def main():
     table = Table(title=f'{title}, load {os.getloadavg()[0]:.0f}')
     for head in ('', 'before', 'now', 'ratio'):
         table.add_column(head, justify='left' if not head else 'right')
-    figures = ('latency, median [ms]', 'latency, p99 [ms]', 'load of a core [%]')
+    figures = (
+        'latency, median [ms]', 'latency, p99 [ms]', 'load of a core [%]', 'CPU per instant [ms]',
+    )  # fmt: skip
     rows = [f'{kind}, {figure}' for kind in kinds(options) for figure in figures]
     rows.append('replay, CPU time [s]')
     old, new = (np.nanmedian(measured[name], axis=0) for name in ('before', 'now'))
