@@ -148,18 +148,28 @@ def measure_relays(seconds, rate, kind):
 
 @contextmanager
 def spinning(node):
-    """Spin a node in a thread; its end is waited for, and the node destroyed."""
+    """Spin a node in a thread; its end is waited for, and the node destroyed.
+
+    The executor is shut down only when nobody spins it any more: what it waits for goes then.
+    """
     from rclpy.executors import SingleThreadedExecutor
 
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    thread = threading.Thread(target=executor.spin)
+    over = threading.Event()
+
+    def spin():
+        while not over.is_set():
+            executor.spin_once(timeout_sec=0.1)
+
+    thread = threading.Thread(target=spin)
     thread.start()
     try:
         yield
     finally:
-        executor.shutdown()
+        over.set()
         thread.join()
+        executor.shutdown()
         node.destroy_node()
 
 

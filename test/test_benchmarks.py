@@ -20,7 +20,10 @@ BENCHMARKS = REPOSITORY / 'benchmarks'
 def output_of(*command):
     """Run a benchmark from the root of the repository; return what it printed."""
     run = subprocess.run(
-        [sys.executable, *map(str, command)], cwd=REPOSITORY, capture_output=True, text=True
+        [sys.executable, '-X', 'faulthandler', *map(str, command)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
