@@ -115,7 +115,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
 
 
 def listening(node):
-    """How many nodes listen to a topic; one that subscribes to a silent topic again counts once."""
+    """How many nodes listen to a topic; one that subscribes to it again counts once."""
     infos = {topic: node.get_subscriptions_info_by_topic(topic) for topic in LISTENERS}
     return {topic: len({info.node_name for info in found}) for topic, found in infos.items()}
 
