@@ -47,8 +47,8 @@ def test_a_foot_in_the_air_supports_where_it_lifts_off_and_lands(turn):
     point[:] = np.einsum('kij,kj->ki', R, point)
     timeline = Timeline.of(evaluation.stamps)
     ground = ground_fixed(evaluation.feet, timeline, evaluation.store)
-    usable = np.ones(200, dtype=bool)
-    margin = averaged(evaluation, 'mr_ad', ground, timeline, usable, WIDTH).margin
+    usable = {'mr_ad': np.ones(200, dtype=bool)}
+    margin = averaged(evaluation, ground, timeline, usable, WIDTH)['mr_ad'].margin
     np.testing.assert_allclose(margin[20:84], -0.1, atol=1e-6)  # the swinging sole is behind
     assert (margin[86:180] > -0.06).all()  # it will be ahead
     np.testing.assert_allclose(margin[86:180], margin[120], atol=1e-6)

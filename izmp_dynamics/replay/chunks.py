@@ -14,8 +14,11 @@ from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.stability.support_polygon import outlines
 
-CHUNK = 5.0
+LONGEST_CHUNK = 10.0
 """Time that is read and evaluated at once [s]."""
+
+MOST_INSTANTS = 2500
+"""Instants of the bus that are evaluated at once: all that is computed of them is in memory."""
 
 LATE = 1.0
 """A message may arrive so much later than the joints' messages of its time [s]."""
@@ -79,7 +82,8 @@ def evaluate_recording(
 
 
 def _pieces(recording: Recording, evaluator: Evaluator) -> Iterator[tuple[Evaluated, int]]:
-    for signals, received in recording.spans(CHUNK):
+    chunk = min(LONGEST_CHUNK, MOST_INSTANTS / recording.rig.robot.rates.bus)
+    for signals, received in recording.spans(chunk):
         evaluated = evaluator.push(signals)
         del signals  # what is read next takes its place in memory
         for results in evaluated:

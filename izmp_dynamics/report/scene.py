@@ -55,7 +55,6 @@ class Scene:
         self.loaded: Mask = self.by_rows(self._loaded)
         self._settled: dict[str, Mask] = {}
         self._judged: dict[str, Mask] = {}
-        self._averaged: dict[str, Averaged] = {}
 
     def by_rows(self, function: Callable[[slice], Any]) -> Any:
         """Compute an array (K, …) from a function of some of its rows."""
@@ -164,16 +163,17 @@ class Scene:
 
     def averaged(self, name: str) -> Averaged:
         """A track as the tipping of the robot feels it, see `tipping`."""
-        if name not in self._averaged:
-            self._averaged[name] = averaged(
-                self.evaluation,
-                name,
-                self.ground_fixed,
-                self.timeline,
-                self.judged(name),
-                self.averaging_time,
-            )
         return self._averaged[name]
+
+    @cached_property
+    def _averaged(self) -> dict[str, Averaged]:
+        return averaged(
+            self.evaluation,
+            self.ground_fixed,
+            self.timeline,
+            {name: self.judged(name) for name in self.names},
+            self.averaging_time,
+        )
 
     def judged_margin(self, name: str) -> Array:
         """(K,) margin of the averaged point [m]; NaN where the track does not count."""

@@ -11,6 +11,7 @@ The support polygon of an instant is here that of all soles that carry load with
 each where it stands: a foot in the air counts where it lifts off or lands, whichever is nearer.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -42,31 +43,57 @@ class Averaged:
 
 def averaged(
     evaluation: Evaluation,
-    name: str,
     ground: GroundFixed,
     timeline: Timeline,
-    usable: Mask,
+    usable: Mapping[str, Mask],
     width: float,
-) -> Averaged:
-    """Average a track.
+) -> dict[str, Averaged]:
+    """Average tracks.
 
     Args:
-        evaluation: with the track.
-        name: of the track.
+        evaluation: with the tracks.
         ground: frame in which points are averaged.
         timeline: of the evaluation.
-        usable: (K,) instants whose point may enter.
+        usable: name of a track → (K,) instants whose point may enter.
         width: of the triangle at half its height [s].
     """
-    track, store = evaluation.tracks[name].point, evaluation.store
+    store = evaluation.store
+    window = _windows(timeline, ground.stretch, width, store)
+    least = LEAST_FILLED * max(_usual_count(timeline, width), 1.0)
+    points = [
+        _average(evaluation.tracks[name].point, on, ground, window, least, store)
+        for name, on in usable.items()
+    ]
+    if not evaluation.feet:
+        nothing = np.full(len(timeline.time), np.nan)
+        return {name: Averaged(point, nothing) for name, point in zip(usable, points, strict=True)}
+    wide = _windows(timeline, ground.stretch, 2.0 * width, store)
+    carrying = [store.true(foot.loaded) for foot in evaluation.feet]
+
+    def margin(rows: slice) -> tuple[Array, ...]:
+        stands = [
+            _standing(foot, on, ground, timeline, wide[rows], rows)
+            for foot, on in zip(evaluation.feet, carrying, strict=True)
+        ]
+        soles = tuple(sole for sole, _ in stands)
+        loaded = np.stack([on for _, on in stands], axis=1)
+        here = tuple(point[rows] for point in points)
+        return margins(here, soles, loaded, evaluation.normal[rows])
+
+    found = store.by_rows(len(timeline.time), margin)
+    return {name: Averaged(*both) for name, *both in zip(usable, points, found, strict=True)}
+
+
+def _average(
+    track: Array, usable: Mask, ground: GroundFixed, window: Indices, least: float, store: Store
+) -> Array:
+    """Average the points (K, 3) of a track; NaN where fewer than `least` are in a window."""
     by_rows = partial(store.by_rows, len(usable))
     there: Mask = by_rows(lambda rows: _known(track, usable, ground, rows))
     placed: Array = by_rows(
         lambda rows: np.where(there[rows, None], ground.place(track[rows], rows), 0.0)
     )
-    window = _windows(timeline, ground.stretch, width, store)
     counts = store.running_sum(len(there), lambda rows: there[rows])
-    least = LEAST_FILLED * max(_usual_count(timeline, width), 1.0)
     for _ in range(2):  # a rectangle twice is a triangle
         placed = _mean(placed, there, counts, window, store)
 
@@ -76,21 +103,7 @@ def averaged(
         return np.where(full[:, None], ground.into_root(placed[rows], rows), np.nan)
 
     point: Array = by_rows(mean)
-    if not evaluation.feet:
-        return Averaged(point, np.full(len(point), np.nan))
-    wide = _windows(timeline, ground.stretch, 2.0 * width, store)
-    carrying = [store.true(foot.loaded) for foot in evaluation.feet]
-
-    def margin(rows: slice) -> Array:
-        stands = [
-            _standing(foot, on, ground, timeline, wide[rows], rows)
-            for foot, on in zip(evaluation.feet, carrying, strict=True)
-        ]
-        soles = tuple(sole for sole, _ in stands)
-        loaded = np.stack([on for _, on in stands], axis=1)
-        return margins((point[rows],), soles, loaded, evaluation.normal[rows])[0]
-
-    return Averaged(point, by_rows(margin))
+    return point
 
 
 def _known(track: Array, usable: Mask, ground: GroundFixed, rows: slice) -> Mask:
