@@ -5,9 +5,10 @@ and a small one in a frame that walks along. So it never stands alone: beside it
 the bias per axis, above all in the frame of the loaded sole, whose axes an engineer can see.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,35 +49,63 @@ def axis_statistics(
     """Compare the points of two tracks at some instants (K,) in each frame that is known."""
     found = []
     for frame, points in _coordinates(scene, (first, second)):
-        known = scene.by_rows(partial(_known, rows, points))
-        if not known.any():
-            continue
-        a, b = (scene.by_rows(partial(_known_rows, values, known)) for values in points)
-        bias, squares = _mean_difference(scene.store, a, b)
-        related = [correlation(a[:, axis], b[:, axis], scene.store) for axis in (0, 1)]
-        found.append(AxisStatistics(frame, *map(float, (*bias, *np.sqrt(squares))), *related))
+        compared = _compare(scene.store, len(rows), partial(_known_pairs, rows, points))
+        if compared.number:
+            numbers = np.concatenate([compared.bias, compared.rmse, compared.correlation])
+            found.append(AxisStatistics(frame, *numbers.tolist()))
     return tuple(found)
 
 
-def _known(wanted: Mask, points: list[Array], rows: slice) -> Mask:
-    known: Mask = wanted[rows] & finite_rows(points[0][rows]) & finite_rows(points[1][rows])
-    return known
+def _known_pairs(wanted: Mask, points: Sequence[Array], rows: slice) -> tuple[Array, Array]:
+    """Of some rows of two arrays of points (K, d) those that are wanted and known in both."""
+    a, b = (values[rows] for values in points)
+    known = wanted[rows] & finite_rows(a) & finite_rows(b)
+    return a[known], b[known]
 
 
-def _mean_difference(store: Store, a: Array, b: Array) -> tuple[Array, Array]:
-    """Mean (d,) of the differences of vectors (K, d), and of their squares."""
+class _Compared(NamedTuple):
+    """Two arrays of N vectors against each other, column by column.
+
+    Attributes:
+        number: N.
+        bias: (d,) mean difference; NaN without any.
+        rmse: (d,) root of the mean squared difference.
+        correlation: (d,) Pearson's; NaN for fewer than three vectors, or of a constant column.
+    """
+
+    number: int
+    bias: Array
+    rmse: Array
+    correlation: Array
+
+
+def _compare(store: Store, count: int, pairs: Callable[[slice], tuple[Array, Array]]) -> _Compared:
+    """Compare two arrays, of which `pairs` gives two times (S, d) for some of their rows."""
 
     def sums(rows: slice) -> Array:
-        off = a[rows] - b[rows]
-        return np.stack([off.sum(axis=0), np.square(off).sum(axis=0)])
+        a, b = pairs(rows)
+        off, number = a - b, np.full(a.shape[1], float(len(a)))
+        columns = a, b, a * a, b * b, off, off * off
+        return np.stack([number, *(column.sum(axis=0) for column in columns)])
 
-    bias, squares = store.reduce(np.add, len(a), sums) / len(a)
-    return bias, squares
+    number, *totals = store.reduce(np.add, count, sums)
+    nothing = np.full(len(number), np.nan)
+    if not number[0]:
+        return _Compared(0, nothing, nothing, nothing)
+    mean_a, mean_b, squares_a, squares_b, bias, squares = (total / number for total in totals)
 
+    def products(rows: slice) -> Array:
+        a, b = pairs(rows)
+        x, y = a - mean_a, b - mean_b
+        return np.stack([column.sum(axis=0) for column in (x * x, y * y, x * y)])
 
-def _known_rows(values: Array, known: Mask, rows: slice) -> Array:
-    found: Array = values[rows][known[rows]]
-    return found
+    related = nothing
+    if number[0] >= 3:
+        around_a, around_b, product = store.reduce(np.add, count, products) / number
+        scale, size = np.sqrt(around_a * around_b), np.sqrt(squares_a * squares_b)
+        varies = scale > 1e-15 * size
+        related = np.divide(product, scale, out=nothing.copy(), where=varies)
+    return _Compared(int(number[0]), bias, np.sqrt(squares), related)
 
 
 def in_sole(scene: Scene, points: Array, rows: slice) -> Array:
@@ -112,28 +141,10 @@ def correlation(first: Array, second: Array, store: Store | None = None) -> floa
     Returns:
         The correlation; NaN when fewer than three instants are common or a signal is constant.
     """
-    store = store or Store()
-
-    def common(rows: slice) -> Array:
-        pair = np.column_stack([first[rows], second[rows]])
-        return pair[finite_rows(pair)]
-
-    pairs = store.by_rows(len(first), common)
-    count = len(pairs)
-    if count < 3:
-        return float('nan')
-    a, b = pairs.T
-    mean_a, mean_b = store.mean(a), store.mean(b)
-
-    def products(rows: slice) -> Array:
-        x, y = a[rows] - mean_a, b[rows] - mean_b
-        return np.array([x @ x, y @ y, x @ y])
-
-    largest = store.reduce(np.maximum, count, lambda rows: np.abs(pairs[rows]).max(axis=0))
-    squares_a, squares_b, product = store.reduce(np.add, count, products)
-    scale = float(np.sqrt(squares_a * squares_b))
-    size = float(largest[0] * largest[1]) * count
-    return float(product) / scale if scale > 1e-15 * size else float('nan')
+    wanted = np.ones(len(first), dtype=np.bool_)
+    columns = [values[:, None] for values in (first, second)]
+    compared = _compare(store or Store(), len(first), partial(_known_pairs, wanted, columns))
+    return float(compared.correlation[0])
 
 
 def _coordinates(scene: Scene, names: tuple[str, str]) -> Iterator[tuple[str, list[Array]]]:

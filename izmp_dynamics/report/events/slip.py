@@ -267,9 +267,10 @@ def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterato
 
 def _ways(R: Array, p: Array, before: Indices, after: Indices, lever: float) -> Array:
     """(N, 4) ways in the sole's axes from rows to later rows, then its turn times the lever."""
-    way = rotated_back(R[before], p[after] - p[before])
-    turn = np.einsum('kji,kjl->kil', R[before], R[after])
-    angle = np.arctan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1])
+    first, last = R[before], R[after]
+    way = rotated_back(first, p[after] - p[before])
+    x, y = (rotated_back(first[:, :, :2], last[:, :, axis]) for axis in (0, 1))
+    angle = np.arctan2(x[:, 1] - y[:, 0], x[:, 0] + y[:, 1])
     return np.column_stack([way, lever * angle])
 
 
