@@ -1,18 +1,13 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.errors import SensingError
 from izmp_dynamics.sensing.stamps import (
     StampGate,
     StampVerdict,
     count_verdicts,
-    median_period,
     screen_stamps,
 )
-
-from .raising import raising
 
 MS = 1_000_000
 
@@ -111,13 +106,3 @@ def test_a_sample_that_came_before_an_older_one_is_kept_as_overtaken() -> None:
     gate.push(np.array([30 * MS]), np.array([[3.0]]))
     assert {stamp: list(row) for stamp, row in gate.overtaken.items()} == {40 * MS: [4.0]}
     assert gate.pending == 30 * MS
-
-
-def test_median_period_ignores_steps_back() -> None:
-    assert median_period(np.array([0, 10, 20, 15, 25, 35]) * MS) == pytest.approx(0.01)
-
-
-@pytest.mark.parametrize('stamps', [[], [5], [5, 5, 5], [5, 4, 3]])
-def test_median_period_without_a_step_is_refused(stamps) -> None:
-    with raising(SensingError, 'rate_unknown', count=len(stamps)):
-        median_period(np.array(stamps, dtype=np.int64))

@@ -73,7 +73,7 @@ class ActuatorDifferentiator:
 
     Args:
         joint_names: names of the n joints.
-        period: nominal time between samples [s], e.g. `stamps.median_period` of the log.
+        period: nominal time between samples [s].
         method: 'central', 'paper' or 'savitzky_golay'.
         window: samples of the Savitzky-Golay fit (odd).
         degree: degree of the Savitzky-Golay fit, 2 to 4.

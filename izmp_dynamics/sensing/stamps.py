@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.errors import SensingError
 from izmp_dynamics.kernel import kernel
 from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 
@@ -273,24 +272,3 @@ class StampGate:
 def nanoseconds(duration: float) -> int:
     """Convert a duration [s] to whole nanoseconds."""
     return round(duration * 1e9)
-
-
-def median_period(stamps: Stamps) -> float:
-    """Return the median time between consecutive samples [s], ignoring stamps that go back.
-
-    Args:
-        stamps: (T,) [ns].
-
-    Raises:
-        SensingError: fewer than two stamps that increase.
-    """
-    steps = np.diff(stamps)
-    steps = steps[steps > 0]
-    if not len(steps):
-        raise SensingError(
-            f'{len(stamps)} samples whose stamps never increase do not give a rate; '
-            'record at least two samples or state the rate in the robot file.',
-            kind='rate_unknown',
-            count=len(stamps),
-        )
-    return float(np.median(steps)) * 1e-9
