@@ -57,10 +57,13 @@ def axis_statistics(
 
 
 def _known_pairs(wanted: Mask, points: Sequence[Array], rows: slice) -> tuple[Array, Array]:
-    """Of some rows of two arrays of points (K, d) those that are wanted and known in both."""
+    """Of some rows of two arrays of points (K, d) those that are wanted and known in both.
+
+    Two times (d, S), as sums along many numbers are quicker than over many rows of few.
+    """
     a, b = (values[rows] for values in points)
     known = wanted[rows] & finite_rows(a) & finite_rows(b)
-    return a[known], b[known]
+    return a.T[:, known], b.T[:, known]
 
 
 class _Compared(NamedTuple):
@@ -80,13 +83,13 @@ class _Compared(NamedTuple):
 
 
 def _compare(store: Store, count: int, pairs: Callable[[slice], tuple[Array, Array]]) -> _Compared:
-    """Compare two arrays, of which `pairs` gives two times (S, d) for some of their rows."""
+    """Compare two arrays, of which `pairs` gives two times (d, S) for some of their rows."""
 
     def sums(rows: slice) -> Array:
         a, b = pairs(rows)
-        off, number = a - b, np.full(a.shape[1], float(len(a)))
-        columns = a, b, a * a, b * b, off, off * off
-        return np.stack([number, *(column.sum(axis=0) for column in columns)])
+        off, number = a - b, np.full(len(a), float(a.shape[1]))
+        values = a, b, a * a, b * b, off, off * off
+        return np.stack([number, *(value.sum(axis=1) for value in values)])
 
     number, *totals = store.reduce(np.add, count, sums)
     nothing = np.full(len(number), np.nan)
@@ -96,8 +99,8 @@ def _compare(store: Store, count: int, pairs: Callable[[slice], tuple[Array, Arr
 
     def products(rows: slice) -> Array:
         a, b = pairs(rows)
-        x, y = a - mean_a, b - mean_b
-        return np.stack([column.sum(axis=0) for column in (x * x, y * y, x * y)])
+        x, y = a - mean_a[:, None], b - mean_b[:, None]
+        return np.stack([value.sum(axis=1) for value in (x * x, y * y, x * y)])
 
     related = nothing
     if number[0] >= 3:
