@@ -37,6 +37,7 @@ LAYERS = (  # from the ground up; a layer may import from those before it; a/b i
         'rotations',
         'selection',
         'store',
+        'templates',
     ),
     ('model',),
     ('sensing',),
