@@ -52,7 +52,7 @@ def template(
 
     sources = source_digest(module, imports_file())
     source = f'{jinja2.__version__} {MAGIC_NUMBER.hex()} {sources}\n{text}'
-    code = marshal.loads(kept(f'{module}.{name}', source.encode(), compiled))
+    code = marshal.loads(kept(f'{module}.{name}.code', source.encode(), compiled))
     return jinja2.Template.from_code(environment, code, environment.make_globals(None))
 
 
