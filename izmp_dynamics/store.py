@@ -226,14 +226,15 @@ def _files_in_memory() -> float:
     """Bytes of files that are in this process's memory; infinite where the system does not say."""
     try:
         return int(os.pread(_statm(os.getpid()), 200, 0).split()[2]) * mmap.PAGESIZE
-    except OSError:
+    except (OSError, IndexError, ValueError):  # the last two: another file took the descriptor
+        _statm.cache_clear()
         return math.inf
 
 
 @functools.cache
 def _statm(process: int) -> int:
     """Descriptor of the file in which this process reads its sizes: opening it takes longest."""
-    return os.open(f'/proc/{process}/statm', os.O_RDONLY | os.O_CLOEXEC)
+    return os.open('/proc/self/statm', os.O_RDONLY | os.O_CLOEXEC)
 
 
 class Column:

@@ -50,9 +50,13 @@ def template(
     def compiled(_: bytes) -> bytes:
         return marshal.dumps(environment.compile(text, name, name))
 
-    sources = source_digest(module, imports_file())
-    source = f'{jinja2.__version__} {MAGIC_NUMBER.hex()} {sources}\n{text}'
-    code = marshal.loads(kept(f'{module}.{name}.code', source.encode(), compiled))
+    try:
+        sources = source_digest(module, imports_file())
+    except (OSError, ImportError, AttributeError, KeyError, SyntaxError):  # installed without them
+        code = environment.compile(text, name, name)
+    else:
+        source = f'{jinja2.__version__} {MAGIC_NUMBER.hex()} {sources}\n{text}'
+        code = marshal.loads(kept(f'{module}.{name}.code', source.encode(), compiled))
     return jinja2.Template.from_code(environment, code, environment.make_globals(None))
 
 

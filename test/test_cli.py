@@ -260,18 +260,34 @@ def test_options_of_replay_are_reported(desk):
     assert report['hashes'].keys() >= {'bag.mcap', 'robot.yaml'}
 
 
-@pytest.mark.parametrize(('given', 'used'), [({}, '1'), ({'OPENBLAS_NUM_THREADS': '3'}, '3')])
-def test_blas_has_one_thread_unless_the_user_set_a_number(given, used):
+@pytest.mark.parametrize('given', [{}, {'MKL_NUM_THREADS': '3'}])
+def test_blas_has_one_thread(given):
+    threads, of_openblas, _ = blas_in_a_process(given)
+    assert (threads, of_openblas) == ('1', '1')
+
+
+@pytest.mark.parametrize('name', ['OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS'])
+def test_blas_has_as_many_threads_as_the_user_set(name):
+    _, of_openblas, of_all = blas_in_a_process({name: '3'})
+    expected = ('3', '1') if name.startswith('OPENBLAS') else ('', '3')
+    assert (of_openblas, of_all) == expected
+
+
+def blas_in_a_process(given):
+    """How many threads there are once a command has imported numpy; two variables."""
     code = (
         'import os, sys\n'
         'from izmp_dynamics.cli.main import main\n'
         'assert "numpy" not in sys.modules\n'
         f'main(["model", {str(BIPED31)!r}])\n'
         'assert "numpy" in sys.modules\n'
-        'print(os.environ["OPENBLAS_NUM_THREADS"])\n'
+        'print(len(os.listdir("/proc/self/task")))\n'
+        'for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):\n'
+        '    print(os.environ.get(name, ""))\n'
     )
     environment = {name: text for name, text in os.environ.items() if name not in VARIABLES}
     ran = subprocess.run(
         [sys.executable, '-c', code], env=environment | given, capture_output=True, text=True
     )
-    assert ran.stdout.splitlines()[-1:] == [used], ran.stderr
+    assert ran.returncode == 0, ran.stderr
+    return tuple(ran.stdout.split('\n')[-4:-1])

@@ -134,7 +134,7 @@ def test_chunks_of_any_length_give_the_numbers_of_the_whole_log(
         biped31, low_pass=dataclasses.replace(biped31.low_pass, cutoff=cutoff)
     )
     whole = columns(evaluate_bag(bag, robot))
-    monkeypatch.setattr(chunks, 'LONGEST_CHUNK', 0.7)
+    monkeypatch.setattr(chunks, 'CHUNK', 0.35)
     results, pieces = evaluate_in_chunks(bag, robot)
     assert pieces > 8
     for name, values in columns(results).items():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from izmp_dynamics.report.frames import correlation
+from izmp_dynamics.report.frames import axis_statistics, correlation
 from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.report.statistics import pair_statistics, track_statistics
 from izmp_dynamics.stability.evaluation import Foot
@@ -166,6 +166,26 @@ def test_correlation_of_constants_or_too_few_values_is_unknown():
     assert np.isnan(correlation(np.array([1.0, 2.0, np.nan]), np.array([1.0, 2.0, 3.0])))
     line = np.arange(10.0)
     assert correlation(line, -3 * line + 1e6) == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize('count', [100, 1000, 100_000])
+@pytest.mark.parametrize('constant', [0.1, 0.0123, 1e6 + 1 / 3])
+def test_correlation_with_a_constant_of_any_length_is_unknown(count, constant):
+    noise = np.random.default_rng(count).normal(size=count)
+    assert np.isnan(correlation(np.full(count, constant), noise))
+
+
+def test_a_point_that_stays_has_no_correlation_in_any_frame_that_it_stays_in():
+    scene = Scene(walking())
+    cop = scene.evaluation.tracks['cop']
+    cop.point[:] = [0.0123, 0.0345, 0.0]
+    rows = np.ones(len(cop.point), dtype=np.bool_)
+    (in_root,) = (s for s in axis_statistics(scene, 'mr_ad', 'cop', rows) if s.frame == 'root')
+    assert np.isnan([in_root.correlation_x, in_root.correlation_y]).all()
+    off = scene.evaluation.tracks['mr_ad'].point[:, :2] - cop.point[:, :2]
+    off = off[np.isfinite(off).all(axis=1)]
+    assert [in_root.bias_x, in_root.bias_y] == pytest.approx(off.mean(axis=0))
+    assert [in_root.rmse_x, in_root.rmse_y] == pytest.approx(np.sqrt((off**2).mean(axis=0)))
 
 
 def test_an_unmeasured_foot_leaves_the_total_unknown():

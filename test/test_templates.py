@@ -75,3 +75,13 @@ def test_a_damaged_file_is_compiled_again(text, compiled, tmp_path):
     file.write_bytes(file.read_bytes()[:-5] + marshal.dumps('code')[:5])
     assert template(MODULE, 'page').render(word='same') == 'same'
     assert compiled == ['page'] * 2
+
+
+def test_without_sources_it_is_compiled_every_time(text, compiled, monkeypatch):
+    def missing(*_):
+        raise ImportError('no source')
+
+    text['page'] = '{{ word }}'
+    monkeypatch.setattr(templates, 'source_digest', missing)
+    assert [template(MODULE, 'page').render(word='same') for _ in range(2)] == ['same'] * 2
+    assert compiled == ['page'] * 2

@@ -311,6 +311,11 @@ class Evaluator:
         self.take(signals)
         return self.advance()
 
+    @property
+    def is_set_back(self) -> bool:
+        """Whether a clock was set back in what was taken: `advance` before more is taken."""
+        return bool(self._clocks.new_time or self._clocks.alone)
+
     def advance(self) -> list[Evaluated]:
         """Return the instants that what was taken completes, usually one piece or none."""
         results = self._advance()

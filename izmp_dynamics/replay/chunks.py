@@ -14,11 +14,11 @@ from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.stability.support_polygon import outlines
 
-LONGEST_CHUNK = 10.0
-"""Time that is read and evaluated at once [s]."""
+CHUNK = 5.0
+"""Time that is read at once [s]."""
 
-MOST_INSTANTS = 2500
-"""Instants of the bus that are evaluated at once: all that is computed of them is in memory."""
+FEW_INSTANTS = 250.0
+"""Up to this rate of the bus two chunks are evaluated at once, which takes less time [Hz]."""
 
 LATE = 1.0
 """A message may arrive so much later than the joints' messages of its time [s]."""
@@ -82,11 +82,12 @@ def evaluate_recording(
 
 
 def _pieces(recording: Recording, evaluator: Evaluator) -> Iterator[tuple[Evaluated, int]]:
-    chunk = min(LONGEST_CHUNK, MOST_INSTANTS / recording.rig.robot.rates.bus)
-    for signals, received in recording.spans(chunk):
-        evaluated = evaluator.push(signals)
+    together = 2 if recording.rig.robot.rates.bus <= FEW_INSTANTS else 1
+    for number, (signals, received) in enumerate(recording.spans(CHUNK), start=1):
+        evaluator.take(signals)
         del signals  # what is read next takes its place in memory
-        for results in evaluated:
-            yield results, received
+        if number % together == 0 or evaluator.is_set_back:
+            for results in evaluator.advance():
+                yield results, received
     for results in evaluator.flush():
         yield results, recording.bag.end or 1

@@ -21,7 +21,7 @@ from izmp_dynamics.pipeline.uncertainty import (
     from_imu,
     point_covariance,
 )
-from izmp_dynamics.replay.chunks import make_evaluator
+from izmp_dynamics.replay.chunks import CHUNK, make_evaluator
 from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.sensing.differences import Mask
 from izmp_dynamics.sensing.matched_filter import bandwidth
@@ -39,8 +39,6 @@ TRIAL = 0.05
 
 INSTANTS = 40
 """Instants at which the scatter is predicted; their median counts."""
-
-_CHUNK = 5.0  # time that is read at once [s]
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
     measured = _MeasuredNoise(recording.groups, evaluator.rig.clocked)
     parts: list[Evaluated] = []
     begin = recording.bag.start or 0
-    for signals, received in recording.spans(_CHUNK):
+    for signals, received in recording.spans(CHUNK):
         measured.add(signals)
         parts += evaluator.push(signals)
         if received - begin > 1e9 * SEEN:

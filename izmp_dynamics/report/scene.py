@@ -309,7 +309,8 @@ class Scene:
         return position
 
     def _on_line(self, name: str, rows: slice) -> Array:
-        if len(self.evaluation.feet) != 2:
+        feet = self.evaluation.feet
+        if len(feet) != 2 or not all(foot.sole.shape[1] for foot in feet):
             return np.full(rows.stop - rows.start, np.nan)
         both = np.all([foot.loaded[rows] for foot in self.evaluation.feet], axis=0)
         across, _ = self._across_feet(rows)
