@@ -94,8 +94,10 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
         given_up = threading.Event()
         timer = threading.Timer(PATIENCE, given_up.set)  # a result that never comes
         timer.start()
-        player.play(given_up, taken)
-        timer.cancel()
+        try:
+            player.play(given_up, taken)
+        finally:
+            timer.cancel()
         wait_until(lambda: all(len(listener.values[t]) >= known[t].sum() for t in TRACKS))
         player.close()
     assert nodes.statuses == dict.fromkeys(processes, 0)

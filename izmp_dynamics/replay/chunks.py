@@ -17,7 +17,7 @@ from izmp_dynamics.stability.support_polygon import outlines
 CHUNK = 5.0
 """Time that is read at once [s]."""
 
-FEW_INSTANTS = 250.0
+SLOW_BUS = 250.0
 """Up to this rate of the bus two chunks are evaluated at once, which takes less time [Hz]."""
 
 LATE = 1.0
@@ -82,7 +82,7 @@ def evaluate_recording(
 
 
 def _pieces(recording: Recording, evaluator: Evaluator) -> Iterator[tuple[Evaluated, int]]:
-    together = 2 if recording.rig.robot.rates.bus <= FEW_INSTANTS else 1
+    together = 2 if recording.rig.robot.rates.bus <= SLOW_BUS else 1
     for number, (signals, received) in enumerate(recording.spans(CHUNK), start=1):
         evaluator.take(signals)
         del signals  # what is read next takes its place in memory
