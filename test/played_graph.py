@@ -31,13 +31,14 @@ class PlayedGraph:
         nodes: the nodes.
         messages: topic → stamp → message that the graph published.
         published: topics of all that it published, with a stamp or without.
+        margins: messages of the margin, which have no stamp.
         late: names of the nodes that skip what comes, as the computer is too slow for them.
     """
 
     def __init__(self, robot, overrides, names=GRAPH):
         self.robot, self.overrides, self.names = robot, overrides, names
         self.messages = defaultdict(dict)
-        self.nodes, self.late, self.published = [], frozenset(), set()
+        self.nodes, self.late, self.published, self.margins = [], frozenset(), set(), []
         self._waiting = deque()
 
     def __enter__(self):
@@ -68,6 +69,8 @@ class PlayedGraph:
                 message = deserialize_message(message, output.msgtype)
             if hasattr(message, 'header'):
                 self.messages[output.topic][stamp_of(message)] = message
+            elif output.topic == '/margin':
+                self.margins.append(message)
 
         return publish
 

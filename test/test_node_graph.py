@@ -359,6 +359,31 @@ def test_pauses_change_no_number_and_lose_no_instant(bag, biped31, names, cutoff
     }
 
 
+def test_messages_that_are_delivered_again_are_waited_for(bag, biped31, names):
+    """Of one topic they are late, as they were lost on the way; meanwhile nothing else comes."""
+    held, count = [], Counter()
+
+    def losing(topic, message):
+        count[topic] += 1
+        if topic != '/l_foot/wrench' or not 600 < count[topic] <= 750:
+            return message
+        held.append((topic, message))
+        if count[topic] == 750:
+            graph.pause()
+            for late in held:
+                graph.give(*late)
+        return None
+
+    with PlayedGraph(biped31, parameters(reliable_inputs=True), names) as graph:
+        graph.play(bag, losing)
+        margins = [message.data for message in graph.margins]
+    expected, _ = evaluate_log(bag, biped31, live=True)
+    assert len(held) == 150
+    assert_points(graph, expected)
+    known = expected.margins['mr_ad'][np.isfinite(expected.margins['mr_ad'])]
+    np.testing.assert_allclose(margins, known, rtol=0, atol=1e-9)
+
+
 def test_the_izmp_has_the_covariance_of_its_recording(bag, robot_yaml, biped31, names, tmp_path):
     """With the part of the encoders; as nodes of their own, from when the rates are known."""
     robot_yaml.setdefault('noise', {})['encoder'] = 5e-7

@@ -6,7 +6,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
 
-from izmp_dynamics.nodes.pause import FLUSH_AFTER, USUAL_TIMES, PauseWatch
+from izmp_dynamics.nodes.health import Input
+from izmp_dynamics.nodes.pause import FLUSH_AFTER, USUAL_TIMES, PauseWatch, some_are_behind
 
 
 @pytest.fixture
@@ -55,3 +56,19 @@ def test_a_process_that_was_stopped_itself_takes_that_for_no_pause(clock):
         assert not watch.begins(10_001, newest)
     clock[0] += 0.25
     assert not watch.begins(10_002, clock[0])
+
+
+@pytest.mark.parametrize(
+    ('lag', 'behind'), [(0.0, False), (0.09, False), (0.11, True), (3.9, True), (4.1, False)]
+)
+def test_a_topic_that_is_behind_the_others_has_messages_to_come(lag, behind):
+    """Unless it is so far behind that nothing waits for it."""
+    fast, slow, silent = Input('/joint_states', ''), Input('/gps', ''), Input('/odom', '')
+    for k in range(5000):
+        fast.received(20_000_000_000 + k * 2_000_000)
+    for k in range(10):  # two steps of it are no lag
+        slow.received(20_000_000_000 + k * 900_000_000)
+    foot = Input('/l_foot/wrench', '')
+    for k in range(5000):
+        foot.received(fast.newest - round(lag * 1e9) - (5000 - k) * 2_000_000 + 2_000_000)
+    assert some_are_behind([fast, slow, silent, foot], 4.0) == behind

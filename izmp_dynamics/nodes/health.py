@@ -100,6 +100,7 @@ class Input:
     since: int = 0
     newest: int = 0
     missed: int = 0
+    _first: int = 0
     _before: int = 0
     _rates: deque[float] = field(default_factory=lambda: deque(maxlen=_USUAL))
 
@@ -107,9 +108,14 @@ class Input:
         """Note a message with this stamp [ns]."""
         now = time.monotonic()
         if not self.count or now - self.last > SILENT:
-            self.since = stamp
+            self.since, self._first = stamp, self.count
         self.count += 1
         self.last, self.newest = now, stamp
+
+    @property
+    def usual_step(self) -> float:
+        """Mean time between the stamps since the last pause [ns]; 0 before there are two."""
+        return (self.newest - self.since) / max(self.count - self._first - 1, 1)
 
     def skipped(self, number: int) -> None:
         """Note messages that came but were too old to be processed."""

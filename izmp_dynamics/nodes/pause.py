@@ -9,12 +9,18 @@ published a second time. Thus the wall clock decides when results come, and not 
 import copy
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from izmp_dynamics.nodes.health import Input
+from izmp_dynamics.sensing.stamps import nanoseconds
+
 FLUSH_AFTER = 1.0
 """Time without any message after which what waits is handed out, at least [s]."""
+
+LAG, USUAL_LAG = 0.1, 3.0
+"""A topic that is behind another by more has lost messages, or is late [s], [usual steps]."""
 
 USUAL_TIMES = 50.0
 """It takes so many times the usual time between messages, too."""
@@ -37,12 +43,13 @@ class PauseWatch:
         self._looks: deque[tuple[float, int]] = deque(maxlen=_LOOKS)
         self._over, self._vain = True, 0
 
-    def begins(self, count: int, newest: float) -> bool:
+    def begins(self, count: int, newest: float, at_least: float = FLUSH_AFTER) -> bool:
         """Look; return whether a pause has begun since the last look.
 
         Args:
             count: messages so far.
             newest: when the last one was received, by the steady clock [s].
+            at_least: no shorter time without a message is a pause [s].
         """
         if not self._looks or count != self._looks[-1][1]:
             self._looks.append((newest, count))
@@ -50,16 +57,35 @@ class PauseWatch:
             return False
         self._vain += 1
         silent = min(time.monotonic() - newest, self._vain * LOOK_EVERY)
-        if self._over or silent <= self._longest():
+        if self._over or silent <= max(at_least, self._longest()):
             return False
         self._over = True
         return True
 
     def _longest(self) -> float:
-        """Time without a message that is no pause [s]."""
+        """Time without a message that is no pause, by the usual time between two [s]."""
         (first, before), (last, count) = self._looks[0], self._looks[-1]
         usual = (last - first) / (count - before) if count > before else 0.0
-        return max(FLUSH_AFTER, USUAL_TIMES * usual)
+        return USUAL_TIMES * usual
+
+
+def some_are_behind(inputs: Iterable[Input], patience: float) -> bool:
+    """Whether messages of a topic are still to come, as its stamps are behind those of another.
+
+    With reliable delivery, what was lost on the way comes up to some seconds later.
+
+    Args:
+        inputs: of a node.
+        patience: a topic that is behind by more is not waited for [s].
+    """
+    known = [entry for entry in inputs if entry.count > 1]
+    newest = max((entry.newest for entry in known), default=0)
+    return any(
+        max(nanoseconds(LAG), USUAL_LAG * entry.usual_step)
+        < newest - entry.newest
+        < nanoseconds(patience)
+        for entry in known
+    )
 
 
 @contextmanager

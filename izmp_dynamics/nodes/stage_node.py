@@ -25,7 +25,7 @@ from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.node_settings import NodeSettings
 from izmp_dynamics.nodes.output import Output, ResultAge
 from izmp_dynamics.nodes.parameters import fixed
-from izmp_dynamics.nodes.pause import PauseWatch, set_aside
+from izmp_dynamics.nodes.pause import FLUSH_AFTER, PauseWatch, set_aside, some_are_behind
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.rate_watch import RateWatch
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER
@@ -437,7 +437,9 @@ class StageNode(ManagedNode):
         """Hand out what waits if no message comes, and go on from before if some come again."""
         inputs = self.health.inputs
         newest = max((entry.last for entry in inputs), default=0.0)
-        if self._pause.begins(sum(entry.count for entry in inputs), newest):
+        repaired = self._reliable and some_are_behind(inputs, self.patience)
+        longest = self.patience if repaired else FLUSH_AFTER
+        if self._pause.begins(sum(entry.count for entry in inputs), newest, longest):
             with self._guarded('flush'):
                 self.evaluate()
             with self.ahead_of_time(), self._guarded('flush'), set_aside(self):
