@@ -1,4 +1,4 @@
-"""A simulation in lockstep with the graph: it waits while results come, and not for ever."""
+"""What is in step with the graph waits while results come, and not for ever."""
 
 from types import SimpleNamespace
 
@@ -66,3 +66,14 @@ def test_a_graph_that_has_died_is_waited_for_again_when_it_is_back(monkeypatch):
     assert graph.publish_until_behind() == 20
     graph.result(graph.count)
     assert graph.publish_until_behind() == 4
+
+
+def test_a_clock_that_is_set_back_is_no_reason_to_wait(monkeypatch):
+    graph = Graph(monkeypatch)
+    graph.result(0)
+    graph.publish_until_behind()
+    graph.count = 0
+    graph.pace.published(0)
+    assert graph.publish_until_behind() == 3
+    graph.result(2)
+    assert graph.publish_until_behind() == 3

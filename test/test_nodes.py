@@ -86,16 +86,16 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
         player = BagPlayer(node, walk, biped31)
         player.wait_for_listeners(threading.Event(), PATIENCE)
 
-        def taken():
-            """Joint messages that may have been played for the instants of which all is known."""
+        def is_behind():
+            """Whether half a queue of joint messages was played whose instants are not known."""
             instants = min(len(listener.values[topic]) for topic in TRACKS)
-            return SAMPLES_PER_INSTANT * instants + DEPTH // 2
+            return player.joints - SAMPLES_PER_INSTANT * instants > DEPTH // 2
 
         given_up = threading.Event()
         timer = threading.Timer(PATIENCE, given_up.set)  # a result that never comes
         timer.start()
         try:
-            player.play(given_up, taken)
+            player.play(given_up, is_behind)
         finally:
             timer.cancel()
         wait_until(lambda: all(len(listener.values[t]) >= known[t].sum() for t in TRACKS))

@@ -10,6 +10,7 @@ from typing import Any
 from geometry_msgs.msg import PointStamped
 from rclpy.node import Node
 
+from izmp_dynamics.bags.batch import Message
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.topic_names import resolve_topic
 from izmp_dynamics.conventions import NANOSECONDS
@@ -52,7 +53,9 @@ class BagPlayer:
 
     Attributes:
         published: messages so far.
-        observe: is given the time at which a message was received [ns], when it is published.
+        joints: those of the joints among them.
+        joints_topic: the name of these in the bag.
+        observe: is given each message when it is published.
 
     Raises:
         BagError: if the bag cannot be read.
@@ -64,8 +67,8 @@ class BagPlayer:
         self.robot = robot
         self.rate = rate
         self.bag = BagReader(path)
-        self.published = 0
-        self.observe: Callable[[int], None] = lambda received: None
+        self.published = self.joints = 0
+        self.observe: Callable[[Message], None] = lambda message: None
         self._publishers: dict[str, Any] = {}
         self._topics: list[str] = []
         for wanted in sensor_topics(robot):
@@ -74,7 +77,7 @@ class BagPlayer:
                 kind = message_class(self.bag.topics[name].msgtype)
                 self._publishers[name] = node.create_publisher(kind, wanted, RESULT)
                 self._topics.append(wanted)
-        self._joints = resolve_topic(robot.joints.topic, self._publishers)
+        self.joints_topic = resolve_topic(robot.joints.topic, self._publishers)
         if not self._publishers:
             raise ReplayError(
                 f"None of the robot file's topics is in '{path}'.",
@@ -147,18 +150,17 @@ class BagPlayer:
     def play(
         self,
         stop: threading.Event,
-        taken: Callable[[], int] | None = None,
+        is_behind: Callable[[], bool] = lambda: False,
         progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
         """Publish everything at the times at which it was recorded.
 
         Args:
             stop: ends it early.
-            taken: counts the joint messages that the graph has taken; then it is waited for, so
+            is_behind: whether the graph has more to do than it should; then it is waited for, so
                 that nothing is lost on a computer that is too slow.
             progress: is called now and then with the fraction that is done.
         """
-        joints = 0
         begin, first = time.monotonic(), None
         for message in self.bag.messages(list(self._publishers)):
             first = message.received if first is None else first
@@ -168,12 +170,12 @@ class BagPlayer:
             wait = due - time.monotonic()
             if wait > 0.0:
                 time.sleep(wait)
-            while taken is not None and joints - taken() > AHEAD and not stop.is_set():
+            while is_behind() and not stop.is_set():
                 time.sleep(0.001)
             if stop.is_set():
                 return
-            joints += message.topic == self._joints
-            self.observe(message.received)
+            self.joints += message.topic == self.joints_topic
+            self.observe(message)
             self._publishers[message.topic].publish(bytes(message.raw))
             self.published += 1
         progress(1.0)

@@ -1,37 +1,45 @@
-"""How far a simulation is ahead of a graph, which may be in other processes."""
+"""How far a simulation or a player is ahead of a graph, which may be in other processes."""
 
 import time
 from collections import deque
+from typing import Any
 
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.nodes.qos import RESULT
-from izmp_dynamics.nodes.wire import MessageReader, reader_of
+from izmp_dynamics.nodes.receiving import stamp_of_bytes
 
 PATIENCE = 2.0
 """Time without any result after which it is no use to wait for the graph [s]."""
 
 
 class GraphPace:
-    """Follows the joint kinematics, which the graph publishes about every instant of the bus.
+    """Follows a result of the graph.
 
     Args:
         node: subscribes.
-        ahead: pieces of the simulation that may be published before their results.
+        ahead: pieces of a simulation, or joint messages, that may be published before results.
+        topic: of the result; joint kinematics are published about every instant of the bus.
+        msgtype: class of its messages, which have a header.
     """
 
-    def __init__(self, node: Node, ahead: int) -> None:
-        reader = reader_of(JointTrajectory)
-        assert reader is not None
-        self._read: MessageReader = reader
+    def __init__(
+        self,
+        node: Node,
+        ahead: int,
+        topic: str = 'joint_kinematics',
+        msgtype: Any = JointTrajectory,
+    ) -> None:
         self._ahead = ahead
         self._open: deque[int] = deque(maxlen=ahead + 1)
         self._heard: float | None = None
-        node.create_subscription(JointTrajectory, 'joint_kinematics', self._take, RESULT, raw=True)
+        node.create_subscription(msgtype, topic, self._take, RESULT, raw=True)
 
     def published(self, stamp: int) -> None:
         """Note a piece that was published up to `stamp` [ns]."""
+        if self._open and stamp < self._open[-1]:  # the clock was set back
+            self._open.clear()
         self._open.append(stamp)
 
     @property
@@ -42,7 +50,7 @@ class GraphPace:
         return time.monotonic() - self._heard < PATIENCE
 
     def _take(self, raw: bytes) -> None:
-        stamp, _ = self._read(raw)
+        stamp = stamp_of_bytes(raw)
         self._heard = time.monotonic()
         while self._open and self._open[0] <= stamp:
             self._open.popleft()

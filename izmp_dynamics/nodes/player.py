@@ -6,18 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PointStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
+from izmp_dynamics.bags.batch import Message
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.nodes.bag_player import BagPlayer
+from izmp_dynamics.nodes.bag_player import AHEAD, RESULTS, BagPlayer
+from izmp_dynamics.nodes.graph_pace import GraphPace
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.process import shut_down, until_shutdown
+from izmp_dynamics.nodes.receiving import stamp_of_bytes
 
 PATIENCE = 300.0
 """Time that the graph is given to start, unless the parameter says otherwise [s]."""
+
+AHEAD_OF_IZMP = 500
+"""The same for the IZMP, of which a robot in flight has none."""
 
 TICK = 0.008
 """Recorded time between two messages on /clock [s]."""
@@ -48,7 +55,9 @@ class Player(Node):
                 "The node 'player' needs the parameters bag and robot.", kind='no_robot_file'
             )
         self._player = BagPlayer(self, Path(bag).expanduser(), load_robot_file(robot), rate)
-        self._player.observe = self._publish_clock
+        self._player.observe = self._observe
+        izmp = GraphPace(self, AHEAD_OF_IZMP, RESULTS[0], PointStamped)
+        self._paces = GraphPace(self, AHEAD), izmp
         self._clock_publisher = self.create_publisher(Clock, '/clock', 10)
         self._published = 0
         self._stop = threading.Event()
@@ -66,7 +75,7 @@ class Player(Node):
         try:
             with until_shutdown():
                 self._player.wait_for_listeners(self._stop, self._patience, self._recorder)
-                self._player.play(self._stop)
+                self._player.play(self._stop, self._is_behind)
                 self.get_logger().info(f'Played {self._player.published} messages.')
                 self._player.wait_for_results(self._stop)
         except Exception as error:
@@ -75,6 +84,17 @@ class Player(Node):
             self.get_logger().error(str(error) if known else traceback.format_exc())
         finally:
             shut_down()
+
+    def _observe(self, message: Message) -> None:
+        """Publish the time of a message; follow how far the graph has come."""
+        self._publish_clock(message.received)
+        if message.topic == self._player.joints_topic:
+            for pace in self._paces:
+                pace.published(stamp_of_bytes(message.raw))
+
+    def _is_behind(self) -> bool:
+        """Whether a node of the graph has more to do than it should."""
+        return any(pace.is_behind for pace in self._paces)
 
     def _publish_clock(self, stamp: int) -> None:
         """Publish the time of the recording [ns]."""

@@ -372,6 +372,12 @@ class Receiver:
             self.handed_out()
         return any_there
 
+    def drain(self) -> None:
+        """Hand out all that waits; nobody else may be receiving."""
+        with suppress(InvalidHandle):
+            while self._hand_out(self._receptions):
+                pass
+
     def _hand_out(self, ready: list[Reception]) -> bool:
         kept, waiting = self._kept, list[tuple[int, int, Any]]()
         ready = list(dict.fromkeys([*kept, *ready])) if kept else ready
@@ -395,7 +401,7 @@ class Receiver:
             starts = received < self._first + STARTUP * NANOSECONDS
             wait = 0 if starts else time.time_ns() - received
             if self.stretches is not None and ready[k].raw:
-                if not self.stretches.keep(_stamp(message), wait):
+                if not self.stretches.keep(stamp_of_bytes(message), wait):
                     skipped[ready[k].topic] += 1
                     take_next(k)
                     continue
@@ -418,7 +424,7 @@ class Receiver:
                 reception.lost(Reason.SKIPPED, numbers[reception.topic])
 
 
-def _stamp(message: bytes) -> int:
+def stamp_of_bytes(message: bytes) -> int:
     """Stamp of a message with a header [ns]; 0 if it is too short to have one."""
     if len(message) < _STAMP_AT + _LITTLE.size:
         return 0

@@ -1,11 +1,13 @@
 """Node recorder: whatever is published here → a rosbag2, without rosbag2."""
 
+import threading
+import time
+from collections import Counter
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
@@ -15,12 +17,9 @@ from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.nodes.bag_player import message_class
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import DEPTH
-
-LOOK_EVERY = 0.1
-"""Time between two looks for new topics [s]."""
-
-FLUSH_EVERY = 2.0
-"""Time between two writes to the disk [s]."""
+from izmp_dynamics.nodes.receiving import LONGEST_REST, Receiver
+from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
+from izmp_dynamics.sensing.faults import Reason
 
 LEFT_OUT = ('/parameter_events', '/rosout')
 
@@ -28,8 +27,12 @@ LEFT_OUT = ('/parameter_events', '/rosout')
 class Recorder(Node):
     """Records topics as serialized messages, also those that appear later.
 
-    The bag is complete when the node is destroyed; until then it is a hidden folder beside its
-    place. Messages are not decoded, so it costs little.
+    The bag is complete when the node is destroyed, with all that waited for it; until then it is a
+    hidden folder beside its place. Messages are not decoded, so it costs little.
+
+    Attributes:
+        receiver: of the messages; `process.Running` lets it work.
+        count: messages so far.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -38,27 +41,33 @@ class Recorder(Node):
         storage = fixed(self, 'storage', 'mcap', 'mcap or sqlite3')
         overwrite = fixed(self, 'overwrite', False, 'replace an earlier bag')
         self.topics = tuple(fixed(self, 'topics', [''], 'topics to record; all if there are none'))
+        self.receiver = Receiver(self._rest)
         self.count = 0
         self._seen: set[str] = set(LEFT_OUT)
-        self._files = ExitStack()
+        self._lost: Counter[str] = Counter()
+        self._files, self._lock = ExitStack(), threading.Lock()
         self._writer = self._files.enter_context(
             BagWriter(Path(output).expanduser(), storage, overwrite)
         )
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_EVERY, self._look, clock=steady)
-        self.create_timer(FLUSH_EVERY, self._writer.flush, clock=steady)
+        warn_of_unknown_parameters(self)
 
     def destroy_node(self) -> None:
-        """Complete the bag."""
+        """Record what still waits, and complete the bag."""
+        self.receiver.drain()
         super().destroy_node()
         self._files.close()
 
-    def _look(self) -> None:
+    def look_after(self, report: bool) -> None:
+        """Look for new topics four times a second, and write to the disk when `report` is set."""
         wanted = {self.resolve_topic_name(topic) for topic in self.topics if topic}
         for topic, types in self.get_topic_names_and_types():
             if topic not in self._seen and (not wanted or topic in wanted):
                 self._seen.add(topic)
                 self._record(topic, types[0])
+        if report:
+            with self._lock:
+                self._writer.flush()
+            self._state_losses()
 
     def _record(self, topic: str, msgtype: str) -> None:
         publishers = self.get_publishers_info_by_topic(topic)
@@ -75,12 +84,28 @@ class Recorder(Node):
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         )
         try:
-            self._writer.add_raw_topic(topic, msgtype, kind)
-            take = partial(self._take, topic)
-            self.create_subscription(message_class(msgtype), topic, take, qos, raw=True)
+            with self._lock:
+                self._writer.add_raw_topic(topic, msgtype, kind)
+            take, lose = partial(self._take, topic), partial(self._lose, topic)
+            self.receiver.subscribe(self, topic, message_class(msgtype), take, lose, qos, raw=True)
         except IzmpError as error:
             self.get_logger().warning(f'{topic} is not recorded: {error}')
 
     def _take(self, topic: str, raw: bytes) -> None:
-        self.count += 1
-        self._writer.write_raw(topic, self.get_clock().now().nanoseconds, raw)
+        with self._lock:
+            self.count += 1
+            self._writer.write_raw(topic, self.get_clock().now().nanoseconds, raw)
+
+    def _rest(self) -> None:
+        """Let messages come together: to wake for each costs more than to write it."""
+        self.receiver.rest_until = time.monotonic() + LONGEST_REST
+
+    def _lose(self, topic: str, reason: Reason, number: int) -> None:
+        self._lost[topic] += number
+
+    def _state_losses(self) -> None:
+        """Say which messages were lost on the way here since the last time."""
+        lost, self._lost = self._lost, Counter()
+        if lost:
+            numbers = ', '.join(f'{number} on {topic}' for topic, number in lost.most_common())
+            self.get_logger().warning(f'Messages that were lost on the way to the bag: {numbers}.')

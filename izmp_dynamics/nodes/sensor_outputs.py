@@ -26,12 +26,17 @@ class SensorOutputs:
     Args:
         node: publishes.
         robot: names topics and frames.
+
+    Attributes:
+        topics: as the robot file names them.
     """
 
     def __init__(self, node: Node, robot: RobotFile) -> None:
         self.robot = robot
+        self.topics: list[str] = []
 
         def publisher(topic: str, msgtype: Any) -> Callable[[Any], None]:
+            self.topics.append(topic)
             publish: Callable[[Any], None] = node.create_publisher(msgtype, topic, RESULT).publish
             return publish
 

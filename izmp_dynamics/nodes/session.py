@@ -17,11 +17,10 @@ from rich.live import Live
 
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.bag_player import BagPlayer
+from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
 from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
-from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
 
 WAITING = 3.0
@@ -67,7 +66,7 @@ class LiveSession:
         self._threads: list[threading.Thread] = []
         self._stop, self._over = threading.Event(), threading.Event()
         self._failure: IzmpError | None = None
-        self._recorder: Recorder | None = None
+        self._recorder: Running | None = None
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
@@ -82,13 +81,12 @@ class LiveSession:
             self._node = Node('izmp_live')
             stack.callback(self._node.destroy_node)
             self._figures = Figures(self._node, self.awaited)
-            others = [self._node]
-            if self.record is not None:
-                self._recorder = Recorder(overrides=self._recorder_parameters())
-                stack.callback(self._recorder.destroy_node)
-                others.append(self._recorder)
             self._spin(self.graph.spin)
-            self._spin(_executor(others).spin)
+            self._spin(_executor([self._node]).spin)
+            if self.record is not None:
+                self._recorder = Running('recorder', self._recorder_parameters())
+                stack.callback(self._recorder.destroy)
+                self._spin(self._recorder.spin)
             stack.callback(self._shut_down)
             self._stack = stack.pop_all()
         return self
@@ -104,7 +102,7 @@ class LiveSession:
 
         def play(stop: threading.Event) -> None:
             player.wait_for_listeners(stop, recorder=self.record is not None)
-            player.play(stop, self._taken)
+            player.play(stop, lambda: player.joints - self._taken() > AHEAD)
 
         return play
 
@@ -197,9 +195,9 @@ class LiveSession:
     def _finish(self) -> None:
         """Wait for the last results, and until the recorder has written what waits for it."""
         while True:
-            before = self._recorder.count if self._recorder is not None else 0
+            before = self._recorder.node.count if self._recorder is not None else 0
             time.sleep(AFTERWARDS)
-            if self._recorder is None or self._recorder.count - before <= FEW:
+            if self._recorder is None or self._recorder.node.count - before <= FEW:
                 return
 
     def _spin(self, spin: Callable[[], None]) -> None:

@@ -13,10 +13,11 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.nodes.bag_player import AHEAD
+from izmp_dynamics.nodes.bag_player import AHEAD, ANNOUNCED_EVERY
 from izmp_dynamics.nodes.gait import plan_gait
 from izmp_dynamics.nodes.graph_pace import GraphPace
 from izmp_dynamics.nodes.health import diagnostic_array
+from izmp_dynamics.nodes.listeners import ALWAYS, COMPOSED, RECORDER, Listeners, said
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.sensor_outputs import SensorOutputs
 from izmp_dynamics.nodes.start_up import announced
@@ -32,6 +33,16 @@ AHEAD_OF_RESULTS = 60
 
 SUBSCRIBED = 1.0
 """The joints must have had a subscriber for so long before the robot begins to move [s]."""
+
+PATIENCE = 60.0
+"""Time for which nodes of the graph that do not listen yet are waited for [s]."""
+
+LOOK_EVERY = 0.1
+"""Time between two looks at the subscribers [s]."""
+
+GRAPH = {COMPOSED, *ALWAYS}
+BYSTANDERS = {'robot_state_publisher', RECORDER}
+"""Nodes that listen to the joints, but need not see the robot move from the beginning."""
 
 
 class Simulation(Node):
@@ -84,7 +95,10 @@ class Simulation(Node):
         self.is_over = False
         self.fall = ''
         self._joints = self.resolve_topic_name(robot.joints.topic)
+        self._listeners = Listeners(self, robot, self._sensors.topics)
         self._subscribed_since: float | None = None
+        self._waiting_since: float | None = None
+        self._next_look = 0.0
         self._run: Lockstep | None = None
         self.stamp = 0
         self._reported = (time.monotonic(), 0)
@@ -133,13 +147,25 @@ class Simulation(Node):
         return self._pace is not None and self._pace.is_behind
 
     def _begin_if_subscribed(self) -> None:
-        """Wait for a subscriber, so that the first messages are not lost."""
+        """Wait for a subscriber, and if it is of the graph for all of that: nothing is lost."""
         now = time.monotonic()
-        if not self.count_subscribers(self._joints):
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_EVERY
+        infos = self.get_subscriptions_info_by_topic(self._joints)
+        names = {info.node_name for info in infos} - BYSTANDERS
+        if not names:
+            self._subscribed_since = self._waiting_since = None
+            return
+        self._waiting_since = self._waiting_since or now
+        missing = self._listeners.missing() if names & GRAPH else []
+        if missing and now < self._waiting_since + PATIENCE:
             self._subscribed_since = None
-        elif self._subscribed_since is None:
-            self._subscribed_since = now
-        elif now - self._subscribed_since > SUBSCRIBED:
+            log = self.get_logger()
+            log.info(f'Waiting for {said(missing)}.', throttle_duration_sec=ANNOUNCED_EVERY)
+            return
+        self._subscribed_since = self._subscribed_since or now
+        if now - self._subscribed_since > SUBSCRIBED:
             start = NANOSECONDS
             if self._clock_publisher is None:
                 start = Clock(clock_type=ClockType.SYSTEM_TIME).now().nanoseconds
