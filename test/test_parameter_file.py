@@ -33,11 +33,23 @@ def flat(values, prefix=''):
             yield f'{prefix}{key}', value
 
 
+def switched_on():
+    """The file with all that is commented out."""
+    text = re.sub(r'^( +)#(?=\w|  )', r'\1', FILE.read_text(encoding='utf-8'), flags=re.M)
+    return text.replace('    {}\n', '')
+
+
+def read_by_ros(path):
+    """Raise an error if ROS cannot read a parameter file."""
+    context = Context()
+    rclpy.init(args=['--ros-args', '--params-file', str(path)], context=context)
+    context.shutdown()
+
+
 @pytest.fixture(scope='module')
 def shown():
     """Node, or '' for all, → name → value, with all that is commented out."""
-    text = re.sub(r'^( +)#(?=\w|  )', r'\1', FILE.read_text(encoding='utf-8'), flags=re.M)
-    found = yaml.safe_load(text.replace('    {}\n', ''))
+    found = yaml.safe_load(switched_on())
     return {
         name.removeprefix('/**').strip('/'): dict(flat(part['ros__parameters']))
         for name, part in found.items()
@@ -69,6 +81,13 @@ def test_it_is_a_parameter_file_as_it_is():
     sections = set(yaml.safe_load(FILE.read_text(encoding='utf-8')))
     assert '/**' in sections
     assert sections <= {'/**', *(f'/**/{name}' for name in (*GRAPH, COMPOSED))}
+    read_by_ros(FILE)
+
+
+def test_ros_reads_it_with_all_that_is_commented_out(tmp_path):
+    path = tmp_path / 'parameters.yaml'
+    path.write_text(switched_on(), encoding='utf-8')
+    read_by_ros(path)
 
 
 def test_every_parameter_shown_is_one_of_that_node(shown, declared):
@@ -105,9 +124,7 @@ def test_the_launch_files_find_the_robot_in_it(tmp_path):
     expected = {'robot': 'my_robot.yaml', 'frame_prefix': 'a_'}
     assert stated(str(path), 'anna', GRAPH, names) == expected
     assert not any(stated(str(path), 'bert', GRAPH, names).values())
-    context = Context()
-    rclpy.init(args=['--ros-args', '--params-file', str(path)], context=context)  # ROS takes it
-    context.shutdown()
+    read_by_ros(path)
 
 
 @pytest.fixture

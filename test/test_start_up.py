@@ -97,6 +97,29 @@ def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
     assert 'Traceback' not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ('text', 'reason'),
+    [
+        ('/**:\n  ros__parameters:\n/**/acd: {ros__parameters: {}}\n', 'ros__parameters at line 2'),
+        (None, 'Error opening YAML file'),
+    ],
+)
+def test_a_parameter_file_that_ros_cannot_read_is_refused(tmp_path, text, reason):
+    pytest.importorskip('rclpy', reason='rclpy is missing')
+    path = tmp_path / 'parameters.yaml'
+    if text is not None:
+        path.write_text(text)
+    command = [sys.executable, '-m', 'izmp_dynamics.nodes', 'acd', '--ros-args', '--params-file']
+    done = subprocess.run(
+        [*command, path],
+        env=Processes(tmp_path).environment, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == REFUSED
+    assert f"acd: error: The params file '{path}' cannot be read: " in done.stderr
+    assert reason in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
 @pytest.mark.parametrize('given', [[], ['acdc'], ['--help']])
 def test_without_the_name_of_a_node_all_are_listed(given, capsys):
     status = main(given)

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import re
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
+from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.pause import LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class
@@ -25,6 +27,11 @@ SWITCH_INTERVAL = 5e-4
 
 REPORT_EVERY = 4
 """Looks between two diagnostics of a node."""
+
+_UNREADABLE = re.compile(
+    r"Couldn't parse (.+?): '(?:--params-file )?(.+?)'\. Error: (.+?), at \S+:\d+", re.DOTALL
+)
+"""What rcl says of parameters that it cannot read."""
 
 
 class Running:
@@ -97,9 +104,21 @@ def spin_node(
         name: of the node.
         arguments: those of ROS; of the command line if None.
         started: is called when the node is there.
+
+    Raises:
+        RobotFileError: if ROS cannot read a parameter or a parameter file.
     """
     discover_quickly()
-    rclpy.init(args=arguments if arguments is None else list(arguments))
+    try:
+        rclpy.init(args=arguments if arguments is None else list(arguments))
+    except RuntimeError as error:
+        unreadable = _UNREADABLE.search(str(error))
+        if unreadable is None:
+            raise
+        what, given, reason = unreadable.groups()
+        raise RobotFileError(
+            f"The {what} '{given}' cannot be read: {reason}.", kind='parameter'
+        ) from error
     forwarded = ForwardedLog(rclpy.logging.get_logger(name))
     core = logging.getLogger('izmp_dynamics')
     core.addHandler(forwarded)
