@@ -48,11 +48,12 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         for name in (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'rviz')
     }
     seen = dict(values)
-    if values['params_file'] and on['robot_state_publisher']:
+    if values['params_file']:
         outer = context.launch_configurations.get('ros_namespace', '')
         namespace = posixpath.join(outer, values['namespace'])
         nodes = [COMPOSED] if on['composed'] else NODES
-        missing = [name for name in OF_ROBOT if not values[name]]
+        needed = OF_ROBOT if on['robot_state_publisher'] else ()
+        missing = [name for name in needed if not values[name]]
         seen |= stated(values['params_file'], namespace, nodes, missing)
         seen['robot'] = os.path.expanduser(seen['robot'])
     try:

@@ -29,7 +29,7 @@ ARGUMENTS = {
     'reference': ('constant', 'Lateral motion of the CoM: constant, or sine:METRES:HERTZ.'),
     'push': (
         '100:lateral:20.0:0.01',
-        "Push on the torso, NEWTONS:DIRECTION:START:DURATION; '' for none.",
+        'Push on the torso, NEWTONS:DIRECTION:START:DURATION; or none.',
     ),
     'duration': ('60.0', 'Duration of the run [s].'),
     'rate': ('1.0', 'Simulated time per real time, at most.'),

@@ -7,11 +7,10 @@ Everything ends with Webots.
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import (
-    DeclareLaunchArgument,
     EmitEvent,
     IncludeLaunchDescription,
     OpaqueFunction,
@@ -20,15 +19,22 @@ from launch.actions import (
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.substitutions import FindPackageShare
 
-from izmp_dynamics.simulation.webots.world import World, make_world
+from izmp_dynamics.launching.arguments import declared, given
+from izmp_dynamics.launching.numbers import number
+from izmp_dynamics.resources import find_resource
+
+if TYPE_CHECKING:
+    from izmp_dynamics.simulation.webots.world import World
 
 GRAPH = ('namespace', 'frame_prefix', 'composed', 'record', 'bag', 'rviz', 'evaluation_frame')
 """Arguments that izmp.launch.py gets."""
 
 ARGUMENTS = {
+    'robot': (
+        str(find_resource('robots/biped31/robot.yaml')),
+        'Robot file (YAML) of the robot.',
+    ),
     'gait': ('walk', 'The motion: walk, sway, or none to wait for trajectories.'),
     'speed': ('0.3', 'Speed of the walk [m/s].'),
     'steps': ('20', 'Number of steps of the walk.'),
@@ -65,26 +71,12 @@ NO_WEBOTS = (
 
 def generate_launch_description() -> LaunchDescription:
     """Describe the arguments; the rest follows when they are known."""
-    robot = PathJoinSubstitution(
-        [FindPackageShare('izmp_dynamics'), 'robots', 'biped31', 'robot.yaml']
-    )
-    return LaunchDescription(
-        [
-            DeclareLaunchArgument(
-                'robot', default_value=robot, description='Robot file (YAML) of the robot.'
-            ),
-            *(
-                DeclareLaunchArgument(name, default_value=default, description=description)
-                for name, (default, description) in ARGUMENTS.items()
-            ),
-            OpaqueFunction(function=_start),
-        ]
-    )
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])
 
 
 def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Make the world; start Webots, the controller and, once it is connected, the graph."""
-    given = {name: LaunchConfiguration(name).perform(context) for name in ('robot', *ARGUMENTS)}
+    values = given(context, *ARGUMENTS)
     try:
         from webots_ros2_driver.utils import get_webots_home, has_shared_folder
         from webots_ros2_driver.wait_for_controller_connection import WaitForControllerConnection
@@ -94,22 +86,22 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         raise RuntimeError(NO_DRIVER) from error
     if not has_shared_folder() and get_webots_home() is None:
         raise RuntimeError(NO_WEBOTS)  # WebotsLauncher would ask on the terminal
-    world = _make_world(given)
+    world = _make_world(values)
     webots = WebotsLauncher(
         world=str(world.world),
-        gui=given['gui'],
-        mode=given['mode'],
-        port=given['port'],
+        gui=values['gui'],
+        mode=values['mode'],
+        port=values['port'],
         ros2_supervisor=True,  # publishes /clock
     )
     controller = WebotsController(
         robot_name=world.name,
-        namespace=given['namespace'],
-        port=given['port'],
+        namespace=values['namespace'],
+        port=values['port'],
         parameters=[{'robot_description': str(world.urdf), 'use_sim_time': True}],
     )
     waiting = WaitForControllerConnection(
-        target_driver=controller, nodes_to_start=[_graph(given, world)]
+        target_driver=controller, nodes_to_start=[_graph(values, world)]
     )
     ends = [
         RegisterEventHandler(
@@ -123,36 +115,30 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     return [webots, webots._supervisor, controller, waiting, *ends]
 
 
-def _make_world(given: dict[str, str]) -> World:
+def _make_world(values: dict[str, str]) -> 'World':
+    from izmp_dynamics.simulation.webots.world import make_world  # takes a second or two
+
+    number('port', values['port'], int)
     home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
     names = ['gait', 'speed', 'steps', 'push', 'quit']
-    names += ['namespace'] if given['namespace'] else []  # which remappings do not give a plugin
+    names += ['namespace'] if values['namespace'] else []  # which remappings do not give a plugin
     return make_world(
-        Path(given['robot']),
-        Path(given['worlds'] or home / 'izmp_webots' / given['port']),  # for runs side by side
-        slope_deg=_number('slope_deg', given, float),
-        time_step=_number('time_step', given, int),
-        plugin={**{name: given[name] for name in names}, 'wait_for_listener': 'true'},
+        Path(values['robot']),
+        Path(values['worlds'] or home / 'izmp_webots' / values['port']),  # for runs side by side
+        slope_deg=number('slope_deg', values['slope_deg'], float),
+        time_step=number('time_step', values['time_step'], int),
+        plugin={**{name: values[name] for name in names}, 'wait_for_listener': 'true'},
     )
 
 
-def _number(name: str, given: dict[str, str], kind: Any) -> Any:
-    try:
-        return kind(given[name])
-    except ValueError:
-        raise RuntimeError(
-            f"The argument {name} is '{given[name]}', which is no number."
-        ) from None
-
-
-def _graph(given: dict[str, str], world: World) -> IncludeLaunchDescription:
-    source = PathJoinSubstitution([FindPackageShare('izmp_dynamics'), 'launch', 'izmp.launch.py'])
+def _graph(values: dict[str, str], world: 'World') -> IncludeLaunchDescription:
+    source = str(find_resource('launch/izmp.launch.py'))
     return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(source),
         launch_arguments={
             'robot': str(world.robot),
             'use_sim_time': 'true',
             'reliable_inputs': 'true',
-            **{name: given[name] for name in GRAPH},
+            **{name: values[name] for name in GRAPH},
         }.items(),
     )

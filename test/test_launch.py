@@ -58,6 +58,14 @@ def test_every_argument_is_described(path):
         assert argument.description != 'no description given'
 
 
+def test_the_robot_of_webots_is_shown_as_a_path():
+    path = ROOT / 'launch' / 'webots.launch.py'
+    arguments = get_launch_description_from_python_launch_file(str(path)).get_launch_arguments()
+    (default,) = [argument.default_value for argument in arguments if argument.name == 'robot']
+    assert Path(perform_substitutions(LaunchContext(), default)).samefile(ROBOT)
+    assert all(hasattr(part, 'text') for part in default)  # what --show-args prints
+
+
 @pytest.mark.parametrize('name', ['simulation', 'replay', 'seesaw'])
 def test_the_default_that_is_shown_is_the_one_that_holds(name):
     """The first declaration is shown; the value that the graph gets must be the same."""
@@ -248,6 +256,8 @@ def test_a_parameter_file_reaches_the_nodes_and_arguments_have_precedence(instal
             [f'params_file:={ROOT / "config" / "parameters.yaml"}', 'robot_state_publisher:=true'],
             'needs the path of the robot file',
         ),
+        ([f'robot:={ROBOT}', 'params_file:=absent.yaml'], "params_file 'absent.yaml' cannot be"),
+        ([f'robot:={ROBOT}', f'params_file:={ROOT}'], f"params_file '{ROOT}' cannot be read"),
     ],
 )
 def test_a_path_that_is_wrong_ends_the_launch(installed, tmp_path, arguments, sentence):
@@ -255,6 +265,21 @@ def test_a_path_that_is_wrong_ends_the_launch(installed, tmp_path, arguments, se
     assert launched.process.wait(PATIENCE) != 0
     assert sentence in launched.said
     assert 'Traceback' not in launched.said
+
+
+@pytest.mark.parametrize(
+    ('name', 'arguments', 'sentence'),
+    [
+        ('simulation', ['speed:=fast'], "speed is 'fast'; a number is needed"),
+        ('simulation', ['steps:=2.5'], "steps is '2.5'; a whole number is needed"),
+        ('seesaw', ['duration:=long'], "duration is 'long'; a number is needed"),
+        ('replay', ['bag:=absent', 'robot:=absent', 'rate:=x'], "rate is 'x'; a number is needed"),
+    ],
+)
+def test_what_is_no_number_ends_the_launch(installed, tmp_path, name, arguments, sentence):
+    launched = Launched(tmp_path, f'{name}.launch.py', *arguments)
+    assert launched.process.wait(PATIENCE) != 0
+    assert f'The argument {sentence}.' in launched.said
 
 
 def test_a_recording_that_is_absent_ends_the_launch(installed, tmp_path):

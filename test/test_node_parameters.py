@@ -224,9 +224,15 @@ def test_what_has_never_come_is_an_error_only_after_a_while(monkeypatch):
     entry = Input('/joint_states', 'start it.', last=now)
     health.inputs.append(entry)
     now += 60.0  # the start compiled
+    health.begin()
+    assert health.status().level == OK
+    now += AWAITED - 0.1
     assert health.status().level == WARN
-    now += AWAITED
+    now += 0.1
     assert health.status().level == ERROR
+    health.begin()  # deactivated and activated again
+    now += 5.0
+    assert health.status().level == WARN
     entry.received(0)
     assert health.status().level == OK
     now += 2.0

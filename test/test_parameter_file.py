@@ -175,9 +175,11 @@ def test_different_values_for_the_nodes_are_refused(file):
         stated(str(path), 'bert', GRAPH, ['robot'])
 
 
-@pytest.mark.parametrize('text', ['/**: [', '/**: &all {anna: *all}', '[' * 5000])
-def test_a_parameter_file_that_cannot_be_read_is_refused(tmp_path, text):
+@pytest.mark.parametrize('text', ['/**: [', '/**: &all {anna: *all}', '[' * 5000, None])
+@pytest.mark.parametrize('names', [['robot'], []])
+def test_a_parameter_file_that_cannot_be_read_is_refused(tmp_path, text, names):
     path = tmp_path / 'parameters.yaml'
-    path.write_text(text)
-    with pytest.raises(RuntimeError, match='cannot be read'):
-        stated(str(path), '', GRAPH, ['robot'])
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(RuntimeError, match=f"'{path}' cannot be read"):
+        stated(str(path), '', GRAPH, names)

@@ -232,6 +232,13 @@ def test_impossible_parameters_are_refused(ros, node, given, error, kind, data):
         node(overrides=parameters(**{'robot': 'biped31', **given}))
 
 
+@pytest.mark.parametrize('push', ['none', ''])
+def test_there_need_be_no_push(ros, push):
+    node = SeesawNode(overrides=parameters(robot='biped31', push=push))
+    assert not node._pushes
+    node.destroy_node()
+
+
 def test_the_robot_file_for_the_graph_is_written(tmp_path):
     from izmp_dynamics.model.robot_file import load_robot_file
 

@@ -100,7 +100,10 @@ def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
 @pytest.mark.parametrize(
     ('text', 'reason'),
     [
-        ('/**:\n  ros__parameters:\n/**/acd: {ros__parameters: {}}\n', 'ros__parameters at line 2'),
+        (
+            '/**:\n  ros__parameters:\n/**/acd: {ros__parameters: {}}\n',
+            'ros__parameters at line 2',
+        ),
         (None, 'Error opening YAML file'),
     ],
 )

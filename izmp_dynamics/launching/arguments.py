@@ -7,6 +7,8 @@ from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration
 from launch_ros.parameter_descriptions import ParameterValue
 
+from izmp_dynamics.launching.numbers import NEEDED, number
+
 Arguments = Mapping[str, tuple[str | None, str]]
 """Name → default and description; None: the argument must be given."""
 
@@ -31,6 +33,26 @@ def parameters(**kinds: type) -> dict[str, ParameterValue]:
         kinds: the name of each, with its type.
     """
     return {
-        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+        name: ParameterValue(
+            _Number(name, kind) if kind in NEEDED else LaunchConfiguration(name), value_type=kind
+        )
         for name, kind in kinds.items()
     }
+
+
+class _Number(LaunchConfiguration):
+    """An argument that must be a number."""
+
+    def __init__(self, name: str, kind: type) -> None:
+        super().__init__(name)
+        self._name, self._kind = name, kind
+
+    def perform(self, context: LaunchContext) -> str:
+        """Return its text.
+
+        Raises:
+            RuntimeError: if it is no number of this kind.
+        """
+        text: str = super().perform(context)
+        number(self._name, text, self._kind)
+        return text

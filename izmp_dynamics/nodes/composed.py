@@ -144,7 +144,7 @@ class Composed(StageNode):
                 f'Nothing is computed before a message on {names} names its frame. State the '
                 'frame in the robot file, or leave a sensor out that is not there.'
             )
-            self.health.remark('waiting for frames', ERROR, sentence)
+            self.health.remark('waiting for frames', self.health.absent, sentence)
 
     def look_after(self, report: bool) -> None:
         """Do so, and look who subscribes to pose, IR-MD and fall alarm."""

@@ -165,16 +165,18 @@ class Health:
         self._first_result: float | None = None
         self._reported: Counter[tuple[str, Fault]] = Counter()
         self._outputs_reported: Counter[str] = Counter()
-        self._last = time.monotonic()
-        self._begin: float | None = None
+        self._last = self._begin = time.monotonic()
+
+    def begin(self) -> None:
+        """Count the time from now on, as the node begins to take messages."""
+        self._begin = time.monotonic()
+        for entry in self.inputs:
+            entry.last = self._begin
 
     @property
     def absent(self) -> bytes:
         """Level of the absence of what has never come: at first it may still come."""
-        now = time.monotonic()
-        if self._begin is None:  # the start may have taken long
-            self._begin = now
-        level: bytes = WARN if now - self._begin < AWAITED else ERROR
+        level: bytes = WARN if time.monotonic() - self._begin < AWAITED else ERROR
         return level
 
     @property

@@ -172,8 +172,7 @@ class StageNode(ManagedNode):
         """Take messages from now on."""
         with self._lock:
             self._pause = PauseWatch()
-            for entry in self.health.inputs:
-                entry.last = time.monotonic()
+            self.health.begin()
         self.get_logger().info(self._summary())
         return super().on_activate(state)
 

@@ -44,6 +44,9 @@ from izmp_dynamics.seesaw.nodes.messages import (
 from izmp_dynamics.simulation.shove import Shove
 from izmp_dynamics.simulation.simulated_run import SimulatedRun
 
+NO_PUSH = 'none'
+"""The parameter push without one; ros2 launch takes no empty text."""
+
 LOOKS = 5
 """So often per tick it is looked whether the controller has answered."""
 
@@ -70,8 +73,10 @@ class Seesaw(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__('seesaw', parameter_overrides=list(options.pop('overrides', ())))
         robot = load_balancing_robot(fixed(self, 'robot', 'icub', 'icub or biped31'))
-        push = fixed(self, 'push', '', 'NEWTONS:DIRECTION:START:DURATION on the torso; or none')
-        self._pushes = [Shove.parse(push, robot.torso)] if push else []
+        push = fixed(
+            self, 'push', NO_PUSH, 'NEWTONS:DIRECTION:START:DURATION on the torso; or none'
+        )
+        self._pushes = [] if push in ('', NO_PUSH) else [Shove.parse(push, robot.torso)]
         self._duration = fixed(self, 'duration', 60.0, 'of the run [s]')
         self._rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
         clock = fixed(self, 'publish_clock', True, 'publish /clock')

@@ -1,0 +1,24 @@
+"""Numbers among the arguments of launch files; without launch itself."""
+
+import pytest
+
+from izmp_dynamics.launching.numbers import number
+
+
+def test_a_number_is_read():
+    assert number('speed', '0.3', float) == 0.3
+    assert number('steps', '20', int) == 20
+
+
+@pytest.mark.parametrize(
+    ('name', 'text', 'kind', 'needed'),
+    [
+        ('speed', 'fast', float, 'a number'),
+        ('steps', '2.5', int, 'a whole number'),
+        ('rate', '', float, 'a number'),
+    ],
+)
+def test_what_is_no_number_is_refused_with_the_name_of_the_argument(name, text, kind, needed):
+    with pytest.raises(RuntimeError) as refused:
+        number(name, text, kind)
+    assert str(refused.value) == f"The argument {name} is '{text}'; {needed} is needed."
