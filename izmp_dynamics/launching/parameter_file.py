@@ -33,7 +33,9 @@ def stated(
     except RecursionError:
         reason = 'a part of it contains itself, or lies too deep in others'
         raise RuntimeError(f"params_file '{path}' cannot be read: {reason}.") from None
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise RuntimeError(f"params_file '{path}' cannot be read: {error.strerror}.") from None
+    except (ValueError, yaml.YAMLError) as error:
         raise RuntimeError(f"params_file '{path}' cannot be read: {error}") from None
     found: dict[str, dict[str, list[str]]] = {name: {} for name in names}
     for node in nodes:
