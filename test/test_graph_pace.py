@@ -70,10 +70,36 @@ def test_a_graph_that_has_died_is_waited_for_again_when_it_is_back(monkeypatch):
 
 def test_a_clock_that_is_set_back_is_no_reason_to_wait(monkeypatch):
     graph = Graph(monkeypatch)
-    graph.result(0)
+    graph.count = 1000
+    graph.pace.published(1000 * STEP)
+    graph.result(1000)
     graph.publish_until_behind()
     graph.count = 0
     graph.pace.published(0)
-    assert graph.publish_until_behind() == 3
+    assert graph.publish_until_behind() == 4
     graph.result(2)
-    assert graph.publish_until_behind() == 3
+    assert graph.publish_until_behind() == 2
+
+
+def test_wrong_stamps_and_those_of_two_publishers_do_not_hide_that_it_is_behind(monkeypatch):
+    graph = Graph(monkeypatch)
+    graph.pace.published(STEP)
+    graph.result(0)
+    for stamp in (3 * STEP, 2 * STEP, 10**18, 4 * STEP, 6 * STEP, 5 * STEP, 7 * STEP, 8 * STEP):
+        graph.pace.published(stamp)
+    assert graph.pace.is_behind
+    graph.result(20)
+    assert not graph.pace.is_behind
+
+
+def test_results_that_come_late_in_any_case_are_waited_for_once(monkeypatch):
+    """As of a sensor that is silent: each comes when others have been published."""
+    graph = Graph(monkeypatch)
+    graph.result(0)
+    assert graph.publish_until_behind() == 4
+    graph.now += PATIENCE
+    for piece in range(1, 50):
+        assert graph.publish_until_behind(most=4) == 4
+        graph.result(piece)
+    graph.result(graph.count)
+    assert graph.publish_until_behind() == 4

@@ -20,13 +20,21 @@ class Waiting:
         monkeypatch.setattr(simulation, 'time', SimpleNamespace(monotonic=lambda: self.now))
         monkeypatch.setattr(simulation, 'Lockstep', lambda *given: 'moves')
         self.names, self.missing = [], []
-        infos = lambda topic: [SimpleNamespace(node_name=name) for name in self.names]  # noqa: E731
         self.node = SimpleNamespace(
-            get_subscriptions_info_by_topic=infos, get_logger=Mock(), _joints='/joint_states',
+            get_subscriptions_info_by_topic=self.infos, get_namespace=lambda: '/',
+            get_logger=Mock(), _joints='/joint_states',
             _listeners=SimpleNamespace(missing=lambda: self.missing), _clock_publisher=object(),
             _plan=None, _plant=None, _run=None, _next_look=0.0,
             _subscribed_since=None, _waiting_since=None,
         )  # fmt: skip
+
+    def infos(self, topic):
+        return [
+            SimpleNamespace(
+                node_name=name.split('/')[-1], node_namespace=f'/{name}'.rpartition('/')[0] or '/'
+            )
+            for name in self.names
+        ]
 
     def begins_after(self, longest):
         """Time after which the robot begins to move [s]; None if it does not."""
@@ -65,3 +73,11 @@ def test_a_graph_that_stays_incomplete_is_not_waited_for_for_ever(monkeypatch):
     waiting.names, waiting.missing = ['acd'], [('izmp', 'imu')]
     expected = PATIENCE + SUBSCRIBED
     assert waiting.begins_after(200.0) == pytest.approx(expected, abs=3 * LOOK_EVERY)
+    warning = waiting.node.get_logger().warning
+    assert 'moves without izmp (imu)' in warning.call_args.args[0]
+
+
+def test_the_graph_of_another_namespace_is_somebody_else(monkeypatch):
+    waiting = Waiting(monkeypatch)
+    waiting.names, waiting.missing = ['other/acd'], [('acd', 'joint_states')]
+    assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)

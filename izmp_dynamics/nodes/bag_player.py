@@ -16,8 +16,12 @@ from izmp_dynamics.bags.topic_names import resolve_topic
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.health import Input
 from izmp_dynamics.nodes.listeners import Listeners, said
+from izmp_dynamics.nodes.pause import some_are_behind
 from izmp_dynamics.nodes.qos import RESULT
+from izmp_dynamics.nodes.receiving import stamp_of_bytes
+from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
 
 SETTLED = 1.0
 """Time for which the numbers of subscribers must not change before the first message [s]."""
@@ -77,6 +81,7 @@ class BagPlayer:
                 kind = message_class(self.bag.topics[name].msgtype)
                 self._publishers[name] = node.create_publisher(kind, wanted, RESULT)
                 self._topics.append(wanted)
+        self._played = {name: Input(name, '') for name in self._publishers}
         self.joints_topic = resolve_topic(robot.joints.topic, self._publishers)
         if not self._publishers:
             raise ReplayError(
@@ -89,6 +94,16 @@ class BagPlayer:
     def duration(self) -> float:
         """Length of the recording [s]."""
         return ((self.bag.end or 0) - (self.bag.start or 0)) / NANOSECONDS
+
+    @property
+    def ends_uneven(self) -> bool:
+        """Whether some topics ended before others, so that nodes wait longer for what follows."""
+        return some_are_behind(self._played.values(), RELIABLE_PATIENCE)
+
+    def joints_in(self, messages: int) -> int:
+        """How many joint messages come with so many messages of the busiest topic, at least 1."""
+        counts = {name: self.bag.topics[name].count for name in self._publishers}
+        return max(1, messages * counts.get(self.joints_topic or '', 0) // max(counts.values()))
 
     def wait_for_listeners(
         self, stop: threading.Event, patience: float = LONGEST_WAIT, recorder: bool = False
@@ -142,7 +157,8 @@ class BagPlayer:
             self.node.create_subscription(PointStamped, topic, note, RESULT, raw=True)
             for topic in RESULTS
         ]
-        while not stop.is_set() and time.monotonic() - last < QUIET:
+        quiet = QUIET + RELIABLE_PATIENCE if self.ends_uneven else QUIET
+        while not stop.is_set() and time.monotonic() - last < quiet:
             time.sleep(LOOK_EVERY)
         for watch in watches:
             self.node.destroy_subscription(watch)
@@ -176,7 +192,9 @@ class BagPlayer:
                 return
             self.joints += message.topic == self.joints_topic
             self.observe(message)
-            self._publishers[message.topic].publish(bytes(message.raw))
+            raw = bytes(message.raw)
+            self._played[message.topic].received(stamp_of_bytes(raw))
+            self._publishers[message.topic].publish(raw)
             self.published += 1
         progress(1.0)
 

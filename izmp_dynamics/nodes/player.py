@@ -14,17 +14,15 @@ from izmp_dynamics.bags.batch import Message
 from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.nodes.bag_player import AHEAD, RESULTS, BagPlayer
+from izmp_dynamics.nodes.bag_player import RESULTS, BagPlayer
 from izmp_dynamics.nodes.graph_pace import GraphPace
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.process import shut_down, until_shutdown
+from izmp_dynamics.nodes.qos import DEPTH
 from izmp_dynamics.nodes.receiving import stamp_of_bytes
 
 PATIENCE = 300.0
 """Time that the graph is given to start, unless the parameter says otherwise [s]."""
-
-AHEAD_OF_IZMP = 500
-"""The same for the IZMP, of which a robot in flight has none."""
 
 TICK = 0.008
 """Recorded time between two messages on /clock [s]."""
@@ -56,8 +54,8 @@ class Player(Node):
             )
         self._player = BagPlayer(self, Path(bag).expanduser(), load_robot_file(robot), rate)
         self._player.observe = self._observe
-        izmp = GraphPace(self, AHEAD_OF_IZMP, RESULTS[0], PointStamped)
-        self._paces = GraphPace(self, AHEAD), izmp
+        ahead = self._player.joints_in(DEPTH // 2)
+        self._paces = GraphPace(self, ahead), GraphPace(self, ahead, RESULTS[0], PointStamped)
         self._clock_publisher = self.create_publisher(Clock, '/clock', 10)
         self._published = 0
         self._stop = threading.Event()

@@ -184,6 +184,7 @@ class Receiver:
         stretches: which of the messages that have waited too long are kept all the same, of those
             that are bytes with a header; None: none is.
         paused: whether all messages are skipped.
+        received: when the message that is handed out was received [ns].
         handed_out: is called after each series of messages that waited together.
         rest_until: when nothing waits, messages are left in their queues until then, by the steady
             clock [s]: to wake for each of them would cost more than to read them.
@@ -194,6 +195,7 @@ class Receiver:
     def __init__(self, handed_out: Callable[[], None] = lambda: None) -> None:
         self.handed_out = handed_out
         self.rest_until = 0.0
+        self.received = 0
         self.awaited: Collection[str] | None = None
         self._silent = True
         self._group = _Reserved()
@@ -239,7 +241,11 @@ class Receiver:
                 qos_overriding_options=QoSOverridingOptions.with_default_policies(),
             )
 
-        publishers = partial(node.count_publishers, node.resolve_topic_name(topic))
+        name = node.resolve_topic_name(topic)
+
+        def publishers() -> int:
+            return node.count_publishers(name) if node.context.ok() else 0
+
         self._receptions.append(
             Reception(
                 create,
@@ -372,10 +378,11 @@ class Receiver:
             self.handed_out()
         return any_there
 
-    def drain(self) -> None:
-        """Hand out all that waits; nobody else may be receiving."""
+    def take_all(self) -> None:
+        """Hand out all that has been received by now; nobody else may be receiving."""
+        until, self.received = time.time_ns(), 0
         with suppress(InvalidHandle):
-            while self._hand_out(self._receptions):
+            while self.received < until and self._hand_out(self._receptions):
                 pass
 
     def _hand_out(self, ready: list[Reception]) -> bool:
@@ -409,6 +416,7 @@ class Receiver:
                 taken = Counter(ready[k].topic for _, k, _ in [(received, k, message), *waiting])
                 self._count_skipped(taken + _skip(self._receptions))
                 return True
+            self.received = received
             ready[k].callback(message)
             count += 1
             if waiting or time.time_ns() >= ready[k].silent_until:

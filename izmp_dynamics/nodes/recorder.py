@@ -1,13 +1,12 @@
 """Node recorder: whatever is published here → a rosbag2, without rosbag2."""
 
-import threading
-import time
 from collections import Counter
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rclpy.clock import Clock, ClockType, ROSClock
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
@@ -17,9 +16,17 @@ from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.nodes.bag_player import message_class
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import DEPTH
-from izmp_dynamics.nodes.receiving import LONGEST_REST, Receiver
-from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
+from izmp_dynamics.nodes.receiving import Receiver
 from izmp_dynamics.sensing.faults import Reason
+
+LOOK_EVERY = 0.1
+"""Time between two looks for new topics [s]."""
+
+TAKE_EVERY = 0.02
+"""Messages are taken together: to wake for each would cost more than to write it [s]."""
+
+FLUSH_EVERY = 2.0
+"""Time between two writes to the disk [s]."""
 
 LEFT_OUT = ('/parameter_events', '/rosout')
 
@@ -31,7 +38,6 @@ class Recorder(Node):
     hidden folder beside its place. Messages are not decoded, so it costs little.
 
     Attributes:
-        receiver: of the messages; `process.Running` lets it work.
         count: messages so far.
     """
 
@@ -41,33 +47,36 @@ class Recorder(Node):
         storage = fixed(self, 'storage', 'mcap', 'mcap or sqlite3')
         overwrite = fixed(self, 'overwrite', False, 'replace an earlier bag')
         self.topics = tuple(fixed(self, 'topics', [''], 'topics to record; all if there are none'))
-        self.receiver = Receiver(self._rest)
         self.count = 0
+        self._receiver = Receiver()
         self._seen: set[str] = set(LEFT_OUT)
         self._lost: Counter[str] = Counter()
-        self._files, self._lock = ExitStack(), threading.Lock()
+        self._files = ExitStack()
         self._writer = self._files.enter_context(
             BagWriter(Path(output).expanduser(), storage, overwrite)
         )
-        warn_of_unknown_parameters(self)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(TAKE_EVERY, self._receiver.take_all, clock=steady)
+        self.create_timer(LOOK_EVERY, self._look, clock=steady)
+        self.create_timer(FLUSH_EVERY, self._flush, clock=steady)
 
     def destroy_node(self) -> None:
         """Record what still waits, and complete the bag."""
-        self.receiver.drain()
-        super().destroy_node()
-        self._files.close()
+        with self._files:
+            self._receiver.take_all()
+            self._state_losses()
+            super().destroy_node()
 
-    def look_after(self, report: bool) -> None:
-        """Look for new topics four times a second, and write to the disk when `report` is set."""
+    def _look(self) -> None:
         wanted = {self.resolve_topic_name(topic) for topic in self.topics if topic}
         for topic, types in self.get_topic_names_and_types():
             if topic not in self._seen and (not wanted or topic in wanted):
                 self._seen.add(topic)
                 self._record(topic, types[0])
-        if report:
-            with self._lock:
-                self._writer.flush()
-            self._state_losses()
+
+    def _flush(self) -> None:
+        self._writer.flush()
+        self._state_losses()
 
     def _record(self, topic: str, msgtype: str) -> None:
         publishers = self.get_publishers_info_by_topic(topic)
@@ -84,21 +93,20 @@ class Recorder(Node):
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         )
         try:
-            with self._lock:
-                self._writer.add_raw_topic(topic, msgtype, kind)
+            self._writer.add_raw_topic(topic, msgtype, kind)
             take, lose = partial(self._take, topic), partial(self._lose, topic)
-            self.receiver.subscribe(self, topic, message_class(msgtype), take, lose, qos, raw=True)
+            self._receiver.subscribe(
+                self, topic, message_class(msgtype), take, lose, qos, raw=True
+            )
         except IzmpError as error:
             self.get_logger().warning(f'{topic} is not recorded: {error}')
 
     def _take(self, topic: str, raw: bytes) -> None:
-        with self._lock:
-            self.count += 1
-            self._writer.write_raw(topic, self.get_clock().now().nanoseconds, raw)
-
-    def _rest(self) -> None:
-        """Let messages come together: to wake for each costs more than to write it."""
-        self.receiver.rest_until = time.monotonic() + LONGEST_REST
+        self.count += 1
+        clock, received = self.get_clock(), self._receiver.received
+        if not received or (isinstance(clock, ROSClock) and clock.ros_time_is_active):
+            received = clock.now().nanoseconds
+        self._writer.write_raw(topic, received, raw)
 
     def _lose(self, topic: str, reason: Reason, number: int) -> None:
         self._lost[topic] += number

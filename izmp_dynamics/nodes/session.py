@@ -21,7 +21,9 @@ from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
 from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
+from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
+from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
 
 WAITING = 3.0
 """Time after which it is said what does not come, where there are no live figures [s]."""
@@ -66,7 +68,7 @@ class LiveSession:
         self._threads: list[threading.Thread] = []
         self._stop, self._over = threading.Event(), threading.Event()
         self._failure: IzmpError | None = None
-        self._recorder: Running | None = None
+        self._recorder: Recorder | None = None
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
@@ -81,12 +83,13 @@ class LiveSession:
             self._node = Node('izmp_live')
             stack.callback(self._node.destroy_node)
             self._figures = Figures(self._node, self.awaited)
-            self._spin(self.graph.spin)
-            self._spin(_executor([self._node]).spin)
+            others = [self._node]
             if self.record is not None:
-                self._recorder = Running('recorder', self._recorder_parameters())
-                stack.callback(self._recorder.destroy)
-                self._spin(self._recorder.spin)
+                self._recorder = Recorder(overrides=self._recorder_parameters())
+                stack.callback(self._recorder.destroy_node)
+                others.append(self._recorder)
+            self._spin(self.graph.spin)
+            self._spin(_executor(others).spin)
             stack.callback(self._shut_down)
             self._stack = stack.pop_all()
         return self
@@ -103,6 +106,8 @@ class LiveSession:
         def play(stop: threading.Event) -> None:
             player.wait_for_listeners(stop, recorder=self.record is not None)
             player.play(stop, lambda: player.joints - self._taken() > AHEAD)
+            if player.ends_uneven:
+                stop.wait(RELIABLE_PATIENCE)
 
         return play
 
@@ -195,9 +200,9 @@ class LiveSession:
     def _finish(self) -> None:
         """Wait for the last results, and until the recorder has written what waits for it."""
         while True:
-            before = self._recorder.node.count if self._recorder is not None else 0
+            before = self._recorder.count if self._recorder is not None else 0
             time.sleep(AFTERWARDS)
-            if self._recorder is None or self._recorder.node.count - before <= FEW:
+            if self._recorder is None or self._recorder.count - before <= FEW:
                 return
 
     def _spin(self, spin: Callable[[], None]) -> None:

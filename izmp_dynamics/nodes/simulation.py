@@ -41,6 +41,8 @@ LOOK_EVERY = 0.1
 """Time between two looks at the subscribers [s]."""
 
 GRAPH = {COMPOSED, *ALWAYS}
+"""Nodes that are waited for together."""
+
 BYSTANDERS = {'robot_state_publisher', RECORDER}
 """Nodes that listen to the joints, but need not see the robot move from the beginning."""
 
@@ -152,13 +154,18 @@ class Simulation(Node):
         if now < self._next_look:
             return
         self._next_look = now + LOOK_EVERY
-        infos = self.get_subscriptions_info_by_topic(self._joints)
-        names = {info.node_name for info in infos} - BYSTANDERS
-        if not names:
+        place = self.get_namespace()
+        nodes = {
+            (info.node_namespace, info.node_name)
+            for info in self.get_subscriptions_info_by_topic(self._joints)
+            if info.node_name not in BYSTANDERS
+        }
+        if not nodes:
             self._subscribed_since = self._waiting_since = None
             return
         self._waiting_since = self._waiting_since or now
-        missing = self._listeners.missing() if names & GRAPH else []
+        of_graph = any((place, name) in nodes for name in GRAPH)
+        missing = self._listeners.missing() if of_graph else []
         if missing and now < self._waiting_since + PATIENCE:
             self._subscribed_since = None
             log = self.get_logger()
@@ -166,6 +173,8 @@ class Simulation(Node):
             return
         self._subscribed_since = self._subscribed_since or now
         if now - self._subscribed_since > SUBSCRIBED:
+            if missing:
+                self.get_logger().warning(f'The robot moves without {said(missing)}.')
             start = NANOSECONDS
             if self._clock_publisher is None:
                 start = Clock(clock_type=ClockType.SYSTEM_TIME).now().nanoseconds
