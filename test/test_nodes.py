@@ -15,6 +15,9 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.writer import BagWriter
+
 from .node_processes import GRAPH, PATIENCE, ROBOT, ROOT, Listener, Processes, probe, wait_until
 from .replayed import evaluate_log
 
@@ -138,7 +141,6 @@ def assert_same(listener, topic, stamps, values):
 def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp_path):
     """In a process of its own, as it owns the ROS context."""
     from izmp_dynamics.bags.messages import pose_batch
-    from izmp_dynamics.bags.reader import BagReader
     from izmp_dynamics.replay.run import replay
 
     bag = tmp_path / 'live'
@@ -177,6 +179,30 @@ def test_a_playback_that_is_interrupted_ends_with_its_summary(walk, tmp_path):
     assert live.returncode == 0, said
     assert 'Ended by Ctrl-C.\nPoints: ' in said
     assert 'Traceback' not in said
+
+
+def test_a_recording_of_which_nothing_comes_out_is_an_error(walk, tmp_path):
+    """Its joints are missing; and a place that is taken is said before anything starts."""
+    bag = tmp_path / 'without_joints'
+    with BagReader(walk) as reader, BagWriter(bag) as writer:
+        topics = [name for name in reader.topics if name != '/joint_states']
+        for name in topics:
+            writer.add_raw_topic(name, reader.topics[name].msgtype, 'default')
+        for message in reader.messages(topics):
+            writer.write_raw(message.topic, message.received, bytes(message.raw))
+    for more, expected in (
+        (['--rate', '5'], 'Nothing came out. Nothing came on /joint_states.'),
+        (['--record', str(bag)], f"'{bag}' exists"),
+    ):
+        done = subprocess.run(
+            [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(bag), '--robot',
+             str(ROBOT), '--quiet', *more],
+            env=Processes(tmp_path).environment,
+            cwd=ROOT, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert expected in done.stderr
+        assert 'Traceback' not in done.stderr
 
 
 def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):

@@ -18,6 +18,7 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
 
+from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.template import JointTemplate, Template
 from izmp_dynamics.nodes.wire import reader_of
@@ -69,6 +70,8 @@ def test_joint_kinematics(count):
         raw = template.write(STAMP + row, joints, row)
         message = deserialize_message(raw, JointTrajectory)
         assert (stamp_of(message), tuple(message.joint_names)) == (STAMP + row, names)
+        by_rosbags = standard_types().deserialize_cdr(raw, 'trajectory_msgs/msg/JointTrajectory')
+        assert len(by_rosbags.points) == 1 - row
         stamp, sample = reader(raw)
         assert (stamp, sample.names) == (STAMP + row, names)
         assert (len(message.points), sample.point is None) == (1 - row, bool(row))

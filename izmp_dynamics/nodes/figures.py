@@ -85,12 +85,16 @@ class Figures:
             table.add_row(name, Text(status.message, style=style), _age(status))
         return table
 
+    @property
+    def nothing_came(self) -> bool:
+        """Whether no point came out, as messages are missing."""
+        return not any(self._counts.values()) and bool(self._awaited())
+
     def summary(self) -> str:
         """Say what came out."""
         points = ', '.join(f'{self._counts[topic]} {name}' for topic, name in POINTS.items())
-        awaited = self._awaited()
-        if awaited and not any(self._counts.values()):
-            return f'Nothing came out. Nothing came on {", ".join(awaited)}.'
+        if self.nothing_came:
+            return f'Nothing came out. Nothing came on {", ".join(self._awaited())}.'
         margins = self._margins
         if not margins.count:
             return f'Points: {points}. No margin: was a foot ever loaded?'

@@ -15,6 +15,7 @@ from rclpy.parameter import Parameter
 from rich.console import Console
 from rich.live import Live
 
+from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer
@@ -50,6 +51,9 @@ class LiveSession:
         overwrite: replace an earlier bag.
         own_source: whether the sensors come from this process, which delivers reliably; then
             nothing leaves this computer.
+
+    Raises:
+        IzmpError: if the place of the bag is taken.
     """
 
     def __init__(
@@ -63,6 +67,8 @@ class LiveSession:
     ) -> None:
         self.path, self.robot, self.record = path, robot, record
         self._overwrite = overwrite
+        if record is not None:
+            BagWriter(record, overwrite=overwrite)  # looks at the place, before anything starts
         self._urdf = str(urdf or '')
         self._own_source = own_source
         self._threads: list[threading.Thread] = []
@@ -140,7 +146,7 @@ class LiveSession:
         """Show figures until the source is over, or until Ctrl-C; return a summary.
 
         Raises:
-            IzmpError: if the source fails.
+            IzmpError: if the source fails, or nothing comes out of a recording or simulation.
         """
         worker = threading.Thread(target=self._work, args=(source,), daemon=True)
         worker.start()
@@ -165,7 +171,10 @@ class LiveSession:
             return f'Ended by Ctrl-C.\n{self._figures.summary()}'
         if self._failure is not None:
             raise self._failure
-        return self._figures.summary()
+        summary = self._figures.summary()
+        if self._own_source and self._figures.nothing_came:
+            raise IzmpError(summary, kind='nothing_came_out')
+        return summary
 
     def awaited(self) -> tuple[str, ...]:
         """Topics of the robot on which nothing has come so far."""

@@ -18,6 +18,12 @@ from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 _TIME = struct.Struct('=iI')
 
+_AFTER_JOINTS = 12
+"""Bytes after the accelerations: the number of efforts, which is zero, and time_from_start.
+
+The middleware adds further ones, with any content, which strict readers of a bag refuse.
+"""
+
 _ENCAPSULATION = 4
 """Bytes before the message itself, which begins with the stamp if it has a header."""
 
@@ -82,6 +88,7 @@ class JointTemplate:
             raw[end:begin] for end, begin in zip([0, *ends], [*begins, None], strict=True)
         )
         self._begin, self._first = raw[:_ENCAPSULATION], _after_stamp(first)
+        self._end = self._end[:_AFTER_JOINTS]
 
     def write(self, stamp: int, joints: JointKinematics, row: int) -> bytes:
         """Write the instant in one row, at `stamp` [ns]; no point if it cannot be trusted."""
