@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('mujoco', reason="MuJoCo is missing: pip install '.[simulation]'")
+pytest.importorskip('mujoco', reason="MuJoCo is missing: pip install '.[sim]'")
 
 from izmp_dynamics.nodes import simulation
 from izmp_dynamics.nodes.simulation import LOOK_EVERY, PATIENCE, SUBSCRIBED, Simulation

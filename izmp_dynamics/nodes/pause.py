@@ -19,11 +19,11 @@ from izmp_dynamics.sensing.stamps import nanoseconds
 FLUSH_AFTER = 1.0
 """Time without any message after which what waits is handed out, at least [s]."""
 
-LAG, USUAL_LAG = 0.1, 3.0
-"""A topic that is behind another by more has lost messages, or is late [s], [usual steps]."""
-
 USUAL_TIMES = 50.0
 """It takes so many times the usual time between messages, too."""
+
+LAG, USUAL_LAG = 0.1, 3.0
+"""A topic that is behind another by more has lost messages, or is late [s], [usual steps]."""
 
 LOOK_EVERY = 0.25
 """Time after which a node looks for pauses of its inputs and new publishers [s]."""

@@ -85,10 +85,10 @@ class JointTemplate:
         ]
         ends = [begin + 8 * len(names) for begin in begins]
         first, self._second, self._third, self._end = (
-            raw[end:begin] for end, begin in zip([0, *ends], [*begins, None], strict=True)
+            raw[end:begin]
+            for end, begin in zip([0, *ends], [*begins, ends[-1] + _AFTER_JOINTS], strict=True)
         )
         self._begin, self._first = raw[:_ENCAPSULATION], _after_stamp(first)
-        self._end = self._end[:_AFTER_JOINTS]
 
     def write(self, stamp: int, joints: JointKinematics, row: int) -> bytes:
         """Write the instant in one row, at `stamp` [ns]; no point if it cannot be trusted."""
