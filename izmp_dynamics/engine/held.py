@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from izmp_dynamics.engine.interrupts import held_back
 from izmp_dynamics.engine.outcomes import error_of, outcomes
 
 V = TypeVar('V')
@@ -21,7 +22,8 @@ class Held(Generic[V]):
     def __init__(self, values: Sequence[V], client: Any = None) -> None:
         self._values, self._client = values, client
         if client is not None:
-            self._futures = [client.submit(_same, value, pure=False) for value in values]
+            with held_back():  # Ctrl-C in the middle of a future leaves a traceback
+                self._futures = [client.submit(_same, value, pure=False) for value in values]
 
     def map(
         self,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.engine.cluster import PURPOSE
+from izmp_dynamics.engine.interrupts import held_back
 from izmp_dynamics.errors import ClusterError
 
 AT_A_TIME = 4000
@@ -59,14 +60,16 @@ def outcomes(
             running[future] = task
             ended.add(future)
 
-    begin()
+    with held_back():  # Ctrl-C in the middle of a future leaves a traceback
+        begin()
     for future in ended:
         task = running.pop(future)
         yield task, _outcome(future)
-        del future  # the workers forget the result
-        order.done(task)
-        waiting += order.get_ready()
-        begin()
+        with held_back():
+            del future  # the workers forget the result
+            order.done(task)
+            waiting += order.get_ready()
+            begin()
 
 
 def _at_a_time(client: Any, count: int) -> int:
