@@ -16,6 +16,7 @@ from izmp_dynamics.launching.arguments import declared, given
 from izmp_dynamics.launching.description import robot_state_publisher
 from izmp_dynamics.launching.ending import end_if_refused
 from izmp_dynamics.launching.graph import GRAPH
+from izmp_dynamics.launching.node import node
 from izmp_dynamics.launching.parameter_file import stated
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.resources import find_resource
@@ -63,7 +64,7 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     return [GroupAction([PushRosNamespace(values['namespace']), *actions])]
 
 
-def _nodes(values: dict[str, str], on: dict[str, bool]) -> list[Node]:
+def _nodes(values: dict[str, str], on: dict[str, bool]) -> list[GroupAction]:
     """The nodes that evaluate, which are started again if they die, and the recorder."""
     texts = {name: values[name] for name in TEXTS if values[name]}
     flags = {name: on[name] for name in FLAGS}
@@ -72,27 +73,23 @@ def _nodes(values: dict[str, str], on: dict[str, bool]) -> list[Node]:
         {name: ParameterValue(text, value_type=str) for name, text in texts.items()} | flags,
     ]
     nodes = [
-        Node(
-            package='izmp_dynamics',
-            executable=name,
+        node(
+            name,
             parameters=parameters,
-            output='screen',
             respawn=True,
             respawn_delay=1.0,
             on_exit=end_if_refused,
         )
         for name in (['composed'] if on['composed'] else NODES)
     ]
-    recorder = Node(
-        package='izmp_dynamics',
-        executable='recorder',
+    recorder = node(
+        'recorder',
         parameters=[
             {
                 'output': ParameterValue(values['bag'], value_type=str),
                 'use_sim_time': on['use_sim_time'],
             }
         ],
-        output='screen',
         on_exit=end_if_refused,
         sigterm_timeout='60',  # to complete a long recording
     )

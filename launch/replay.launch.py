@@ -10,10 +10,11 @@ from launch.conditions import IfCondition
 from launch.events.process import ProcessExited
 from launch.launch_description_entity import LaunchDescriptionEntity
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.actions import PushRosNamespace
 
 from izmp_dynamics.launching.arguments import declared, parameters
 from izmp_dynamics.launching.graph import graph, graph_arguments
+from izmp_dynamics.launching.node import node
 
 ARGUMENTS = {
     **graph_arguments(
@@ -42,11 +43,9 @@ def generate_launch_description() -> LaunchDescription:
 
 def _player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     recorded = IfCondition(LaunchConfiguration('record')).evaluate(context)
-    player = Node(
-        package='izmp_dynamics',
-        executable='player',
+    player = node(
+        'player',
         parameters=[parameters(bag=str, robot=str, rate=float), {'wait_for_recorder': recorded}],
-        output='screen',
         on_exit=_end,
     )
     return [GroupAction([PushRosNamespace(LaunchConfiguration('namespace')), player])]

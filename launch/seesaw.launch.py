@@ -16,11 +16,12 @@ from launch.actions import (
 from launch.conditions import IfCondition
 from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.actions import PushRosNamespace
 
 from izmp_dynamics.launching.arguments import declared, given, parameters
 from izmp_dynamics.launching.ending import end_if_refused
 from izmp_dynamics.launching.graph import graph, graph_arguments
+from izmp_dynamics.launching.node import node, without_traceback
 
 ARGUMENTS = {
     'robot': ('icub', 'Which robot balances: icub or biped31.'),
@@ -54,18 +55,14 @@ OF_GRAPH = {
 def generate_launch_description() -> LaunchDescription:
     """Describe plant and controller."""
     balancing = [
-        Node(
-            package='izmp_dynamics',
-            executable='seesaw',
+        node(
+            'seesaw',
             parameters=[parameters(robot=str, push=str, duration=float, rate=float)],
-            output='screen',
             on_exit=end_if_refused,
         ),
-        Node(
-            package='izmp_dynamics',
-            executable='balance',
+        node(
+            'balance',
             parameters=[parameters(robot=str, controller=str, gains=str, reference=str)],
-            output='screen',
             on_exit=end_if_refused,
         ),
     ]
@@ -79,7 +76,7 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
-def _graph(context: LaunchContext) -> list[ExecuteProcess]:
+def _graph(context: LaunchContext) -> list[GroupAction]:
     """The graph, as soon as there is a robot file that names the board as ground."""
     folder = _temporary_folder()
     values = given(context, *OF_GRAPH)
@@ -95,11 +92,13 @@ def _graph(context: LaunchContext) -> list[ExecuteProcess]:
     module = 'izmp_dynamics.seesaw.nodes.robot_files'
     robot = LaunchConfiguration('robot')
     return [
-        ExecuteProcess(  # it takes seconds, in which this process would not heed Ctrl-C
-            cmd=[sys.executable, '-m', module, robot, str(folder)],
-            name='robot_files',
-            output='screen',
-            on_exit=start,
+        without_traceback(
+            ExecuteProcess(  # it takes seconds, in which this process would not heed Ctrl-C
+                cmd=[sys.executable, '-m', module, robot, str(folder)],
+                name='robot_files',
+                output='screen',
+                on_exit=start,
+            )
         )
     ]
 

@@ -3,12 +3,13 @@
 from launch import LaunchDescription
 from launch.actions import GroupAction
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.actions import PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.launching.arguments import declared, parameters
 from izmp_dynamics.launching.ending import end_if_refused
 from izmp_dynamics.launching.graph import graph, graph_arguments
+from izmp_dynamics.launching.node import node
 from izmp_dynamics.resources import find_resource
 
 ARGUMENTS = {
@@ -41,20 +42,12 @@ def generate_launch_description() -> LaunchDescription:
     gait = parameters(robot=str, urdf=str, gait=str, speed=float, steps=int)
     clock = ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)
     motion = [
-        Node(
-            package='izmp_dynamics',
-            executable='simulation',
+        node(
+            'simulation',
             parameters=[gait, parameters(loop=bool, lockstep=bool), {'publish_clock': clock}],
-            output='screen',
             on_exit=end_if_refused,
         ),
-        Node(
-            package='izmp_dynamics',
-            executable='motion',
-            parameters=[gait],
-            output='screen',
-            on_exit=end_if_refused,
-        ),
+        node('motion', parameters=[gait], on_exit=end_if_refused),
     ]
     namespace = PushRosNamespace(LaunchConfiguration('namespace'))
     return LaunchDescription([*declared(ARGUMENTS), GroupAction([namespace, *motion]), graph()])

@@ -1,6 +1,7 @@
 """The launch files: described arguments, and the graph started by launch itself."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,6 +18,9 @@ from ament_index_python.packages import PackageNotFoundError, get_package_share_
 from launch import LaunchContext
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 from launch.utilities import perform_substitutions
+from launch_ros.actions import Node
+
+from izmp_dynamics.launching.node import node
 
 from .node_processes import (
     GRAPH,
@@ -76,6 +80,26 @@ def test_the_default_that_is_shown_is_the_one_that_holds(name):
         shown.setdefault(argument.name, argument.default_value)
     for flag in ('use_sim_time', 'reliable_inputs', 'composed'):
         assert perform_substitutions(LaunchContext(), shown[flag]) == 'true', flag
+
+
+@pytest.mark.parametrize(
+    ('given', 'expected'), [(None, 'env --block-signal=INT'), ('gdb --args', 'gdb --args')]
+)
+def test_nodes_start_with_sigint_blocked_unless_a_prefix_is_given(installed, given, expected):
+    context = LaunchContext()
+    if given is not None:
+        context.launch_configurations['launch-prefix'] = given
+    group = node('acd')
+    commands = []
+    for action in group.execute(context):
+        if isinstance(action, Node):
+            action.process_description.prepare(context, action)
+            commands.append(action.process_description.final_cmd)
+        else:
+            action.visit(context)
+    (command,) = commands
+    assert shlex.join(command).startswith(f'{expected} /')
+    assert context.launch_configurations.get('launch-prefix') == given
 
 
 class Launched:

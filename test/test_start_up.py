@@ -1,6 +1,7 @@
 """The start of the nodes' processes: signals, refusals, and what is said about long work."""
 
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -45,6 +46,20 @@ def test_a_signal_ends_a_start_at_once_and_without_a_trace(number):
     process.send_signal(number)
     assert process.communicate(timeout=PATIENCE) == ('', '')
     assert process.returncode == 0
+
+
+def test_a_signal_that_was_blocked_ends_a_start_as_well():
+    """The launch files block it: while Python starts, it would print a traceback."""
+
+    def interrupted():
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.kill(os.getpid(), signal.SIGINT)
+
+    ended = subprocess.run(
+        [sys.executable, '-m', 'izmp_dynamics.nodes', 'acd'],
+        cwd=ROOT, preexec_fn=interrupted, capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, '', '')
 
 
 def test_a_signal_ends_a_start_also_after_ros_has_taken_the_signals():

@@ -25,7 +25,8 @@ def interruptible() -> Iterator[Callable[[float | None], None]]:
     """Let SIGINT and SIGTERM end the process at once, with status 0, until the start is over.
 
     A start imports, compiles and plans for seconds, much of it in calls during which Python
-    handles no signals. So a thread waits for them. Nothing of a start needs tidying up.
+    handles no signals. So a thread waits for them. Nothing of a start needs tidying up. SIGINT may
+    have been blocked until now, as by the launch files: Python would print a traceback before.
 
     Yields:
         A function that ends this; from then on it is for ROS to act on the signals. Its argument
@@ -39,6 +40,7 @@ def interruptible() -> Iterator[Callable[[float | None], None]]:
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     patience: list[float | None] = [0.0]
     threading.Thread(target=_end_on_signal, args=(reader, patience), daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def started(longest: float | None) -> None:
         patience[0] = longest
