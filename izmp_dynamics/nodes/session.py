@@ -1,10 +1,12 @@
 """The graph, a source of sensor data and a recorder in one process, watched in the terminal."""
 
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 from rich.live import Live
 
@@ -25,6 +28,7 @@ from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
 from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
+from izmp_dynamics.nodes.start_up import signals_handled
 
 WAITING = 3.0
 """Time after which it is said what does not come, where there are no live figures [s]."""
@@ -81,7 +85,10 @@ class LiveSession:
             if self._own_source:
                 stay_on_this_computer()
             discover_quickly()
-            rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures show it
+            rclpy.init(
+                args=['--ros-args', '--log-level', 'fatal'],  # the figures show it
+                signal_handler_options=SignalHandlerOptions.NO,  # theirs would end the nodes alone
+            )
             stack.callback(shut_down)
             overrides = self._parameters(reliable_inputs=self._own_source)
             self.graph = Running('composed', overrides)
@@ -94,6 +101,7 @@ class LiveSession:
                 self._recorder = Recorder(overrides=self._recorder_parameters())
                 stack.callback(self._recorder.destroy_node)
                 others.append(self._recorder)
+            self._source = stack.enter_context(ExitStack())
             self._spin(self.graph.spin)
             self._spin(_executor(others).spin)
             stack.callback(self._shut_down)
@@ -101,13 +109,14 @@ class LiveSession:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        self._stack.close()
+        with signals_handled(signal.SIG_IGN):  # a second one shall not spoil the end
+            self._stop.set()
+            self._stack.close()
 
     def bag(self, path: Path, rate: float) -> Source:
         """Play a recording."""
         player = BagPlayer(self._node, path, self.robot, rate)
-        self._stack.callback(player.close)
+        self._source.callback(player.close)
 
         def play(stop: threading.Event) -> None:
             player.wait_for_listeners(stop, recorder=self.record is not None)
@@ -123,7 +132,7 @@ class LiveSession:
         node = Simulation(overrides=overrides)
         node.taken = self._taken
         self.graph.node.age.now = lambda: node.stamp
-        self._stack.callback(node.destroy_node)
+        self._source.callback(node.destroy_node)
         self._spin(_executor([node]).spin)
 
         def run(stop: threading.Event) -> None:
@@ -143,13 +152,12 @@ class LiveSession:
         return wait
 
     def watch(self, source: Source, quiet: bool = False) -> str:
-        """Show figures until the source is over, or until Ctrl-C; return a summary.
+        """Show figures until the source is over, or until a KeyboardInterrupt; return a summary.
 
         Raises:
             IzmpError: if the source fails, or nothing comes out of a recording or simulation.
         """
-        worker = threading.Thread(target=self._work, args=(source,), daemon=True)
-        worker.start()
+        worker = self._spin(partial(self._work, source))
         console = Console()
         shown: AbstractContextManager[Any] = nullcontext()
         if console.is_terminal and not quiet:
@@ -168,7 +176,7 @@ class LiveSession:
                         self._say_what_is_awaited()
             worker.join()
         except KeyboardInterrupt:
-            return f'Ended by Ctrl-C.\n{self._figures.summary()}'
+            return f'Interrupted.\n{self._figures.summary()}'
         if self._failure is not None:
             raise self._failure
         summary = self._figures.summary()
@@ -197,10 +205,9 @@ class LiveSession:
 
     def _work(self, source: Source) -> None:
         try:
-            with until_shutdown():
-                source(self._stop)
-                self._over.set()
-                self._finish()
+            source(self._stop)
+            self._over.set()
+            self._finish()
         except IzmpError as error:
             self._failure = error
         finally:
@@ -210,11 +217,11 @@ class LiveSession:
         """Wait for the last results, and until the recorder has written what waits for it."""
         while True:
             before = self._recorder.count if self._recorder is not None else 0
-            time.sleep(AFTERWARDS)
-            if self._recorder is None or self._recorder.count - before <= FEW:
+            ended = self._stop.wait(AFTERWARDS)
+            if ended or self._recorder is None or self._recorder.count - before <= FEW:
                 return
 
-    def _spin(self, spin: Callable[[], None]) -> None:
+    def _spin(self, spin: Callable[[], None]) -> threading.Thread:
         def quietly() -> None:
             with until_shutdown():
                 spin()
@@ -222,9 +229,10 @@ class LiveSession:
         thread = threading.Thread(target=quietly, daemon=True)
         thread.start()
         self._threads.append(thread)
+        return thread
 
     def _shut_down(self) -> None:
-        """End the executors before the nodes they spin are destroyed."""
+        """End source and executors before the nodes that they use are destroyed."""
         shut_down()
         for thread in self._threads:
             thread.join(5.0)
