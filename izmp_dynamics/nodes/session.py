@@ -21,9 +21,10 @@ from rich.live import Live
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer
+from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer, sensor_topics
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
+from izmp_dynamics.nodes.other_publishers import OtherPublishers
 from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
@@ -35,6 +36,9 @@ WAITING = 3.0
 
 AFTERWARDS = 2.5
 """Time that the nodes are given to finish what is under way [s]."""
+
+IZMP = 'mr_ad/izmp'
+"""What every graph publishes."""
 
 FEW = 25
 """Messages in that time, as of diagnostics, that are nothing under way."""
@@ -57,7 +61,8 @@ class LiveSession:
             nothing leaves this computer.
 
     Raises:
-        IzmpError: if the place of the bag is taken.
+        IzmpError: if the place of the bag is taken, or another program publishes what this
+            session would publish.
     """
 
     def __init__(
@@ -79,6 +84,7 @@ class LiveSession:
         self._stop, self._over = threading.Event(), threading.Event()
         self._failure: IzmpError | None = None
         self._recorder: Recorder | None = None
+        self._mixed = ''
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
@@ -90,11 +96,14 @@ class LiveSession:
                 signal_handler_options=SignalHandlerOptions.NO,  # theirs would end the nodes alone
             )
             stack.callback(shut_down)
+            self._node = Node('izmp_live')
+            stack.callback(self._node.destroy_node)
+            self._others = self._other_publishers()
+            self._others.refuse()
             overrides = self._parameters(reliable_inputs=self._own_source)
             self.graph = Running('composed', overrides)
             stack.callback(self.graph.destroy)
-            self._node = Node('izmp_live')
-            stack.callback(self._node.destroy_node)
+            self._others.own += [self._node, self.graph.node]
             self._figures = Figures(self._node, self.awaited)
             others = [self._node]
             if self.record is not None:
@@ -130,6 +139,7 @@ class LiveSession:
         """Let a simulated robot move."""
         overrides = self._parameters(gait=gait, rate=rate, publish_clock=False)
         node = Simulation(overrides=overrides)
+        self._others.own.append(node)
         node.taken = self._taken
         self.graph.node.age.now = lambda: node.stamp
         self._source.callback(node.destroy_node)
@@ -171,15 +181,16 @@ class LiveSession:
         try:
             with shown:  # not afterwards: that no message comes any more is no failure
                 while not self._over.wait(1.0 / _REFRESH):
+                    self._look_for_others()
                     if not announced and time.monotonic() - begin > WAITING:
                         announced = True
                         self._say_what_is_awaited()
             worker.join()
         except KeyboardInterrupt:
-            return f'Interrupted.\n{self._figures.summary()}'
+            return f'Interrupted.\n{self._summary()}'
         if self._failure is not None:
             raise self._failure
-        summary = self._figures.summary()
+        summary = self._summary()
         if self._own_source and self._figures.nothing_came:
             raise IzmpError(summary, kind='nothing_came_out')
         return summary
@@ -191,6 +202,28 @@ class LiveSession:
         if self.robot.position is not None:  # subscribed to as soon as its type is known
             inputs.setdefault(self._node.resolve_topic_name(self.robot.position.topic), 0)
         return tuple(topic for topic, count in inputs.items() if not count)
+
+    def _other_publishers(self) -> OtherPublishers:
+        """Those of results, and of sensors if they come from this process."""
+        if not self._own_source:
+            remedy = 'End that graph, or start it in a namespace (namespace:=…).'
+            return OtherPublishers(self._node, [IZMP], remedy)
+        domain = self._node.context.get_domain_id()
+        remedy = (
+            'End that program, or give this session a ROS domain of its own, e.g. '
+            f'ROS_DOMAIN_ID={domain + 1} (now: {domain}).'
+        )
+        return OtherPublishers(self._node, [IZMP, *sensor_topics(self.robot)], remedy)
+
+    def _look_for_others(self) -> None:
+        """Say once if somebody begins to publish the same."""
+        if not self._mixed:
+            self._mixed = self._others.found()
+            if self._mixed:
+                print(self._mixed, file=sys.stderr, flush=True)
+
+    def _summary(self) -> str:
+        return '\n'.join(filter(None, [self._figures.summary(), self._mixed]))
 
     def _say_what_is_awaited(self) -> None:
         awaited = self.awaited()
