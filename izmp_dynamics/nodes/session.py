@@ -30,6 +30,7 @@ from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
 from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
 from izmp_dynamics.nodes.start_up import signals_handled
+from izmp_dynamics.replay.settling import filter_in_words
 
 WAITING = 3.0
 """Time after which it is said what does not come, where there are no live figures [s]."""
@@ -61,8 +62,8 @@ class LiveSession:
             nothing leaves this computer.
 
     Raises:
-        IzmpError: if the place of the bag is taken, or another program publishes what this
-            session would publish.
+        IzmpError: if the bag cannot be written to its place, or another program publishes
+            what this session would publish.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class LiveSession:
         self.path, self.robot, self.record = path, robot, record
         self._overwrite = overwrite
         if record is not None:
-            BagWriter(record, overwrite=overwrite)  # looks at the place, before anything starts
+            BagWriter(record, overwrite=overwrite).try_place()  # before anything starts
         self._urdf = str(urdf or '')
         self._own_source = own_source
         self._threads: list[threading.Thread] = []
@@ -223,7 +224,8 @@ class LiveSession:
                 print(self._mixed, file=sys.stderr, flush=True)
 
     def _summary(self) -> str:
-        return '\n'.join(filter(None, [self._figures.summary(), self._mixed]))
+        said = [self._figures.summary(), filter_sentence(self.graph.node.robot), self._mixed]
+        return '\n'.join(filter(None, said))
 
     def _say_what_is_awaited(self) -> None:
         awaited = self.awaited()
@@ -277,6 +279,16 @@ class LiveSession:
     def _recorder_parameters(self) -> list[Parameter]:
         values = {'output': str(self.record), 'overwrite': self._overwrite}
         return [Parameter(name, value=value) for name, value in values.items()]
+
+
+def filter_sentence(robot: RobotFile) -> str:
+    """Say which filter holds, and how to set one."""
+    if stated := filter_in_words(robot):
+        return f'Filtered by {stated}, as the robot file states.'
+    return (
+        'Not filtered. izmp replay chooses a filter by the noise; here state it in the robot '
+        'file: filter: {half_width: …} [s]. izmp check proposes one for a recording.'
+    )
 
 
 def _executor(nodes: list[Node]) -> SingleThreadedExecutor:
