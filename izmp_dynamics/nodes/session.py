@@ -30,7 +30,7 @@ from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
 from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
 from izmp_dynamics.nodes.start_up import signals_handled
-from izmp_dynamics.replay.settling import filter_in_words
+from izmp_dynamics.pipeline.stream import filter_in_words
 
 WAITING = 3.0
 """Time after which it is said what does not come, where there are no live figures [s]."""
