@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.replay.check import _judge_force
 from izmp_dynamics.stability.evaluation import Foot
 from izmp_dynamics.stability.feet_check import UNITS, judge_feet
+from izmp_dynamics.stability.force_check import judge_force
 from izmp_dynamics.stability.in_air import in_air
 
 from .report_scenarios import GRAVITY, MASS, standing, walking
@@ -134,6 +134,15 @@ def test_feet_that_measure_nothing_for_a_moment_are_compared_without_it():
     assert not [found for found in judge_feet(evaluation, ROBOT) if found.kind == 'feet_exchanged']
 
 
+def judged(evaluation, force):
+    """What is found if the motion says this contact force (K, 3)."""
+    track = evaluation.tracks['mr_ad']
+    wrench = np.concatenate([force, track.wrench[:, 3:]], axis=1)
+    tracks = evaluation.tracks | {'mr_ad': dataclasses.replace(track, wrench=wrench)}
+    stands = np.ones(len(force), dtype=bool)
+    return list(judge_force(dataclasses.replace(evaluation, tracks=tracks), stands))
+
+
 def test_the_mean_force_is_along_the_ground_normal(walk):
     """A root that bows by 60° turns the force in its axes; the accelerometer is right."""
     angle = np.radians(30.0 - 30.0 * np.cos(2.0 * walk.time))
@@ -141,11 +150,11 @@ def test_the_mean_force_is_along_the_ground_normal(walk):
     bowing = dataclasses.replace(walk, normal=normal)
     force = MASS * GRAVITY * normal
     assert np.linalg.norm(force.mean(axis=0)) < 0.95 * MASS * GRAVITY
-    assert not list(_judge_force(force, bowing))
-    found = [finding.kind for finding in _judge_force(0.9 * force, bowing)]
+    assert not judged(bowing, force)
+    found = [finding.kind for finding in judged(bowing, 0.9 * force)]
     assert found == ['mean_force']
     tilted = np.roll(force, 1, axis=1)
-    assert 'tilted_force' in [finding.kind for finding in _judge_force(tilted, bowing)]
+    assert 'tilted_force' in [finding.kind for finding in judged(bowing, tilted)]
 
 
 def test_on_a_slope_the_whole_mean_force_is_the_weight(walk):
@@ -154,6 +163,6 @@ def test_on_a_slope_the_whole_mean_force_is_the_weight(walk):
     normal = np.tile([np.sin(slope), 0.0, np.cos(slope)], (len(walk.time), 1))
     uphill = dataclasses.replace(walk, normal=normal)
     force = np.tile([0.0, 0.0, MASS * GRAVITY], (len(walk.time), 1))
-    (finding,) = _judge_force(force, uphill)
+    (finding,) = judged(uphill, force)
     assert finding.kind == 'tilted_force'
     assert finding.remedy.startswith('If the ground does not slope by that')

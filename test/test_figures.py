@@ -59,6 +59,30 @@ def test_late_results_and_a_slow_simulation_are_said_in_words(said):
     assert fourth.startswith('The simulation ran at 0.23 of real time: ')
 
 
+def test_what_the_graph_found_is_listed_at_the_end(said):
+    """But no counters and no events, nor what held only for a moment at the start."""
+    light = 'The feet measure 68.8 % of the weight.'
+    passing = {
+        'finding position': 'There is no publisher of /gps.',
+        'finding imu.no_sample': 'imu: no sample at this instant (5 times).',
+        'finding feet[l_foot].lost': 'Lost.',
+        'finding joints.joint_repaired[l_knee]': 'Repaired.',
+        'finding no_message[/imu]': 'No message on /imu.',
+        'finding push': 'Pushed.',
+        'position': 'a value',
+    }
+    holds = {'finding mean_foot_force': light, 'finding imu': 'It reads 3.7 m/s².'}
+    warn = DiagnosticStatus.WARN
+    reports = [('/izmp_dynamics', warn, passing | holds)]
+    del passing['finding position']
+    reports += [('/izmp_dynamics', warn, {'finding mean_foot_force': 'Of before.'} | passing)]
+    reports += [('/izmp_dynamics', warn, holds)]
+    *_, gap, first, second = said(*reports).splitlines()
+    assert gap.startswith('Largest gap')
+    assert first == f'For 3 s: {light}'
+    assert second == 'For 2 s: It reads 3.7 m/s².'
+
+
 def test_a_long_run_takes_no_more_memory(takers):
     figures, take = takers
     reports = [

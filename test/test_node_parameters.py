@@ -170,6 +170,19 @@ def test_diagnostics_name_the_worst_and_list_the_rest():
     assert 'finding joints.lost' not in {item.key for item in health.status().values}
 
 
+@pytest.mark.parametrize('composed', [True, False])
+def test_what_is_advised_against_late_results_is_not_done_already(monkeypatch, composed):
+    now = 1000.0
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
+    health = Health('/izmp_dynamics', 'biped', lambda topic: 1, composed=composed)
+    health.aged(0.5)
+    now += 3.0
+    health.aged(0.5)
+    values = {item.key: item.value for item in health.status().values}
+    assert ('Set composed:=true, lower the rates' in values['finding late']) != composed
+    assert 'ower the rates of the sensors or rates.bus' in values['finding late']
+
+
 def test_topics_on_which_nothing_comes_are_named_together(monkeypatch):
     now = 1000.0
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)

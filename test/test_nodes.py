@@ -163,22 +163,33 @@ def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp
     np.testing.assert_allclose(points.positions[order], replayed.positions, rtol=0, atol=1e-9)
 
 
-def test_a_playback_that_is_interrupted_ends_with_its_summary(walk, tmp_path):
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_playback_that_is_interrupted_ends_with_summary_and_recording(walk, tmp_path, number):
+    """It is a background job of a shell script, which ignores SIGINT until it handles it."""
     from geometry_msgs.msg import PointStamped
 
+    bag = tmp_path / 'bag'
     command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(walk)]
     with Processes(tmp_path) as processes, probe(processes) as node:
         listener = Listener(node, {'/mr_ad/izmp': PointStamped})
         live = subprocess.Popen(
-            [*command, '--robot', str(ROBOT)], env=processes.environment, cwd=ROOT,
+            [*command, '--robot', str(ROBOT), '--record', str(bag)],
+            env=processes.environment, cwd=ROOT,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
         )  # fmt: skip
-        assert wait_until(lambda: len(listener.messages['/mr_ad/izmp']) > 50)
-        live.send_signal(signal.SIGINT)
-        said = live.communicate()[0]
+        try:
+            assert wait_until(lambda: len(listener.messages['/mr_ad/izmp']) > 50)
+            live.send_signal(number)
+            said = live.communicate(timeout=PATIENCE)[0]
+        finally:
+            live.kill()
     assert live.returncode == 0, said
-    assert 'Ended by Ctrl-C.\nPoints: ' in said
+    assert 'Interrupted.\nPoints: ' in said
     assert 'Traceback' not in said
+    with BagReader(bag) as reader:
+        assert not reader.damage
+        assert reader.topics['/mr_ad/izmp'].count > 0
 
 
 def test_a_recording_of_which_nothing_comes_out_is_an_error(walk, tmp_path):

@@ -151,6 +151,19 @@ class BagWriter:
         except BaseException as failure:
             self._raise(failure, self._abort())
 
+    def try_place(self) -> None:
+        """Make sure, before the `with` statement, that the bag can be written; leave nothing.
+
+        Raises:
+            BagError: it cannot be.
+        """
+        try:
+            self._place.prepare()
+        except Exception as error:
+            self._raise(error)
+        finally:
+            self._place.discard()
+
     def add_file(self, name: str, text: str) -> None:
         """Put a further file into the folder, next to the bag's own; players ignore it.
 

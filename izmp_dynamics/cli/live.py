@@ -37,7 +37,14 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run until the motion is over, or until Ctrl-C."""
+    """Run until the motion is over, or until SIGINT (Ctrl-C) or SIGTERM."""
+    from izmp_dynamics.nodes.start_up import interrupt, signals_handled
+
+    with signals_handled(interrupt):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.nodes.main import require_ros
 

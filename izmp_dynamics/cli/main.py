@@ -11,8 +11,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
-from typing import NoReturn
 
 import izmp_dynamics
 from izmp_dynamics.cli import (
@@ -35,6 +33,7 @@ from izmp_dynamics.cli.blas import use_one_blas_thread
 from izmp_dynamics.cli.memory import keep_freed_memory
 from izmp_dynamics.cli.terminal import accept_any_encoding, printable
 from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.nodes.start_up import interrupt
 
 COMMANDS = (
     replay,
@@ -76,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(_GC_THRESHOLD)
     atexit.register(gc.freeze)  # no garbage collection at exit
     logging.basicConfig(format='izmp: %(message)s', level=logging.INFO, handlers=[_ToStderr()])
-    previous = signal.signal(signal.SIGTERM, _stop)
+    previous = signal.signal(signal.SIGTERM, interrupt)
     try:
         status: int = options.run(options)
         print(end='', flush=True)
@@ -135,10 +134,6 @@ def _parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         command.add_parser(subparsers)
     return parser
-
-
-def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 if __name__ == '__main__':

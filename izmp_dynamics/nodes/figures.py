@@ -1,6 +1,8 @@
 """Live figures of the graph for the terminal."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -18,6 +20,12 @@ POINTS = {'mr_ad/izmp': 'IZMP (MR-AD)', 'ir_md/izmp': 'IZMP (IR-MD)', 'cop': 'Co
 
 LATE, FACTOR = 'finding late', 'real-time factor'
 """Values of diagnostics: of the graph, if results are late; of a simulation."""
+
+_OTHERWISE = re.compile(r'(no_message|burst|late|push)\b|\w+(\[.*?\])?\.')
+"""Keys of findings that are not listed at the end: events, counters, what is said otherwise."""
+
+_LASTING = 2
+"""Reports from which on a finding is listed: some hold for a moment at the start only."""
 
 _STYLES = {DiagnosticStatus.OK: 'green', DiagnosticStatus.WARN: 'yellow'}
 
@@ -50,6 +58,8 @@ class Figures:
         self._margins = _Numbers()
         self._gap = 0.0
         self._worst_gap = 0.0
+        self._held: Counter[str] = Counter()
+        self._findings: dict[str, str] = {}
         self._reports, self._late, self._how_late = 0, 0, ''
         self._factors, self._slow = _Numbers(), False
         self._statuses: dict[str, DiagnosticStatus] = {}
@@ -91,22 +101,32 @@ class Figures:
         return not any(self._counts.values()) and bool(self._awaited())
 
     def summary(self) -> str:
-        """Say what came out."""
+        """Say what came out, and what casts doubt on it."""
+        return '\n'.join([*self._outcome(), *self._doubts()])
+
+    def _outcome(self) -> Iterator[str]:
         points = ', '.join(f'{self._counts[topic]} {name}' for topic, name in POINTS.items())
         if self.nothing_came:
-            return f'Nothing came out. Nothing came on {", ".join(self._awaited())}.'
+            yield f'Nothing came out. Nothing came on {", ".join(self._awaited())}.'
+            return
         margins = self._margins
         if not margins.count:
-            return f'Points: {points}. No margin: was a foot ever loaded?'
+            yield f'Points: {points}. No margin: was a foot ever loaded?'
+            return
         outside = margins.below_zero / margins.count
-        lines = [
-            f'Points: {points}',
+        yield f'Points: {points}'
+        yield (
             f'Margin: least {1e3 * margins.least:.1f} mm, outside the support polygon '
-            f'{outside:.1%} of the time',
-            f'Largest gap between IZMP and CoP: {1e3 * self._worst_gap:.1f} mm',
-            *self._slowness(),
-        ]
-        return '\n'.join(lines)
+            f'{outside:.1%} of the time'
+        )
+        yield f'Largest gap between IZMP and CoP: {1e3 * self._worst_gap:.1f} mm'
+        yield from self._slowness()
+
+    def _doubts(self) -> Iterator[str]:
+        """List the findings of the graph: in how many reports each, one a second, and the last."""
+        for key, count in self._held.most_common():
+            if count >= _LASTING:
+                yield f'For {count} s: {self._findings[key]}'
 
     def _slowness(self) -> Iterator[str]:
         """Say so if results were late, or a simulation slow."""
@@ -143,9 +163,18 @@ class Figures:
                 self._reports += 1
                 self._late += LATE in values
                 self._how_late = values.get(LATE, self._how_late)
+                self._note(values)
             elif float(values[FACTOR]) > 0.0:
                 self._factors.add(float(values[FACTOR]))
                 self._slow |= status.level != DiagnosticStatus.OK
+
+    def _note(self, values: dict[str, str]) -> None:
+        """Note the findings of a report."""
+        for name, sentence in values.items():
+            what, _, key = name.partition(' ')
+            if what == 'finding' and not _OTHERWISE.match(key):
+                self._held[key] += 1
+                self._findings[key] = sentence
 
 
 def _coloured(margin: float) -> Text:

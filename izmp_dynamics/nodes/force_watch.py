@@ -12,11 +12,12 @@ from izmp_dynamics.nodes.periodic_judge import PeriodicJudge
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.report.findings import ReportFinding
+from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.sensing.finding import Finding
 from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.sensing.wrench_check import ENOUGH, PROPOSAL, NormalForceWatch
-from izmp_dynamics.stability.evaluation import Evaluation
 from izmp_dynamics.stability.feet_check import judge_feet
+from izmp_dynamics.stability.force_check import judge_force
 
 SEEN = 10 * ENOUGH
 """Messages in which `normal_only` is looked for."""
@@ -32,7 +33,7 @@ EVERY = 30.0
 
 _SPAN, _STEP = nanoseconds(SPAN), nanoseconds(STEP)
 
-OF_FEET = ('foot_pulls', 'foot_unit', 'feet_exchanged')
+OF_FORCES = ('foot_pulls', 'foot_unit', 'feet_exchanged', 'tilted_force')
 """What the last seconds show; the report finds the mean force in them."""
 
 OF_STEPS = ('force_sensor_turned', 'link_below_sensor', 'force_offset')
@@ -140,9 +141,11 @@ class RecentSteps(PeriodicJudge):
         return _by_key(judge_force_sensors(rig.robot, rig, parts))
 
 
-def feet_findings(robot: RobotFile, evaluation: Evaluation) -> tuple[ReportFinding, ...]:
-    """Find wrong signs, units and topics of the feet's sensors in the last seconds."""
-    return _by_key(found for found in judge_feet(evaluation, robot) if found.kind in OF_FEET)
+def force_findings(robot: RobotFile, scene: Scene) -> tuple[ReportFinding, ...]:
+    """Find wrong signs, units and topics of the feet's sensors, and a tilted contact force."""
+    evaluation = scene.evaluation
+    found = [*judge_feet(evaluation, robot), *judge_force(evaluation, scene.stands)]
+    return _by_key(each for each in found if each.kind in OF_FORCES)
 
 
 def _by_key(findings: Iterable[Finding]) -> tuple[ReportFinding, ...]:

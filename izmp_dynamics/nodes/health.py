@@ -33,9 +33,8 @@ STARTUP = 2.0
 """Time in which a node may catch up with what came while it learned the rates [s]."""
 
 _LATE = (
-    'the computer or the network is too slow. Set composed:=true, lower the rates of the sensors '
-    'or rates.bus, or stop other programs; if a sensor comes from another computer, synchronise '
-    'the clocks.'
+    'the computer or the network is too slow. {} the rates of the sensors or rates.bus, or stop '
+    'other programs; if a sensor comes from another computer, synchronise the clocks.'
 )
 
 _WINDOW = 500
@@ -139,6 +138,7 @@ class Health:
         robot: name of the robot.
         publishers: counts the nodes that publish a topic.
         age_limit: age of results beyond which they are late [s].
+        composed: whether the whole graph is one node, as is advised where it is too slow.
     """
 
     def __init__(
@@ -147,6 +147,7 @@ class Health:
         robot: str,
         publishers: Callable[[str], int],
         age_limit: float = AGE_LIMIT,
+        composed: bool = False,
     ) -> None:
         self.name = name
         self.robot = robot
@@ -158,6 +159,7 @@ class Health:
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
         self._publishers = publishers
+        self._late_because = _LATE.format('Lower' if composed else 'Set composed:=true, lower')
         self._remarks: dict[str, Finding] = {}
         self._errors: dict[str, str] = {}
         self._latencies: deque[float] = deque(maxlen=_WINDOW)
@@ -312,7 +314,9 @@ class Health:
         age = float(np.median(list(self._latencies)[-count:]))
         if age <= self.age_limit:
             return []
-        sentence = f'Results are {age:.2f} s old (limit: {self.age_limit:g} s): {_LATE}'
+        sentence = (
+            f'Results are {age:.2f} s old (limit: {self.age_limit:g} s): {self._late_because}'
+        )
         return [Finding('late', ERROR, sentence)]
 
     def _latency(self) -> dict[str, str]:

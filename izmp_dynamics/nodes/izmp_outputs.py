@@ -22,7 +22,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
 from izmp_dynamics.nodes.event_topic import QOS, EventTopic
-from izmp_dynamics.nodes.force_watch import feet_findings
+from izmp_dynamics.nodes.force_watch import force_findings
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
     polygon_stamped,
@@ -114,7 +114,7 @@ class IzmpOutputs:
             node.model.total_mass,
             node.robot.gravity,
             node.model.com,
-            partial(feet_findings, node.robot),
+            partial(force_findings, node.robot),
         )
         self.events = node.advertise(TOPIC, DiagnosticArray, QOS)
         events = EventTopic(self.events)

@@ -1,10 +1,12 @@
 """The graph, a source of sensor data and a recorder in one process, watched in the terminal."""
 
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +14,32 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 from rich.live import Live
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer
+from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer, sensor_topics
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
+from izmp_dynamics.nodes.other_publishers import OtherPublishers
 from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.simulation import Simulation
 from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
+from izmp_dynamics.nodes.start_up import signals_handled
+from izmp_dynamics.pipeline.stream import filter_in_words
 
 WAITING = 3.0
 """Time after which it is said what does not come, where there are no live figures [s]."""
 
 AFTERWARDS = 2.5
 """Time that the nodes are given to finish what is under way [s]."""
+
+IZMP = 'mr_ad/izmp'
+"""What every graph publishes."""
 
 FEW = 25
 """Messages in that time, as of diagnostics, that are nothing under way."""
@@ -53,7 +62,8 @@ class LiveSession:
             nothing leaves this computer.
 
     Raises:
-        IzmpError: if the place of the bag is taken.
+        IzmpError: if the bag cannot be written to its place, or another program publishes
+            what this session would publish.
     """
 
     def __init__(
@@ -68,32 +78,40 @@ class LiveSession:
         self.path, self.robot, self.record = path, robot, record
         self._overwrite = overwrite
         if record is not None:
-            BagWriter(record, overwrite=overwrite)  # looks at the place, before anything starts
+            BagWriter(record, overwrite=overwrite).try_place()  # before anything starts
         self._urdf = str(urdf or '')
         self._own_source = own_source
         self._threads: list[threading.Thread] = []
         self._stop, self._over = threading.Event(), threading.Event()
         self._failure: IzmpError | None = None
         self._recorder: Recorder | None = None
+        self._mixed = ''
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
             if self._own_source:
                 stay_on_this_computer()
             discover_quickly()
-            rclpy.init(args=['--ros-args', '--log-level', 'fatal'])  # the figures show it
+            rclpy.init(
+                args=['--ros-args', '--log-level', 'fatal'],  # the figures show it
+                signal_handler_options=SignalHandlerOptions.NO,  # theirs would end the nodes alone
+            )
             stack.callback(shut_down)
+            self._node = Node('izmp_live')
+            stack.callback(self._node.destroy_node)
+            self._others = self._other_publishers()
+            self._others.refuse()
             overrides = self._parameters(reliable_inputs=self._own_source)
             self.graph = Running('composed', overrides)
             stack.callback(self.graph.destroy)
-            self._node = Node('izmp_live')
-            stack.callback(self._node.destroy_node)
+            self._others.own += [self._node, self.graph.node]
             self._figures = Figures(self._node, self.awaited)
             others = [self._node]
             if self.record is not None:
                 self._recorder = Recorder(overrides=self._recorder_parameters())
                 stack.callback(self._recorder.destroy_node)
                 others.append(self._recorder)
+            self._source = stack.enter_context(ExitStack())
             self._spin(self.graph.spin)
             self._spin(_executor(others).spin)
             stack.callback(self._shut_down)
@@ -101,13 +119,14 @@ class LiveSession:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        self._stack.close()
+        with signals_handled(signal.SIG_IGN):  # a second one shall not spoil the end
+            self._stop.set()
+            self._stack.close()
 
     def bag(self, path: Path, rate: float) -> Source:
         """Play a recording."""
         player = BagPlayer(self._node, path, self.robot, rate)
-        self._stack.callback(player.close)
+        self._source.callback(player.close)
 
         def play(stop: threading.Event) -> None:
             player.wait_for_listeners(stop, recorder=self.record is not None)
@@ -121,9 +140,10 @@ class LiveSession:
         """Let a simulated robot move."""
         overrides = self._parameters(gait=gait, rate=rate, publish_clock=False)
         node = Simulation(overrides=overrides)
+        self._others.own.append(node)
         node.taken = self._taken
         self.graph.node.age.now = lambda: node.stamp
-        self._stack.callback(node.destroy_node)
+        self._source.callback(node.destroy_node)
         self._spin(_executor([node]).spin)
 
         def run(stop: threading.Event) -> None:
@@ -143,13 +163,12 @@ class LiveSession:
         return wait
 
     def watch(self, source: Source, quiet: bool = False) -> str:
-        """Show figures until the source is over, or until Ctrl-C; return a summary.
+        """Show figures until the source is over, or until a KeyboardInterrupt; return a summary.
 
         Raises:
             IzmpError: if the source fails, or nothing comes out of a recording or simulation.
         """
-        worker = threading.Thread(target=self._work, args=(source,), daemon=True)
-        worker.start()
+        worker = self._spin(partial(self._work, source))
         console = Console()
         shown: AbstractContextManager[Any] = nullcontext()
         if console.is_terminal and not quiet:
@@ -163,15 +182,16 @@ class LiveSession:
         try:
             with shown:  # not afterwards: that no message comes any more is no failure
                 while not self._over.wait(1.0 / _REFRESH):
+                    self._look_for_others()
                     if not announced and time.monotonic() - begin > WAITING:
                         announced = True
                         self._say_what_is_awaited()
             worker.join()
         except KeyboardInterrupt:
-            return f'Ended by Ctrl-C.\n{self._figures.summary()}'
+            return f'Interrupted.\n{self._summary()}'
         if self._failure is not None:
             raise self._failure
-        summary = self._figures.summary()
+        summary = self._summary()
         if self._own_source and self._figures.nothing_came:
             raise IzmpError(summary, kind='nothing_came_out')
         return summary
@@ -183,6 +203,29 @@ class LiveSession:
         if self.robot.position is not None:  # subscribed to as soon as its type is known
             inputs.setdefault(self._node.resolve_topic_name(self.robot.position.topic), 0)
         return tuple(topic for topic, count in inputs.items() if not count)
+
+    def _other_publishers(self) -> OtherPublishers:
+        """Those of results, and of sensors if they come from this process."""
+        if not self._own_source:
+            remedy = 'End that graph, or start it in a namespace (namespace:=…).'
+            return OtherPublishers(self._node, [IZMP], remedy)
+        domain = self._node.context.get_domain_id()
+        remedy = (
+            'End that program, or give this session a ROS domain of its own, e.g. '
+            f'ROS_DOMAIN_ID={domain + 1} (now: {domain}).'
+        )
+        return OtherPublishers(self._node, [IZMP, *sensor_topics(self.robot)], remedy)
+
+    def _look_for_others(self) -> None:
+        """Say once if somebody begins to publish the same."""
+        if not self._mixed:
+            self._mixed = self._others.found()
+            if self._mixed:
+                print(self._mixed, file=sys.stderr, flush=True)
+
+    def _summary(self) -> str:
+        said = [self._figures.summary(), filter_sentence(self.graph.node.robot), self._mixed]
+        return '\n'.join(filter(None, said))
 
     def _say_what_is_awaited(self) -> None:
         awaited = self.awaited()
@@ -197,10 +240,9 @@ class LiveSession:
 
     def _work(self, source: Source) -> None:
         try:
-            with until_shutdown():
-                source(self._stop)
-                self._over.set()
-                self._finish()
+            source(self._stop)
+            self._over.set()
+            self._finish()
         except IzmpError as error:
             self._failure = error
         finally:
@@ -210,11 +252,11 @@ class LiveSession:
         """Wait for the last results, and until the recorder has written what waits for it."""
         while True:
             before = self._recorder.count if self._recorder is not None else 0
-            time.sleep(AFTERWARDS)
-            if self._recorder is None or self._recorder.count - before <= FEW:
+            ended = self._stop.wait(AFTERWARDS)
+            if ended or self._recorder is None or self._recorder.count - before <= FEW:
                 return
 
-    def _spin(self, spin: Callable[[], None]) -> None:
+    def _spin(self, spin: Callable[[], None]) -> threading.Thread:
         def quietly() -> None:
             with until_shutdown():
                 spin()
@@ -222,9 +264,10 @@ class LiveSession:
         thread = threading.Thread(target=quietly, daemon=True)
         thread.start()
         self._threads.append(thread)
+        return thread
 
     def _shut_down(self) -> None:
-        """End the executors before the nodes they spin are destroyed."""
+        """End source and executors before the nodes that they use are destroyed."""
         shut_down()
         for thread in self._threads:
             thread.join(5.0)
@@ -236,6 +279,16 @@ class LiveSession:
     def _recorder_parameters(self) -> list[Parameter]:
         values = {'output': str(self.record), 'overwrite': self._overwrite}
         return [Parameter(name, value=value) for name, value in values.items()]
+
+
+def filter_sentence(robot: RobotFile) -> str:
+    """Say which filter holds, and how to set one."""
+    if stated := filter_in_words(robot):
+        return f'Filtered by {stated}, as the robot file states.'
+    return (
+        'Not filtered. izmp replay chooses a filter by the noise; here state it in the robot '
+        'file: filter: {half_width: …} [s]. izmp check proposes one for a recording.'
+    )
 
 
 def _executor(nodes: list[Node]) -> SingleThreadedExecutor:

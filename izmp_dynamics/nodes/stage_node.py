@@ -139,7 +139,11 @@ class StageNode(ManagedNode):
         self.root = self.frame_names.of(self.model.root)
         self._refuse_own_output()
         self.health = Health(
-            self.get_fully_qualified_name(), self.model.name, self.count_publishers, self.age_limit
+            self.get_fully_qualified_name(),
+            self.model.name,
+            self.count_publishers,
+            self.age_limit,
+            composed=not self.needs_others,
         )
         self.health.counters.append(self._clock_faults)
         clock = self.get_clock()

@@ -9,7 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 SAID_AFTER = 2.0
 """Time after which the log says what keeps a node busy [s]."""
@@ -78,6 +79,28 @@ def _busy() -> str:
             file = os.path.basename(code.co_filename)
             found.append(f'{thread.name} in {code.co_name} of {file}')
     return ', '.join(found)
+
+
+@contextmanager
+def signals_handled(handler: Callable[[int, FrameType | None], Any] | int) -> Iterator[None]:
+    """Let SIGINT and SIGTERM do this meanwhile, whatever the process inherited.
+
+    A shell script starts its background jobs with SIGINT ignored.
+
+    Args:
+        handler: see `signal.signal`.
+    """
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Handle a signal as Python handles Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 @contextmanager

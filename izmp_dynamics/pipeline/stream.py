@@ -518,3 +518,11 @@ def _compared(sample: Array, pending: Array, last: Array, largest: Array, quater
         repeats = repeats and sample[0, j] == pending[0, j]
         zero = zero and sample[0, j] == 0.0
     return _CHANGED * changed + _REPEATS * (repeats and not zero)
+
+
+def filter_in_words(robot: RobotFile) -> str:
+    """The filter that all signals pass; empty without one."""
+    cutoff, half_width = robot.low_pass.cutoff, robot.filter.half_width
+    if half_width is not None:
+        return f'the matched filter of half-width {1e3 * half_width:.3g} ms'
+    return '' if cutoff is None else f'the low-pass at {cutoff:g} Hz'

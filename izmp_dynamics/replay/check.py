@@ -30,12 +30,7 @@ from izmp_dynamics.sensing.finding import Finding, list_names
 from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.stability.feet_check import judge_feet
-
-FORCE_TOLERANCE = 0.05
-"""Mean contact force against the weight from which on it is remarked on [-]."""
-
-TILT_TOLERANCE = 10.0
-"""Angle between the mean contact force and the ground normal that is remarked on [°]."""
+from izmp_dynamics.stability.force_check import judge_force
 
 GAP_TOLERANCE = 0.01
 """Median distance of IZMP and CoP from which on a calibration is suggested [m]."""
@@ -152,7 +147,7 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
         text = f'{overlap.text[0].upper()}{overlap.text[1:]}.'
         yield Finding('warning', 'soles_overlap', text, SOLE_REMEDY)
     stands = scene.stands
-    yield from _judge_force(np.where(stands[:, None], mr_ad.wrench[:, :3], np.nan), evaluation)
+    yield from judge_force(evaluation, stands)
     if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known
         flags = any(use.forces.only_contact for use in recording.uses.values())
         for finding in judge_feet(evaluation, recording.robot, stands, recording.unused_wrenches):
@@ -221,39 +216,6 @@ def _why_no_sample(robot: RobotFile) -> str:
         f'{why}, and the matched filter widens that by {1e3 * half_width:.0f} ms on either side, '
         'as it does the beginning and the end.'
     )
-
-
-def _judge_force(force: np.ndarray, evaluation: Evaluation) -> Iterator[Finding]:
-    """Compare the mean contact force of MR-AD (K, 3) with the weight: its size, its direction.
-
-    The root may turn, so a mean in its axes would be too short. On a slope the component along
-    the ground normal is.
-    """
-    known = np.isfinite(evaluation.normal) & np.isfinite(force)
-    if not known.all(axis=1).any():
-        return
-    weight = evaluation.total_mass * evaluation.gravity
-    mean = np.nanmean(evaluation.in_nif(force), axis=0)
-    size = float(np.linalg.norm(mean))
-    if abs(size / weight - 1.0) > FORCE_TOLERANCE:
-        yield Finding(
-            'warning',
-            'mean_force',
-            f'The mean contact force of MR-AD is {size:.1f} N, the weight {weight:.1f} N.',
-            'The masses cancel in this: check the scale of the accelerometers and the frames '
-            'that they measure in.',
-        )
-    cosine = mean[2] / size
-    tilt = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
-    if tilt > TILT_TOLERANCE:
-        yield Finding(
-            'warning',
-            'tilted_force',
-            f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
-            "If the ground does not slope by that: is the IMU's frame (imu.frame) turned as the "
-            "sensor is, and are the sole's z axes up? Those of feet that touch the ground with a "
-            'point are not: with a measured orientation, set ground.source: gravity.',
-        )
 
 
 def _judge_agreement(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:

@@ -10,9 +10,10 @@ from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluator import Evaluated
+from izmp_dynamics.pipeline.stream import filter_in_words
 from izmp_dynamics.replay.external_wrench import external_of
 from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.settling import filter_bandwidth, filter_in_words, filter_settle_time
+from izmp_dynamics.replay.settling import filter_bandwidth, filter_settle_time
 from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.stability.evaluation import Evaluation, Foot, Outage, SignalHealth, Track

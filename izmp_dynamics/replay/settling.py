@@ -33,11 +33,3 @@ def filter_bandwidth(robot: RobotFile) -> float:
     if half_width is not None:
         return bandwidth(half_width)
     return math.inf if cutoff is None else cutoff
-
-
-def filter_in_words(robot: RobotFile) -> str:
-    """The filter that all signals pass; empty without one."""
-    cutoff, half_width = robot.low_pass.cutoff, robot.filter.half_width
-    if half_width is not None:
-        return f'the matched filter of half-width {1e3 * half_width:.3g} ms'
-    return '' if cutoff is None else f'the low-pass at {cutoff:g} Hz'

@@ -88,7 +88,7 @@ class Recent:
         total_mass: float,
         gravity: float,
         com: Callable[[Array], Array] | None = None,
-        further: Callable[[Evaluation], Iterable[ReportFinding]] = lambda evaluation: (),
+        further: Callable[[Scene], Iterable[ReportFinding]] = lambda scene: (),
     ) -> None:
         self._names, self._normal_only = names, normal_only
         self._total_mass, self._gravity = total_mass, gravity
@@ -133,10 +133,10 @@ class Recent:
             return Judgement()
         first, last = instants[0].stamp, instants[-1].stamp
         recent = tuple(outage for outage in outages if outage.end > first)
-        evaluation = self._evaluation(instants, recent)
-        summary = summarise(Scene(evaluation))
+        scene = Scene(self._evaluation(instants, recent))
+        summary = summarise(scene)
         found = (f for f in summary.findings if f.key.partition('[')[0] in LIVE)
-        return Judgement((*found, *self._further(evaluation)), summary.events, first, last)
+        return Judgement((*found, *self._further(scene)), summary.events, first, last)
 
     def _evaluation(
         self, instants: tuple[Instant, ...], outages: tuple[Outage, ...]
