@@ -250,3 +250,60 @@ def test_what_has_never_come_is_an_error_only_after_a_while(monkeypatch):
     assert health.status().level == OK
     now += 2.0
     assert health.status().level == ERROR  # it came and stopped
+
+
+@pytest.fixture
+def at_work(monkeypatch):
+    """Sensors and joint kinematics come until 1000.0 s, /clock until a quarter of a second later.
+
+    The function gives the status at a later time: whether /clock goes on, what comes until then,
+    and whether /clock still has a publisher.
+    """
+    times = [1000.0]
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
+
+    def status(later, goes_on=False, coming=(), publishers=1):
+        health = Health('/izmp', 'biped', lambda topic: publishers)
+        health.outputs['/mr_ad/izmp'] = 3
+        for topic in ('/imu', '/l_foot/wrench', '/joint_kinematics'):
+            sensor = topic != '/joint_kinematics'
+            health.inputs.append(Input(topic, 'start it.', sensor=sensor, last=times[-1]))
+            health.inputs[-1].received(1)
+        times.append(times[-1] + 0.25)
+        health.see_clock(10**9)
+        times.append(times[-1] + later)
+        health.see_clock(10**9 + goes_on)
+        for entry in health.inputs:
+            if entry.topic in coming:
+                entry.received(2)
+        return health.status()
+
+    return status
+
+
+@pytest.mark.parametrize('later', [0.8, 2.0, 60.0])
+def test_after_a_recording_no_message_is_missing(at_work, later):
+    """Nor where another node hands out its last result a while later."""
+    for coming in ((), ('/joint_kinematics',)):
+        status = at_work(later, coming=coming)
+        assert status.level == OK
+        over = {item.key: item.value for item in status.values}.get('finding clock', '')
+        assert ('a recording is over' in over) == (later > 1.0)
+        assert status.message == ('waiting' if later > 1.0 else 'working')
+
+
+def test_a_silent_sensor_is_an_error_while_time_goes_on_or_others_publish(at_work):
+    status = at_work(2.0, goes_on=True)
+    assert status.level == ERROR
+    assert 'No message on /imu, /l_foot/wrench, /joint_kinematics' in status.message
+    status = at_work(2.0, coming=['/imu'])
+    assert status.level == ERROR
+    assert 'No message on /l_foot/wrench, /joint_kinematics' in status.message
+
+
+def test_a_simulation_that_has_died_is_said(at_work):
+    """But not while a launch ends one process after the other."""
+    assert at_work(AWAITED - 0.1, publishers=0).level == OK
+    status = at_work(AWAITED, publishers=0)
+    assert status.level == WARN
+    assert status.message.startswith('/clock has stood still for 30 s: it has no publisher')

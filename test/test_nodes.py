@@ -3,6 +3,7 @@
 Sensors are asked for reliable delivery, so that a busy computer does not lose them.
 """
 
+import resource
 import signal
 import subprocess
 import sys
@@ -214,6 +215,27 @@ def test_a_recording_of_which_nothing_comes_out_is_an_error(walk, tmp_path):
         assert done.returncode == 1
         assert expected in done.stderr
         assert 'Traceback' not in done.stderr
+
+
+def test_live_goes_on_when_the_disk_is_full(walk, tmp_path):
+    """And ends with a status that says so, and with the place of what was recorded."""
+    bag = tmp_path / 'live' / 'bag'
+    done = subprocess.run(
+        [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(walk), '--robot',
+         str(ROBOT), '--record', str(bag), '--rate', '5', '--quiet'],
+        env=Processes(tmp_path).environment,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)),
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert 'IZMP (MR-AD)' in done.stdout
+    assert f'Bag: {bag}' not in done.stdout
+    assert 'Traceback' not in done.stderr
+    assert 'The recording has ended' in done.stderr
+    (kept,) = bag.parent.iterdir()
+    assert f"What was recorded until then is kept as '{kept}'" in done.stderr
+    with BagReader(kept) as reader:
+        assert len(list(reader.messages(['/joint_states']))) > 100
 
 
 def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):

@@ -1,6 +1,11 @@
 """The node recorder: what was published is in the bag."""
 
+import errno
+import os
+import subprocess
 import time
+from contextlib import contextmanager
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,11 +19,12 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64
 
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.sensing.faults import Reason
 
-from .node_processes import PATIENCE, free_domain, wait_until
+from .node_processes import PATIENCE, Processes, free_domain, probe, wait_until
 
 
 @pytest.fixture(params=['mcap', 'sqlite3'])
@@ -51,6 +57,18 @@ class Numbers:
             self.publisher.publish(Float64(data=float(self.count)))
             self.count += 1
         assert self.publisher.wait_for_all_acked(Duration(seconds=PATIENCE))
+
+
+@pytest.fixture
+def said(recorder, monkeypatch):
+    """What the recorder logs from now on."""
+    log = Mock()
+    monkeypatch.setattr(recorder, 'get_logger', lambda: log)
+
+    def sentences(level):
+        return [call.args[0] for call in getattr(log, level).call_args_list]
+
+    return sentences
 
 
 def recorded(path):
@@ -97,14 +115,98 @@ def test_messages_have_the_time_at_which_they_were_received(recorder, tmp_path):
     assert all(a <= t <= b for a, t, b in zip(between[:-1], times, between[1:], strict=True))
 
 
-def test_messages_that_were_lost_are_stated_once(recorder, monkeypatch):
-    said = []
-    log = type('Log', (), {'warning': said.append})
-    monkeypatch.setattr(recorder, 'get_logger', lambda: log)
+def test_messages_that_were_lost_are_stated_once(recorder, said):
     for number in (3, 4):
         recorder._lose('/imu', Reason.LOST, number)
     recorder._lose('/joint_states', Reason.LOST, 1)
     recorder._flush()
     recorder.destroy_node()
-    (sentence,) = said
+    (sentence,) = said('warning')
     assert '7 on /imu, 1 on /joint_states' in sentence
+
+
+def test_the_end_says_what_was_recorded(recorder, said, tmp_path):
+    numbers = Numbers(recorder)
+    numbers.publish(30)
+    assert wait_until(lambda: numbers.executor.spin_once(0.1) or recorder.count == 30)
+    recorder.destroy_node()
+    (sentence,) = said('info')
+    assert sentence.startswith('Recorded 30 messages of 1 topics in ')
+    assert sentence.endswith(f" s to '{tmp_path / 'bag'}'.")
+
+
+@pytest.mark.parametrize('at_the_end', [False, True])
+def test_a_full_disk_ends_the_recording_and_keeps_it(
+    recorder, said, tmp_path, monkeypatch, at_the_end
+):
+    numbers = Numbers(recorder)
+    numbers.publish(100)
+    assert wait_until(lambda: numbers.executor.spin_once(0.1) or recorder.count == 100)
+    recorder._flush()
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(BagWriter, '_write_messages', fail)
+    monkeypatch.setattr(BagWriter, '_write_rows', fail)
+    numbers.publish(5)
+    if not at_the_end:
+        assert wait_until(lambda: numbers.executor.spin_once(0.1) or not rclpy.ok())
+    recorder.destroy_node()
+    assert recorder.failed
+    (sentence,) = said('error')
+    (kept,) = tmp_path.iterdir()
+    assert 'No space left on device' in sentence
+    assert f"kept as '{kept}', which izmp can read" in sentence
+    assert recorded(kept) == list(range(100))
+    assert not said('info')
+
+
+@contextmanager
+def small_disk(folder):
+    """A disk of 4 MB; skips where that must not be made."""
+    folder.mkdir()
+    command = ['mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip('no file system can be mounted here')
+    try:
+        yield
+    finally:
+        subprocess.run(['umount', str(folder)], check=True)
+
+
+@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+def test_a_process_that_fills_the_disk_ends_with_a_sentence(tmp_path, storage):
+    place = tmp_path / 'small' / 'bag'
+    with small_disk(place.parent), Processes(tmp_path) as processes, probe(processes) as node:
+        processes.start('recorder', f'output:={place}', f'storage:={storage}')
+        publisher = node.create_publisher(Float64, 'numbers', RESULT)
+        assert wait_until(lambda: publisher.get_subscription_count() > 0)
+        assert f"Recording all topics to '{place}'." in processes.log('recorder')
+
+        def is_over():
+            for _ in range(1000):
+                publisher.publish(Float64(data=1.0))
+            return processes.running['recorder'].poll() is not None
+
+        assert wait_until(is_over)
+        assert processes.running.pop('recorder').returncode == 1
+        (kept,) = place.parent.iterdir()
+        with BagReader(kept) as bag:  # how much depends on the computer
+            assert all(message.topic in bag.topics for message in bag.messages())
+    log = processes.log('recorder')
+    assert log.count(f"kept as '{kept}'") == 1
+    assert 'Traceback' not in log
+
+
+def test_an_existing_folder_is_refused_with_the_parameter_that_replaces_it(tmp_path):
+    place = tmp_path / 'bag'
+    place.mkdir()
+    with Processes(tmp_path) as processes:
+        processes.start('recorder', f'output:={place}')
+        assert processes.running['recorder'].wait(PATIENCE) == 2
+        processes.running.clear()
+    assert (
+        f"'{place}' exists; name another folder, or set the parameter overwrite:=true."
+        in processes.log('recorder')
+    )

@@ -302,11 +302,14 @@ def test_a_killed_recorder_loses_only_what_came_after_its_last_flush(tmp_path, s
 
 
 @STORAGES
-def test_a_recording_that_fills_the_disk_is_kept_as_far_as_it_came(tmp_path, storage, caplog):
+def test_a_recording_that_fills_the_disk_is_kept_as_far_as_it_came(tmp_path, storage):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     message = bytes([0, 1, 0, 0, 2, 0, 0, 0, 65, 0]) + bytes(400_000)
     try:
-        with raising(BagError, 'cannot_write'), BagWriter(tmp_path / 'out', storage) as bag:
+        with (
+            raising(BagError, 'cannot_write') as caught,
+            BagWriter(tmp_path / 'out', storage) as bag,
+        ):
             bag.add_raw_topic('/x', TEXT)
             resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, limits[1]))
             for k in range(100):
@@ -316,7 +319,8 @@ def test_a_recording_that_fills_the_disk_is_kept_as_far_as_it_came(tmp_path, sto
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     (kept,) = tmp_path.iterdir()
     assert kept.name.startswith('out-recovered-')
-    assert kept.name in caplog.text
+    assert caught.value.data['kept'] == kept
+    assert str(caught.value).endswith(f"kept as '{kept}', which izmp can read.")
     with BagReader(kept) as found:
         received = [item.received for item in found.messages()]
     assert 3 <= len(received) < 40

@@ -109,10 +109,17 @@ class Place:
         self._remove_parents()
 
     def rescue(self) -> Path | None:
-        """Do as `discard`, but keep a recording beside the place; return where it is."""
+        """Do as `discard`, but keep a recording beside the place; return where it is.
+
+        Where it cannot be moved, as on a disk that has become read-only, it stays.
+        """
         kept = None
         if self._folder and (self._partial / _RECORDING).exists() and self._new.exists():
-            kept = self._beside(self._new, 'recovered')
+            try:
+                kept = self._beside(self._new, 'recovered')
+            except OSError:
+                kept, self._folder = self._new, None
+                return kept
         self.discard()
         return kept
 

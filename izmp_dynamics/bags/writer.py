@@ -22,8 +22,8 @@ Humble (custom data, type hashes, distribution) an older reader passes over.
 
 import functools
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -52,6 +52,8 @@ _VERSION = 8
 _LATCHED = ('/tf_static', '/robot_description')
 _FLUSH_EVERY = 1.0
 """Recorded messages are flushed unasked after this time [s]; a killed recorder loses no more."""
+
+_KEPT = "What was recorded until then is kept as '{}', which izmp can read."
 
 _LARGEST_FLUSH = 2**26
 """Pending messages are flushed unasked when they exceed this size [bytes]."""
@@ -137,7 +139,7 @@ class BagWriter:
         if error is not None:
             kept = self._abort()
             if kept:
-                _log.warning("What was recorded until then is kept as '%s'.", kept)
+                _log.warning(_KEPT.format(kept))
             return
         try:
             self.flush()
@@ -204,9 +206,11 @@ class BagWriter:
         allowed = frozenset(may_be_nan)
         self._check_finite(name, layout, layout.encode_rows(1, {}), layout.floats(), allowed)
         profile = qos or ('latched' if name in _LATCHED else 'default')
-        connection = self._writer.add_connection(
-            name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(profile)]
-        )
+        with self._writing():
+            connection = self._writer.add_connection(
+                name, msgtype, typestore=standard_types(),
+                offered_qos_profiles=[qos_profile(profile)],
+            )  # fmt: skip
         self._topics[name] = _Topic(name, layout, connection, allowed)
         return layout
 
@@ -275,22 +279,24 @@ class BagWriter:
             qos: how it was offered.
 
         Raises:
-            BagError: the name is taken, or the type is not known.
+            BagError: the name is taken, the type is not known, or writing fails, as in `flush`.
         """
         if name in self._topics or name in self._raw_topics:
             raise self._added_before(name)
-        if not self._raw_topics:
-            self._place.keep_if_killed()
-            self._commit('WAL')
-        try:
-            self._raw_topics[name] = self._writer.add_connection(
-                name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
-            )
-        except KeyError as error:
-            raise BagError(
-                f"The type {msgtype} of topic '{name}' is no standard one.",
-                kind='unknown_type', topic=name, msgtype=msgtype,
-            ) from error  # fmt: skip
+        with self._writing():
+            if not self._raw_topics:
+                self._place.keep_if_killed()
+                self._commit('WAL')
+            try:
+                self._raw_topics[name] = self._writer.add_connection(
+                    name, msgtype, typestore=standard_types(),
+                    offered_qos_profiles=[qos_profile(qos)],
+                )  # fmt: skip
+            except KeyError as error:
+                raise BagError(
+                    f"The type {msgtype} of topic '{name}' is no standard one.",
+                    kind='unknown_type', topic=name, msgtype=msgtype,
+                ) from error  # fmt: skip
 
     def write_raw(self, topic: str, stamp: int, raw: bytes) -> None:
         """Write a serialized message of a topic of `add_raw_topic`; nothing in it is checked.
@@ -321,7 +327,8 @@ class BagWriter:
         """Write what is pending in the order of the stamps.
 
         Raises:
-            BagError: writing fails (disk full).
+            BagError: writing fails (disk full). Nothing more can be written then; what was
+                recorded is kept, and the error says where.
         """
         self._flushed = monotonic()
         if not self._pending:
@@ -333,12 +340,10 @@ class BagWriter:
             [len(part) for part in stamps],
         )
         write = self._write_messages if self.storage == 'mcap' else self._write_rows
-        try:
+        with self._writing():
             write(numbers, np.concatenate(stamps), messages)
             if self._raw_topics:
                 self._commit()
-        except Exception as error:
-            self._raise(error)
 
     def _write_messages(
         self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
@@ -443,6 +448,16 @@ class BagWriter:
                     kind='not_finite', topic=topic, field=path, index=place,
                 )  # fmt: skip
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """End the bag where writing fails: nothing could be read beyond an incomplete piece."""
+        try:
+            yield
+        except BagError:
+            raise
+        except Exception as error:
+            self._raise(error, self._abort())
+
     def _abort(self) -> Path | None:
         """Close and remove what was written; but keep a recording, and return where."""
         if self._writer is not None:
@@ -452,7 +467,7 @@ class BagWriter:
 
     def _raise(self, error: BaseException, kept: Path | None = None) -> NoReturn:
         """Raise a `BagError` for a failure of writing, any other error as it is."""
-        where = f" What was recorded until then is kept as '{kept}'." if kept else ''
+        where = f' {_KEPT.format(kept)}' if kept else ''
         if not isinstance(error, Exception) or (isinstance(error, BagError) and not kept):
             raise error
         if isinstance(error, BagError):

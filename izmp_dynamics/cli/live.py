@@ -73,6 +73,8 @@ def _run(options: argparse.Namespace) -> int:
             source = session.robot_itself()
         summary = session.watch(source, quiet=options.quiet)
     print(summary)
+    if session.recording_failure is not None:
+        raise session.recording_failure
     if options.record:
         print(f'Bag: {options.record}')
     return 0

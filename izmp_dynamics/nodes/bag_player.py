@@ -60,6 +60,7 @@ class BagPlayer:
         joints: those of the joints among them.
         joints_topic: the name of these in the bag.
         observe: is given each message when it is published.
+        pass_time: is given the recorded time [ns], now and then while nothing was recorded.
 
     Raises:
         BagError: if the bag cannot be read.
@@ -73,6 +74,7 @@ class BagPlayer:
         self.bag = BagReader(path)
         self.published = self.joints = 0
         self.observe: Callable[[Message], None] = lambda message: None
+        self.pass_time: Callable[[int], None] = lambda stamp: None
         self._publishers: dict[str, Any] = {}
         self._topics: list[str] = []
         for wanted in sensor_topics(robot):
@@ -183,9 +185,9 @@ class BagPlayer:
             due = begin + (message.received - first) / NANOSECONDS / self.rate
             if self.published % 500 == 0:
                 progress((message.received - first) / NANOSECONDS / max(self.duration, 1e-9))
-            wait = due - time.monotonic()
-            if wait > 0.0:
-                time.sleep(wait)
+            while (wait := due - time.monotonic()) > 0.0 and not stop.is_set():
+                self.pass_time(message.received - round(wait * self.rate * NANOSECONDS))
+                time.sleep(min(wait, LOOK_EVERY))
             while is_behind() and not stop.is_set():
                 time.sleep(0.001)
             if stop.is_set():

@@ -24,7 +24,8 @@ _SILENT_SENSOR = (
 _SILENT_NODE = 'Its node has no results, see its own diagnostics, or has just died: '
 
 AWAITED = 30.0
-"""Time of work after which it is an error that an input has never come [s]."""
+"""Time of work after which it is an error that an input has never come, and time after which it
+is a warning that the publisher of /clock has gone [s]."""
 
 AGE_LIMIT = 0.1
 """Results that are older when they are published are late [s]."""
@@ -167,7 +168,8 @@ class Health:
         self._first_result: float | None = None
         self._reported: Counter[tuple[str, Fault]] = Counter()
         self._outputs_reported: Counter[str] = Counter()
-        self._last = self._begin = time.monotonic()
+        self._last = self._begin = self._moved = time.monotonic()
+        self._stamp = 0
 
     def begin(self) -> None:
         """Count the time from now on, as the node begins to take messages."""
@@ -190,6 +192,25 @@ class Health:
             for entry in self.inputs
             if entry.required and entry.count and now - entry.last >= SILENT
         ]
+
+    def see_clock(self, stamp: int) -> None:
+        """Note the time of /clock [ns]; 0: it is not used, or there has been none."""
+        if not stamp or stamp != self._stamp:
+            self._stamp, self._moved = stamp, time.monotonic()
+
+    @property
+    def _halted(self) -> float:
+        """How long the time of /clock has stood still, and no sensor published [s]."""
+        sensors = (entry.last for entry in self.inputs if entry.sensor)
+        return time.monotonic() - max((self._moved, *sensors)) if self._stamp else 0.0
+
+    def pause(self, entry: Input) -> float:
+        """Time for which nothing has come on a topic [s].
+
+        Time that stands still does not count, as no message is missing while a simulation is
+        paused, or after a recording.
+        """
+        return time.monotonic() - self._halted - entry.last
 
     def count(self, signal: str, reason: Reason, part: str = '', number: int = 1) -> None:
         """Count messages or instants that could not be used."""
@@ -229,7 +250,7 @@ class Health:
         elapsed, self._last = max(now - self._last, 1e-3), now
         values = dict(self.values)
         findings = list(self._remarks.values())
-        findings += self._missing(now)
+        findings += [*self._stopped(), *self._missing()]
         for entry in self.inputs:
             rate, usual = entry.take_rate(elapsed)
             values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {_described(entry, now)}'
@@ -252,7 +273,7 @@ class Health:
             message=_in_one(worst[0], findings)
             if worst
             else 'working'
-            if self.outputs
+            if self.outputs and self._halted < SILENT
             else 'waiting',
             hardware_id=self.robot,
             values=[
@@ -261,10 +282,22 @@ class Health:
             ],
         )
 
-    def _missing(self, now: float) -> list[Finding]:
+    def _stopped(self) -> list[Finding]:
+        """Say that the time of ROS stands still."""
+        halted = self._halted
+        if halted < SILENT:
+            return []
+        if self._publishers('/clock'):
+            why, level = 'a simulation is paused, or a recording is over.', OK
+        else:
+            why = 'it has no publisher any more. Start the simulation or the player again.'
+            level = WARN if halted >= AWAITED else OK
+        return [Finding('clock', level, f'/clock has stood still for {halted:.0f} s: {why}')]
+
+    def _missing(self) -> list[Finding]:
         found = []
         for entry in self.inputs:
-            pause = now - entry.last
+            pause = self.pause(entry)
             if pause < (SILENT if entry.count else AT_FIRST):
                 continue
             since = f'for {pause:.0f} s' if entry.count else 'so far'

@@ -54,6 +54,7 @@ class Player(Node):
             )
         self._player = BagPlayer(self, Path(bag).expanduser(), load_robot_file(robot), rate)
         self._player.observe = self._observe
+        self._player.pass_time = self._publish_clock
         ahead = self._player.joints_in(DEPTH // 2)
         self._paces = GraphPace(self, ahead), GraphPace(self, ahead, RESULTS[0], PointStamped)
         self._clock_publisher = self.create_publisher(Clock, '/clock', 10)

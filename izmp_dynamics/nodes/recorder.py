@@ -1,7 +1,8 @@
 """Node recorder: whatever is published here → a rosbag2, without rosbag2."""
 
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from izmp_dynamics.bags.qos import Qos
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.errors import BagError, IzmpError
 from izmp_dynamics.nodes.bag_player import message_class
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.process import shut_down
 from izmp_dynamics.nodes.qos import DEPTH
 from izmp_dynamics.nodes.receiving import Receiver
 from izmp_dynamics.sensing.faults import Reason
@@ -35,10 +38,14 @@ class Recorder(Node):
     """Records topics as serialized messages, also those that appear later.
 
     The bag is complete when the node is destroyed, with all that waited for it; until then it is a
-    hidden folder beside its place. Messages are not decoded, so it costs little.
+    hidden folder beside its place. Messages are not decoded, so it costs little. Where the bag
+    cannot be written any more, as the disk is full, the recording ends: the log says where what
+    was recorded until then is kept.
 
     Attributes:
         count: messages so far.
+        failure: why nothing is recorded any more; None: it is recorded.
+        give_up: is called then; ends the process.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -48,24 +55,59 @@ class Recorder(Node):
         overwrite = fixed(self, 'overwrite', False, 'replace an earlier bag')
         self.topics = tuple(fixed(self, 'topics', [''], 'topics to record; all if there are none'))
         self.count = 0
+        self.failure: BagError | None = None
+        self.give_up: Callable[[], None] = shut_down
+        self._begin = self._end = 0
         self._receiver = Receiver()
         self._seen: set[str] = set(LEFT_OUT)
+        self._recorded: list[str] = []
         self._lost: Counter[str] = Counter()
         self._files = ExitStack()
         self._writer = self._files.enter_context(
-            BagWriter(Path(output).expanduser(), storage, overwrite)
+            _writer(Path(output).expanduser(), storage, overwrite)
         )
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(TAKE_EVERY, self._receiver.take_all, clock=steady)
-        self.create_timer(LOOK_EVERY, self._look, clock=steady)
-        self.create_timer(FLUSH_EVERY, self._flush, clock=steady)
+        for period, work in (
+            (TAKE_EVERY, self._receiver.take_all),
+            (LOOK_EVERY, self._look),
+            (FLUSH_EVERY, self._flush),
+        ):
+            self.create_timer(period, partial(self._work, work), clock=steady)
+        what = ', '.join(topic for topic in self.topics if topic) or 'all topics'
+        self.get_logger().info(f"Recording {what} to '{self._writer.path}'.")
+
+    @property
+    def failed(self) -> bool:
+        """Whether less is recorded than should be."""
+        return self.failure is not None
 
     def destroy_node(self) -> None:
         """Record what still waits, and complete the bag."""
-        with self._files:
-            self._receiver.take_all()
-            self._state_losses()
-            super().destroy_node()
+        self._work(self._receiver.take_all)
+        self._state_losses()
+        self._work(self._complete)
+        super().destroy_node()
+
+    def _complete(self) -> None:
+        self._files.close()
+        length = (self._end - self._begin) / NANOSECONDS
+        self.get_logger().info(
+            f'Recorded {self.count} messages of {len(self._recorded)} topics in {length:.1f} s to '
+            f"'{self._writer.path}'."
+        )
+
+    def _work(self, work: Callable[[], None]) -> None:
+        """Do a part of the work, unless the bag cannot be written any more."""
+        if self.failure is not None:
+            return
+        try:
+            work()
+        except BagError as error:
+            self.failure = error
+            with suppress(BagError), self._files:
+                raise
+            self.get_logger().error(f'The recording has ended. {error}')
+            self.give_up()
 
     def _look(self) -> None:
         wanted = {self.resolve_topic_name(topic) for topic in self.topics if topic}
@@ -98,15 +140,19 @@ class Recorder(Node):
             self._receiver.subscribe(
                 self, topic, message_class(msgtype), take, lose, qos, raw=True
             )
+            self._recorded.append(topic)
         except IzmpError as error:
+            if error.kind == 'cannot_write':
+                raise
             self.get_logger().warning(f'{topic} is not recorded: {error}')
 
     def _take(self, topic: str, raw: bytes) -> None:
-        self.count += 1
         clock, received = self.get_clock(), self._receiver.received
         if not received or (isinstance(clock, ROSClock) and clock.ros_time_is_active):
             received = clock.now().nanoseconds
         self._writer.write_raw(topic, received, raw)
+        self.count += 1
+        self._begin, self._end = self._begin or received, received
 
     def _lose(self, topic: str, reason: Reason, number: int) -> None:
         self._lost[topic] += number
@@ -117,3 +163,18 @@ class Recorder(Node):
         if lost:
             numbers = ', '.join(f'{number} on {topic}' for topic, number in lost.most_common())
             self.get_logger().warning(f'Messages that were lost on the way to the bag: {numbers}.')
+
+
+def _writer(path: Path, storage: str, overwrite: bool) -> BagWriter:
+    """Make the writer.
+
+    Raises:
+        BagError: the place is taken.
+    """
+    try:
+        return BagWriter(path, storage, overwrite)
+    except BagError as error:
+        if error.kind != 'place_taken':
+            raise
+        sentence = f"'{path}' exists; name another folder, or set the parameter overwrite:=true."
+        raise BagError(sentence, kind=error.kind, **error.data) from error

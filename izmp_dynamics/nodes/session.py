@@ -109,6 +109,7 @@ class LiveSession:
             others = [self._node]
             if self.record is not None:
                 self._recorder = Recorder(overrides=self._recorder_parameters())
+                self._recorder.give_up = self._say_that_nothing_is_recorded
                 stack.callback(self._recorder.destroy_node)
                 others.append(self._recorder)
             self._source = stack.enter_context(ExitStack())
@@ -196,6 +197,11 @@ class LiveSession:
             raise IzmpError(summary, kind='nothing_came_out')
         return summary
 
+    @property
+    def recording_failure(self) -> IzmpError | None:
+        """Why the bag is not complete, when the session is over; None if it is."""
+        return None if self._recorder is None else self._recorder.failure
+
     def awaited(self) -> tuple[str, ...]:
         """Topics of the robot on which nothing has come so far."""
         sensors = self.graph.node.health.inputs
@@ -231,6 +237,11 @@ class LiveSession:
         awaited = self.awaited()
         if awaited:
             print(f'Waiting for {", ".join(awaited)}.', file=sys.stderr, flush=True)
+
+    def _say_that_nothing_is_recorded(self) -> None:
+        print(
+            'The recording has ended: it cannot be written any more.', file=sys.stderr, flush=True
+        )
 
     def _taken(self) -> int:
         """Joint messages that the graph has taken."""

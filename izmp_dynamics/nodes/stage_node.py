@@ -10,6 +10,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import ROSClock
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -506,7 +507,7 @@ class StageNode(ManagedNode):
 
     def _replace_dead(self, entry: Input) -> None:
         """Subscribe again where messages are published but none come."""
-        dead = time.monotonic() - entry.last > REPLACED_AFTER
+        dead = self.health.pause(entry) > REPLACED_AFTER
         if dead and self.count_publishers(entry.topic) and self.receiver.replace(entry.topic):
             entry.replaced += 1
             self.get_logger().warning(f'No message on {entry.topic}: subscribing again.')
@@ -576,7 +577,10 @@ class StageNode(ManagedNode):
             return
         with self._guarded('diagnostics'):
             types = self._topic_types() if self._searches else {}
+            clock = self.get_clock()
+            on_clock = isinstance(clock, ROSClock) and clock.ros_time_is_active
             with self._lock:
+                self.health.see_clock(clock.now().nanoseconds if on_clock else 0)
                 self._searches = [search for search in self._searches if not search(types)]
                 self._subscribe_on_demand()
                 self._flush_after_pause()
