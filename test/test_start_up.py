@@ -148,6 +148,38 @@ def test_without_the_name_of_a_node_all_are_listed(given, capsys):
     assert ("'acdc'" in text) == (given == ['acdc'])
 
 
+@pytest.mark.parametrize('name', NODES)
+def test_a_node_that_is_asked_for_help_does_not_start(name, capsys):
+    assert main([name, '--help']) == 0
+    said = capsys.readouterr().out
+    assert said.startswith('Node ')
+    assert f'usage: {name} [--ros-args' in said
+
+
+def test_arguments_that_are_none_of_ros_are_refused(capsys):
+    assert main(['recorder', '--record', '--ros-args', '-p', 'output:=bag']) == REFUSED
+    assert "recorder: error: There is no argument '--record'." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('given', 'sentence'),
+    [
+        ('--nonsense', "ROS has no argument '--nonsense'; a parameter is set by -p NAME:=VALUE."),
+        ('-p foo', "The parameter override rule '-p foo' cannot be read: "),
+        ('--params-file', '--params-file is the last argument; what belongs to it must follow.'),
+    ],
+)
+def test_arguments_that_ros_cannot_read_are_refused(tmp_path, given, sentence):
+    pytest.importorskip('rclpy', reason='rclpy is missing')
+    done = subprocess.run(
+        [sys.executable, '-m', 'izmp_dynamics.nodes', 'acd', '--ros-args', *given.split()],
+        env=Processes(tmp_path).environment, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == REFUSED
+    assert f'acd: error: {sentence}' in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
 def test_a_refusal_ends_the_launch_and_a_crash_does_not():
     running, ending = SimpleNamespace(is_shutdown=False), SimpleNamespace(is_shutdown=True)
     refused = SimpleNamespace(returncode=REFUSED, process_name='acd-1')

@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Sequence
 from functools import partial
+from itertools import takewhile
 
 from izmp_dynamics.errors import IzmpError, MissingDependencyError, RobotFileError
+from izmp_dynamics.nodes.registry import purpose
 from izmp_dynamics.nodes.start_up import LONGEST_END, interruptible
 
 REFUSED = 2
@@ -32,8 +34,14 @@ def require_ros() -> None:
 def run(name: str, arguments: Sequence[str] | None = None) -> int:
     """Run a node in this process until a signal ends it; return the exit status.
 
-    The status is `REFUSED` if it cannot start; the reason is printed.
+    The status is `REFUSED` if it cannot start; the reason is printed. Asked for help, it does not
+    start.
     """
+    own = takewhile(
+        lambda each: each != '--ros-args', sys.argv[1:] if arguments is None else arguments
+    )
+    if given := [*own]:
+        return _answer(name, given)
     longest = None if name == 'recorder' else LONGEST_END  # it completes its bag
     try:
         with interruptible() as started:
@@ -49,6 +57,20 @@ def run(name: str, arguments: Sequence[str] | None = None) -> int:
     except IzmpError as error:
         print(f'{name}: error: {error}', file=sys.stderr)
         return REFUSED
+
+
+def _answer(name: str, given: list[str]) -> int:
+    """Answer arguments that are none of ROS: all that a node understands is a call for help."""
+    usage = (
+        f'usage: {name} [--ros-args -p NAME:=VALUE … --params-file FILE]\n'
+        'docs/nodes.md describes topics and parameters, config/parameters.yaml sets them;\n'
+        f'`ros2 param describe {name} NAME` describes one while the node runs.'
+    )
+    if not {'-h', '--help'} & set(given):
+        print(f"{name}: error: There is no argument '{given[0]}'.\n{usage}", file=sys.stderr)
+        return REFUSED
+    print(f'{purpose(name)}\n\n{usage}')
+    return 0
 
 
 def acd() -> int:

@@ -33,6 +33,12 @@ _UNREADABLE = re.compile(
 )
 """What rcl says of parameters that it cannot read."""
 
+_INCOMPLETE = re.compile(r"Couldn't parse trailing (\S+) flag")
+"""What rcl says where the last argument lacks its value."""
+
+_UNKNOWN = re.compile(r"\['(-.*)'\]")
+"""What rclpy says of arguments after --ros-args that it does not know: their list."""
+
 
 class Running:
     """A node in this process.
@@ -106,19 +112,16 @@ def spin_node(
         started: is called when the node is there.
 
     Raises:
-        RobotFileError: if ROS cannot read a parameter or a parameter file.
+        RobotFileError: if ROS cannot read an argument or a parameter file.
     """
     discover_quickly()
     try:
         rclpy.init(args=arguments if arguments is None else list(arguments))
     except RuntimeError as error:
-        unreadable = _UNREADABLE.search(str(error))
-        if unreadable is None:
+        refusal = _refusal(str(error))
+        if not refusal:
             raise
-        what, given, reason = unreadable.groups()
-        raise RobotFileError(
-            f"The {what} '{given}' cannot be read: {reason}.", kind='parameter'
-        ) from error
+        raise RobotFileError(refusal, kind='parameter') from error
     forwarded = ForwardedLog(rclpy.logging.get_logger(name))
     core = logging.getLogger('izmp_dynamics')
     core.addHandler(forwarded)
@@ -138,6 +141,18 @@ def spin_node(
             running.destroy()
         gc.freeze()  # no garbage collection at exit, which takes a second or more
     return int(running is not None and getattr(running.node, 'failed', False))
+
+
+def _refusal(said: str) -> str:
+    """What is wrong with the arguments, by what ROS said; '' if it is something else."""
+    if unreadable := _UNREADABLE.search(said):
+        what, given, reason = unreadable.groups()
+        return f"The {what} '{given}' cannot be read: {reason}."
+    if incomplete := _INCOMPLETE.search(said):
+        return f'{incomplete[1]} is the last argument; what belongs to it must follow.'
+    if unknown := _UNKNOWN.fullmatch(said):
+        return f"ROS has no argument '{unknown[1]}'; a parameter is set by -p NAME:=VALUE."
+    return ''
 
 
 def shut_down() -> None:

@@ -1,6 +1,9 @@
 """The nodes by name."""
 
+import ast
 import importlib
+from importlib.util import find_spec
+from pathlib import Path
 
 from izmp_dynamics.errors import UnknownNameError
 
@@ -29,3 +32,13 @@ def node_class(name: str) -> type:
     module, _, class_name = NODES[name].partition(':')
     found: type = getattr(importlib.import_module(f'izmp_dynamics.{module}'), class_name)
     return found
+
+
+def purpose(name: str) -> str:
+    """What a node does, as its module says, which is not imported: that needs ROS."""
+    module, _, _ = NODES[name].partition(':')
+    spec = find_spec(f'izmp_dynamics.{module}')
+    assert spec is not None
+    assert spec.origin is not None
+    text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding='utf-8')))
+    return text or name
