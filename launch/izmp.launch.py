@@ -5,14 +5,13 @@ import posixpath
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import GroupAction, OpaqueFunction
-from launch.conditions import IfCondition
 from launch.launch_description_entity import LaunchDescriptionEntity
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.launching.arguments import declared, given
+from izmp_dynamics.launching.checked import flag
 from izmp_dynamics.launching.description import robot_state_publisher
 from izmp_dynamics.launching.ending import end_if_refused
 from izmp_dynamics.launching.graph import GRAPH
@@ -45,7 +44,7 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if not values['robot'] and not values['params_file']:
         raise RuntimeError('State the robot file, robot:=my_robot.yaml, or a params_file.')
     on = {
-        name: IfCondition(LaunchConfiguration(name)).evaluate(context)
+        name: flag(name, values[name])
         for name in (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'rviz')
     }
     seen = dict(values)

@@ -6,13 +6,13 @@ recording what the robot publishes, with /clock. The launch ends when all of it 
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import GroupAction, OpaqueFunction, Shutdown
-from launch.conditions import IfCondition
 from launch.events.process import ProcessExited
 from launch.launch_description_entity import LaunchDescriptionEntity
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
 
-from izmp_dynamics.launching.arguments import declared, parameters
+from izmp_dynamics.launching.arguments import declared, given, parameters
+from izmp_dynamics.launching.checked import flag
 from izmp_dynamics.launching.graph import graph, graph_arguments
 from izmp_dynamics.launching.node import node
 
@@ -42,7 +42,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def _player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    recorded = IfCondition(LaunchConfiguration('record')).evaluate(context)
+    recorded = flag('record', given(context, 'record')['record'])
     player = node(
         'player',
         parameters=[parameters(bag=str, robot=str, rate=float), {'wait_for_recorder': recorded}],

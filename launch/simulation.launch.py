@@ -4,7 +4,6 @@ from launch import LaunchDescription
 from launch.actions import GroupAction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
-from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.launching.arguments import declared, parameters
 from izmp_dynamics.launching.ending import end_if_refused
@@ -40,7 +39,7 @@ ARGUMENTS = {
 def generate_launch_description() -> LaunchDescription:
     """Describe simulation, plan and graph."""
     gait = parameters(robot=str, urdf=str, gait=str, speed=float, steps=int)
-    clock = ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)
+    clock = parameters(use_sim_time=bool)['use_sim_time']
     motion = [
         node(
             'simulation',

@@ -21,7 +21,7 @@ from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from izmp_dynamics.launching.arguments import declared, given
-from izmp_dynamics.launching.numbers import number
+from izmp_dynamics.launching.checked import number
 from izmp_dynamics.resources import find_resource
 
 if TYPE_CHECKING:

@@ -887,6 +887,23 @@ def test_a_signal_while_the_report_is_made(corrupted, monkeypatch, number):
     assert not desk.results.exists()
 
 
+def test_a_signal_of_which_a_library_makes_another_exception(corrupted, monkeypatch):
+    """As pybind11 does where Ctrl-C comes while it converts arguments."""
+
+    def interrupt(*arguments, **keywords):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise TypeError('incompatible function arguments') from None
+
+    monkeypatch.setattr('izmp_dynamics.replay.run.write_summary', interrupt)
+    desk = corrupted()
+    outcome = desk.replay()
+    assert outcome.status == 130
+    assert outcome.err == 'izmp: interrupted; nothing was left half-written.\n'
+    assert not desk.results.exists()
+
+
 WAITS_IN_THE_MIDDLE = """
 import signal
 from izmp_dynamics.bags.writer import BagWriter

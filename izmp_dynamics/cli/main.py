@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
 
 import izmp_dynamics
 from izmp_dynamics.cli import (
@@ -75,7 +77,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(_GC_THRESHOLD)
     atexit.register(gc.freeze)  # no garbage collection at exit
     logging.basicConfig(format='izmp: %(message)s', level=logging.INFO, handlers=[_ToStderr()])
-    previous = signal.signal(signal.SIGTERM, interrupt)
+    interrupts: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> NoReturn:
+        interrupts.append(number)
+        interrupt(number, frame)
+
+    handlers = {signal.SIGTERM: signal.signal(signal.SIGTERM, note)}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+        handlers[signal.SIGINT] = signal.signal(signal.SIGINT, note)
     try:
         status: int = options.run(options)
         print(end='', flush=True)
@@ -83,9 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(printable(f'izmp: error: {error}'), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print('izmp: interrupted; nothing was left half-written.', file=sys.stderr)
-        exec('')  # else `python -m` ends by SIGINT if it came inside an exec of a text
-        return 130
+        return _interrupted()
     except BrokenPipeError:  # the reader of our output, e.g. `head`, has seen enough
         _discard_output()
         return 1
@@ -93,10 +101,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(printable(f'izmp: error: {_of_the_system(error)}.'), file=sys.stderr)
         _discard_output()
         return 1
+    except Exception:
+        if interrupts:  # a library, e.g. one bound by pybind11, made another exception of it
+            return _interrupted()
+        raise
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         gc.set_threshold(*thresholds)
     return status
+
+
+def _interrupted() -> int:
+    print('izmp: interrupted; nothing was left half-written.', file=sys.stderr)
+    exec('')  # else `python -m` ends by SIGINT if it came inside an exec of a text
+    return 130
 
 
 def _of_the_system(error: OSError | MemoryError) -> str:

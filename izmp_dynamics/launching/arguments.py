@@ -7,7 +7,7 @@ from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration
 from launch_ros.parameter_descriptions import ParameterValue
 
-from izmp_dynamics.launching.numbers import NEEDED, number
+from izmp_dynamics.launching.checked import NEEDED, flag, number
 
 Arguments = Mapping[str, tuple[str | None, str]]
 """Name → default and description; None: the argument must be given."""
@@ -34,14 +34,14 @@ def parameters(**kinds: type) -> dict[str, ParameterValue]:
     """
     return {
         name: ParameterValue(
-            _Number(name, kind) if kind in NEEDED else LaunchConfiguration(name), value_type=kind
+            _Checked(name, kind) if kind in NEEDED else LaunchConfiguration(name), value_type=kind
         )
         for name, kind in kinds.items()
     }
 
 
-class _Number(LaunchConfiguration):
-    """An argument that must be a number."""
+class _Checked(LaunchConfiguration):
+    """An argument that must be a number or a flag."""
 
     def __init__(self, name: str, kind: type) -> None:
         super().__init__(name)
@@ -51,8 +51,10 @@ class _Number(LaunchConfiguration):
         """Return its text.
 
         Raises:
-            RuntimeError: if it is no number of this kind.
+            RuntimeError: if it is none of this kind.
         """
         text: str = super().perform(context)
+        if self._kind is bool:
+            return str(flag(self._name, text)).lower()
         number(self._name, text, self._kind)
         return text

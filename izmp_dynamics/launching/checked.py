@@ -1,0 +1,44 @@
+"""Arguments of launch files that are numbers or flags."""
+
+from typing import TypeVar
+
+Number = TypeVar('Number', float, int)
+
+NEEDED = {float: 'a number', int: 'a whole number', bool: 'true or false'}
+"""The types, and what they are called."""
+
+_FLAGS = {'true': True, '1': True, 'false': False, '0': False}
+"""As launch reads conditions."""
+
+
+def number(name: str, text: str, kind: type[Number]) -> Number:
+    """Return the value of an argument.
+
+    Args:
+        name: of the argument.
+        text: what was given.
+        kind: float or int.
+
+    Raises:
+        RuntimeError: if it is no such number; launch prints it.
+    """
+    try:
+        return kind(text)
+    except ValueError:
+        raise _refused(name, text, kind) from None
+
+
+def flag(name: str, text: str) -> bool:
+    """Return the value of an argument that is true or false.
+
+    Raises:
+        RuntimeError: if it is neither; launch prints it.
+    """
+    try:
+        return _FLAGS[text.strip().lower()]
+    except KeyError:
+        raise _refused(name, text, bool) from None
+
+
+def _refused(name: str, text: str, kind: type) -> RuntimeError:
+    return RuntimeError(f"The argument {name} is '{text}'; {NEEDED[kind]} is needed.")
