@@ -897,10 +897,11 @@ def test_a_signal_of_which_a_library_makes_another_exception(corrupted, monkeypa
             raise TypeError('incompatible function arguments') from None
 
     monkeypatch.setattr('izmp_dynamics.replay.run.write_summary', interrupt)
+    monkeypatch.setattr('izmp_dynamics.cli.live._run', interrupt)
     desk = corrupted()
-    outcome = desk.replay()
-    assert outcome.status == 130
-    assert outcome.err == 'izmp: interrupted; nothing was left half-written.\n'
+    for outcome in (desk.replay(), izmp('live')):
+        assert outcome.status == 130
+        assert outcome.err == 'izmp: interrupted; nothing was left half-written.\n'
     assert not desk.results.exists()
 
 

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PointStamped
 from std_msgs.msg import Float64
 
 from izmp_dynamics.nodes.figures import FACTOR, LATE, Figures
@@ -59,13 +60,15 @@ def test_late_results_and_a_slow_simulation_are_said_in_words(said):
     assert fourth.startswith('The simulation ran at 0.23 of real time: ')
 
 
-def test_what_the_graph_found_is_listed_at_the_end(said):
-    """But no counters and no events, nor what held only for a moment at the start."""
+def test_what_the_graph_found_is_listed_at_the_end(said, takers):
+    """But no faults of samples and no events, nor what held only for a moment at the start."""
+    figures, take = takers
     light = 'The feet measure 68.8 % of the weight.'
     passing = {
         'finding position': 'There is no publisher of /gps.',
         'finding imu.no_sample': 'imu: no sample at this instant (5 times).',
         'finding feet[l_foot].lost': 'Lost.',
+        'finding imu.raised': 'Raised.',
         'finding joints.joint_repaired[l_knee]': 'Repaired.',
         'finding no_message[/imu]': 'No message on /imu.',
         'finding push': 'Pushed.',
@@ -73,14 +76,23 @@ def test_what_the_graph_found_is_listed_at_the_end(said):
     }
     holds = {'finding mean_foot_force': light, 'finding imu': 'It reads 3.7 m/s².'}
     warn = DiagnosticStatus.WARN
+    said(('/izmp_dynamics', warn, {'finding no_message[/imu]': 'No message so far.'}))
+    take['mr_ad/izmp'](PointStamped())
     reports = [('/izmp_dynamics', warn, passing | holds)]
     del passing['finding position']
     reports += [('/izmp_dynamics', warn, {'finding mean_foot_force': 'Of before.'} | passing)]
     reports += [('/izmp_dynamics', warn, holds)]
-    *_, gap, first, second = said(*reports).splitlines()
+    said(*reports)
+    figures.over = True
+    _, _, gap, first, *others = said(reports[0]).splitlines()
     assert gap.startswith('Largest gap')
     assert first == f'For 3 s: {light}'
-    assert second == 'For 2 s: It reads 3.7 m/s².'
+    assert sorted(others) == [
+        'For 2 s: It reads 3.7 m/s².',
+        'For 2 s: Lost.',
+        'For 2 s: No message on /imu.',
+        'For 2 s: Raised.',
+    ]
 
 
 def test_a_long_run_takes_no_more_memory(takers):

@@ -271,8 +271,9 @@ def at_work(monkeypatch):
             health.inputs[-1].received(1)
         times.append(times[-1] + 0.25)
         health.see_clock(10**9)
-        times.append(times[-1] + later)
-        health.see_clock(10**9 + goes_on)
+        for _ in range(round(4 * later)):  # a look every quarter of a second
+            times.append(times[-1] + 0.25)
+            health.see_clock(10**9 + (round(1e9 * times[-1]) if goes_on else 0))
         for entry in health.inputs:
             if entry.topic in coming:
                 entry.received(2)
@@ -281,7 +282,7 @@ def at_work(monkeypatch):
     return status
 
 
-@pytest.mark.parametrize('later', [0.8, 2.0, 60.0])
+@pytest.mark.parametrize('later', [0.75, 2.0, 60.0])
 def test_after_a_recording_no_message_is_missing(at_work, later):
     """Nor where another node hands out its last result a while later."""
     for coming in ((), ('/joint_kinematics',)):
@@ -301,9 +302,32 @@ def test_a_silent_sensor_is_an_error_while_time_goes_on_or_others_publish(at_wor
     assert 'No message on /l_foot/wrench, /joint_kinematics' in status.message
 
 
+def test_when_a_simulation_goes_on_what_is_silent_has_a_second(monkeypatch):
+    """Also where it is paused again, as one that makes single steps."""
+    times = [1000.0]
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
+    health = Health('/izmp', 'biped', lambda topic: 1)
+    health.inputs.append(Input('/imu', 'start it.', sensor=True, last=times[-1]))
+    health.inputs[-1].received(1)
+    stamp = 10**9
+    for step in (0, 1, 0, 1, 0):
+        stamp += step
+        health.see_clock(stamp)
+        assert health.status().level == OK
+        for _ in range(200):
+            times.append(times[-1] + 0.25)
+            health.see_clock(stamp)
+        assert health.status().level == OK
+    for _ in range(5):
+        stamp += 1
+        times.append(times[-1] + 0.25)
+        health.see_clock(stamp)
+    assert health.status().level == ERROR
+
+
 def test_a_simulation_that_has_died_is_said(at_work):
     """But not while a launch ends one process after the other."""
-    assert at_work(AWAITED - 0.1, publishers=0).level == OK
+    assert at_work(AWAITED - 1.0, publishers=0).level == OK
     status = at_work(AWAITED, publishers=0)
     assert status.level == WARN
     assert status.message.startswith('/clock has stood still for 30 s: it has no publisher')

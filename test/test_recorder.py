@@ -5,7 +5,9 @@ import os
 import subprocess
 import time
 from contextlib import contextmanager
-from unittest.mock import Mock
+from functools import partial
+from types import SimpleNamespace
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -15,6 +17,7 @@ import rclpy
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64
 
@@ -88,6 +91,41 @@ def test_what_waits_at_the_end_is_recorded(recorder, tmp_path):
     assert recorded(tmp_path / 'bag') == list(range(500))
 
 
+def test_a_topic_of_an_unknown_type_is_left_out_and_the_others_are_recorded(
+    recorder, said, tmp_path
+):
+    publishers = [SimpleNamespace(qos_profile=QoSProfile(depth=1))]
+    with patch.object(recorder, 'get_publishers_info_by_topic', lambda topic: publishers):
+        recorder._work(partial(recorder._record, '/own', 'own_msgs/msg/Own'))
+    (sentence,) = said('warning')
+    assert sentence == (
+        "/own is not recorded: The type own_msgs/msg/Own of topic '/own' is no standard one."
+    )
+    numbers = Numbers(recorder)
+    numbers.publish(100)
+    assert wait_until(lambda: numbers.executor.spin_once(0.1) or recorder.count == 100)
+    rclpy.shutdown()
+    recorder.destroy_node()
+    assert not recorder.failed
+    assert recorded(tmp_path / 'bag') == list(range(100))
+
+
+def test_an_error_at_the_end_leaves_what_was_recorded(recorder, monkeypatch, tmp_path):
+    numbers = Numbers(recorder)
+    numbers.publish(100)
+    assert wait_until(lambda: numbers.executor.spin_once(0.1) or recorder.count == 100)
+    recorder._flush()
+
+    def fail():
+        raise RuntimeError('of the middleware')
+
+    monkeypatch.setattr(recorder._receiver, 'take_all', fail)
+    with pytest.raises(RuntimeError, match='of the middleware'):
+        recorder.destroy_node()
+    (kept,) = tmp_path.glob('bag-recovered-*')
+    assert recorded(kept) == list(range(100))
+
+
 def test_a_loss_that_is_noticed_at_the_end_costs_no_more(recorder, tmp_path):
     """How many publishers there are can't be asked any more then."""
     numbers = Numbers(recorder)
@@ -131,7 +169,7 @@ def test_the_end_says_what_was_recorded(recorder, said, tmp_path):
     assert wait_until(lambda: numbers.executor.spin_once(0.1) or recorder.count == 30)
     recorder.destroy_node()
     (sentence,) = said('info')
-    assert sentence.startswith('Recorded 30 messages of 1 topics in ')
+    assert sentence.startswith('Recorded 30 messages of 1 topic in ')
     assert sentence.endswith(f" s to '{tmp_path / 'bag'}'.")
 
 

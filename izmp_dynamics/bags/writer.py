@@ -283,20 +283,18 @@ class BagWriter:
         """
         if name in self._topics or name in self._raw_topics:
             raise self._added_before(name)
+        if msgtype not in standard_types().fielddefs:
+            raise BagError(
+                f"The type {msgtype} of topic '{name}' is no standard one.",
+                kind='unknown_type', topic=name, msgtype=msgtype,
+            )  # fmt: skip
         with self._writing():
             if not self._raw_topics:
                 self._place.keep_if_killed()
                 self._commit('WAL')
-            try:
-                self._raw_topics[name] = self._writer.add_connection(
-                    name, msgtype, typestore=standard_types(),
-                    offered_qos_profiles=[qos_profile(qos)],
-                )  # fmt: skip
-            except KeyError as error:
-                raise BagError(
-                    f"The type {msgtype} of topic '{name}' is no standard one.",
-                    kind='unknown_type', topic=name, msgtype=msgtype,
-                ) from error  # fmt: skip
+            self._raw_topics[name] = self._writer.add_connection(
+                name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
+            )
 
     def write_raw(self, topic: str, stamp: int, raw: bytes) -> None:
         """Write a serialized message of a topic of `add_raw_topic`; nothing in it is checked.
@@ -473,6 +471,7 @@ class BagWriter:
         if isinstance(error, BagError):
             raise BagError(f'{error}{where}', kind=error.kind, **(error.data | {'kept': kept}))
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = reason.rstrip('.')
         raise BagError(
             f"The bag '{self.path}' cannot be written: {reason}.{where}",
             kind='cannot_write', path=self.path, errno=getattr(error, 'errno', None), kept=kept,

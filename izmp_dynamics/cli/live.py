@@ -1,6 +1,7 @@
 """`izmp live`: the node graph in one process over real DDS, with live figures in the terminal."""
 
 import argparse
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,10 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run until the motion is over, or until SIGINT (Ctrl-C) or SIGTERM."""
-    from izmp_dynamics.nodes.start_up import interrupt, signals_handled
+    from izmp_dynamics.nodes.start_up import signals_handled
 
-    with signals_handled(interrupt):
+    as_main_does = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
+    with signals_handled(as_main_does):
         return _run(options)
 
 

@@ -21,8 +21,9 @@ POINTS = {'mr_ad/izmp': 'IZMP (MR-AD)', 'ir_md/izmp': 'IZMP (IR-MD)', 'cop': 'Co
 LATE, FACTOR = 'finding late', 'real-time factor'
 """Values of diagnostics: of the graph, if results are late; of a simulation."""
 
-_OTHERWISE = re.compile(r'(no_message|burst|late|push)\b|\w+(\[.*?\])?\.')
-"""Keys of findings that are not listed at the end: events, counters, what is said otherwise."""
+_OTHERWISE = re.compile(r'(burst|late|push)\b|\w+(\[.*?\])?\.(?!lost|skipped|raised)')
+"""Keys of findings that are not listed at the end: events, faults of samples, what is said
+otherwise."""
 
 _LASTING = 2
 """Reports from which on a finding is listed: some hold for a moment at the start only."""
@@ -49,6 +50,9 @@ class Figures:
     Args:
         node: subscribes.
         awaited: lists the topics of the robot on which nothing has come so far.
+
+    Attributes:
+        over: whether the source has ended, so that silence is no finding.
     """
 
     def __init__(self, node: Node, awaited: Callable[[], Sequence[str]] = tuple) -> None:
@@ -58,6 +62,7 @@ class Figures:
         self._margins = _Numbers()
         self._gap = 0.0
         self._worst_gap = 0.0
+        self.over = False
         self._held: Counter[str] = Counter()
         self._findings: dict[str, str] = {}
         self._reports, self._late, self._how_late = 0, 0, ''
@@ -169,10 +174,14 @@ class Figures:
                 self._slow |= status.level != DiagnosticStatus.OK
 
     def _note(self, values: dict[str, str]) -> None:
-        """Note the findings of a report."""
+        """Note the findings of a report, while the source is at work."""
+        if self.over:
+            return
+        begun = any(self._counts.values())
         for name, sentence in values.items():
             what, _, key = name.partition(' ')
-            if what == 'finding' and not _OTHERWISE.match(key):
+            awaited = key.startswith('no_message') and not begun
+            if what == 'finding' and not awaited and not _OTHERWISE.match(key):
                 self._held[key] += 1
                 self._findings[key] = sentence
 

@@ -16,7 +16,7 @@ from izmp_dynamics.report.scene import Scene
 from izmp_dynamics.sensing.finding import Finding
 from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.sensing.wrench_check import ENOUGH, PROPOSAL, NormalForceWatch
-from izmp_dynamics.stability.feet_check import judge_feet
+from izmp_dynamics.stability.feet_check import LEAST_TIME, judge_feet
 from izmp_dynamics.stability.force_check import judge_force
 
 SEEN = 10 * ENOUGH
@@ -144,7 +144,10 @@ class RecentSteps(PeriodicJudge):
 def force_findings(robot: RobotFile, scene: Scene) -> tuple[ReportFinding, ...]:
     """Find wrong signs, units and topics of the feet's sensors, and a tilted contact force."""
     evaluation = scene.evaluation
-    found = [*judge_feet(evaluation, robot), *judge_force(evaluation, scene.stands)]
+    found = [*judge_feet(evaluation, robot)]
+    stands = scene.stands & np.any([foot.loaded for foot in evaluation.feet], axis=0)
+    if scene.timeline.total(stands) >= LEAST_TIME:  # it may hang from a crane
+        found += judge_force(evaluation, stands)
     return _by_key(each for each in found if each.kind in OF_FORCES)
 
 

@@ -194,9 +194,18 @@ class Health:
         ]
 
     def see_clock(self, stamp: int) -> None:
-        """Note the time of /clock [ns]; 0: it is not used, or there has been none."""
-        if not stamp or stamp != self._stamp:
-            self._stamp, self._moved = stamp, time.monotonic()
+        """Note the time of /clock [ns]; 0: it is not used, or there has been none.
+
+        When it goes on, all that was silent is given as long again as before it stood still.
+        """
+        if stamp and stamp == self._stamp:
+            return
+        now = time.monotonic()
+        stood = now - self._moved if self._stamp else 0.0
+        if stood >= SILENT:
+            for entry in self.inputs:
+                entry.last = min(entry.last + stood, now)
+        self._stamp, self._moved = stamp, now
 
     @property
     def _halted(self) -> float:

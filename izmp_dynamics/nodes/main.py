@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from functools import partial
-from itertools import takewhile
 
 from izmp_dynamics.errors import IzmpError, MissingDependencyError, RobotFileError
 from izmp_dynamics.nodes.registry import purpose
@@ -37,11 +36,8 @@ def run(name: str, arguments: Sequence[str] | None = None) -> int:
     The status is `REFUSED` if it cannot start; the reason is printed. Asked for help, it does not
     start.
     """
-    own = takewhile(
-        lambda each: each != '--ros-args', sys.argv[1:] if arguments is None else arguments
-    )
-    if given := [*own]:
-        return _answer(name, given)
+    if own := _own(sys.argv[1:] if arguments is None else arguments):
+        return _answer(name, own)
     longest = None if name == 'recorder' else LONGEST_END  # it completes its bag
     try:
         with interruptible() as started:
@@ -57,6 +53,19 @@ def run(name: str, arguments: Sequence[str] | None = None) -> int:
     except IzmpError as error:
         print(f'{name}: error: {error}', file=sys.stderr)
         return REFUSED
+
+
+def _own(arguments: Sequence[str]) -> list[str]:
+    """Arguments that are none of ROS, whose lie between --ros-args and --, or the end."""
+    found, of_ros = [], False
+    for each in arguments:
+        if each == '--ros-args':
+            of_ros = True
+        elif of_ros:
+            of_ros = each != '--'
+        else:
+            found.append(each)
+    return found
 
 
 def _answer(name: str, given: list[str]) -> int:

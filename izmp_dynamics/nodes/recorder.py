@@ -83,16 +83,18 @@ class Recorder(Node):
 
     def destroy_node(self) -> None:
         """Record what still waits, and complete the bag."""
-        self._work(self._receiver.take_all)
-        self._state_losses()
-        self._work(self._complete)
-        super().destroy_node()
+        with self._files:
+            self._work(self._receiver.take_all)
+            self._state_losses()
+            self._work(self._complete)
+            super().destroy_node()
 
     def _complete(self) -> None:
         self._files.close()
         length = (self._end - self._begin) / NANOSECONDS
+        topics = '1 topic' if len(self._recorded) == 1 else f'{len(self._recorded)} topics'
         self.get_logger().info(
-            f'Recorded {self.count} messages of {len(self._recorded)} topics in {length:.1f} s to '
+            f'Recorded {self.count} messages of {topics} in {length:.1f} s to '
             f"'{self._writer.path}'."
         )
 

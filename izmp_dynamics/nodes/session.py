@@ -189,12 +189,14 @@ class LiveSession:
                         self._say_what_is_awaited()
             worker.join()
         except KeyboardInterrupt:
-            return f'Interrupted.\n{self._summary()}'
+            with signals_handled(signal.SIG_IGN):  # a second one shall not spoil the summary
+                return f'Interrupted.\n{self._summary()}'
         if self._failure is not None:
             raise self._failure
         summary = self._summary()
         if self._own_source and self._figures.nothing_came:
-            raise IzmpError(summary, kind='nothing_came_out')
+            said = [summary, str(self.recording_failure or '')]
+            raise IzmpError('\n'.join(filter(None, said)), kind='nothing_came_out')
         return summary
 
     @property
@@ -213,8 +215,7 @@ class LiveSession:
     def _other_publishers(self) -> OtherPublishers:
         """Those of results, and of sensors if they come from this process."""
         if not self._own_source:
-            remedy = 'End that graph, or start it in a namespace (namespace:=…).'
-            return OtherPublishers(self._node, [IZMP], remedy)
+            return OtherPublishers(self._node, [IZMP], 'End that graph first.')
         domain = self._node.context.get_domain_id()
         remedy = (
             'End that program, or give this session a ROS domain of its own, e.g. '
@@ -252,6 +253,7 @@ class LiveSession:
     def _work(self, source: Source) -> None:
         try:
             source(self._stop)
+            self._figures.over = True
             self._over.set()
             self._finish()
         except IzmpError as error:
