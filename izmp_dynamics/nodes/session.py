@@ -297,7 +297,7 @@ class LiveSession:
 def filter_sentence(robot: RobotFile) -> str:
     """Say which filter holds, and how to set one."""
     if stated := filter_in_words(robot):
-        return f'Filtered by {stated}, as the robot file states.'
+        return f'Filtered by {stated}, as the robot file or a parameter states.'
     return (
         'Not filtered. izmp replay chooses a filter by the noise; here state it in the robot '
         'file: filter: {half_width: …} [s]. izmp check proposes one for a recording.'
