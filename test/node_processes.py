@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -26,12 +26,25 @@ GRAPH = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
 PATIENCE = 300.0
 """How long a test waits for what comes in seconds, where the computer is busy or slow [s]."""
 
-_domains = []
-"""Locked files of the domains that this run of the tests has taken."""
+MOST_DOMAINS = 16
+"""ROS domains of this process, before it uses the first again: then the nodes there have ended."""
+
+_domains = deque()
+"""Those that it has taken, and their locked files."""
 
 
 def free_domain():
-    """Take a ROS domain that no other run of the tests on this computer uses."""
+    """Give a ROS domain that no other run of the tests on this computer uses."""
+    if len(_domains) < MOST_DOMAINS:
+        _take_domain()
+    if not _domains:
+        raise RuntimeError('All ROS domains are taken by other runs of the tests.')
+    _domains.rotate(-1)
+    return _domains[-1][0]
+
+
+def _take_domain():
+    """Take one more, if there is one, as the next to be given."""
     for domain in range(10, 96):  # the benchmarks take those beyond
         file = (Path(tempfile.gettempdir()) / f'izmp_test_domain_{domain}').open('w')
         try:
@@ -39,9 +52,8 @@ def free_domain():
         except OSError:
             file.close()
             continue
-        _domains.append(file)
-        return domain
-    raise RuntimeError('All ROS domains are taken by other runs of the tests.')
+        _domains.appendleft((domain, file))
+        return
 
 
 class Processes:
