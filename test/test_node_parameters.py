@@ -330,4 +330,4 @@ def test_a_simulation_that_has_died_is_said(at_work):
     assert at_work(AWAITED - 1.0, publishers=0).level == OK
     status = at_work(AWAITED, publishers=0)
     assert status.level == WARN
-    assert status.message.startswith('/clock has stood still for 30 s: it has no publisher')
+    assert status.message.startswith('/clock has not advanced for 30 s: it has no publisher')

@@ -146,7 +146,7 @@ def force_findings(robot: RobotFile, scene: Scene) -> tuple[ReportFinding, ...]:
     evaluation = scene.evaluation
     found = [*judge_feet(evaluation, robot)]
     stands = scene.stands & np.any([foot.loaded for foot in evaluation.feet], axis=0)
-    if scene.timeline.total(stands) >= LEAST_TIME:  # it may hang from a crane
+    if scene.timeline.total(stands) >= LEAST_TIME:  # it may hang in a gantry
         found += judge_force(evaluation, stands)
     return _by_key(each for each in found if each.kind in OF_FORCES)
 

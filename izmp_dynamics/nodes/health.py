@@ -196,7 +196,7 @@ class Health:
     def see_clock(self, stamp: int) -> None:
         """Note the time of /clock [ns]; 0: it is not used, or there has been none.
 
-        When it goes on, all that was silent is given as long again as before it stood still.
+        When simulation time advances again, silence is counted on from where it was paused.
         """
         if stamp and stamp == self._stamp:
             return
@@ -209,15 +209,15 @@ class Health:
 
     @property
     def _halted(self) -> float:
-        """How long the time of /clock has stood still, and no sensor published [s]."""
+        """How long /clock has not advanced, and no sensor has published [s]."""
         sensors = (entry.last for entry in self.inputs if entry.sensor)
         return time.monotonic() - max((self._moved, *sensors)) if self._stamp else 0.0
 
     def pause(self, entry: Input) -> float:
         """Time for which nothing has come on a topic [s].
 
-        Time that stands still does not count, as no message is missing while a simulation is
-        paused, or after a recording.
+        While simulation time is paused it does not count: no message is missing then, nor after a
+        recording.
         """
         return time.monotonic() - self._halted - entry.last
 
@@ -292,7 +292,7 @@ class Health:
         )
 
     def _stopped(self) -> list[Finding]:
-        """Say that the time of ROS stands still."""
+        """Say that the simulation time does not advance."""
         halted = self._halted
         if halted < SILENT:
             return []
@@ -301,7 +301,7 @@ class Health:
         else:
             why = 'it has no publisher any more. Start the simulation or the player again.'
             level = WARN if halted >= AWAITED else OK
-        return [Finding('clock', level, f'/clock has stood still for {halted:.0f} s: {why}')]
+        return [Finding('clock', level, f'/clock has not advanced for {halted:.0f} s: {why}')]
 
     def _missing(self) -> list[Finding]:
         found = []

@@ -56,7 +56,7 @@ def run(name: str, arguments: Sequence[str] | None = None) -> int:
 
 
 def _own(arguments: Sequence[str]) -> list[str]:
-    """Arguments that are none of ROS, whose lie between --ros-args and --, or the end."""
+    """Arguments that are not those of ROS, which lie between --ros-args and --, or the end."""
     found, of_ros = [], False
     for each in arguments:
         if each == '--ros-args':
