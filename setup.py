@@ -12,12 +12,16 @@ NODES = (
     'localizer',
     'recorder',
     'player',
-    'motion',
-    'simulation',
-    'seesaw',
-    'balance',
     'composed',
 )  # fmt: skip; the node izmp is the command izmp, called with --ros-args
+LABORATORY = 'izmp_lab'
+COMMANDS = ('plan', 'simulate', 'make_world', 'experiments')
+LABORATORY_NODES = {
+    'motion': 'nodes.motion:Motion',
+    'simulation': 'nodes.simulation:Simulation',
+    'seesaw': 'seesaw.nodes.plant:Seesaw',
+    'balance': 'seesaw.nodes.balance:Balance',
+}
 ROS_PACKAGES = (
     'ros-rclpy[fastrtps]==7.1.6', 'ros-jazzy-diagnostic-msgs==5.3.6',
     'ros-jazzy-geometry-msgs==5.3.6', 'ros-jazzy-nav-msgs==5.3.6',
@@ -52,7 +56,7 @@ setup(
         'Programming Language :: Python :: 3',
         'Topic :: Scientific/Engineering',
     ],
-    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    packages=find_packages(include=[f'{PACKAGE}*', f'{LABORATORY}*']),
     package_data={'': ['py.typed', '*.pyi', '*.j2', '*.css', '*.js']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
@@ -125,7 +129,11 @@ setup(
     entry_points={
         'console_scripts': [
             f'izmp = {PACKAGE}.cli.main:main',
-            *(f'{node} = {PACKAGE}.nodes.main:{node}' for node in NODES),
+            *(f'{node} = {PACKAGE}.nodes.main:main' for node in (*NODES, *LABORATORY_NODES)),
+        ],
+        f'{PACKAGE}.commands': [f'{name} = {LABORATORY}.cli.{name}' for name in COMMANDS],
+        f'{PACKAGE}.nodes': [
+            f'{name} = {LABORATORY}.{place}' for name, place in LABORATORY_NODES.items()
         ],
     },
     zip_safe=False,

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.studies.angular_momentum import talos
-from izmp_dynamics.studies.angular_momentum.cycle_times import WARM_UP, time_cycles
-from izmp_dynamics.studies.angular_momentum.study import SCHEMES, Trial
-from izmp_dynamics.studies.angular_momentum.walks import Score
-from izmp_dynamics.walking.biped import Biped
-from izmp_dynamics.walking.online_walk import OnlineWalk
-from izmp_dynamics.walking.walk import plan_walk
-from izmp_dynamics.walking.walk_command import WalkCommand
+from izmp_lab.studies.angular_momentum import talos
+from izmp_lab.studies.angular_momentum.cycle_times import WARM_UP, time_cycles
+from izmp_lab.studies.angular_momentum.study import SCHEMES, Trial
+from izmp_lab.studies.angular_momentum.walks import Score
+from izmp_lab.walking.biped import Biped
+from izmp_lab.walking.online_walk import OnlineWalk
+from izmp_lab.walking.walk import plan_walk
+from izmp_lab.walking.walk_command import WalkCommand
 
 BIPED31 = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 NODES = {'E3': 16, 'E4': 8}

@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.rotations import from_matrices, from_rpy
 from izmp_dynamics.calibration.calibrate import (
     Calibration,
     best_candidate,
@@ -36,20 +38,18 @@ from izmp_dynamics.calibration.regressor import (
 from izmp_dynamics.calibration.residuals import decide_contacts, points, residuals
 from izmp_dynamics.calibration.stretch import Stretch
 from izmp_dynamics.calibration.urdf_text import with_inertials
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.replay.evaluate import evaluate_bag
-from izmp_dynamics.rotations import from_matrices, from_rpy
-from izmp_dynamics.sensing.stamps import nanoseconds
-from izmp_dynamics.simulation.noisy_signals import SENSOR_NOISE
-from izmp_dynamics.simulation.recording import record
-from izmp_dynamics.simulation.scenarios import simulate_sway, simulate_walk
-from izmp_dynamics.simulation.sensor_errors import SensorErrors, WrenchErrors, with_errors
-from izmp_dynamics.simulation.simulated_run import SimulatedRun
-from izmp_dynamics.walking.walk_parameters import WalkParameters
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_lab.simulation.noisy_signals import SENSOR_NOISE
+from izmp_lab.simulation.recording import record
+from izmp_lab.simulation.scenarios import simulate_sway, simulate_walk
+from izmp_lab.simulation.sensor_errors import SensorErrors, WrenchErrors, with_errors
+from izmp_lab.simulation.simulated_run import SimulatedRun
+from izmp_lab.walking.walk_parameters import WalkParameters
 
 BIPED31 = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 CUTOFF = 8.0

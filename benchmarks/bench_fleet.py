@@ -43,7 +43,7 @@ from izmp_dynamics.fleet.sources import find_bags
 from izmp_dynamics.fleet.statistics import fleet_statistics
 from izmp_dynamics.fleet.task import Task, evaluate
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.simulation.scenarios import simulate_sway
+from izmp_lab.simulation.scenarios import simulate_sway
 
 PARTS = ('fire', 'scaling', 'page')
 

@@ -26,7 +26,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.dynamics import kernels, mr_ad_batch
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
 from izmp_dynamics.model.robot_model import load_model

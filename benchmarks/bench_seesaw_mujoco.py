@@ -10,21 +10,21 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from izmp_dynamics.seesaw.balancing_robot import load_balancing_robot
-from izmp_dynamics.seesaw.board import Seesaw
-from izmp_dynamics.seesaw.closed_loop import SeesawRun, balance_on_seesaw
-from izmp_dynamics.seesaw.controller import MomentumController
-from izmp_dynamics.seesaw.gains import gains
-from izmp_dynamics.seesaw.kkt_plant import KktPlant
-from izmp_dynamics.seesaw.mujoco_plant import MujocoSeesaw
-from izmp_dynamics.seesaw.mujoco_spec import seesaw_physics
-from izmp_dynamics.seesaw.plant import SeesawPlant
-from izmp_dynamics.seesaw.reference import ComReference
-from izmp_dynamics.seesaw.study import izmp
-from izmp_dynamics.seesaw.study.tasks import foot_slip
-from izmp_dynamics.simulation.shove import Shove
-from izmp_dynamics.studies.runs import perform
-from izmp_dynamics.studies.store import Store
+from izmp_lab.seesaw.balancing_robot import load_balancing_robot
+from izmp_lab.seesaw.board import Seesaw
+from izmp_lab.seesaw.closed_loop import SeesawRun, balance_on_seesaw
+from izmp_lab.seesaw.controller import MomentumController
+from izmp_lab.seesaw.gains import gains
+from izmp_lab.seesaw.kkt_plant import KktPlant
+from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_lab.seesaw.mujoco_spec import seesaw_physics
+from izmp_lab.seesaw.plant import SeesawPlant
+from izmp_lab.seesaw.reference import ComReference
+from izmp_lab.seesaw.study import izmp
+from izmp_lab.seesaw.study.tasks import foot_slip
+from izmp_lab.simulation.shove import Shove
+from izmp_lab.studies.runs import perform
+from izmp_lab.studies.store import Store
 
 PUSH, SINE = 'push', 'sine'
 DURATION = 22.0

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.walking.biped import Biped
-from izmp_dynamics.walking.converging_cog import Convergence, converge_cog
-from izmp_dynamics.walking.walk import PlannedWalk, plan_walk
-from izmp_dynamics.walking.walk_parameters import WalkParameters
+from izmp_lab.walking.biped import Biped
+from izmp_lab.walking.converging_cog import Convergence, converge_cog
+from izmp_lab.walking.walk import PlannedWalk, plan_walk
+from izmp_lab.walking.walk_parameters import WalkParameters
 
 ROBOTS = Path(__file__).parents[1] / 'robots'
 

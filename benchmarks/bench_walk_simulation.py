@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.simulation.mujoco.ankle_feedback import AnkleFeedback
-from izmp_dynamics.simulation.mujoco.model import MujocoRobot, build_mujoco
-from izmp_dynamics.simulation.mujoco.plant import simulate
-from izmp_dynamics.simulation.physics import Physics
-from izmp_dynamics.simulation.recording import record
-from izmp_dynamics.simulation.scenarios import SimulatedWalk
-from izmp_dynamics.simulation.terrain import Flat, Slope, Uneven
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_dynamics.walking.biped import Biped
-from izmp_dynamics.walking.walk import PlannedWalk, plan_walk
-from izmp_dynamics.walking.walk_parameters import WalkParameters
+from izmp_lab.simulation.mujoco.ankle_feedback import AnkleFeedback
+from izmp_lab.simulation.mujoco.model import MujocoRobot, build_mujoco
+from izmp_lab.simulation.mujoco.plant import simulate
+from izmp_lab.simulation.physics import Physics
+from izmp_lab.simulation.recording import record
+from izmp_lab.simulation.scenarios import SimulatedWalk
+from izmp_lab.simulation.terrain import Flat, Slope, Uneven
+from izmp_lab.walking.biped import Biped
+from izmp_lab.walking.walk import PlannedWalk, plan_walk
+from izmp_lab.walking.walk_parameters import WalkParameters
 
 FILE = load_robot_file(Path(__file__).parents[1] / 'robots/biped31/robot.yaml')
 BIPED = Biped.of(FILE)

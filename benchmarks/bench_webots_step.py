@@ -28,11 +28,11 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from izmp_dynamics.errors import MissingDependencyError  # noqa: E402
-from izmp_dynamics.simulation.webots.driver import WebotsDriver  # noqa: E402
-from izmp_dynamics.simulation.webots.world import World, make_world  # noqa: E402
-from test.webots_recorder import Recorder  # noqa: E402
-from test.webots_stand_in import StandIn  # noqa: E402
+from izmp_dynamics.base.errors import MissingDependencyError  # noqa: E402
+from izmp_lab.nodes.webots_driver import WebotsDriver  # noqa: E402
+from izmp_lab.simulation.webots.world import World, make_world  # noqa: E402
+from test.lab.webots_recorder import Recorder  # noqa: E402
+from test.lab.webots_stand_in import StandIn  # noqa: E402
 
 STEPS = 3000
 CALLS = 31 + 3 + 3 + 1 + 8 + 31

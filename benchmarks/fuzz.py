@@ -76,7 +76,7 @@ def _numbers(options: argparse.Namespace) -> Iterator[int]:
 
 def _sway(path: Path) -> Path:
     from izmp_dynamics.model.robot_file import load_robot_file
-    from izmp_dynamics.simulation.scenarios import simulate_sway
+    from izmp_lab.simulation.scenarios import simulate_sway
 
     simulate_sway(load_robot_file(ROBOT / 'robot.yaml'), path)
     return path

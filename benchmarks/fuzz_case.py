@@ -27,8 +27,8 @@ from numpy.random import Generator
 
 from izmp_dynamics.bags.batch import Message
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.cli.main import main
-from izmp_dynamics.errors import IzmpError
 
 HARMLESS = ('complete', 'usable', 'refused')
 KINDS = ('mcap', 'db3', 'messages', 'metadata', 'robot', 'urdf', 'names')

@@ -13,7 +13,7 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, W
 from izmp_dynamics.bags.batch import Message
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.typestores import standard_types
-from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.base.conventions import NANOSECONDS
 
 ROBOT = Path(__file__).parents[1] / 'robots/biped31'
 _EXAMPLE = Path(__file__).parents[1] / 'config/robot_example.yaml'

@@ -13,9 +13,9 @@ import numpy as np
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_dynamics.simulation.scenarios import simulate_sway
+from izmp_lab.simulation.scenarios import simulate_sway
 
 ROBOT = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 

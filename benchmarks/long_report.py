@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from izmp_dynamics.base.store import Store
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.replay.evaluate import evaluate_bag
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import summarise
 from izmp_dynamics.report.writer import write_summary
-from izmp_dynamics.stability.evaluation import Evaluation, Foot, Track
-from izmp_dynamics.store import Store
+from izmp_dynamics.results.evaluation import Evaluation, Foot, Track
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summarise
 
 
 def repeated(value: Any, count: int, times: int, period: int, store: Store) -> Any:

@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from planted import ERRORS, Planted
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-COPIED = ('izmp_dynamics', 'test', 'robots', 'config', 'pyproject.toml', 'setup.py', 'setup.cfg',
-          'package.xml', 'examples', 'docs', 'launch', 'resource')  # fmt: skip
+COPIED = ('izmp_dynamics', 'izmp_lab', 'test', 'robots', 'config', 'pyproject.toml', 'setup.py',
+          'setup.cfg', 'package.xml', 'examples', 'docs', 'launch', 'resource')  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Copy:
         Raises:
             SystemExit: if the text to replace is not in the file exactly once.
         """
-        path = self.root / 'izmp_dynamics' / error.file
+        path = self.root / error.file
         text = path.read_text(encoding='utf-8')
         count = text.count(error.right)
         if count != 1:
@@ -57,9 +57,7 @@ class Copy:
 
     def restore(self, error: Planted) -> None:
         """Take it out again."""
-        shutil.copy(
-            REPOSITORY / 'izmp_dynamics' / error.file, self.root / 'izmp_dynamics' / error.file
-        )
+        shutil.copy(REPOSITORY / error.file, self.root / error.file)
 
     def failing_claims(self, experiment: str, figures: Iterable[str]) -> set[str]:
         """Return the claims of a page that fail, or the sentence that says why there is none."""
@@ -76,7 +74,9 @@ class Copy:
 
     def failing_test(self, tests: Iterable[str]) -> str:
         """Return the first test that fails; '' if all pass."""
-        files = [f'test/test_{name}.py' for name in tests]
+        files = [
+            str(found) for name in tests for found in self.root.glob(f'test/**/test_{name}.py')
+        ]
         run = self._python('-m', 'pytest', '-q', '-x', '-p', 'no:cacheprovider', *files)
         for line in run.stdout.splitlines():
             if line.startswith(('FAILED', 'ERROR')):

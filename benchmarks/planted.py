@@ -13,7 +13,7 @@ class Planted:
 
     Attributes:
         name: what is wrong.
-        file: below `izmp_dynamics`.
+        file: path in the repository.
         right: text as it is.
         wrong: text with the error.
         figures: of the experiment that are made.
@@ -32,7 +32,7 @@ class Planted:
 
 DYNAMICS = ('mr_ad', 'ir_md', 'zmp')
 BENCH = ('studies',)
-KERNELS, BENCH_FILES = 'dynamics/kernels.py', 'studies/paper'
+KERNELS, BENCH_FILES = 'izmp_dynamics/dynamics/kernels.py', 'izmp_lab/studies/paper'
 
 ERRORS = (
     Planted(
@@ -61,18 +61,18 @@ ERRORS = (
         'angular = add(cross(r, p), spin)', ('fig6',), DYNAMICS,
     ),
     Planted(
-        'mass of the robot 2 % too large', 'model/robot_model.py',
+        'mass of the robot 2 % too large', 'izmp_dynamics/model/robot_model.py',
         'return float(self.bodies[:, MASS].sum())',
         'return 1.02 * float(self.bodies[:, MASS].sum())',
         ('fig6',), ('robot_model', 'ir_md'),
     ),
     Planted(
-        'sign of L̇', 'dynamics/ir_md.py',
+        'sign of L̇', 'izmp_dynamics/dynamics/ir_md.py',
         'rates[:, 3:] - cross(momentum.com, weight)',
         '-rates[:, 3:] - cross(momentum.com, weight)', ('fig6',), DYNAMICS,
     ),
     Planted(
-        'gravity × 1.02 in IR-MD', 'dynamics/ir_md.py',
+        'gravity × 1.02 in IR-MD', 'izmp_dynamics/dynamics/ir_md.py',
         'weight = self.model.total_mass * self.gravity',
         'weight = 1.02 * self.model.total_mass * self.gravity', ('fig6',), DYNAMICS,
     ),
@@ -82,13 +82,14 @@ ERRORS = (
         'upward = np.array([0.0, 0.0, 1.02 * self.gravity])', ('exact',), BENCH,
     ),
     Planted(
-        'a lever arm off by 10 mm', 'sensing/accelerometer_array.py',
+        'a lever arm off by 10 mm', 'izmp_dynamics/sensing/accelerometer_array.py',
         'self._points = np.repeat(np.reshape(points, (-1, 3)), counts, axis=0)',
         'self._points = np.repeat(np.reshape(points, (-1, 3)), counts, axis=0)\n'
         '        self._points[-1] += 0.01', ('exact',), ('accelerometer_array', 'studies'),
     ),
     Planted(
-        'accelerometers without the centripetal part', 'sensing/accelerometer_array.py',
+        'accelerometers without the centripetal part',
+        'izmp_dynamics/sensing/accelerometer_array.py',
         'return float(u_w * p_w - u_p * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))',
         'return 0.0 * u_p', ('exact',), ('accelerometer_array',),
     ),
@@ -98,7 +99,7 @@ ERRORS = (
         'return JointState(self.q[rows - 1], self.qd[rows], qdd)', ('fig6',), BENCH,
     ),
     Planted(
-        'joints one sample late in recordings', 'simulation/mujoco/signals.py',
+        'joints one sample late in recordings', 'izmp_lab/simulation/mujoco/signals.py',
         '        q=samples.qpos[:, plant.q_columns],\n',
         '        q=np.roll(samples.qpos[:, plant.q_columns], 1, axis=0),\n', ('exact',),
         ('studies', 'simulate_walk', 'sway'),
@@ -113,12 +114,12 @@ ERRORS = (
         '        if averaged:\n', '        if False:\n', ('fig6',), BENCH,
     ),
     Planted(
-        'second difference half as large', 'sensing/differences.py',
+        'second difference half as large', 'izmp_dynamics/signals/differences.py',
         'second[k, j] = 2.0 * (after - before) / (h1 + h2)',
         'second[k, j] = (after - before) / (h1 + h2)', ('fig6',), ('acd',),
     ),
     Planted(
-        'noise × 2', 'sensing/noise.py',
+        'noise × 2', 'izmp_dynamics/sensing/noise.py',
         'return density * math.sqrt(rate)', 'return 2.0 * density * math.sqrt(rate)',
         ('fig8',), ('noise',),
     ),
@@ -128,64 +129,66 @@ ERRORS = (
         'return np.zeros((count, 3))', ('fig8',), BENCH,
     ),
     Planted(
-        'predicted variance half as large', 'pipeline/noise_propagation.py',
+        'predicted variance half as large', 'izmp_dynamics/pipeline/noise_propagation.py',
         'covariance: Array = spread @ spread.T + gyroscope_sigma**2',
         'covariance: Array = 0.5 * spread @ spread.T + gyroscope_sigma**2',
         ('prediction',), ('noise_propagation',),
     ),
     Planted(
-        'slope ignored', 'stability/ground_plane.py',
+        'slope ignored', 'izmp_dynamics/stability/ground_plane.py',
         'store(normal, 0, z_axis(pose))', 'store(normal, 0, (0.0, 0.0, 1.0))',
         ('exact',), ('ground_plane',),
     ),
     Planted(
-        'slope ignored by the IMUs in the feet', 'stability/foot_imu_plane.py',
+        'slope ignored by the IMUs in the feet', 'izmp_dynamics/stability/foot_imu_plane.py',
         'return GroundPlane(_turned(R[:, :, 2], seen, wanted), point)',
         'return GroundPlane(wanted, point)', ('fig11',), ('foot_imu',),
     ),
     Planted(
-        'ground 10 mm off', 'stability/ground_plane.py',
+        'ground 10 mm off', 'izmp_dynamics/stability/ground_plane.py',
         'store(point, 0, vector(pose, POSITION))',
         'store(point, 0, (pose[9] + 0.01 * pose[2], pose[10] + 0.01 * pose[5], pose[11]))',
         ('exact',), ('ground_plane',),
     ),
     Planted(
-        'ZMP at the height of the origin', 'stability/zmp.py',
+        'ZMP at the height of the origin', 'izmp_dynamics/stability/zmp.py',
         'tilting = add(cross(n, moment), scale(dot(n, p0), force))',
         'tilting = cross(n, moment)', ('exact',), ('zmp',),
     ),
     Planted(
-        'margins of a polygon that is 10 mm too large', 'stability/support_polygon.py',
+        'margins of a polygon that is 10 mm too large',
+        'izmp_dynamics/stability/support_polygon.py',
         'margins[p, t] = _signed_distance(hull, point)',
         'margins[p, t] = _signed_distance(hull, point) + 0.01',
         ('fig11',), ('support_polygon',),
     ),
     Planted(
-        'a push that nothing counts', 'simulation/mujoco/signals.py',
+        'a push that nothing counts', 'izmp_lab/simulation/mujoco/signals.py',
         'applied_wrench=pushed.seen_from(root.rotation, root.position).as_array()',
         'applied_wrench=0.0 * pushed.seen_from(root.rotation, root.position).as_array()',
         ('exact',), ('push', 'studies'),
     ),
     Planted(
-        'positions after the step, accelerations before it', 'simulation/mujoco/samples.py',
+        'positions after the step, accelerations before it',
+        'izmp_lab/simulation/mujoco/samples.py',
         '        self.qpos[row], self.qvel[row] = data.qpos, data.qvel\n'
         '        mujoco.mj_step(plant.model, data)\n',
         '        mujoco.mj_step(plant.model, data)\n'
         '        self.qpos[row], self.qvel[row] = data.qpos, data.qvel\n', ('exact',), BENCH,
     ),
     Planted(
-        'tolerance of the converging CoG × 10', 'walking/converging_cog.py',
+        'tolerance of the converging CoG × 10', 'izmp_lab/walking/converging_cog.py',
         'EXACT_TOLERANCE = 1e-9', 'EXACT_TOLERANCE = 1e-8', ('iterations',), ('converging_cog',),
         'itu_biped',
     ),
     Planted(
-        'the minus signs of eq. 9 of the ITU Biped put back', 'walking/itu_biped.py',
+        'the minus signs of eq. 9 of the ITU Biped put back', 'izmp_lab/walking/itu_biped.py',
         'theta1 = np.arctan2(o[..., 0] * s6 + o[..., 1] * c6, n[..., 0] * s6 + n[..., 1] * c6)',
         'theta1 = np.arctan2(-o[..., 0] * s6 - o[..., 1] * c6, -n[..., 0] * s6 - n[..., 1] * c6)',
         ('exact',), ('itu_biped',), 'itu_biped',
     ),
     Planted(
-        'eq. 30 of the seesaw without Γ⁻¹ put back', 'seesaw/coupled.py',
+        'eq. 30 of the seesaw without Γ⁻¹ put back', 'izmp_lab/seesaw/coupled.py',
         'bias = self.ground_on_board @ self.board.J_ground_dot_nu',
         'bias = self.board.J_ground.T @ self.board.J_ground_dot_nu',
         ('equations',), ('kkt_plant', 'seesaw_controller'), 'seesaw',

@@ -18,10 +18,10 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.replay import run
 from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.replay.output import ResultWriter
-from izmp_dynamics.replay.recording import Recording
 
 
 class Stopwatch:

@@ -9,7 +9,8 @@ from launch.launch_description_entity import LaunchDescriptionEntity
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.launching.arguments import declared, given
 from izmp_dynamics.launching.checked import flag
 from izmp_dynamics.launching.description import robot_state_publisher
@@ -18,7 +19,6 @@ from izmp_dynamics.launching.graph import GRAPH
 from izmp_dynamics.launching.node import node
 from izmp_dynamics.launching.parameter_file import stated
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.resources import find_resource
 
 COMPOSED = 'izmp_dynamics'
 """Name of the node that is the whole graph."""

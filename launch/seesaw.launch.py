@@ -89,7 +89,7 @@ def _graph(context: LaunchContext) -> list[GroupAction]:
         robot = str(next(folder.glob('*.yaml')))
         return [graph(**values, **dict.fromkeys(OF_ROBOT, ''), robot=robot)]
 
-    module = 'izmp_dynamics.seesaw.nodes.robot_files'
+    module = 'izmp_lab.seesaw.nodes.robot_files'
     robot = LaunchConfiguration('robot')
     return [
         without_traceback(
@@ -105,7 +105,7 @@ def _graph(context: LaunchContext) -> list[GroupAction]:
 
 def _temporary_folder() -> Path:
     """A folder that is removed at the end; those that killed launches left are removed now."""
-    from izmp_dynamics.bags.locked_folder import LockedFolder, remnants
+    from izmp_dynamics.files.locked_folder import LockedFolder, remnants
 
     parent, prefix = Path(tempfile.gettempdir()), 'izmp_seesaw_'
     with remnants(parent, prefix) as found:

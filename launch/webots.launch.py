@@ -20,12 +20,12 @@ from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
+from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.launching.arguments import declared, given
 from izmp_dynamics.launching.checked import number
-from izmp_dynamics.resources import find_resource
 
 if TYPE_CHECKING:
-    from izmp_dynamics.simulation.webots.world import World
+    from izmp_lab.simulation.webots.world import World
 
 GRAPH = ('namespace', 'frame_prefix', 'composed', 'record', 'bag', 'rviz', 'evaluation_frame')
 """Arguments that izmp.launch.py gets."""
@@ -116,7 +116,7 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def _make_world(values: dict[str, str]) -> 'World':
-    from izmp_dynamics.simulation.webots.world import make_world  # takes a second or two
+    from izmp_lab.simulation.webots.world import make_world  # takes a second or two
 
     number('port', values['port'], int)
     home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()

@@ -51,7 +51,7 @@ def biped31():
 def sway(biped31, tmp_path_factory):
     """The simulated sway of biped31: the run with its truth, and its recording."""
     pytest.importorskip('mujoco', reason='the sway is simulated with MuJoCo')
-    from izmp_dynamics.simulation.scenarios import simulate_sway
+    from izmp_lab.simulation.scenarios import simulate_sway
 
     bag = tmp_path_factory.mktemp('sway') / 'sway'
     return simulate_sway(biped31, bag), bag
@@ -61,8 +61,8 @@ def sway(biped31, tmp_path_factory):
 def fall(biped31, tmp_path_factory):
     """Pushed forward with 120 N, biped31 tips over its toes; the recording ends in mid-fall."""
     pytest.importorskip('mujoco', reason='the fall is simulated with MuJoCo')
-    from izmp_dynamics.simulation.physics import Push
-    from izmp_dynamics.simulation.scenarios import simulate_sway
+    from izmp_lab.simulation.physics import Push
+    from izmp_lab.simulation.scenarios import simulate_sway
 
     bag = tmp_path_factory.mktemp('fall') / 'bag'
     push = Push('trunk', np.array([120.0, 0.0, 0.0]), start=1.0, duration=0.25)

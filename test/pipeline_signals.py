@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.signals.samples import Samples
 
 MS = 1_000_000
 START = 1_700_000_000_000_000_000

@@ -7,12 +7,12 @@ from geometry_msgs.msg import PointStamped
 from rclpy.serialization import deserialize_message, serialize_message
 
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class
-from izmp_dynamics.sensing.faults import Reason
 
 from .node_processes import GRAPH, wait_until
 

@@ -3,7 +3,7 @@
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.replay.recording import Recording
+from izmp_dynamics.recording.recording import Recording
 
 
 def recorded_signals(bag_path, robot):

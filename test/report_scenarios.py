@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from izmp_dynamics.sensing.faults import Fault, Reason
-from izmp_dynamics.stability.evaluation import Evaluation, Foot, SignalHealth, Track
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.results.evaluation import Evaluation, Foot, SignalHealth, Track
 
 MASS, GRAVITY, HEIGHT = 27.6, 9.80665, 0.8
 SOLE = np.array([[0.15, 0.06], [-0.09, 0.06], [-0.09, -0.06], [0.15, -0.06]])

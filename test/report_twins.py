@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.replay.chunks import make_evaluator
+from izmp_dynamics.recording.chunks import make_evaluator
 from izmp_dynamics.replay.collect import Collector
 
 from .recorded import read_bag

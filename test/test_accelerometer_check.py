@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.conventions import GRAVITY
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.conventions import GRAVITY
+from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.sensing.accelerometer_check import TOLERANCE, check_accelerometer
 
 from .raising import raising

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.base.errors import SensingError, ShapeError
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
-from izmp_dynamics.sensing.differences import METHODS
-from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.signals.differences import METHODS
 
 from .raising import raising
 

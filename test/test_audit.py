@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.errors import ModelError, UnknownNameError
+from izmp_dynamics.base.errors import ModelError, UnknownNameError
 from izmp_dynamics.model.audit import audit, floating_root_joint
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf

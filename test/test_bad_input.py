@@ -21,9 +21,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.conventions import GRAVITY
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.cli.terminal import printable
-from izmp_dynamics.conventions import GRAVITY
-from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag

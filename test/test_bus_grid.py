@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.errors import SensingError
-from izmp_dynamics.sensing.bus_grid import BusGrid
+from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.signals.bus_grid import BusGrid
 
 from .raising import raising
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import yaml
 
+from izmp_dynamics.base.errors import ReplayError, UnknownNameError
+from izmp_dynamics.base.rotations import from_matrices, from_rpy
 from izmp_dynamics.calibration import calibrate
 from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
 from izmp_dynamics.calibration.candidate import Candidate, Trial
@@ -29,18 +31,16 @@ from izmp_dynamics.calibration.validation import Squares, folds
 from izmp_dynamics.calibration.validation import errors as errors_on
 from izmp_dynamics.calibration.wording import sentences
 from izmp_dynamics.cli.main import main
-from izmp_dynamics.errors import ReplayError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
-from izmp_dynamics.rotations import from_matrices, from_rpy
-from izmp_dynamics.sensing.stamps import nanoseconds
-from izmp_dynamics.simulation.sensor_errors import SensorErrors, WrenchErrors
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
+from izmp_lab.simulation.sensor_errors import SensorErrors, WrenchErrors
 
 from .node_processes import wait_until
 from .planted import ERRORS, NOISE, PAYLOAD, SHIFT, nominal, recorded, true_robot
@@ -66,8 +66,8 @@ def true(biped31, tmp_path_factory):
 @pytest.fixture(scope='module')
 def walks(true):
     """A walk of six seconds and another one that turns."""
-    from izmp_dynamics.simulation.scenarios import simulate_walk
-    from izmp_dynamics.walking.walk_parameters import WalkParameters
+    from izmp_lab.simulation.scenarios import simulate_walk
+    from izmp_lab.walking.walk_parameters import WalkParameters
 
     straight = simulate_walk(true, parameters=WalkParameters(steps=8, stand=1.2)).run
     turning = simulate_walk(

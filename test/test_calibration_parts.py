@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.errors import ReplayError, UnknownNameError
 from izmp_dynamics.calibration.divergence import Divergence, reference
 from izmp_dynamics.calibration.drift import drifts
 from izmp_dynamics.calibration.excitation import remarks
@@ -30,14 +32,12 @@ from izmp_dynamics.calibration.smooth import SmoothSignal
 from izmp_dynamics.calibration.stretch import cut_stretches
 from izmp_dynamics.calibration.time_blocks import Minimum, Quadratic
 from izmp_dynamics.calibration.urdf_text import with_inertials
-from izmp_dynamics.conventions import NANOSECONDS
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.errors import ReplayError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pipeline.correction import NO_CORRECTION
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.signals.correction import NO_CORRECTION
+from izmp_dynamics.signals.samples import Samples
 
 from .bag_surgery import JOINTS, renamed
 from .raising import raising

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from izmp_dynamics.bags import cdr_decoder
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
 from izmp_dynamics.bags.cdr_layout import CdrLayout
-from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 
 from .raising import raising
 from .sample_bags import TYPES, USED_TYPES, imu_raws, messages, raw_of, texts

@@ -13,7 +13,7 @@ import yaml
 import izmp_dynamics
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.cli.blas import VARIABLES
-from izmp_dynamics.cli.main import COMMANDS
+from izmp_dynamics.cli.main import commands
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.check import check
 
@@ -46,7 +46,7 @@ def test_wrong_usage_shows_the_usage(arguments):
 def test_help_names_every_command_and_its_options():
     outcome = izmp('--help')
     assert (outcome.status, outcome.err) == (0, '')
-    for command in COMMANDS:
+    for command in commands():
         name = command.__name__.rpartition('.')[2].replace('_', '-')
         assert re.search(rf'\b{name}\b', outcome.out)
         assert izmp(name, '--help').status == 0

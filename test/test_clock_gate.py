@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.pipeline.clock import AHEAD, BACK, CONFIRMATIONS, ClockGate, Clocks
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.pipeline.limits import too_large
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.signals.clock import AHEAD, BACK, CONFIRMATIONS, ClockGate, Clocks
+from izmp_dynamics.signals.samples import Samples
 
 START = 1_700_000_000_000_000_000
 SECOND = 10**9

@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
-from izmp_dynamics.errors import ReplayError
-from izmp_dynamics.studies.compare_runs.alignment import PHASES, align, sampled
-from izmp_dynamics.studies.compare_runs.caveats import caveats
-from izmp_dynamics.studies.compare_runs.difference import of_all, of_strides, over_time
-from izmp_dynamics.studies.compare_runs.result import Result, Series, load_results
-from izmp_dynamics.studies.compare_runs.table import _means, as_table, escaped, rows_of, to_latex
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.compare.alignment import PHASES, align, sampled
+from izmp_dynamics.compare.caveats import caveats
+from izmp_dynamics.compare.difference import of_all, of_strides, over_time
+from izmp_dynamics.compare.result import Result, Series, load_results
+from izmp_dynamics.compare.table import _means, as_table, escaped, rows_of, to_latex
 
 from .command_line import assert_refused, izmp
 from .raising import raising

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from izmp_dynamics.conventions import finite_rows, mean_of_corners
+from izmp_dynamics.base.conventions import finite_rows, mean_of_corners
 
 NUMBERS = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([np.nan, np.inf, -np.inf]))
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import savgol_filter
 
-from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.sensing.differences import (
+from izmp_dynamics.base.errors import SensingError, ShapeError
+from izmp_dynamics.signals.differences import (
     backward_quotient,
     central_quotient,
     local_polynomial,

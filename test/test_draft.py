@@ -5,9 +5,9 @@ import shutil
 import numpy as np
 import pytest
 
+from izmp_dynamics.base.errors import BagError, IzmpError, ReplayError, RobotFileError
 from izmp_dynamics.draft.links import matching, mirrored, words
 from izmp_dynamics.draft.write import write_draft
-from izmp_dynamics.errors import BagError, IzmpError, ReplayError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 
 from .bag_surgery import ARRAY, GPS, IMU, JOINTS, LEFT, RIGHT, SECOND

@@ -14,10 +14,10 @@ from .command_line import REPOSITORY
 
 pytest.importorskip('distributed', reason='the engine is Dask')
 
+from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
 from izmp_dynamics.engine.held import Held
 from izmp_dynamics.engine.outcomes import outcomes
-from izmp_dynamics.errors import ClusterError
 
 from .raising import raising
 

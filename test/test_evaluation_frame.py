@@ -9,7 +9,7 @@ pytest.importorskip('visualization_msgs', reason='the message packages of ROS ar
 import rclpy
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.errors import MissingDependencyError, RobotFileError
+from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.nodes.izmp import Izmp
 from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.stability.support_polygon import plane_axes

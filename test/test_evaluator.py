@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.errors import ShapeError, UnknownNameError
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.errors import ShapeError, UnknownNameError
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.pipeline.buffer import HORIZON
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.root import RootStage
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import Filtering, SampleStream
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.signals.buffer import HORIZON
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stream import Filtering, SampleStream
 
 from .pipeline_signals import START, chunks, columns, evaluate, joined, singles, walk, whole
 from .raising import raising

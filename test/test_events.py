@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.report.events.directions import edge_towards, from_where, where_to
-from izmp_dynamics.report.events.event import KINDS, STEPS, Event
-from izmp_dynamics.report.events.fall import _for_good, _impact, _velocity
-from izmp_dynamics.report.events.message import event_message
-from izmp_dynamics.report.summary import summary_of
-from izmp_dynamics.stability.evaluation import Outage
-from izmp_dynamics.walking.walk_parameters import WalkParameters
+from izmp_dynamics.results.evaluation import Outage
+from izmp_dynamics.verdict.events.directions import edge_towards, from_where, where_to
+from izmp_dynamics.verdict.events.event import KINDS, STEPS, Event
+from izmp_dynamics.verdict.events.fall import _for_good, _impact, _velocity
+from izmp_dynamics.verdict.events.message import event_message
+from izmp_dynamics.verdict.summary import summary_of
+from izmp_lab.walking.walk_parameters import WalkParameters
 
 from .report_scenarios import bump, falling, part, standing, walking
 from .report_twins import twin
@@ -275,8 +275,8 @@ def test_of_three_feet_the_one_slides_that_moves_against_both_others(k):
 def slippery(biped31, tmp_path_factory):
     """Four steps where the friction is 0.1: the run with its truth, and its evaluation."""
     pytest.importorskip('mujoco', reason='the ice is simulated with MuJoCo')
-    from izmp_dynamics.simulation.physics import Physics
-    from izmp_dynamics.simulation.scenarios import simulate_walk
+    from izmp_lab.simulation.physics import Physics
+    from izmp_lab.simulation.scenarios import simulate_walk
 
     bag = tmp_path_factory.mktemp('ice') / 'bag'
     walk = simulate_walk(

@@ -8,12 +8,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from izmp_dynamics.errors import RobotFileError
-from izmp_dynamics.report import findings
-from izmp_dynamics.report.expect.check import check_limits
-from izmp_dynamics.report.expect.junit import junit_error, junit_xml
-from izmp_dynamics.report.expect.limits import Limits, ValueLimit, load_limits
-from izmp_dynamics.report.summary import summary_of
+from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.verdict import findings
+from izmp_dynamics.verdict.expect.check import check_limits
+from izmp_dynamics.verdict.expect.junit import junit_error, junit_xml
+from izmp_dynamics.verdict.expect.limits import Limits, ValueLimit, load_limits
+from izmp_dynamics.verdict.summary import summary_of
 
 from .command_line import assert_refused, izmp
 from .raising import raising

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.errors import MissingDependencyError, ReplayError
+from izmp_dynamics.base.errors import MissingDependencyError, ReplayError
 from izmp_dynamics.export import replayed
 from izmp_dynamics.export.ground import soles_at
 from izmp_dynamics.export.log import TIMELINE, shown_at

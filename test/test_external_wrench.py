@@ -19,15 +19,15 @@ from izmp_dynamics.dynamics.external_wrench import (
 )
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.run import replay
-from izmp_dynamics.report.events.event import STEPS
-from izmp_dynamics.report.pushes import PushStatistics, push_remarks
-from izmp_dynamics.simulation.noisy_signals import sensor_noise
-from izmp_dynamics.simulation.scenarios import simulate_walk
-from izmp_dynamics.simulation.shove import Shove
-from izmp_dynamics.walking.walk_parameters import WalkParameters
+from izmp_dynamics.verdict.events.event import STEPS
+from izmp_dynamics.verdict.pushes import PushStatistics, push_remarks
+from izmp_lab.simulation.noisy_signals import sensor_noise
+from izmp_lab.simulation.scenarios import simulate_walk
+from izmp_lab.simulation.shove import Shove
+from izmp_lab.walking.walk_parameters import WalkParameters
 
 from .bag_columns import points, received, wrenches
-from .walking import ROBOT_FILE
+from .lab.walking import ROBOT_FILE
 
 FILE = load_robot_file(ROBOT_FILE)
 NOISY_FILE = load_robot_file(ROBOT_FILE.with_name('robot_noisy.yaml'))

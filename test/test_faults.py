@@ -1,7 +1,7 @@
 """Faults: how many samples were not used."""
 
+from izmp_dynamics.base.faults import Fault, Reason, left_out
 from izmp_dynamics.fleet.row import of_health
-from izmp_dynamics.sensing.faults import Fault, Reason, left_out
 
 
 def test_repaired_samples_and_instants_between_samples_are_not_left_out():

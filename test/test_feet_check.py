@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from izmp_dynamics.diagnosis.feet_check import UNITS, judge_feet
+from izmp_dynamics.diagnosis.force_check import judge_force
+from izmp_dynamics.diagnosis.in_air import in_air
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.stability.evaluation import Foot
-from izmp_dynamics.stability.feet_check import UNITS, judge_feet
-from izmp_dynamics.stability.force_check import judge_force
-from izmp_dynamics.stability.in_air import in_air
+from izmp_dynamics.results.evaluation import Foot
 
 from .report_scenarios import GRAVITY, MASS, standing, walking
 

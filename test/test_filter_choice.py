@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.cli.replay import _filter as option
-from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.diagnosis.filter_choice import propose_filter
 from izmp_dynamics.model.robot_file import (
     Filter,
     LowPass,
@@ -17,11 +18,10 @@ from izmp_dynamics.model.robot_file import (
     load_robot_file,
 )
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.survey import Survey
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
-from izmp_dynamics.replay.filter_choice import propose_filter
-from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.survey import Survey
 
 from .bag_surgery import JOINTS
 from .raising import raising
@@ -136,7 +136,8 @@ def test_a_half_width_below_the_period_is_refused(corrupted):
 def test_noise_that_cannot_be_measured_is_no_silence(rough, monkeypatch):
     desk, _ = rough
     monkeypatch.setattr(
-        'izmp_dynamics.replay.filter_choice.noise_floor', lambda _, v: np.full(v.shape[1], np.nan)
+        'izmp_dynamics.diagnosis.filter_choice.noise_floor',
+        lambda _, v: np.full(v.shape[1], np.nan),
     )
     robot = load_robot_file(desk.robot)
     evaluation = evaluate_bag(desk.bag, robot)
@@ -160,7 +161,7 @@ def test_the_choice_leaves_nothing_behind_and_needs_no_second_survey(rough, monk
     desk, _ = rough
     robot, surveys = load_robot_file(desk.robot), []
     monkeypatch.setattr(
-        'izmp_dynamics.replay.recording.Survey',
+        'izmp_dynamics.recording.recording.Survey',
         lambda *given: surveys.append(Survey(*given)) or surveys[-1],
     )
     evaluation = evaluate_bag(desk.bag, robot)

@@ -11,7 +11,7 @@ import time
 import pytest
 import yaml
 
-from izmp_dynamics.errors import FleetError
+from izmp_dynamics.base.errors import FleetError
 from izmp_dynamics.fleet.row import COLUMNS, RUN, blank, of_error, of_report
 from izmp_dynamics.fleet.sources import find_bags
 

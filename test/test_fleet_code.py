@@ -5,9 +5,9 @@ from importlib.metadata import version
 
 import pytest
 
+from izmp_dynamics.base.source_closure import PACKAGE, code_digest
 from izmp_dynamics.fleet import code as module
 from izmp_dynamics.fleet.code import code, digest_with
-from izmp_dynamics.studies.source_closure import PACKAGE, code_digest
 
 SOURCES = code_digest('izmp_dynamics.fleet.task')
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.fleet import page
 from izmp_dynamics.fleet.row import COLUMNS, STATES, badness
 from izmp_dynamics.fleet.statistics import fleet_statistics

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('fsspec', reason='bags are found with fsspec')
 
-from izmp_dynamics.errors import FleetError, IzmpError
+from izmp_dynamics.base.errors import FleetError, IzmpError
 from izmp_dynamics.fleet.robots import RobotFiles
 from izmp_dynamics.fleet.sources import BagSource, find_bags
 from izmp_dynamics.fleet.task import content_hash

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.conventions import GRAVITY
-from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.base.conventions import GRAVITY
+from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.foot_imu import FootRest, FootTilt, foot_tilt
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_plane import Sole, plane_of_soles

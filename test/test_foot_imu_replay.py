@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import yaml
 
-from izmp_dynamics.conventions import GRAVITY
-from izmp_dynamics.errors import ReplayError, SensingError
+from izmp_dynamics.base.conventions import GRAVITY
+from izmp_dynamics.base.errors import ReplayError, SensingError
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.diagnosis.anomalies import nothing_came_out
 from izmp_dynamics.model.robot_file import FootImu, Ground
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.replay.anomalies import nothing_came_out
-from izmp_dynamics.replay.chunks import make_evaluator
+from izmp_dynamics.recording.chunks import make_evaluator
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.report.summary import summary_of
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import IMU
 from .pipeline_signals import evaluate

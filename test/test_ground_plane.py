@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.stability.ground_plane import (
     SAME_HEIGHT,
     Sole,

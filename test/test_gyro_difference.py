@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.sensing.differences import METHODS
+from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.gyro_difference import GyroDifference
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.signals.differences import METHODS
 
 from .raising import raising
 

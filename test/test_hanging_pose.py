@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.world import WorldStage
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stream import Filtering, SampleStream
 
 STAMPS = 10_000_000 * np.arange(1, 301)
 HANGS = slice(100, 140)

@@ -13,7 +13,6 @@ import pytest
 from mcap.writer import CompressionType, Writer
 
 from izmp_dynamics.bags import expansion
-from izmp_dynamics.bags.libraries import zstandard
 from izmp_dynamics.bags.mcap_file import McapFile
 from izmp_dynamics.bags.mcap_records import Fields, Statistics
 from izmp_dynamics.bags.raws import Raws
@@ -23,7 +22,8 @@ from izmp_dynamics.bags.sqlite_file import _blocks
 from izmp_dynamics.bags.sqlite_salvage import Salvage
 from izmp_dynamics.bags.storage import FOREVER, Block
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.errors import BagError, ModelError, RobotFileError
+from izmp_dynamics.base.errors import BagError, ModelError, RobotFileError
+from izmp_dynamics.files.libraries import zstandard
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.urdf import read_urdf
 

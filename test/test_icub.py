@@ -5,9 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.seesaw.icub import RIGHT_LEG, _original, icub_urdf
+from izmp_lab.seesaw.icub import RIGHT_LEG, _original, icub_urdf
 
 from .raising import raising
 from .requiring import skip_without

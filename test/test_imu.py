@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.errors import ShapeError
-from izmp_dynamics.sensing.imu import check_shapes, rotations, with_gravity
+from izmp_dynamics.base.errors import ShapeError
+from izmp_dynamics.signals.imu import check_shapes, rotations, with_gravity
 
 from .raising import raising
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import yaml
 
-from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.diagnosis.anomalies import _rate
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.replay.anomalies import _rate
 from izmp_dynamics.replay.check import check
 from izmp_dynamics.replay.evaluate import evaluate_bag
-from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .bag_surgery import IMU, JOINTS, LEFT, RIGHT, Draft
 from .command_line import Desk

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.pipeline.joint_hangs import JointHangs, Witnesses
-from izmp_dynamics.pipeline.samples import Samples, joined
+from izmp_dynamics.signals.joint_hangs import JointHangs, Witnesses
+from izmp_dynamics.signals.samples import Samples, joined
 
 MS = 1_000_000
 PERIOD, PATIENCE = 0.01, 500 * MS

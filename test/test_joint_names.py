@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.cli.check_view import show_result
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.recording.joint_names import JointNames
 from izmp_dynamics.replay.check import CheckResult
-from izmp_dynamics.replay.joint_names import JointNames
-from izmp_dynamics.report.summary import summary_of
-from izmp_dynamics.sensing.finding import Finding
+from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, renamed
 from .conftest import REPOSITORY

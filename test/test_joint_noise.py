@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
-from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.nodes.joint_noise import JointNoise
 from izmp_dynamics.nodes.wire import JointSample
 

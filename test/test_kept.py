@@ -2,8 +2,8 @@
 
 import pytest
 
-from izmp_dynamics import kept as module
-from izmp_dynamics.kept import kept
+from izmp_dynamics.base import kept as module
+from izmp_dynamics.base.kept import kept
 from izmp_dynamics.report.player.libraries import THREE, UPLOT
 from izmp_dynamics.report.player.packing import compressed
 

@@ -5,8 +5,8 @@ import logging
 import pytest
 from numba import njit
 
-from izmp_dynamics import kernel
-from izmp_dynamics.kernel import announced_compilation
+from izmp_dynamics.base import kernel
+from izmp_dynamics.base.kernel import announced_compilation
 
 
 def fresh_kernel():
@@ -21,7 +21,7 @@ def fresh_kernel():
 
 @pytest.fixture
 def logged(caplog):
-    caplog.set_level(logging.INFO, logger='izmp_dynamics.kernel')
+    caplog.set_level(logging.INFO, logger='izmp_dynamics.base.kernel')
     return lambda: [record.getMessage() for record in caplog.records]
 
 

@@ -16,7 +16,7 @@ SOURCES = {
     '__init__.py': '',
     'constants.py': 'FACTOR = 2.0\n',
     'callee.py': """
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.kernel import kernel
 from tiny_kernels import constants
 
 @kernel
@@ -24,7 +24,7 @@ def scaled(x):
     return constants.FACTOR * x + 1.0
 """,
     'caller.py': """
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.kernel import kernel
 from tiny_kernels.callee import scaled
 
 @kernel
@@ -129,8 +129,8 @@ def test_a_kernel_of_the_package_has_one_digest_in_all_programs():
     code = """
 import izmp_dynamics.{first}
 import izmp_dynamics.{second}
-from izmp_dynamics.kernel_sources import source_digest
-print(source_digest('izmp_dynamics.pipeline.stream'))
+from izmp_dynamics.base.kernel_sources import source_digest
+print(source_digest('izmp_dynamics.signals.stream'))
 """
     modules = ('pipeline.stream', 'sensing.low_pass')
     digests = {
@@ -252,7 +252,7 @@ def test_kernels_run_without_the_compiler(package):
 
 LINEAR_ALGEBRA = """
 import numpy as np
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.kernel import kernel
 
 @kernel
 def total(x):

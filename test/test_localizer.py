@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.sensing.differences import METHODS
+from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.localizer import Localizer, RootPose
+from izmp_dynamics.signals.differences import METHODS
 
 from .raising import raising
 

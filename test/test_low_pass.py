@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import butter, lfilter, sosfiltfilt
 
-from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
-from izmp_dynamics.sensing.low_pass import (
+from izmp_dynamics.signals.low_pass import (
     CausalLowPass,
     ZeroPhaseLowPass,
     ZeroPhaseStream,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import summary_of
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summary_of
 
 from .report_scenarios import HEIGHT, SOLE, assemble, bump, falling, standing
 from .test_events import events, shifted

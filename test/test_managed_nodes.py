@@ -12,7 +12,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.nodes.registry import node_class
 
 from .node_processes import GRAPH, ROBOT, Processes, StandingRobot, free_domain, probe, wait_until

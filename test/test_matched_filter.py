@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from scipy.signal import savgol_filter
 
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.pipeline.kernel_noise import (
     gain_of,
     matched_weights,
     quantised_second,
     quotient_weights,
 )
-from izmp_dynamics.sensing.matched_filter import (
+from izmp_dynamics.sensing.noise_floor import noise_floor
+from izmp_dynamics.signals.matched_filter import (
     MatchedStream,
     bandwidth,
     check_half_width,
@@ -21,7 +22,6 @@ from izmp_dynamics.sensing.matched_filter import (
     kernel_weights,
     matched_means,
 )
-from izmp_dynamics.sensing.noise_floor import noise_floor
 
 from .raising import raising
 

@@ -12,7 +12,7 @@ import pytest
 from izmp_dynamics.model.robot_file import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.signals.samples import Samples
 
 from .pipeline_signals import evaluate, ticks
 

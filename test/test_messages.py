@@ -15,7 +15,7 @@ from izmp_dynamics.bags.messages import (
     wrench_batch,
 )
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
 
 from .raising import raising
 from .sample_bags import START, TYPES, WALKING, raw_of

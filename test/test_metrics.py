@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from izmp_dynamics.errors import ShapeError
-from izmp_dynamics.studies.metrics import MetricsError, deviation, estimate, paper_delta
+from izmp_dynamics.base.errors import ShapeError
+from izmp_dynamics.compare.metrics import MetricsError, deviation, estimate, paper_delta
 
 from .raising import raising
 

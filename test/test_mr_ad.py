@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from izmp_dynamics.base.errors import ShapeError
+from izmp_dynamics.base.sin_cos import FAR
 from izmp_dynamics.dynamics import kernels, mr_ad_batch
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
-from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.sin_cos import FAR
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .odd_robot import urdf

@@ -10,8 +10,8 @@ from rclpy.qos import DurabilityPolicy
 
 from izmp_dynamics.nodes import recent_findings
 from izmp_dynamics.replay.evaluate import evaluate_bag
-from izmp_dynamics.report import recent
-from izmp_dynamics.report.summary import summary_of
+from izmp_dynamics.verdict import recent
+from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, LEFT
 from .node_processes import GRAPH, free_domain, wait_until

@@ -15,8 +15,8 @@ import rclpy
 from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.conventions import GRAVITY
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.conventions import GRAVITY
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.model.robot_file import Filter, LowPass, load_robot_file
 from izmp_dynamics.nodes import health
 from izmp_dynamics.nodes.health import ERROR, OK, WARN

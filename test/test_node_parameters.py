@@ -9,14 +9,14 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 import rclpy
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes.acd import Acd
 from izmp_dynamics.nodes.health import AWAITED, ERROR, OK, WARN, Health, Input
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
 from izmp_dynamics.nodes.shared_settings import SECTIONS, has
 from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
-from izmp_dynamics.sensing.faults import Fault, Reason
 
 from .node_processes import GRAPH, ROBOT, free_domain
 

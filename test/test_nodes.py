@@ -44,8 +44,8 @@ SAMPLES_PER_INSTANT = 4
 @pytest.fixture(scope='module')
 def walk(biped31, tmp_path_factory):
     """A walk at 0.3 m/s, every sensor at 500 Hz."""
-    from izmp_dynamics.simulation.scenarios import simulate_walk
-    from izmp_dynamics.walking.walk_parameters import WalkParameters
+    from izmp_lab.simulation.scenarios import simulate_walk
+    from izmp_lab.walking.walk_parameters import WalkParameters
 
     bag = tmp_path_factory.mktemp('walk') / 'walk'
     simulate_walk(biped31, bag, parameters=WalkParameters(speed=0.3, steps=6))

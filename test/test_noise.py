@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.sensing.noise import (
     XSENS_ACCELEROMETER,
     XSENS_GYROSCOPE,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.conventions import GRAVITY
+from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.noise_propagation import (
@@ -17,7 +17,7 @@ from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
 from izmp_dynamics.stability.zmp import zero_moment_point
 
-from .walking import biped31
+from .lab.walking import biped31
 
 POINTS = ((0.0, 0.0, 0.02), (0.1, 0.0, 0.02), (0.0, 0.1, 0.02), (0.0, 0.0, 0.12))
 OMEGA = np.array([[0.5, -1.2, 0.8]])

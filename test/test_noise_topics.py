@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.errors import SensingError, SimulationError, UnknownNameError
+from izmp_dynamics.base.errors import SensingError, SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.run import replay
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER, XSENS_GYROSCOPE
-from izmp_dynamics.simulation.mujoco.model import build_mujoco
-from izmp_dynamics.simulation.mujoco.plant import Sampling, simulate
-from izmp_dynamics.simulation.noisy_signals import add_noise, sensor_noise
-from izmp_dynamics.simulation.recording import record
+from izmp_lab.simulation.mujoco.model import build_mujoco
+from izmp_lab.simulation.mujoco.plant import Sampling, simulate
+from izmp_lab.simulation.noisy_signals import add_noise, sensor_noise
+from izmp_lab.simulation.recording import record
 
 from .bag_columns import messages, points, xyz
+from .lab.walking import ROBOT_FILE, planned
 from .raising import raising
-from .walking import ROBOT_FILE, planned
 
 FILE = load_robot_file(ROBOT_FILE)
 NOISY_FILE = load_robot_file(ROBOT_FILE.with_name('robot_noisy.yaml'))

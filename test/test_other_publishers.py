@@ -10,7 +10,7 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 from geometry_msgs.msg import PointStamped
 from sensor_msgs.msg import JointState
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.nodes.other_publishers import OtherPublishers
 
 from .node_processes import PATIENCE, ROBOT, ROOT, Processes, probe, wait_until

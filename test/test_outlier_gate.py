@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.sensing.outlier_gate import (
+from izmp_dynamics.signals.outlier_gate import (
     ACCELERATION_LIMIT,
     RESOLUTION,
     GatedPositions,

@@ -10,10 +10,10 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 import rclpy
 from rclpy.parameter import Parameter
 
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.composed import Composed
 from izmp_dynamics.nodes.losses import Losses
 from izmp_dynamics.nodes.output import Output
-from izmp_dynamics.sensing.faults import Reason
 
 from .node_processes import ROBOT, StandingRobot, free_domain
 from .simulated_time import Sensors, clock  # noqa: F401 -- a fixture

@@ -15,69 +15,47 @@ from pathlib import Path
 import pytest
 
 import izmp_dynamics
+from izmp_dynamics.base.errors import UnknownNameError
+from izmp_dynamics.base.resources import find_resource, resource_folders
 from izmp_dynamics.cli.main import _parser
-from izmp_dynamics.errors import UnknownNameError
-from izmp_dynamics.resources import find_resource, resource_folders
-from izmp_dynamics.studies.source_closure import Sources
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / 'izmp_dynamics'
-LAYERS = (  # from the ground up; a layer may import from those before it; a/b is apart from a
-    (
-        'errors',
-        'conventions',
-        'kernel',
-        'kernel_cache',
-        'kernel_sources',
-        'kept',
-        'sin_cos',
-        'vectors',
-        'regular_file',
-        'resources',
-        'rotations',
-        'selection',
-        'store',
-        'templates',
-    ),
-    ('model',),
-    ('sensing',),
-    ('dynamics',),
-    ('stability',),
-    ('walking',),
-    ('pipeline',),
-    ('bags', 'report'),
-    ('engine',),
-    ('simulation',),
-    ('seesaw',),
-    ('replay',),
-    ('calibration', 'draft'),
-    ('nodes',),
-    ('seesaw/nodes',),
-    ('studies',),
-    ('seesaw/study',),
-    ('fleet', 'export'),
-    ('launching',),
-    ('cli',),
-    ('__main__',),
+PACKAGE, LABORATORY = ROOT / 'izmp_dynamics', ROOT / 'izmp_lab'
+FLOORS = (  # from the ground up; a room may import from those on floors below it
+    'izmp_dynamics.base',
+    'izmp_dynamics.files',
+    'izmp_dynamics.model izmp_dynamics.bags izmp_dynamics.pages',
+    'izmp_dynamics.signals',
+    'izmp_dynamics.sensing',
+    'izmp_dynamics.dynamics',
+    'izmp_dynamics.stability',
+    'izmp_dynamics.results',
+    'izmp_dynamics.pipeline',
+    'izmp_dynamics.engine',
+    'izmp_dynamics.recording',
+    'izmp_dynamics.diagnosis',
+    'izmp_dynamics.verdict',
+    'izmp_dynamics.report',
+    'izmp_dynamics.replay',
+    'izmp_dynamics.compare',
+    'izmp_dynamics.calibration izmp_dynamics.draft',
+    'izmp_dynamics.export',
+    'izmp_dynamics.nodes',
+    'izmp_dynamics.fleet',
+    'izmp_dynamics.launching',
+    'izmp_dynamics.cli',
+    'izmp_dynamics.__main__',
+    'izmp_lab.walking',
+    'izmp_lab.simulation',
+    'izmp_lab.nodes',
+    'izmp_lab.studies',
+    'izmp_lab.seesaw',
+    'izmp_lab.cli',
 )
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-CORE = (
-    'errors',
-    'conventions',
-    'kernel',
-    'kernel_cache',
-    'kernel_sources',
-    'sin_cos',
-    'vectors',
-    'model',
-    'dynamics',
-    'sensing',
-    'stability',
-    'walking',
-)
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
+CORE = ('base', 'model', 'signals', 'sensing', 'dynamics', 'stability')
 FORBIDDEN_IN_CORE = {'rclpy', 'rosbags', 'mcap', 'mujoco', 'matplotlib'}
-CODE = sorted(PACKAGE.rglob('*.py'))
-SOURCES = Sources(PACKAGE)
+CODE = sorted([*PACKAGE.rglob('*.py'), *LABORATORY.rglob('*.py')])
 IN_ROS = {  # packages without a telling suffix, and their dependency where it has another name
     'ament_index_python': 'ament_index_python',
     'launch': 'launch',
@@ -90,25 +68,48 @@ IN_ROS = {  # packages without a telling suffix, and their dependency where it h
 DOCUMENTS = [ROOT / 'README.md', *sorted((ROOT / 'docs').rglob('*.md'))]
 
 
-def layer_of(path: Path) -> str:
-    return layer(path.relative_to(PACKAGE).with_suffix('').parts)
-
-
-def layer(parts: tuple[str, ...]) -> str:
-    """Return the layer of a module, given by its names inside the package."""
-    inner = '/'.join(parts[:2])
-    return inner if inner in RANK else parts[0]
-
-
 def module_of(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix('').parts
     return '.'.join(parts).removesuffix('.__init__')
 
 
-def layers_imported_by(path: Path) -> set[str]:
-    """Return the layers that a file imports from, also inside functions."""
-    modules = (module.split('.')[1:] for module in SOURCES.imports(module_of(path)))
-    return {layer(tuple(parts)) for parts in modules if parts and parts[0] in RANK}
+def room_of(module: str) -> str:
+    return '.'.join(module.split('.')[:2])
+
+
+MODULES = {module_of(path): path for path in CODE}
+
+
+def imports(path: Path) -> set[str]:
+    """Return the modules that a file imports, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {f'{node.module}.{alias.name}' for alias in node.names}
+            found |= names & set(MODULES) or {node.module}
+    return (found & set(MODULES)) - {module_of(path)}
+
+
+def named(path: Path) -> set[str]:
+    """Return the modules that a file names in strings, as importlib wants them."""
+    tree = ast.walk(ast.parse(path.read_text(encoding='utf-8')))
+    texts = (node.value for node in tree if isinstance(node, ast.Constant))
+    return {str(text).partition(':')[0] for text in texts} & set(MODULES)
+
+
+GRAPH = {module: imports(path) for module, path in MODULES.items()}
+
+
+def closure(module: str) -> set[str]:
+    """Return all modules that a module imports, directly or through others."""
+    found, waiting = {module}, [module]
+    while waiting:
+        new = GRAPH[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
 
 
 @pytest.fixture
@@ -121,39 +122,36 @@ def setup_arguments(monkeypatch):
     return arguments
 
 
-def test_every_layer_has_a_rank():
-    assert {layer_of(path) for path in CODE} - {'__init__'} <= set(RANK)
+def test_every_room_has_a_floor():
+    assert {room_of(module) for module in MODULES} - {PACKAGE.name, LABORATORY.name} == set(FLOOR)
 
 
-@pytest.mark.parametrize('path', CODE, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_imports_point_downwards(path):
-    own = layer_of(path)
-    upward = {
-        other
-        for other in layers_imported_by(path) - {own}
-        if RANK[other] >= RANK.get(own, 0) and RANK[other] > 0
+@pytest.mark.parametrize('module', MODULES)
+def test_imports_point_downwards(module):
+    own = room_of(module)
+    others = {room_of(name) for name in GRAPH[module] | named(MODULES[module])} - {
+        own,
+        PACKAGE.name,
+        LABORATORY.name,
     }
+    upward = {other for other in others if FLOOR[other] >= FLOOR.get(own, 0)}
     assert not upward, f'{own} must not import {upward}'
 
 
-@pytest.mark.parametrize(
-    'path', [path for path in CODE if layer_of(path) == 'nodes'], ids=lambda path: path.name
-)
-def test_nodes_do_not_use_the_replay(path):
-    reached = SOURCES.closure(module_of(path))
-    assert not {module for module in reached if module.startswith('izmp_dynamics.replay')}
+@pytest.mark.parametrize('module', [m for m in MODULES if m.startswith('izmp_dynamics.nodes.')])
+def test_nodes_do_not_use_the_replay(module):
+    assert not {name for name in closure(module) if name.startswith('izmp_dynamics.replay')}
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    graph = {module: SOURCES.imports(module) for module in SOURCES.files}
     try:
-        graphlib.TopologicalSorter(graph).prepare()
+        graphlib.TopologicalSorter(GRAPH).prepare()
     except graphlib.CycleError as error:
         pytest.fail(f'each of these imports the next: {", ".join(reversed(error.args[1]))}')
 
 
 def test_importing_the_core_needs_no_ros_bag_simulation_or_plot():
-    modules = [module_of(path) for path in CODE if layer_of(path) in CORE]
+    modules = [m for m in MODULES if room_of(m) in {f'{PACKAGE.name}.{room}' for room in CORE}]
     program = f'import sys, {", ".join(modules)}; print(*sys.modules)'
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -238,9 +236,14 @@ def test_executables_land_where_ros2_run_looks_for_them():
 
 
 def test_entry_points_exist(setup_arguments):
-    for line in setup_arguments['entry_points']['console_scripts']:
-        _, module, function = re.fullmatch(r'(\S+) = ([\w.]+):(\w+)', line).groups()
-        assert callable(getattr(importlib.import_module(module), function))
+    for lines in setup_arguments['entry_points'].values():
+        for line in lines:
+            module, name = re.fullmatch(r'\S+ = ([\w.]+)(?::(\w+))?', line).groups()
+            if (
+                '.nodes.' not in module or module == 'izmp_dynamics.nodes.main'
+            ):  # else it needs ROS
+                assert callable(getattr(importlib.import_module(module), name or 'add_parser'))
+            assert module in MODULES
 
 
 def test_every_folder_of_code_is_a_package(setup_arguments):
@@ -250,7 +253,7 @@ def test_every_folder_of_code_is_a_package(setup_arguments):
 
 def test_data_inside_the_package_is_installed(setup_arguments):
     patterns = setup_arguments['package_data']['']
-    for path in PACKAGE.rglob('*'):
+    for path in [*PACKAGE.rglob('*'), *LABORATORY.rglob('*')]:
         if path.is_file() and path.suffix != '.py' and path.parent.name != '__pycache__':
             assert (path.parent / '__init__.py').exists(), f'{path} lies outside any package'
             assert any(path.match(pattern) for pattern in patterns), f'{path} is not installed'
@@ -330,7 +333,16 @@ def test_make_bench_runs_what_measures_without_arguments(tmp_path):
 
 
 def test_no_file_names_a_folder_of_somebodys_computer():
-    folders = ('izmp_dynamics', 'docs', 'config', 'launch', 'robots', 'examples', 'benchmarks')
+    folders = (
+        'izmp_dynamics',
+        'izmp_lab',
+        'docs',
+        'config',
+        'launch',
+        'robots',
+        'examples',
+        'benchmarks',
+    )
     files = [path for folder in folders for path in (ROOT / folder).rglob('*')]
     named = [ROOT / name for name in ('README.md', 'CHANGELOG.rst', 'Makefile', 'setup.py')]
     kinds = {'.py', '.md', '.yaml', '.xml', '.urdf', '.j2', '.rst', '.toml', ''}

@@ -11,9 +11,9 @@ from izmp_dynamics.dynamics.kernels import ROOT
 from izmp_dynamics.model.robot_file import FootWrench
 from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.report.summary import summary_lines, summary_of
 from izmp_dynamics.stability.clearance import clearances, is_point
 from izmp_dynamics.stability.ground_plane import Sole
+from izmp_dynamics.verdict.summary import summary_lines, summary_of
 
 from .report_scenarios import SOLE, standing, without
 from .test_events import events, shifted

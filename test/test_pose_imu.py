@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.conventions import GRAVITY, NANOSECONDS
+from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS
 from izmp_dynamics.pipeline.pose_imu import imu_of_poses
-from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.signals.samples import Samples
 
 
 def test_a_lost_pose_costs_no_accuracy_of_the_angular_velocity():

@@ -14,7 +14,7 @@ import pytest
 import izmp_dynamics as izmp
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.errors import MissingDependencyError, ReplayError
+from izmp_dynamics.base.errors import MissingDependencyError, ReplayError
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.replay.run import replay
 
@@ -65,7 +65,11 @@ def test_importing_the_package_imports_no_library_and_no_module_of_its_own():
 
 
 def test_the_first_use_of_a_name_imports_its_module_only():
-    assert own(loaded_by('izmp_dynamics.ShapeError')) == {'izmp_dynamics', 'izmp_dynamics.errors'}
+    assert own(loaded_by('izmp_dynamics.ShapeError')) == {
+        'izmp_dynamics',
+        'izmp_dynamics.base',
+        'izmp_dynamics.base.errors',
+    }
 
 
 def test_every_public_name_is_there():

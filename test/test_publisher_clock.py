@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import Filtering
-from izmp_dynamics.sensing.faults import Fault, Reason
-from izmp_dynamics.sensing.publisher_clock import TOLERANCE, PublisherClock
+from izmp_dynamics.signals.publisher_clock import TOLERANCE, PublisherClock
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stream import Filtering
 
 START = 1_700_000_000_000_000_000
 PERIOD = 10_000_000  # [ns]

@@ -19,7 +19,7 @@ from mcap.writer import CompressionType, IndexType
 from izmp_dynamics.bags import mcap_file
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.typestores import standard_types
-from izmp_dynamics.errors import BagError, MissingDependencyError, UnknownNameError
+from izmp_dynamics.base.errors import BagError, MissingDependencyError, UnknownNameError
 
 from .raising import raising
 from .sample_bags import (

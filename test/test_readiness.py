@@ -4,11 +4,11 @@ import random
 
 import numpy as np
 
-from izmp_dynamics.pipeline.readiness import CAPACITY, InstantQueue
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage
-from izmp_dynamics.pipeline.stream import SampleStream
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.signals.readiness import CAPACITY, InstantQueue
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import PATIENCE, Stage
+from izmp_dynamics.signals.stream import SampleStream
 
 MS = 1_000_000
 NO_SAMPLE = Fault(Reason.NO_SAMPLE)

@@ -13,6 +13,7 @@ import rclpy
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes import receiving
 from izmp_dynamics.nodes.acd import Acd
@@ -26,7 +27,6 @@ from izmp_dynamics.nodes.receiving import (
     Receiver,
     Reception,
 )
-from izmp_dynamics.sensing.faults import Reason
 
 from .node_processes import ROBOT, free_domain, wait_until
 

@@ -7,8 +7,8 @@ import pytest
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.pipeline.ground import Ground
-from izmp_dynamics.report.recent import Instant, Recent
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, Soles
+from izmp_dynamics.verdict.recent import Instant, Recent
 
 from .report_scenarios import part, standing
 

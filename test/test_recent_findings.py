@@ -10,9 +10,9 @@ from izmp_dynamics.nodes import recent_findings
 from izmp_dynamics.nodes.event_topic import EventTopic
 from izmp_dynamics.nodes.health import OK, WARN, Health
 from izmp_dynamics.nodes.recent_findings import RecentFindings
-from izmp_dynamics.report.events.event import Event
-from izmp_dynamics.report.findings import ReportFinding
-from izmp_dynamics.report.recent import Judgement
+from izmp_dynamics.verdict.events.event import Event
+from izmp_dynamics.verdict.findings import ReportFinding
+from izmp_dynamics.verdict.recent import Judgement
 
 from .node_processes import wait_until
 

@@ -23,9 +23,9 @@ from std_msgs.msg import Float64
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.recorder import Recorder
-from izmp_dynamics.sensing.faults import Reason
 
 from .node_processes import PATIENCE, Processes, free_domain, probe, wait_until
 

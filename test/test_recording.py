@@ -10,13 +10,13 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.errors import BagError, SimulationError
+from izmp_dynamics.base.errors import BagError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.simulation.mujoco.plant import Sampling
-from izmp_dynamics.simulation.physics import Push
-from izmp_dynamics.simulation.scenarios import simulate_sway
-from izmp_dynamics.simulation.support import support_polygons
-from izmp_dynamics.walking.sway import SwayParameters
+from izmp_lab.simulation.mujoco.plant import Sampling
+from izmp_lab.simulation.physics import Push
+from izmp_lab.simulation.scenarios import simulate_sway
+from izmp_lab.simulation.support import support_polygons
+from izmp_lab.walking.sway import SwayParameters
 
 from .raising import raising
 

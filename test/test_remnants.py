@@ -10,11 +10,11 @@ import tempfile
 
 import pytest
 
-from izmp_dynamics.bags.temporary_folder import temporary_folder
-from izmp_dynamics.bags.whole_file import write_whole
-from izmp_dynamics.studies.campaign import perform_all
-from izmp_dynamics.studies.files import write_files
-from izmp_dynamics.studies.store import Store
+from izmp_dynamics.files.temporary_folder import temporary_folder
+from izmp_dynamics.files.whole_file import write_whole
+from izmp_dynamics.pages.files import write_files
+from izmp_lab.studies.campaign import perform_all
+from izmp_lab.studies.store import Store
 
 from .command_line import izmp
 from .conftest import REPOSITORY
@@ -68,7 +68,7 @@ def test_what_is_being_written_is_no_remnant(tmp_path):
 
 def test_temporary_folders_of_killed_processes(temporary, caplog):
     killed(
-        'from izmp_dynamics.bags.temporary_folder import temporary_folder\n'
+        'from izmp_dynamics.files.temporary_folder import temporary_folder\n'
         'with temporary_folder("izmp_x_") as folder:\n'
         '    (folder / "big").write_bytes(bytes(1000)); die()\n'
     )
@@ -81,7 +81,7 @@ def test_temporary_folders_of_killed_processes(temporary, caplog):
 
 def test_figures_of_a_killed_experiment(tmp_path, caplog):
     killed(
-        'from izmp_dynamics.bags.whole_file import write_whole\n'
+        'from izmp_dynamics.files.whole_file import write_whole\n'
         'from pathlib import Path\n'
         'write_whole(Path(sys.argv[1]) / "fig6.png", die)\n',
         tmp_path,
@@ -94,7 +94,7 @@ def test_figures_of_a_killed_experiment(tmp_path, caplog):
 
 def test_runs_of_a_killed_experiment(tmp_path, caplog):
     killed(
-        'from izmp_dynamics.studies import store\n'
+        'from izmp_lab.studies import store\n'
         'store._save = die\n'
         'store.Store(sys.argv[1]).keep("run", {}, {})\n',
         tmp_path,
@@ -109,7 +109,7 @@ def test_a_killed_make_world(tmp_path, caplog):
     pytest.importorskip('urdf2webots', reason='urdf2webots makes the PROTO')
     command = ['make-world', '--robot', BIPED31, '-o', tmp_path / 'world']
     killed(
-        'from izmp_dynamics.simulation.webots import world\n'
+        'from izmp_lab.simulation.webots import world\n'
         'from izmp_dynamics.cli.main import main\n'
         'write, done = world.write_whole, []\n'
         'def stop(path, content):\n'
@@ -127,7 +127,7 @@ def test_a_killed_make_world(tmp_path, caplog):
 
 
 def test_a_killed_simulation(tmp_path, sway, biped31, caplog):
-    from izmp_dynamics.simulation.recording import record
+    from izmp_lab.simulation.recording import record
 
     bag = tmp_path / 'sway'
     killed(

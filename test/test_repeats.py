@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.pipeline.repeats import HangLog, RepeatGate
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.signals.repeats import HangLog, RepeatGate
+from izmp_dynamics.signals.samples import Samples
 
 MS = 1_000_000
 PERIOD = 0.01

@@ -9,14 +9,14 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.messages import pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.errors import BagError, ReplayError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.replay import chunks
+from izmp_dynamics.recording import chunks
 from izmp_dynamics.replay import run as replay_run
 from izmp_dynamics.replay.run import replay
+from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .pipeline_signals import columns

@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from izmp_dynamics.base.store import Store
 from izmp_dynamics.report.decimation import (
     decimated_path,
     envelope,
     robust_limits,
     share_outside,
 )
-from izmp_dynamics.report.timeline import Timeline
-from izmp_dynamics.store import Store
+from izmp_dynamics.verdict.timeline import Timeline
 
 values = st.one_of(st.floats(-1e6, 1e6), st.just(float('nan')))
 signals = arrays(np.float64, st.integers(1, 400), elements=values)

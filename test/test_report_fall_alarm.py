@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.fleet.row import of_report
-from izmp_dynamics.report.events.message import ERROR, event_message
-from izmp_dynamics.report.expect.check import check_limits
-from izmp_dynamics.report.expect.limits import Limits, ValueLimit
 from izmp_dynamics.report.page import render
-from izmp_dynamics.report.summary import summary_lines, summary_of
+from izmp_dynamics.verdict.events.message import ERROR, event_message
+from izmp_dynamics.verdict.expect.check import check_limits
+from izmp_dynamics.verdict.expect.limits import Limits, ValueLimit
+from izmp_dynamics.verdict.summary import summary_lines, summary_of
 
 from .report_scenarios import falling, standing
 

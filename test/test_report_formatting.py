@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.report import formatting
+from izmp_dynamics.verdict import formatting
 
 
 @pytest.mark.parametrize(

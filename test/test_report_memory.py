@@ -4,12 +4,12 @@ import tracemalloc
 
 import pytest
 
-from izmp_dynamics import selection, store
+from izmp_dynamics.base import selection, store
+from izmp_dynamics.base.store import Store
 from izmp_dynamics.report.player import playback, series
 from izmp_dynamics.report.player.packing import Block
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import summarise
-from izmp_dynamics.store import Store
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summarise
 
 from .report_scenarios import bump, standing
 from .test_store import kept

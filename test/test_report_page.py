@@ -11,17 +11,17 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from izmp_dynamics.errors import IzmpError, MissingDependencyError
+from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.report import writer
 from izmp_dynamics.report.figures import draw_figures
 from izmp_dynamics.report.ground_track import ground_track
 from izmp_dynamics.report.panels import margin_panel
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import summarise
 from izmp_dynamics.report.svg import Axes
 from izmp_dynamics.report.writer import ReportError, write_report
-from izmp_dynamics.sensing.faults import Fault, Reason
-from izmp_dynamics.stability.evaluation import Foot, SignalHealth, Track
+from izmp_dynamics.results.evaluation import Foot, SignalHealth, Track
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summarise
 
 from .raising import raising
 from .report_scenarios import blank, bump, falling, part, standing, walking, without
@@ -343,7 +343,7 @@ def test_a_failure_leaves_the_old_report_and_nothing_else(tmp_path, monkeypatch)
 
 
 def test_a_missing_library_is_named_with_its_remedy(tmp_path, monkeypatch):
-    for module in ('izmp_dynamics.report.page', 'izmp_dynamics.templates'):
+    for module in ('izmp_dynamics.report.page', 'izmp_dynamics.pages.templates'):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, 'jinja2', None)
     with raising(MissingDependencyError, 'missing_dependency') as caught:
@@ -365,7 +365,7 @@ def test_the_page_needs_no_matplotlib(tmp_path):
 def test_the_verdict_needs_no_jinja2():
     code = (
         'import sys\n'
-        'import izmp_dynamics.report.writer, izmp_dynamics.report.summary\n'
+        'import izmp_dynamics.report.writer, izmp_dynamics.verdict.summary\n'
         'assert "jinja2" not in sys.modules\n'
     )
     subprocess.run([sys.executable, '-c', code], check=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf, read_urdf
@@ -21,10 +22,9 @@ from izmp_dynamics.report.player.playback import play_back
 from izmp_dynamics.report.player.primitives import bone, box, cylinder, sphere
 from izmp_dynamics.report.player.shapes import robot_shapes
 from izmp_dynamics.report.player.visuals import visuals_of
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import summarise
 from izmp_dynamics.report.writer import write_report
-from izmp_dynamics.rotations import matrices_from_quaternions
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summarise
 
 from .report_scenarios import blank, part, standing, walking
 from .requiring import skip_without

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.report import styles
+from izmp_dynamics.pages import styles
 
 
 def test_calm_lines_are_layered_wide_to_thin_and_wild_ones_are_faint_behind():

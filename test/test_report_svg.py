@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from izmp_dynamics.pages.styles import LineStyle
 from izmp_dynamics.report import svg
-from izmp_dynamics.report.styles import LineStyle
 from izmp_dynamics.report.ticks import apart, ticks
 
 SOLID = LineStyle('mr-ad', 1.5)

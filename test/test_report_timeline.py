@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.report.timeline import Timeline
+from izmp_dynamics.verdict.timeline import Timeline
 
 masks = st.lists(st.booleans(), min_size=2, max_size=300).map(np.array)
 

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.rig import make_rig
 

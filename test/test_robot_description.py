@@ -8,7 +8,7 @@ import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.nodes.mr_ad import MrAd
 from izmp_dynamics.nodes.qos import LATCHED
 

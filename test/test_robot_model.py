@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.errors import ShapeError, UnknownNameError
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
 
 from .pinocchio_twin import ROBOTS, PinocchioTwin, robot_path

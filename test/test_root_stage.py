@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.root import RootStage
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import Filtering
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stream import Filtering
 
 from .pipeline_signals import MS, START, walk
 

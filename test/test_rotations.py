@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.conventions import frozen
-from izmp_dynamics.rotations import (
+from izmp_dynamics.base.conventions import frozen
+from izmp_dynamics.base.rotations import (
     angles,
     from_matrices,
     from_rpy,

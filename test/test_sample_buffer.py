@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.pipeline.buffer import HORIZON, SampleBuffer, pair, reach_of
-from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.signals.buffer import HORIZON, SampleBuffer, pair, reach_of
 
 MS = 1_000_000
 PATIENCE = 0.5

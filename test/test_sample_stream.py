@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.errors import SensingError
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import LEARNED_STEPS, Filtering, SampleStream
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stream import LEARNED_STEPS, Filtering, SampleStream
 
 from .raising import raising
 

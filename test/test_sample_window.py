@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.sensing.sample_window import SampleWindow
+from izmp_dynamics.signals.sample_window import SampleWindow
 
 MS = 1_000_000
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from izmp_dynamics import selection
-from izmp_dynamics.selection import neighbours
-from izmp_dynamics.store import Store
+from izmp_dynamics.base import selection
+from izmp_dynamics.base.selection import neighbours
+from izmp_dynamics.base.store import Store
 
 numbers = arrays(
     np.float64,

@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 
 import rclpy
 
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.session import LiveSession, filter_sentence
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.settings import (
     MOST_MISTAKES,
     MOST_VALUES,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.kernel import kernel
-from izmp_dynamics.sin_cos import FAR, near_sin_cos, sin_cos
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.sin_cos import FAR, near_sin_cos, sin_cos
 
 
 @kernel

@@ -14,12 +14,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.mr_ad import MrAd
 from izmp_dynamics.nodes.process import shut_down, spin_on
 from izmp_dynamics.nodes.wire import MotionSample, TrajectorySample
-from izmp_dynamics.pipeline.readiness import LONGEST_WAIT
-from izmp_dynamics.sensing.faults import Reason
+from izmp_dynamics.signals.readiness import LONGEST_WAIT
 
 from .node_processes import PATIENCE, ROBOT, free_domain, wait_until
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.sensing.stamps import (
+from izmp_dynamics.signals.stamps import (
     StampGate,
     StampVerdict,
     count_verdicts,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, RootAcceleration
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.stance import StanceAcceleration

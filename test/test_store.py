@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.store import Store, _files_in_memory
 from izmp_dynamics.report.writer import write_report
-from izmp_dynamics.stability.evaluation import Foot, Track
-from izmp_dynamics.store import Store, _files_in_memory
+from izmp_dynamics.results.evaluation import Foot, Track
 
 from .report_scenarios import bump, falling, standing, walking
 from .test_report_player import moving
@@ -84,7 +84,7 @@ def test_memory_is_given_back_when_files_take_much_of_it(tmp_path, monkeypatch):
     assert rows.sum() == 1 << 19
     store.release()
     assert _files_in_memory() - before > 0.9 * rows.nbytes
-    monkeypatch.setattr('izmp_dynamics.store._MAPPED', rows.nbytes // 2)
+    monkeypatch.setattr('izmp_dynamics.base.store._MAPPED', rows.nbytes // 2)
     store.release()
     assert _files_in_memory() - before < 0.1 * rows.nbytes
     assert rows.sum() == 1 << 19

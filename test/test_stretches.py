@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from izmp_dynamics.replay.joint_presence import JointPresence
-from izmp_dynamics.replay.stretches import outages
-from izmp_dynamics.replay.topic_use import TopicUse
+from izmp_dynamics.diagnosis.stretches import outages
+from izmp_dynamics.recording.joint_presence import JointPresence
+from izmp_dynamics.recording.topic_use import TopicUse
 
 SECOND = 10**9
 

@@ -2,7 +2,7 @@ import pytest
 
 pytest.importorskip('matplotlib')
 
-from izmp_dynamics.studies import drawing
+from izmp_dynamics.pages import drawing
 
 
 def drawn(name, colour='mr-ad', label='time [s]'):

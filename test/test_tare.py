@@ -12,11 +12,11 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline import unloaded
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.pipeline.unloaded import EDGE, UnloadedFeet
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import root_state
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stream import Filtering
 
 MS = 1_000_000
 PERIOD = 10 * MS

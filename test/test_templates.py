@@ -5,9 +5,10 @@ import marshal
 import jinja2
 import pytest
 
-from izmp_dynamics import kept, templates
+from izmp_dynamics.base import kept
+from izmp_dynamics.pages import templates
+from izmp_dynamics.pages.templates import template
 from izmp_dynamics.report import page
-from izmp_dynamics.templates import template
 
 MODULE = page.__name__
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.cli.terminal import printable
-from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 
 from .command_line import assert_refused, assert_whole, izmp

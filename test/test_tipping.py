@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.report.leg_odometry import ground_fixed
-from izmp_dynamics.report.timeline import Timeline
-from izmp_dynamics.report.tipping import averaged
-from izmp_dynamics.stability.evaluation import Evaluation, Foot, Track
+from izmp_dynamics.results.evaluation import Evaluation, Foot, Track
+from izmp_dynamics.verdict.leg_odometry import ground_fixed
+from izmp_dynamics.verdict.timeline import Timeline
+from izmp_dynamics.verdict.tipping import averaged
 
 WIDTH = 0.16  # [s]
 CORNERS = np.array([[0.1, 0.05, 0.0], [-0.1, 0.05, 0.0], [-0.1, -0.05, 0.0], [0.1, -0.05, 0.0]])

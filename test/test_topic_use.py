@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.replay.topic_use import (
+from izmp_dynamics.recording.topic_use import (
     IMU,
     TopicUse,
     credible_stamps,

@@ -11,9 +11,9 @@ pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 from izmp_dynamics.model.robot_file import Filter, RootAcceleration
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.root import accelerometer_array
-from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance, root_covariance
 from izmp_dynamics.sensing.noise import degrees, micro_g
+from izmp_dynamics.signals.samples import Samples
 
 from .pipeline_signals import evaluate
 from .recorded import read_bag

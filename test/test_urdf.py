@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.errors import ModelError
+from izmp_dynamics.base.errors import ModelError
 from izmp_dynamics.model.problem import MOST_LISTED
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf, read_urdf

@@ -7,8 +7,8 @@ import pytest
 
 from izmp_dynamics.model.robot_file import Acd
 from izmp_dynamics.pipeline.kernel_noise import gain_of, joint_weights
-from izmp_dynamics.sensing.differences import central_quotient
-from izmp_dynamics.sensing.matched_filter import matched_means
+from izmp_dynamics.signals.differences import central_quotient
+from izmp_dynamics.signals.matched_filter import matched_means
 from izmp_dynamics.stability.fall_alarm import FallAlarm
 from izmp_dynamics.stability.velocity_noise import VelocityNoise
 

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from izmp_dynamics.report.expect.check import check_limits
-from izmp_dynamics.report.expect.limits import Limits
 from izmp_dynamics.report.ground_track import ground_track
 from izmp_dynamics.report.page import cards
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import summary_lines, summary_of
-from izmp_dynamics.report.verdict import HEADLINES
-from izmp_dynamics.stability.evaluation import Foot, Track
+from izmp_dynamics.results.evaluation import Foot, Track
+from izmp_dynamics.verdict.expect.check import check_limits
+from izmp_dynamics.verdict.expect.limits import Limits
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summary_lines, summary_of
+from izmp_dynamics.verdict.verdict import HEADLINES
 
 from .report_scenarios import (
     HEIGHT,

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from izmp_dynamics.replay.chunks import make_evaluator
-from izmp_dynamics.report.recent import Instant, Recent
-from izmp_dynamics.report.summary import summary_lines, summary_of
-from izmp_dynamics.sensing.faults import Fault, Reason
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.recording.chunks import make_evaluator
+from izmp_dynamics.verdict.recent import Instant, Recent
+from izmp_dynamics.verdict.summary import summary_lines, summary_of
 
 from .recorded import read_bag
 from .report_twins import (

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import summary_of
 from izmp_dynamics.sensing.vertical import Vertical
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summary_of
 
 from .report_twins import lost, twin
 

@@ -21,7 +21,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64
 
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.nodes.messages import header, odometry_values
 from izmp_dynamics.nodes.wire import reader_of
 

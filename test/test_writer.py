@@ -24,7 +24,7 @@ from rosbags.interfaces import QosDurability, QosReliability
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 
 from .raising import raising
 from .sample_bags import START, USED_TYPES, imu_bag, storage_file

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.errors import ShapeError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.errors import ShapeError
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .raising import raising

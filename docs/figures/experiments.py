@@ -8,16 +8,16 @@ import tempfile
 from pathlib import Path
 
 from izmp_dynamics.engine.cluster import Cluster
-from izmp_dynamics.seesaw.study import page as seesaw_page
-from izmp_dynamics.seesaw.study.tasks import Study as SeesawStudy
-from izmp_dynamics.studies.angular_momentum import page as momentum_page
-from izmp_dynamics.studies.angular_momentum.study import Study as MomentumStudy
-from izmp_dynamics.studies.itu_biped import page as itu_page
-from izmp_dynamics.studies.itu_biped.study import Study
-from izmp_dynamics.studies.paper import page as paper_page
-from izmp_dynamics.studies.paper.campaign import Campaign
-from izmp_dynamics.studies.paper.experiment import Experiment
-from izmp_dynamics.studies.publish import publish
+from izmp_lab.seesaw.study import page as seesaw_page
+from izmp_lab.seesaw.study.tasks import Study as SeesawStudy
+from izmp_lab.studies.angular_momentum import page as momentum_page
+from izmp_lab.studies.angular_momentum.study import Study as MomentumStudy
+from izmp_lab.studies.itu_biped import page as itu_page
+from izmp_lab.studies.itu_biped.study import Study
+from izmp_lab.studies.paper import page as paper_page
+from izmp_lab.studies.paper.campaign import Campaign
+from izmp_lab.studies.paper.experiment import Experiment
+from izmp_lab.studies.publish import publish
 
 TWO = Cluster(workers=2)
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from izmp_dynamics.bags.metadata import FILE, KEY, read_metadata
-from izmp_dynamics.bags.place import Obstacle, Place
-from izmp_dynamics.errors import BagError
-from izmp_dynamics.regular_file import read_regular_file
+from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.base.regular_file import read_regular_file
+from izmp_dynamics.files.place import Obstacle, Place
 
 FILES = 'files'
 """Mark of the metadata with the names of further files that belong to the bag."""

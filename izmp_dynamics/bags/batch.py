@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder, Decoded
 from izmp_dynamics.bags.raws import Raws
-from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.base.conventions import Stamps
 
 
 @dataclass(frozen=True)

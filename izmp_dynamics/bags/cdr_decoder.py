@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.bags.cdr_layout import CdrFields, CdrLayout
 from izmp_dynamics.bags.raws import Raws
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
 
 Index = npt.NDArray[np.intp]
 

@@ -29,8 +29,8 @@ import numpy.typing as npt
 
 from izmp_dynamics.bags.cdr_walk import HEADER, CdrWalk, Leaf
 from izmp_dynamics.bags.raws import Raw, Raws
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 
 Rows = npt.NDArray[np.uint8]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
 
 HEADER = 4
 """Length of the encapsulation header [bytes]."""

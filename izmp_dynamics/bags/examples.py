@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.bags.typestores import standard_types
-from izmp_dynamics.errors import BagError, UnknownNameError
+from izmp_dynamics.base.errors import BagError, UnknownNameError
 
 _BASE, _NAME, _ARRAY, _SEQUENCE = 1, 2, 3, 4  # rosbags.interfaces.Nodetype
 

@@ -1,6 +1,6 @@
 """How much compressed data may grow: a few bytes must not fill the memory."""
 
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
 
 RATIO = 200
 """Larger than any recording of sensors compresses by."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import Decoded, Group
 from izmp_dynamics.bags.stamped import Stamped, expect, header_values
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 
 Flags = npt.NDArray[np.bool_]
 _ARRAYS = ('position', 'velocity', 'effort')

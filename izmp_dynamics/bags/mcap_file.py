@@ -13,7 +13,7 @@ from izmp_dynamics.bags.mcap_index import Index, Run, index_of, read_run
 from izmp_dynamics.bags.mcap_records import Schema
 from izmp_dynamics.bags.storage import FOREVER, Block, Channel, after, read_up_to
 from izmp_dynamics.bags.typestores import normalised
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
 
 
 class McapFile:

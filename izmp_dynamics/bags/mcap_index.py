@@ -10,7 +10,7 @@ from typing import BinaryIO
 from izmp_dynamics.bags import mcap_records as mcap
 from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.storage import FOREVER
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
 
 _WINDOW = 2**18
 """Records outside of chunks are read in pieces of at most this size [bytes]."""

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.bags.expansion import Expansion
-from izmp_dynamics.bags.libraries import library, zstandard
 from izmp_dynamics.bags.raws import Raw, Raws
 from izmp_dynamics.bags.storage import FOREVER
-from izmp_dynamics.conventions import Stamps
-from izmp_dynamics.errors import BagError
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import Stamps
+from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.files.libraries import library, zstandard
 
 MAGIC = b'\x89MCAP0\r\n'
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK = 1, 2, 3, 4, 5, 6

@@ -29,7 +29,7 @@ from izmp_dynamics.bags.mcap_records import (
     STATISTICS,
 )
 from izmp_dynamics.bags.raws import Raw, Raws, copy_pieces, read_only
-from izmp_dynamics.conventions import Indices, Stamps
+from izmp_dynamics.base.conventions import Indices, Stamps
 
 METADATA, METADATA_INDEX, SUMMARY_OFFSET = 12, 13, 14
 

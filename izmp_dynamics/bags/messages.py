@@ -20,7 +20,7 @@ import numpy.typing as npt
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.joint_states import JointStateBatch, joint_state_batch
 from izmp_dynamics.bags.stamped import Stamped, expect, floats, header_values
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 
 __all__ = [
     'ImuBatch',

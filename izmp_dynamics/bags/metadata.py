@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from izmp_dynamics.bags.libraries import library
-from izmp_dynamics.errors import BagError
-from izmp_dynamics.regular_file import read_regular_file
+from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.base.regular_file import read_regular_file
+from izmp_dynamics.files.libraries import library
 
 FILE = 'metadata.yaml'
 KEY = 'rosbag2_bagfile_information'

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.files.libraries import library
 
 Qos = Literal['default', 'sensor_data', 'latched', 'history']
 """Reliable; best effort; reliable and kept for those who subscribe

@@ -7,8 +7,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Indices
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import Indices
+from izmp_dynamics.base.kernel import kernel
 
 Bytes = npt.NDArray[np.uint8]
 Raw = bytes | memoryview

@@ -6,8 +6,8 @@ import numpy as np
 
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import Decoded
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.errors import BagError
 
 HeaderValues = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
 """The attributes of `Stamped`, in their order."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from izmp_dynamics.bags.raws import Raws
-from izmp_dynamics.conventions import NANOSECONDS, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
 
 FOREVER = 2**62
 """Later than every stamp that is believed [ns] (the year 2116)."""

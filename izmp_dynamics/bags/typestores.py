@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.bags.storage import Channel
-from izmp_dynamics.errors import BagError
+from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.files.libraries import library
 
 _HASH = 'RIHS01_'
 _IDL_SEPARATOR = '=' * 80 + '\n'

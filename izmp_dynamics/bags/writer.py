@@ -37,14 +37,14 @@ import numpy.typing as npt
 from izmp_dynamics.bags.bag_place import FILES, bag_place
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
 from izmp_dynamics.bags.examples import example
-from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.bags.mcap_storage import McapStorage
 from izmp_dynamics.bags.qos import Qos, qos_profile
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.bags.typestores import standard_types
-from izmp_dynamics.conventions import Stamps
-from izmp_dynamics.errors import BagError, ShapeError, UnknownNameError
+from izmp_dynamics.base.conventions import Stamps
+from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
+from izmp_dynamics.files.libraries import library
 
 _log = logging.getLogger(__name__)
 

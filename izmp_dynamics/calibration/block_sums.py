@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.instants import RATE
-from izmp_dynamics.conventions import Array
 
 BLOCK = 1.0
 """Length of a block [s]."""

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.calibration.candidate import Candidate, Trial, finished, make_candidate
 from izmp_dynamics.calibration.choice import ALL
 from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
@@ -27,10 +29,8 @@ from izmp_dynamics.calibration.pieces import Pieces
 from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import LinkInertia, link_inertias
 from izmp_dynamics.calibration.result import CalibrationResult
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
 from izmp_dynamics.engine.held import Held
-from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, read_urdf

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.choice import (
     ALL,
     LEAST_INFO,
@@ -32,7 +33,6 @@ from izmp_dynamics.calibration.validation import (
     improves,
     motion_time,
 )
-from izmp_dynamics.conventions import Array
 
 Flags = npt.NDArray[np.bool_]
 Progress = Callable[[float], None]

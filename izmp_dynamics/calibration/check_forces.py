@@ -5,12 +5,12 @@
 
 from os import PathLike
 
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.calibration.force_sensors import judge_force_sensors
 from izmp_dynamics.calibration.read_stretches import read_stretches
-from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.sensing.finding import Finding
 
 
 def force_sensor_findings(bag: str | PathLike[str], robot: RobotFile) -> list[Finding]:

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.block_sums import BLOCK, Blocks, Total
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import Instants
@@ -42,7 +43,6 @@ from izmp_dynamics.calibration.validation import (
     folds,
     motion_time,
 )
-from izmp_dynamics.conventions import Array
 
 LEAST_INFO = 0.5
 """A parameter with less information in the recording is left as it is [-]."""

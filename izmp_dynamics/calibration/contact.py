@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.ndimage
 
-from izmp_dynamics.conventions import Array, cross
+from izmp_dynamics.base.conventions import Array, cross
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
 from izmp_dynamics.stability.sole_motion import SoleMotion
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.parameters import LAG, Layout
 from izmp_dynamics.calibration.residuals import inertia_changes
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import Foot, FootWrench, Imu, RobotFile
-from izmp_dynamics.pipeline.correction import offset_without
-from izmp_dynamics.rotations import from_rpy, to_rpy
+from izmp_dynamics.signals.correction import offset_without
 
 DIGITS = 9
 """Significant digits that are written."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.regressor import SIZE, pseudo_inertia
-from izmp_dynamics.conventions import Array
 
 LEAST_EXTENT = 1e-3
 """A link of the URDF without extent along an axis is given this radius of gyration [m]."""

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.stats
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.instants import RATE
 from izmp_dynamics.calibration.linear import Rows
 from izmp_dynamics.calibration.noise import vectors
 from izmp_dynamics.calibration.selection import SIGNIFICANT
-from izmp_dynamics.conventions import Array
 
 LEAST_SWINGS = 4
 """Fewer swings show no drift."""

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, Layout
 from izmp_dynamics.calibration.validation import motion_time
-from izmp_dynamics.conventions import Array
 
 ENOUGH_MOTION = 10.0
 """Less motion gets a remark [s]."""

@@ -11,6 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.ndimage
 
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.ft_frame import ARM, Mounting, find_mounting
 from izmp_dynamics.calibration.instants import RATE, Instants, prepare
 from izmp_dynamics.calibration.parameters import Layout, make_layout
@@ -22,14 +25,11 @@ from izmp_dynamics.calibration.residuals import (
     root_motion,
 )
 from izmp_dynamics.calibration.stretch import Stretch
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
 from izmp_dynamics.pipeline.below import link_at
-from izmp_dynamics.pipeline.correction import offset_without
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.unloaded import EDGE
-from izmp_dynamics.rotations import from_rpy, to_rpy
-from izmp_dynamics.sensing.finding import Finding
+from izmp_dynamics.signals.correction import offset_without
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
 
 CUTOFFS = (10.0, 4.0)

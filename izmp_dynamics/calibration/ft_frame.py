@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.residuals import foot_wrench, in_sensor, required, root_motion
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.pipeline.rig import FootRig
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, above
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.ndimage
 
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.calibration.regressor import LinkInertia
 from izmp_dynamics.calibration.smooth import SmoothSignal
 from izmp_dynamics.calibration.stretch import Stretch
-from izmp_dynamics.conventions import NANOSECONDS, Array
 from izmp_dynamics.dynamics.mr_ad_batch import compile_batch
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.linear import Linear
 from izmp_dynamics.calibration.noise import vectors
 from izmp_dynamics.calibration.validation import FOLDS
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.pipeline.rig import Rig
 
 LEAST_FORCE = 1e-3

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.instants import Instants
 from izmp_dynamics.calibration.parameters import GAINS, LEVEL, Layout
 from izmp_dynamics.calibration.residuals import (
@@ -21,7 +22,6 @@ from izmp_dynamics.calibration.residuals import (
     tilts,
     wrench_block,
 )
-from izmp_dynamics.conventions import Array
 
 STEP = 1e-3
 """Of the difference quotients, as part of the prior."""

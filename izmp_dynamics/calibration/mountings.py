@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.ft_frame import Mounting, find_mounting
 from izmp_dynamics.calibration.instants import Instants
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.residuals import decide_contacts
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.rotations import from_rpy, to_rpy
 
 
 def with_mountings(

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.block_sums import BLOCK, block_labels
 from izmp_dynamics.calibration.instants import RATE
 from izmp_dynamics.calibration.linear import Rows
-from izmp_dynamics.conventions import Array
 
 HUBER = 1.345
 """Residuals beyond so many σ count linearly."""

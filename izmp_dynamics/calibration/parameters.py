@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.calibration.regressor import SIZE, LinkInertia
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import UnknownNameError
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 
 GROUPS = (

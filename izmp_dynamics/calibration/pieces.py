@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.block_sums import BLOCK, Blocks, block_labels
 from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.judged import Judged, judge
@@ -18,7 +19,6 @@ from izmp_dynamics.calibration.linear import Linear, linearise
 from izmp_dynamics.calibration.noise import Noise, weigh
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.validation import folds
-from izmp_dynamics.conventions import Array
 from izmp_dynamics.engine.held import Held
 
 LENGTH = 20.0

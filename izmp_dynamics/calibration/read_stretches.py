@@ -4,14 +4,14 @@ from collections import defaultdict
 from os import PathLike
 
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.calibration.stretch import Stretch, cut_stretches
-from izmp_dynamics.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.samples import Samples, joined
-from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.topic_use import credible_stamps
+from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.topic_use import credible_stamps
+from izmp_dynamics.signals.samples import Samples, joined
 from izmp_dynamics.stability.held_joints import REMEDY, unknown_foot
 
 SPAN = 5.0

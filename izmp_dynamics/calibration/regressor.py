@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.dynamics.mr_ad_batch import compile_batch, mr_ad_batch
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import RobotModel

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.conventions import Array, cross
 from izmp_dynamics.calibration.contact import contacts
 from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.parameters import LAG, Layout
@@ -25,7 +26,6 @@ from izmp_dynamics.calibration.regressor import (
     moved,
     regressor,
 )
-from izmp_dynamics.conventions import Array, cross
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad_batch import mr_ad_batch
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER

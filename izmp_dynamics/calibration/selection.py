@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.judged import Judged
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
 from izmp_dynamics.calibration.time_blocks import Minimum, Quadratic
-from izmp_dynamics.conventions import Array
 
 NEGLIGIBLE = 0.1
 """Part of what matters that does not decide between items of which one can replace another [-]."""

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.interpolate
 import scipy.signal
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.signals.samples import Samples
 
 ORDER = 2
 """Of the Butterworth filter, which runs forwards and backwards."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.block_sums import Blocks
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.instants import Instants
@@ -22,7 +23,6 @@ from izmp_dynamics.calibration.noise import noise_of
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.pieces import Pieces, Point
 from izmp_dynamics.calibration.residuals import decide_contacts
-from izmp_dynamics.conventions import Array
 
 ITERATIONS = 12
 """At most."""

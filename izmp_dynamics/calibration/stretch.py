@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.pipeline.correction import Correction
-from izmp_dynamics.pipeline.gyroscope_delay import realigned
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.pipeline.limits import (
     LARGEST_JOINT_POSITION,
     LARGEST_LOAD,
@@ -15,8 +13,10 @@ from izmp_dynamics.pipeline.limits import (
     too_large,
 )
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.correction import Correction
+from izmp_dynamics.signals.gyroscope_delay import realigned
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stamps import nanoseconds
 
 SHORTEST = 1.5
 """A stretch that is shorter is left out [s]."""

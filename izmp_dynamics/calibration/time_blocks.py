@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.block_sums import Blocks, Labels, Total, block_labels
 from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.solver import Solution, prior_terms
-from izmp_dynamics.conventions import Array
 
 DRAWS = 200
 """Of the bootstrap."""

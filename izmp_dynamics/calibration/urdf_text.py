@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.calibration.regressor import tensor, transformation
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import UnknownNameError
 
 MOMENTS = ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.instants import RATE, Instants
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.residuals import (
@@ -17,7 +18,6 @@ from izmp_dynamics.calibration.residuals import (
     tilts,
     zmp_and_cop,
 )
-from izmp_dynamics.conventions import Array
 
 FOLDS = 4
 """Parts that the motion is cut into; each is judged by what the others gave."""

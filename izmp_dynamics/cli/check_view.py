@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from izmp_dynamics.bags.batch import Topic
+from izmp_dynamics.base.faults import left_out
 from izmp_dynamics.cli.terminal import printable
 from izmp_dynamics.replay.check import CheckResult
-from izmp_dynamics.sensing.faults import left_out
-from izmp_dynamics.stability.evaluation import SignalHealth
+from izmp_dynamics.results.evaluation import SignalHealth
 
 _STYLES = {'error': 'red', 'warning': 'yellow', 'note': 'dim'}
 

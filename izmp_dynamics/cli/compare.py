@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from izmp_dynamics.studies.compare import Comparison
+    from izmp_dynamics.compare.compare import Comparison
 
 
 def add_parser(subparsers: Any) -> None:
@@ -44,8 +44,8 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate and print the table."""
     from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.compare.compare import compare_bag
     from izmp_dynamics.model.robot_file import load_robot_file
-    from izmp_dynamics.studies.compare import compare_bag
 
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
     methods = [name.strip() for name in options.methods.split(',') if name.strip()]
@@ -79,7 +79,7 @@ def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from izmp_dynamics.studies.picture import number
+    from izmp_dynamics.pages.picture import number
 
     table = Table(title=f'Against {reference}, in nif', title_justify='left', box=None)
     table.add_column('method')

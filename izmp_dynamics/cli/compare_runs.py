@@ -42,8 +42,8 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, and say what came out."""
     from izmp_dynamics.cli.terminal import printable
-    from izmp_dynamics.studies.compare_runs.publish import compare_runs
-    from izmp_dynamics.studies.compare_runs.table import shown
+    from izmp_dynamics.compare.publish import compare_runs
+    from izmp_dynamics.compare.table import shown
 
     names = [name.strip() for name in options.names.split(',') if name.strip()]
     found = compare_runs(

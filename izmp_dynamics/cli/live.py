@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.errors import IzmpError
-from izmp_dynamics.resources import find_resource
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.resources import find_resource
 
 MOTIONS = ('sway', 'walk')
 

@@ -1,6 +1,7 @@
 """The command `izmp`: one subcommand per file beside this one.
 
-A subcommand imports what it needs when it runs, so that no other one waits for it.
+A subcommand imports what it needs when it runs, so that no other one waits for it. Other packages
+add theirs by entry points of the group izmp_dynamics.commands: modules with `add_parser`.
 """
 
 import argparse
@@ -11,33 +12,30 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import izmp_dynamics
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.cli import (
     calibrate,
     check,
     compare,
     compare_runs,
     draft,
-    experiments,
     export,
     fleet,
     live,
-    make_world,
     model,
-    plan,
     replay,
-    simulate,
 )
 from izmp_dynamics.cli.blas import use_one_blas_thread
 from izmp_dynamics.cli.memory import keep_freed_memory
 from izmp_dynamics.cli.terminal import accept_any_encoding, printable
-from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.nodes.start_up import interrupt
 
-COMMANDS = (
+_OWN = (
     replay,
     fleet,
     live,
@@ -45,10 +43,6 @@ COMMANDS = (
     check,
     calibrate,
     model,
-    plan,
-    simulate,
-    make_world,
-    experiments,
     export,
     compare,
     compare_runs,
@@ -141,6 +135,11 @@ class _ToStderr(logging.Handler):
         print(printable(self.format(record)), file=sys.stderr)
 
 
+def commands() -> tuple[Any, ...]:
+    """Return the modules of all subcommands, this package's own first."""
+    return (*_OWN, *(found.load() for found in entry_points(group='izmp_dynamics.commands')))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='izmp',
@@ -150,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
         '--version', action='version', version=f'izmp_dynamics {izmp_dynamics.__version__}'
     )
     subparsers = parser.add_subparsers(metavar='COMMAND', required=True)
-    for command in COMMANDS:
+    for command in commands():
         command.add_parser(subparsers)
     return parser
 

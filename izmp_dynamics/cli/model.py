@@ -70,10 +70,10 @@ def draw(path: Path, model: 'RobotModel', robot: 'RobotFile | None', full: bool 
     Raises:
         IzmpError: if the picture cannot be written.
     """
+    from izmp_dynamics.base.errors import IzmpError
     from izmp_dynamics.cli.model_fold import folds, hidden_links
     from izmp_dynamics.cli.model_frames import sensor_frames
     from izmp_dynamics.cli.model_picture import write_picture
-    from izmp_dynamics.errors import IzmpError
 
     try:
         hidden = frozenset() if full else hidden_links(folds(model))

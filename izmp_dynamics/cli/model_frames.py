@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.rotations import from_rpy
 
 ALIGNED = 1.0
 """An axis that deviates less from one of the root's is said to be that one [°]."""

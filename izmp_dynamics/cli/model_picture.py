@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.cli.model_frames import SensorFrame
-from izmp_dynamics.errors import MissingDependencyError
 from izmp_dynamics.model.robot_model import RobotModel
 
 VIEWS = (('from the side', 0, 2), ('from the front', 1, 2), ('from above', 0, 1))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from izmp_dynamics.replay.run import ReplayResult
-    from izmp_dynamics.report.expect.check import Expectation
+    from izmp_dynamics.verdict.expect.check import Expectation
 
 NOT_MET = 3
 """Exit status if a limit is not met."""
@@ -75,8 +75,8 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate and say what came out."""
     from izmp_dynamics.cli.terminal import printable
-    from izmp_dynamics.report.expect.junit import junit_error, junit_xml
-    from izmp_dynamics.report.summary import summary_lines
+    from izmp_dynamics.verdict.expect.junit import junit_error, junit_xml
+    from izmp_dynamics.verdict.summary import summary_lines
 
     wrong = _wrong_usage(options)
     if wrong:
@@ -119,7 +119,7 @@ def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.model.robot_file import Filter, load_robot_file
     from izmp_dynamics.replay.run import replay
-    from izmp_dynamics.report.expect.limits import load_limits
+    from izmp_dynamics.verdict.expect.limits import load_limits
 
     limits = None if options.expect is None else load_limits(options.expect)
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
@@ -156,7 +156,7 @@ def _state(expectations: 'Sequence[Expectation]') -> int:
 
 
 def _write(path: Path | None, text: str) -> None:
-    from izmp_dynamics.bags.whole_file import write_whole
+    from izmp_dynamics.files.whole_file import write_whole
 
     if path is not None:
         write_whole(path, text.encode(errors='backslashreplace'))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.bags.messages import WrenchBatch
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.draft.links import Sole, find_soles, heaviest_link, link_of, matching
 from izmp_dynamics.draft.outline import (
     POINT_FOOT,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import shapely.geometry
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.draft.links import heaviest_link
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf

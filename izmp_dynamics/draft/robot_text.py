@@ -7,11 +7,11 @@ import numpy as np
 import yaml
 
 from izmp_dynamics.bags.messages import ImuBatch, JointStateBatch
-from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.errors import ReplayError, SensingError
 from izmp_dynamics.draft.feet import DraftedFoot, Posture, find_feet, finite_mean
 from izmp_dynamics.draft.links import heaviest_link, link_of, matching
 from izmp_dynamics.draft.recorded import Recorded
-from izmp_dynamics.errors import ReplayError, SensingError
 from izmp_dynamics.model.body_layout import DRIVER, MASS, PARENT
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf

@@ -5,9 +5,9 @@ import tempfile
 from os import PathLike
 from pathlib import Path
 
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.draft.recorded import read_recorded
 from izmp_dynamics.draft.robot_text import Draft
-from izmp_dynamics.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
 

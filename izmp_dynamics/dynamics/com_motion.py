@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices, frozen
+from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.kernel import inlined, kernel
+from izmp_dynamics.base.vectors import Vector, add, cross, dot, rotate, scale, store, vector
 from izmp_dynamics.dynamics.kernels import MOTION, carry_velocity, linear_momentum
-from izmp_dynamics.kernel import inlined, kernel
 from izmp_dynamics.model.body_layout import (
     DRIVER,
     FIRST_MOMENT,
@@ -25,7 +26,6 @@ from izmp_dynamics.model.body_layout import (
 )
 from izmp_dynamics.model.kinematics import joint_position, place, set_identity
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.vectors import Vector, add, cross, dot, rotate, scale, store, vector
 
 _CHANGE = MOTION + 6
 """Entry of a body's row from which on its motion by q̈ in the place of q̇ stands."""

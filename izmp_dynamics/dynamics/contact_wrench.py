@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, cross
+from izmp_dynamics.base.conventions import Array, cross
 
 
 @dataclass(frozen=True)

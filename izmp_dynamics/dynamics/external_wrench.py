@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.store import Store
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.store import Store
 
 LEAST_PART = 0.02
 """Part of the weight below which a force cannot be distinguished from model errors [-]."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Stamps, cross
+from izmp_dynamics.base.conventions import Array, Stamps, cross
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.sensing.differences import backward_quotient, central_quotient
+from izmp_dynamics.signals.differences import backward_quotient, central_quotient
 
 
 @dataclass(frozen=True)

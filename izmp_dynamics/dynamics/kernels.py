@@ -13,8 +13,18 @@ import functools
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Indices, frozen
-from izmp_dynamics.kernel import announced_compilation, inlined, kernel
+from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.kernel import announced_compilation, inlined, kernel
+from izmp_dynamics.base.vectors import (
+    Vector,
+    add,
+    cross,
+    rotate,
+    rotate_back,
+    scale,
+    store,
+    vector,
+)
 from izmp_dynamics.model.body_layout import (
     BODY,
     DRIVER,
@@ -30,7 +40,6 @@ from izmp_dynamics.model.body_layout import (
     REVOLUTE,
 )
 from izmp_dynamics.model.kinematics import carry, place, set_identity, turn, z_axis
-from izmp_dynamics.vectors import Vector, add, cross, rotate, rotate_back, scale, store, vector
 
 ROOT = 9
 """Entries of a packed state before q: φ (3) [m/s²], ω (3) [rad/s], ω̇ (3) [rad/s²]."""

@@ -11,7 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Indices, frozen
+from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.kernel import announced_compilation, kernel_without_gil
+from izmp_dynamics.base.sin_cos import FAR, near_sin_cos
 from izmp_dynamics.dynamics.kernels import (
     MOTION,
     ROOT,
@@ -20,7 +22,6 @@ from izmp_dynamics.dynamics.kernels import (
     add_wrench,
     mr_ad,
 )
-from izmp_dynamics.kernel import announced_compilation, kernel_without_gil
 from izmp_dynamics.model.body_layout import (
     BODY,
     DRIVER,
@@ -32,7 +33,6 @@ from izmp_dynamics.model.body_layout import (
     REVOLUTE,
     ROTATION,
 )
-from izmp_dynamics.sin_cos import FAR, near_sin_cos
 
 LANES = 32
 """States side by side: the loops over fewer gain less, the work space of more is out of cache."""

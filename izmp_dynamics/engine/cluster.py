@@ -13,9 +13,9 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.interrupts import held_back
-from izmp_dynamics.errors import ClusterError
+from izmp_dynamics.files.libraries import library
 
 PURPOSE = 'Work in several processes or on a cluster'
 """What the libraries are needed for, as the beginning of a sentence."""

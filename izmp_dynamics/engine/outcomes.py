@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import TopologicalSorter
 from typing import Any, TypeVar
 
-from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import PURPOSE
 from izmp_dynamics.engine.interrupts import held_back
-from izmp_dynamics.errors import ClusterError
+from izmp_dynamics.files.libraries import library
 
 AT_A_TIME = 4000
 """Tasks that the scheduler knows at a time: enough for a thousand workers."""

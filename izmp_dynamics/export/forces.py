@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.export.log import Log, shown_at
 from izmp_dynamics.export.replayed import Replayed, Timed
-from izmp_dynamics.studies.look import LIGHT
+from izmp_dynamics.pages.look import LIGHT
 
 COLOURS = {
     name: list(bytes.fromhex(LIGHT[colour].lstrip('#')))

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.export.replayed import Replayed, Timed
-from izmp_dynamics.rotations import matrices_from_quaternions
 
 GROUND = 'izmp/ground'
 """The frame, called as no link is."""

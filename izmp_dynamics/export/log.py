@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Stamps
 
 TIMELINE = 'stamp'
 

@@ -12,8 +12,8 @@ import numpy as np
 from izmp_dynamics.bags.batch import Batch, RawMessages
 from izmp_dynamics.bags.messages import point_batch, pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.studies.compare_runs.result import BAG, load_report
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.compare.result import BAG, load_report
 
 SPAN = 30.0
 """So much of a log is held at once [s]."""

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.bags.libraries import library
-from izmp_dynamics.bags.whole_file import write_whole
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.compare.result import load_report
 from izmp_dynamics.export.forces import draw_forces, draw_points
 from izmp_dynamics.export.ground import GROUND, height_of_ground, root_over_ground
 from izmp_dynamics.export.log import Log
 from izmp_dynamics.export.replayed import Replayed
 from izmp_dynamics.export.robot import Robot
 from izmp_dynamics.export.series import PANELS, write_events, write_series
+from izmp_dynamics.files.libraries import library
+from izmp_dynamics.files.whole_file import write_whole
 from izmp_dynamics.model.urdf import parse_urdf
-from izmp_dynamics.studies.compare_runs.result import load_report
 
 APPLICATION = 'izmp_dynamics'
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Indices
+from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.export.log import Log
 from izmp_dynamics.export.replayed import Replayed
 from izmp_dynamics.model.link_transforms import LinkTransforms

@@ -5,8 +5,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from izmp_dynamics.base.source_closure import PACKAGE, code_digest
 from izmp_dynamics.replay.hashes import file_hash
-from izmp_dynamics.studies.source_closure import PACKAGE, code_digest
 
 LIBRARIES = ('numpy', 'scipy', 'numba')
 """Libraries whose version may change a number."""

@@ -4,7 +4,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from izmp_dynamics.bags.libraries import library
+from izmp_dynamics.files.libraries import library
 from izmp_dynamics.fleet.row import COLUMNS, EVENT, SIGNAL, Row
 
 

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from izmp_dynamics.errors import FleetError, IzmpError
+from izmp_dynamics.base.errors import FleetError, IzmpError
 from izmp_dynamics.fleet.sources import BagSource
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.urdf import read_urdf

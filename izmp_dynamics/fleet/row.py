@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from izmp_dynamics.base.faults import Fault, left_out
 from izmp_dynamics.fleet.sources import BagSource
-from izmp_dynamics.sensing.faults import Fault, left_out
 
 Row = dict[str, Any]
 """Column → value, as JSON can hold it."""

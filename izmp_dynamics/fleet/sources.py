@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.bags.libraries import library
 from izmp_dynamics.bags.metadata import FILE
-from izmp_dynamics.errors import FleetError, MissingDependencyError
+from izmp_dynamics.base.errors import FleetError, MissingDependencyError
+from izmp_dynamics.files.libraries import library
 from izmp_dynamics.fleet.urls import public, refuse_password, url_of
 
 DATA = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')

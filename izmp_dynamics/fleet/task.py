@@ -16,8 +16,8 @@ from pathlib import Path
 import izmp_dynamics
 from izmp_dynamics.bags.metadata import FILE
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.bags.temporary_folder import temporary_folder
-from izmp_dynamics.errors import FleetError, IzmpError
+from izmp_dynamics.base.errors import FleetError, IzmpError
+from izmp_dynamics.files.temporary_folder import temporary_folder
 from izmp_dynamics.fleet.code import code
 from izmp_dynamics.fleet.robots import digest_if_usable
 from izmp_dynamics.fleet.row import Row, blank, of_error, of_metadata, of_report
@@ -26,9 +26,9 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.replay.hashes import data_hashes, file_hash, input_hashes
-from izmp_dynamics.report.summary import summary_of
 from izmp_dynamics.report.writer import write_report
-from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.results.evaluation import Evaluation
+from izmp_dynamics.verdict.summary import summary_of
 
 REPORT = ('report.html', 'report.json')
 

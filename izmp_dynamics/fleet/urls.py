@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from izmp_dynamics.errors import FleetError
+from izmp_dynamics.base.errors import FleetError
 
 
 def url_of(files: Any, place: str, path: str) -> str:

@@ -4,8 +4,8 @@ from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
+from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.launching.arguments import Arguments
-from izmp_dynamics.resources import find_resource
 
 GRAPH: Arguments = {
     'robot': (

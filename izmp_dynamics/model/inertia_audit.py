@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.problem import Problem
 from izmp_dynamics.model.urdf import Urdf
 

@@ -1,6 +1,6 @@
 """PyKDL, or an error that names the command that installs it."""
 
-from izmp_dynamics.errors import MissingDependencyError
+from izmp_dynamics.base.errors import MissingDependencyError
 
 try:
     import PyKDL as kdl

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from izmp_dynamics.errors import UnknownNameError
+from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.model.audit import audit, floating_root_joint
 from izmp_dynamics.model.kdl import kdl
 from izmp_dynamics.model.problem import refuse_errors

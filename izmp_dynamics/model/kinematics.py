@@ -6,8 +6,10 @@ of `body_layout`.
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Indices
-from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.kernel import inlined, kernel
+from izmp_dynamics.base.sin_cos import sin_cos
+from izmp_dynamics.base.vectors import Vector, add, dot, rotate, scale, store, vector
 from izmp_dynamics.model.body_layout import (
     DRIVER,
     FIRST_MOMENT,
@@ -21,8 +23,6 @@ from izmp_dynamics.model.body_layout import (
     REVOLUTE,
     ROTATION,
 )
-from izmp_dynamics.sin_cos import sin_cos
-from izmp_dynamics.vectors import Vector, add, dot, rotate, scale, store, vector
 
 
 @inlined

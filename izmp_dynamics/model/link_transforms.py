@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.kernel import announced_compilation
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.kernel import announced_compilation
+from izmp_dynamics.base.rotations import quaternions_of_matrices
 from izmp_dynamics.model import kinematics
 from izmp_dynamics.model.body_layout import POSE, POSITION
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
-from izmp_dynamics.rotations import quaternions_of_matrices
 
 
 class LinkTransforms:

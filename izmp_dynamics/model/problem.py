@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from izmp_dynamics.errors import ModelError
+from izmp_dynamics.base.errors import ModelError
 
 MOST_LISTED = 20
 """Problems that one message lists; the rest are counted."""

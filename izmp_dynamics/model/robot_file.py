@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import GRAVITY
-from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.base.conventions import GRAVITY
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.hull_area import hull_area
 from izmp_dynamics.model.robot_file_links import link_mistakes
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together

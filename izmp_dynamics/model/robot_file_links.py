@@ -5,10 +5,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from izmp_dynamics.errors import IzmpError, ModelError, RobotFileError, UnknownNameError
+from izmp_dynamics.base.errors import IzmpError, ModelError, RobotFileError, UnknownNameError
+from izmp_dynamics.base.regular_file import read_regular_file
 from izmp_dynamics.model.kinematic_tree import build_tree
 from izmp_dynamics.model.urdf import LARGEST, read_urdf
-from izmp_dynamics.regular_file import read_regular_file
 
 _LINK = re.compile(r'(imu|position|(accelerometers|feet)\[\d+\](\.wrench|\.imu)?)\.(frame|below)')
 _NAME = re.compile(r'<link\s+name\s*=\s*["\']([^"\']*)')

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices, frozen
-from izmp_dynamics.errors import ShapeError, UnknownNameError
+from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.audit import Problem, audit
 from izmp_dynamics.model.body_layout import (
     DRIVER,

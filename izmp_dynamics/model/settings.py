@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.yaml_text import check_tag, fail, is_null, read_yaml
 
 Settings = TypeVar('Settings')

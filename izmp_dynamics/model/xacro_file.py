@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from izmp_dynamics.errors import ModelError
+from izmp_dynamics.base.errors import ModelError
 
 
 def expand_xacro(path: Path) -> bytes:

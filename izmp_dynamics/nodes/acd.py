@@ -10,7 +10,7 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected, together
 from izmp_dynamics.nodes.joints_input import JointsInput
@@ -18,10 +18,10 @@ from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.template import JointTemplate
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
-from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.pipeline.standstill import compile_joints
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.signals.clock import Clocks
 
 
 class Acd(StageNode):

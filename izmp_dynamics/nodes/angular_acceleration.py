@@ -8,7 +8,8 @@ from geometry_msgs.msg import AccelStamped, TwistStamped
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import ERROR, WARN, Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
@@ -18,12 +19,11 @@ from izmp_dynamics.nodes.sensor_rig import SensorRig
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import ImuSample, TrajectorySample
-from izmp_dynamics.pipeline.readiness import InstantQueue
-from izmp_dynamics.pipeline.repeats import Flags
 from izmp_dynamics.pipeline.root import RootStage
-from izmp_dynamics.pipeline.samples import Samples
 from izmp_dynamics.pipeline.standstill import compile_root
-from izmp_dynamics.sensing.faults import Faults, Reason
+from izmp_dynamics.signals.readiness import InstantQueue
+from izmp_dynamics.signals.repeats import Flags
+from izmp_dynamics.signals.samples import Samples
 
 
 class AngularAcceleration(StageNode):

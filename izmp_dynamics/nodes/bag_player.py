@@ -13,8 +13,8 @@ from rclpy.node import Node
 from izmp_dynamics.bags.batch import Message
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.topic_names import resolve_topic
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import Input
 from izmp_dynamics.nodes.listeners import Listeners, said

@@ -7,8 +7,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.pipeline.samples import Samples
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.signals.samples import Samples
 
 MOST_COLLECTED = 64
 """Samples that are collected before a stage takes them, whatever they are."""

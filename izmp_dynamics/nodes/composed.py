@@ -19,9 +19,10 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.conventions import Array, all_finite
+from izmp_dynamics.base.conventions import Array, all_finite
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.errors import IzmpError
 from izmp_dynamics.model.robot_file import Accelerometer, FootImu, FootWrench, RobotFile
 from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected, together
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
@@ -48,7 +49,6 @@ from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, izmp_covariance, joint_speeds
-from izmp_dynamics.sensing.faults import Faults, Reason
 
 
 class Composed(StageNode):

@@ -2,7 +2,7 @@
 
 import os
 
-from izmp_dynamics.resources import find_resource
+from izmp_dynamics.base.resources import find_resource
 
 _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 """Environment variables of Fast DDS from 3.0 on, and before."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from rclpy.time import Time
 
-from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.errors import MissingDependencyError, RobotFileError
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.messages import (
     ODOMETRY,
     quaternion,
@@ -18,9 +19,8 @@ from izmp_dynamics.nodes.messages import (
     world_instant,
 )
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.pipeline.buffer import SampleBuffer
-from izmp_dynamics.sensing.faults import Reason
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.buffer import SampleBuffer
+from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 PATIENCE = 1.0

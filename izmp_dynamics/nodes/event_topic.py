@@ -3,11 +3,11 @@
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.output import Output
-from izmp_dynamics.report.events.event import Event
-from izmp_dynamics.report.events.message import DEPTH, EventMessage, event_message
+from izmp_dynamics.verdict.events.event import Event
+from izmp_dynamics.verdict.events.message import DEPTH, EventMessage, event_message
 
 QOS = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,

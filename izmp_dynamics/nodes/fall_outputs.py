@@ -6,10 +6,10 @@ import time
 import numpy as np
 from std_msgs.msg import Bool, Float64
 
+from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.nodes.health import ERROR, SILENT
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.sensing.finding import list_names
 from izmp_dynamics.stability.fall_alarm import FallRisk
 
 

@@ -5,19 +5,19 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.diagnosis.feet_check import LEAST_TIME, judge_feet
+from izmp_dynamics.diagnosis.force_check import judge_force
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import WARN, Health
 from izmp_dynamics.nodes.periodic_judge import PeriodicJudge
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.report.findings import ReportFinding
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.sensing.finding import Finding
-from izmp_dynamics.sensing.stamps import nanoseconds
 from izmp_dynamics.sensing.wrench_check import ENOUGH, PROPOSAL, NormalForceWatch
-from izmp_dynamics.stability.feet_check import LEAST_TIME, judge_feet
-from izmp_dynamics.stability.force_check import judge_force
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.verdict.findings import ReportFinding
+from izmp_dynamics.verdict.scene import Scene
 
 SEEN = 10 * ENOUGH
 """Messages in which `normal_only` is looked for."""

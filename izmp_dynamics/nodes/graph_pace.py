@@ -9,7 +9,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.receiving import stamp_of_bytes
-from izmp_dynamics.pipeline.clock import AHEAD, BACK
+from izmp_dynamics.signals.clock import AHEAD, BACK
 
 PATIENCE = 2.0
 """Time without any result after which it is no use to wait for the graph [s]."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.sensing.faults import Fault, Faults, Reason
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.faults import Fault, Faults, Reason
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 

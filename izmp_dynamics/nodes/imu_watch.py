@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import ERROR, WARN, Health
 from izmp_dynamics.sensing.imu_check import check_imu

@@ -19,9 +19,9 @@ from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import UNWANTED, StageNode
 from izmp_dynamics.nodes.wire import OdometrySample, TrajectorySample
 from izmp_dynamics.pipeline.momentum import Differenced, IrMdStage
-from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.signals.readiness import InstantQueue
 
 
 class IrMd(StageNode):

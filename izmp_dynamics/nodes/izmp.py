@@ -9,7 +9,8 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.conventions import Array, all_finite
+from izmp_dynamics.base.conventions import Array, all_finite
+from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
@@ -41,15 +42,14 @@ from izmp_dynamics.nodes.wire import (
 from izmp_dynamics.pipeline.falling import FallStage
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import GroundStage
-from izmp_dynamics.pipeline.readiness import InstantQueue, Ready
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stage import Stage
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import propagated
 from izmp_dynamics.pipeline.world import OrientationStage, WorldState
-from izmp_dynamics.sensing.faults import Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.signals.readiness import InstantQueue, Ready
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import Stage
 from izmp_dynamics.stability.fall_alarm import FallRisk
 
 _RESULTS = {'root_acceleration': 6, 'root_twist': 3, 'mr_ad/contact_wrench': 6}

@@ -17,7 +17,8 @@ from geometry_msgs.msg import (
 from std_msgs.msg import Float64
 from visualization_msgs.msg import MarkerArray
 
-from izmp_dynamics.conventions import Array, all_finite
+from izmp_dynamics.base.conventions import Array, all_finite
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
@@ -34,12 +35,11 @@ from izmp_dynamics.nodes.recent_findings import RecentFindings
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.ground import Ground
-from izmp_dynamics.report.events.message import TOPIC
-from izmp_dynamics.report.recent import Instant, Recent
-from izmp_dynamics.sensing.faults import Reason
-from izmp_dynamics.stability.evaluation import Outage
+from izmp_dynamics.results.evaluation import Outage
 from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.stability.support_polygon import plane_axes
+from izmp_dynamics.verdict.events.message import TOPIC
+from izmp_dynamics.verdict.recent import Instant, Recent
 
 
 class Placed(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.nodes.messages import JointReader
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import JointSample

@@ -5,13 +5,13 @@ from typing import Any
 
 from sensor_msgs.msg import JointState
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.nodes.health import ERROR, WARN
 from izmp_dynamics.nodes.messages import JointReader
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import JointSample
 from izmp_dynamics.pipeline.joints import JointStage
-from izmp_dynamics.sensing.faults import Fault, Reason
 
 
 class JointsInput:

@@ -7,7 +7,7 @@ in every 2nd stretch are kept; after twice the time in every 4th, and so on. Wha
 nodes keeps is then kept by the others as well, without a word between them.
 """
 
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.stamps import nanoseconds
 
 INSTANTS = 8
 """Periods of the bus in a stretch; the longer, the older results are at its end."""

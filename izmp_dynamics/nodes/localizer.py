@@ -7,7 +7,8 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.messages import (
@@ -22,14 +23,13 @@ from izmp_dynamics.nodes.stage_node import UNWANTED, StageNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.nodes.wire import ImuSample, TrajectorySample
 from izmp_dynamics.pipeline.limits import LARGEST_MOTION
-from izmp_dynamics.pipeline.readiness import InstantQueue
-from izmp_dynamics.pipeline.repeats import Flags
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stage import Stage
 from izmp_dynamics.pipeline.standstill import compile_world
-from izmp_dynamics.pipeline.stream import SampleStream
 from izmp_dynamics.pipeline.world import WorldStage
-from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.signals.readiness import InstantQueue
+from izmp_dynamics.signals.repeats import Flags
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import Stage
+from izmp_dynamics.signals.stream import SampleStream
 
 
 class Localizer(StageNode):

@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
-from izmp_dynamics.errors import IzmpError, MissingDependencyError, RobotFileError
+from izmp_dynamics.base.errors import IzmpError, MissingDependencyError, RobotFileError
 from izmp_dynamics.nodes.registry import purpose
 from izmp_dynamics.nodes.start_up import LONGEST_END, interruptible
 
@@ -82,66 +83,6 @@ def _answer(name: str, given: list[str]) -> int:
     return 0
 
 
-def acd() -> int:
-    """Run the node acd."""
-    return run('acd')
-
-
-def angular_acceleration() -> int:
-    """Run the node angular_acceleration."""
-    return run('angular_acceleration')
-
-
-def mr_ad() -> int:
-    """Run the node mr_ad."""
-    return run('mr_ad')
-
-
-def ir_md() -> int:
-    """Run the node ir_md."""
-    return run('ir_md')
-
-
-def localizer() -> int:
-    """Run the node localizer."""
-    return run('localizer')
-
-
-def izmp() -> int:
-    """Run the node izmp."""
-    return run('izmp')
-
-
-def recorder() -> int:
-    """Run the node recorder."""
-    return run('recorder')
-
-
-def player() -> int:
-    """Run the node player."""
-    return run('player')
-
-
-def motion() -> int:
-    """Run the node motion."""
-    return run('motion')
-
-
-def simulation() -> int:
-    """Run the node simulation."""
-    return run('simulation')
-
-
-def seesaw() -> int:
-    """Run the node seesaw."""
-    return run('seesaw')
-
-
-def balance() -> int:
-    """Run the node balance."""
-    return run('balance')
-
-
-def composed() -> int:
-    """Run the node composed: the whole method in one process."""
-    return run('composed')
+def main() -> int:
+    """Run the node that has the name of the command."""
+    return run(Path(sys.argv[0]).name)

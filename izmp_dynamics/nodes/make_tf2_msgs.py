@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.bags.temporary_folder import temporary_folder
-from izmp_dynamics.errors import IzmpError, MissingDependencyError
+from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
+from izmp_dynamics.files.temporary_folder import temporary_folder
 
 PACKAGE = 'tf2_msgs'
 INTERFACE = Path('msg/TFMessage.msg')

@@ -18,7 +18,7 @@ from typing import Any
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.receiving import Receiver
 from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters

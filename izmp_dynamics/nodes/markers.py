@@ -5,12 +5,12 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.kernel import announced_compilation
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import header, point
 from izmp_dynamics.nodes.output import Output
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.support_polygon import Outline
 
 PERIOD = 1.0 / 25.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import Stamps
+from izmp_dynamics.base.conventions import Stamps
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from geometry_msgs.msg import (
 from nav_msgs.msg import Odometry
 from std_msgs.msg import Header
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, all_finite
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, all_finite
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.base.rotations import matrices_from_quaternions, quaternion_of_matrix
 from izmp_dynamics.nodes.wire import TrajectorySample
-from izmp_dynamics.rotations import matrices_from_quaternions, quaternion_of_matrix
-from izmp_dynamics.sensing.faults import Fault, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
 

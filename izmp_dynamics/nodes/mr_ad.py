@@ -7,7 +7,7 @@ from geometry_msgs.msg import AccelStamped, PointStamped, TwistStamped, WrenchSt
 from nav_msgs.msg import Odometry
 from trajectory_msgs.msg import JointTrajectory
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd as MrAdStage
 from izmp_dynamics.model.robot_file import RobotFile
@@ -19,8 +19,8 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.shared_settings import SECTIONS
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import MotionSample, OdometrySample, TrajectorySample
-from izmp_dynamics.pipeline.readiness import InstantQueue
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.signals.readiness import InstantQueue
 
 
 class MrAd(StageNode):

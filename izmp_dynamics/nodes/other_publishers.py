@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from rclpy.node import Node
 
-from izmp_dynamics.errors import IzmpError
-from izmp_dynamics.sensing.finding import list_names
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.finding import list_names
 
 DISCOVERED = 0.5
 """Time in which nodes are discovered [s]."""

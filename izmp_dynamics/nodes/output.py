@@ -8,11 +8,11 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.template import Template
-from izmp_dynamics.pipeline.clock import BACK
+from izmp_dynamics.signals.clock import BACK
 
 LOOK_EVERY = 0.2
 """Time after which it is looked again who subscribes [s]."""

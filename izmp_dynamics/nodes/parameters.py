@@ -8,7 +8,7 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
-from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from izmp_dynamics.nodes.health import Input
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.stamps import nanoseconds
 
 FLUSH_AFTER = 1.0
 """Time without any message after which what waits is handed out, at least [s]."""

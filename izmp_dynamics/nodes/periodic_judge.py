@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from izmp_dynamics.nodes.health import WARN, Health
-from izmp_dynamics.report.findings import ReportFinding
+from izmp_dynamics.verdict.findings import ReportFinding
 
 
 class PeriodicJudge(ABC):

@@ -11,8 +11,8 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
 from izmp_dynamics.bags.batch import Message
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.errors import IzmpError, RobotFileError
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.bag_player import RESULTS, BagPlayer
 from izmp_dynamics.nodes.graph_pace import GraphPace

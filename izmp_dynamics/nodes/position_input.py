@@ -7,7 +7,7 @@ from typing import Any
 from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.nodes.health import AT_FIRST, ERROR
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import OdometrySample, PoseSample

@@ -15,7 +15,7 @@ import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.errors import RobotFileError
+from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.pause import LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class

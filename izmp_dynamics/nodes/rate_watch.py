@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.nodes.health import Input
 
 RATIO = 1.5

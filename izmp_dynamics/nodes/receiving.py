@@ -32,11 +32,11 @@ from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 
-from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.health import STARTUP
 from izmp_dynamics.nodes.kept_stretches import KeptStretches
 from izmp_dynamics.nodes.losses import Losses
-from izmp_dynamics.sensing.faults import Reason
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from izmp_dynamics.conventions import NANOSECONDS
+from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.nodes.event_topic import EventTopic
 from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.periodic_judge import PeriodicJudge
-from izmp_dynamics.report.findings import ReportFinding
-from izmp_dynamics.report.recent import Instant, Recent
-from izmp_dynamics.stability.evaluation import Outage
+from izmp_dynamics.results.evaluation import Outage
+from izmp_dynamics.verdict.findings import ReportFinding
+from izmp_dynamics.verdict.recent import Instant, Recent
 
 EVERY = 5.0
 """Time between two judgements [s], of the clock or the stamps: the one that has passed sooner.

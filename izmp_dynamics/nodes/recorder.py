@@ -13,14 +13,14 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from izmp_dynamics.bags.qos import Qos
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.errors import BagError, IzmpError
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.errors import BagError, IzmpError
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.bag_player import message_class
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.process import shut_down
 from izmp_dynamics.nodes.qos import DEPTH
 from izmp_dynamics.nodes.receiving import Receiver
-from izmp_dynamics.sensing.faults import Reason
 
 LOOK_EVERY = 0.1
 """Time between two looks for new topics [s]."""

@@ -6,7 +6,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.start_up import announced

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.nodes.health import WARN, Health, Input
 from izmp_dynamics.pipeline.root import RootStage
-from izmp_dynamics.sensing.imu import rotations, with_gravity
+from izmp_dynamics.signals.imu import rotations, with_gravity
 
 
 def remark_on_method(health: Health, stage: RootStage, accelerometers: Sequence[Input]) -> None:

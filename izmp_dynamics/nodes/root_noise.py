@@ -4,15 +4,15 @@ from functools import partial
 
 from sensor_msgs.msg import Imu
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.wire import ImuSample
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import accelerometer_array, chosen_method
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import SampleStream
 from izmp_dynamics.pipeline.uncertainty import root_covariance
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stream import SampleStream
 
 AWAITED = 1.0
 """Time that accelerometers are given to publish; then the gyroscope stands in for them [s]."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.transforms import FrameNames

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.live import Live
 
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer, sensor_topics
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
@@ -27,10 +27,10 @@ from izmp_dynamics.nodes.figures import Figures
 from izmp_dynamics.nodes.other_publishers import OtherPublishers
 from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
-from izmp_dynamics.nodes.simulation import Simulation
+from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
 from izmp_dynamics.nodes.start_up import signals_handled
-from izmp_dynamics.pipeline.stream import filter_in_words
+from izmp_dynamics.signals.stream import filter_in_words
 
 WAITING = 3.0
 """Time after which it is said what does not come, where there are no live figures [s]."""
@@ -140,7 +140,7 @@ class LiveSession:
     def simulation(self, gait: str, rate: float) -> Source:
         """Let a simulated robot move."""
         overrides = self._parameters(gait=gait, rate=rate, publish_clock=False)
-        node = Simulation(overrides=overrides)
+        node: Any = node_class('simulation')(overrides=overrides)
         self._others.own.append(node)
         node.taken = self._taken
         self.graph.node.age.now = lambda: node.stamp

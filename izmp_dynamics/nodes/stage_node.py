@@ -15,7 +15,8 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-from izmp_dynamics.errors import IzmpError, RobotFileError
+from izmp_dynamics.base.errors import IzmpError, RobotFileError
+from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, WARN, Health, Input, diagnostic_array
@@ -34,11 +35,10 @@ from izmp_dynamics.nodes.robot_description import given_description
 from izmp_dynamics.nodes.shared_settings import refusal
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
-from izmp_dynamics.pipeline.clock import Clocks
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage, Tidying
-from izmp_dynamics.pipeline.stream import Filtering
-from izmp_dynamics.sensing.faults import Faults, Reason
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.clock import Clocks
+from izmp_dynamics.signals.stage import PATIENCE, Stage, Tidying
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stream import Filtering
 
 LIVE = nanoseconds(0.1)
 """Samples of a robot that works now are not older [ns]."""

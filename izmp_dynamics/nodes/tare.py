@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.robot_file import Foot, FootWrench, RobotFile
 from izmp_dynamics.nodes.health import WARN
 from izmp_dynamics.nodes.stage_node import StageNode
-from izmp_dynamics.pipeline.correction import offset_without
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.unloaded import LOADED, Stance, Swing, UnloadedFeet
+from izmp_dynamics.signals.correction import offset_without
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES
 
 HELD = 0.5

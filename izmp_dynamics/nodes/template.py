@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.typestores import standard_types
-from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 _TIME = struct.Struct('=iI')

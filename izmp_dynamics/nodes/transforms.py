@@ -7,12 +7,12 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from izmp_dynamics.conventions import Array, unused_name
+from izmp_dynamics.base.conventions import Array, unused_name
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import WorldInstant, stamp_of, transform_stamped
 from izmp_dynamics.nodes.output import Audience
 from izmp_dynamics.nodes.parameters import fixed
-from izmp_dynamics.pipeline.clock import BACK
+from izmp_dynamics.signals.clock import BACK
 
 WORLD, NIF = 'world', 'nif'
 

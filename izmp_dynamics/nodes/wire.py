@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.typestores import standard_types
-from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 
 _REMEMBERED = 8
 """Layouts of one topic, as of several publishers."""

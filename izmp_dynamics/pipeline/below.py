@@ -5,7 +5,7 @@ what the sensor measures. A link on the wrong side of the sensor adds the mass o
 robot.
 """
 
-from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.model.robot_model import RobotModel
 
 MEANING = (

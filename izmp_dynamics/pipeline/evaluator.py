@@ -13,33 +13,33 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.errors import UnknownNameError
+from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.vectors import add, cross, rotate_back, scale, store, vector
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.errors import UnknownNameError
-from izmp_dynamics.kernel import kernel
-from izmp_dynamics.pipeline.clock import Clocks
 from izmp_dynamics.pipeline.falling import FallStage
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
-from izmp_dynamics.pipeline.joint_hangs import Changes
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage, joined
 from izmp_dynamics.pipeline.momentum import IrMdStage
 from izmp_dynamics.pipeline.pose_imu import PoseImu
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
-from izmp_dynamics.pipeline.samples import Samples, Signals
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage, Tidying
 from izmp_dynamics.pipeline.stance import StanceAcceleration
-from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.world import WorldStage, WorldState
-from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.sensing.publisher_clock import PublisherClock
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.signals.clock import Clocks
+from izmp_dynamics.signals.joint_hangs import Changes
+from izmp_dynamics.signals.publisher_clock import PublisherClock
+from izmp_dynamics.signals.samples import Samples, Signals
+from izmp_dynamics.signals.stage import PATIENCE, Stage, Tidying
+from izmp_dynamics.signals.stream import Filtering, SampleStream
 from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
-from izmp_dynamics.vectors import add, cross, rotate_back, scale, store, vector
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import FootRig, Rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage
-from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.unloaded import FeetSeen, UnloadedFeet
-from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.signals.buffer import SampleBuffer
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import PATIENCE, Stage
+from izmp_dynamics.signals.stream import Filtering, SampleStream
 from izmp_dynamics.stability.ground_plane import Soles
 
 

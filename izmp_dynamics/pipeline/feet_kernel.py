@@ -6,16 +6,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices, frozen
+from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.kernel import inlined, kernel
+from izmp_dynamics.base.vectors import add, cross, rotate, store, vector
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
-from izmp_dynamics.kernel import inlined, kernel
 from izmp_dynamics.model.body_layout import BODY, MASS, PARENT, POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.stability.ground_plane import stand
-from izmp_dynamics.vectors import add, cross, rotate, store, vector
 
 Flags = npt.NDArray[np.bool_]
 

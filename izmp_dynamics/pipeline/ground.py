@@ -7,22 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices
+from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.pipeline.buffer import SampleBuffer
 from izmp_dynamics.pipeline.feet import FeetState, FootImuStage, no_tilt
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage
-from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.pipeline.world import WorldState
-from izmp_dynamics.rotations import matrices_from_quaternions
-from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.signals.buffer import SampleBuffer
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import PATIENCE, Stage
+from izmp_dynamics.signals.stream import Filtering, SampleStream
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import (

@@ -8,22 +8,22 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.pipeline.buffer import SampleBuffer, reach_of
-from izmp_dynamics.pipeline.joint_hangs import Changes, JointHangs, Witnesses
 from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
-from izmp_dynamics.pipeline.repeats import HangLog
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
-from izmp_dynamics.sensing.bus_grid import BusGrid
-from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.sensing.publisher_clock import PublisherClock
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.buffer import SampleBuffer, reach_of
+from izmp_dynamics.signals.bus_grid import BusGrid
+from izmp_dynamics.signals.joint_hangs import Changes, JointHangs, Witnesses
+from izmp_dynamics.signals.publisher_clock import PublisherClock
+from izmp_dynamics.signals.repeats import HangLog
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stream import Filtering
 
 LEARNED_MESSAGES = 25
 """Messages from which the groups of joints and their rates are learned, at least."""

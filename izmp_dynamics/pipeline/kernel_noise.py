@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.model.robot_file import Acd
-from izmp_dynamics.sensing.differences import central_quotient, local_polynomial
-from izmp_dynamics.sensing.matched_filter import kernel_weights
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.differences import central_quotient, local_polynomial
+from izmp_dynamics.signals.matched_filter import kernel_weights
+from izmp_dynamics.signals.stamps import nanoseconds
 
 _SPREAD = 0.3
 

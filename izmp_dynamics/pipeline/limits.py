@@ -7,7 +7,7 @@ is to show. Only what no sensor of the kind can read is left out. `clock` does s
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 
 LARGEST_JOINT_POSITION = 1e4
 """[rad] or [m]; 1600 turns of a wheel."""

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd, Momentum
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.pipeline.stream import LEARNED_STEPS
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.signals.stream import LEARNED_STEPS
 
 Differenced = tuple[Stamps, Array, Array]
 """Instants [ns], contact wrenches (K, 6) and centres of mass (K, 3) in the world."""

@@ -14,7 +14,7 @@ wrench by `joint_covariance`, through q̈ alone, beside which its parts in q and
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, skew
+from izmp_dynamics.base.conventions import Array, skew
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.base.rotations import from_matrices, matrices_from_quaternions
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stream import SampleStream
-from izmp_dynamics.rotations import from_matrices, matrices_from_quaternions
-from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stream import SampleStream
 
 _MOST_WAITING = 1000
 

@@ -6,14 +6,14 @@ found here, before anything is computed.
 
 from dataclasses import dataclass, replace
 
-from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
 from izmp_dynamics.model.robot_file_links import unknown_link
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.pipeline.below import check_below
-from izmp_dynamics.pipeline.correction import NO_CORRECTION, Correction
-from izmp_dynamics.rotations import from_rpy
+from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
 
 AXES = {'x': 0, 'y': 1, 'z': 2}
 

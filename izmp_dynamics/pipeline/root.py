@@ -6,20 +6,20 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.errors import ReplayError
-from izmp_dynamics.pipeline.buffer import Paired, SampleBuffer
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage
-from izmp_dynamics.pipeline.stream import Filtering, SampleStream
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
-from izmp_dynamics.sensing.faults import Faults
 from izmp_dynamics.sensing.gyro_difference import GyroDifference, motion_from_imu
 from izmp_dynamics.sensing.noise import micro_g
 from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.signals.buffer import Paired, SampleBuffer
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import PATIENCE, Stage
+from izmp_dynamics.signals.stream import Filtering, SampleStream
 
 
 class RootStage(Stage):

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.pipeline.feet import FeetStage
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState, root_state
-from izmp_dynamics.sensing.stamps import nanoseconds
-from izmp_dynamics.sensing.stream_filter import StreamFilter
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stream import Filtering
+from izmp_dynamics.signals.stream_filter import StreamFilter
 from izmp_dynamics.stability.ground_plane import Sole, loaded_feet
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 

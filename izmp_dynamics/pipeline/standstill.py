@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from izmp_dynamics.conventions import Stamps
-from izmp_dynamics.kernel import announced_compilation
+from izmp_dynamics.base.conventions import Stamps
+from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
-from izmp_dynamics.pipeline.samples import Samples, Signals
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage
-from izmp_dynamics.pipeline.stream import Filtering
 from izmp_dynamics.pipeline.world import WorldStage
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.samples import Samples, Signals
+from izmp_dynamics.signals.stage import PATIENCE, Stage
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stream import Filtering
 
 _STEP = 0.01
 _SAMPLES = 100

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.kernels import ROOT
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.pipeline.buffer import reach_of
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.sensing.stamps import nanoseconds
+from izmp_dynamics.signals.buffer import reach_of
+from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
 from izmp_dynamics.stability.ground_plane import Soles
 

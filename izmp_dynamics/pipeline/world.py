@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.pipeline.buffer import SampleBuffer
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.rotations import turned
 from izmp_dynamics.pipeline.limits import LARGEST_POSITION
-from izmp_dynamics.pipeline.repeats import Flags
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.samples import Samples
-from izmp_dynamics.pipeline.stage import PATIENCE, Stage
-from izmp_dynamics.pipeline.stream import Filtering, SampleStream
-from izmp_dynamics.rotations import turned
-from izmp_dynamics.sensing.faults import Fault, Faults, Reason
 from izmp_dynamics.sensing.localizer import Localizer, RootPose
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise
+from izmp_dynamics.signals.buffer import SampleBuffer
+from izmp_dynamics.signals.repeats import Flags
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import PATIENCE, Stage
+from izmp_dynamics.signals.stream import Filtering, SampleStream
 
 
 @dataclass(frozen=True)

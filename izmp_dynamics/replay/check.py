@@ -13,24 +13,24 @@ import numpy as np
 
 from izmp_dynamics.bags.batch import Topic
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.errors import IzmpError
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.diagnosis.anomalies import nothing_came_out, signal_findings
+from izmp_dynamics.diagnosis.feet_check import judge_feet
+from izmp_dynamics.diagnosis.filter_choice import FilterChoice, adopt, propose_filter
+from izmp_dynamics.diagnosis.force_check import judge_force
+from izmp_dynamics.diagnosis.stretches import STATED, stretch_findings
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
-from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
+from izmp_dynamics.recording.chunks import Progress, evaluate_recording, make_evaluator
+from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.filter_choice import FilterChoice, adopt, propose_filter
-from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.stretches import STATED, stretch_findings
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.sole_overlap import REMEDY as SOLE_REMEDY
-from izmp_dynamics.report.sole_overlap import sole_overlap
-from izmp_dynamics.sensing.faults import Fault, Reason
-from izmp_dynamics.sensing.finding import Finding, list_names
+from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.stability.clearance import is_point
-from izmp_dynamics.stability.evaluation import Evaluation, SignalHealth
-from izmp_dynamics.stability.feet_check import judge_feet
-from izmp_dynamics.stability.force_check import judge_force
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.sole_overlap import REMEDY as SOLE_REMEDY
+from izmp_dynamics.verdict.sole_overlap import sole_overlap
 
 GAP_TOLERANCE = 0.01
 """Median distance of IZMP and CoP from which on a calibration is suggested [m]."""

@@ -5,19 +5,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.base.store import Column, Store
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluator import Evaluated
-from izmp_dynamics.pipeline.stream import filter_in_words
+from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.replay.external_wrench import external_of
-from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.settling import filter_bandwidth, filter_settle_time
-from izmp_dynamics.sensing.faults import Faults
+from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
 from izmp_dynamics.sensing.vertical import Vertical
-from izmp_dynamics.stability.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
-from izmp_dynamics.store import Column, Store
+from izmp_dynamics.signals.stream import filter_in_words
 
 MOTION_RATE = 50.0
 """About this rate the joints are kept for pictures of the robot, if the bus is faster [Hz]."""

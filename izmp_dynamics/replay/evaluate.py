@@ -4,16 +4,16 @@ from os import PathLike
 from pathlib import Path
 
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.diagnosis.anomalies import nothing_came_out, signal_findings
+from izmp_dynamics.diagnosis.filter_choice import chosen_filter, stated
+from izmp_dynamics.diagnosis.stretches import outages, stretch_findings
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
-from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
+from izmp_dynamics.recording.chunks import Progress, evaluate_recording, make_evaluator
+from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.filter_choice import chosen_filter, stated
-from izmp_dynamics.replay.recording import Recording
-from izmp_dynamics.replay.stretches import outages, stretch_findings
-from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.results.evaluation import Evaluation
 
 
 def evaluate_bag(

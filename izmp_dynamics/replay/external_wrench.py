@@ -1,6 +1,6 @@
 """The external wrench of an evaluated span, where the feet measure enough to know it."""
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
 from izmp_dynamics.pipeline.evaluator import Evaluated

@@ -8,16 +8,16 @@ import numpy.typing as npt
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps, unused_name
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, unused_name
+from izmp_dynamics.base.rotations import quaternions_of_matrices
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.replay.external_wrench import external_of
-from izmp_dynamics.report.events.event import Event
-from izmp_dynamics.report.events.message import MSGTYPE, EventMessage, event_message
-from izmp_dynamics.rotations import quaternions_of_matrices
 from izmp_dynamics.stability.support_polygon import plane_axes
+from izmp_dynamics.verdict.events.event import Event
+from izmp_dynamics.verdict.events.message import MSGTYPE, EventMessage, event_message
 
 TF_RATE = 50.0
 """About this rate /tf is written, if the bus is faster [Hz]."""

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from izmp_dynamics.bags.place import Obstacle, Place
-from izmp_dynamics.errors import ReplayError
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.files.place import Obstacle, Place
 
 MARK = 'report.json'
 """A folder with this file is an earlier result and may be replaced if that is asked for."""

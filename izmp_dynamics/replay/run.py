@@ -9,25 +9,25 @@ from pathlib import Path
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.base.store import Store
+from izmp_dynamics.diagnosis.anomalies import nothing_came_out, signal_findings
+from izmp_dynamics.diagnosis.filter_choice import chosen_filter, stated
+from izmp_dynamics.diagnosis.stretches import outages, stretch_findings
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.replay.anomalies import nothing_came_out, signal_findings
-from izmp_dynamics.replay.chunks import Progress, evaluate_recording, make_evaluator
+from izmp_dynamics.recording.chunks import Progress, evaluate_recording, make_evaluator
+from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.filter_choice import chosen_filter, stated
 from izmp_dynamics.replay.hashes import hashing
 from izmp_dynamics.replay.output import ResultWriter
-from izmp_dynamics.replay.recording import Recording
 from izmp_dynamics.replay.result_folder import result_folder
-from izmp_dynamics.replay.stretches import outages, stretch_findings
-from izmp_dynamics.report.expect.check import Expectation, check_limits
-from izmp_dynamics.report.expect.junit import junit_xml
-from izmp_dynamics.report.expect.limits import Limits
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import Summary, summarise
 from izmp_dynamics.report.writer import write_summary
-from izmp_dynamics.store import Store
+from izmp_dynamics.verdict.expect.check import Expectation, check_limits
+from izmp_dynamics.verdict.expect.junit import junit_xml
+from izmp_dynamics.verdict.expect.limits import Limits
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import Summary, summarise
 
 KNOWN = ('joints_absent', 'joints_unknown')
 """Notes that are the same on every run: `izmp check` and the report state them."""

@@ -3,7 +3,7 @@
 import math
 
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.sensing.matched_filter import bandwidth
+from izmp_dynamics.signals.matched_filter import bandwidth
 
 FORGOTTEN = 1e-2
 """What is left of a disturbance when the filter counts as settled [-]."""
@@ -22,7 +22,7 @@ def filter_settle_time(robot: RobotFile, period: float) -> float:
     cutoff, order = robot.low_pass.cutoff, robot.low_pass.order
     if cutoff is None or not 0.0 < 2.0 * cutoff * period < 1.0:
         return 0.0
-    from izmp_dynamics.sensing.low_pass import settle_time  # scipy.signal takes long to import
+    from izmp_dynamics.signals.low_pass import settle_time  # scipy.signal takes long to import
 
     return settle_time(cutoff, period, order, FORGOTTEN)
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.report.timeline import Indices, Mask, Timeline
-from izmp_dynamics.store import Store
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.store import Store
+from izmp_dynamics.verdict.timeline import Indices, Mask, Timeline
 
 PERCENTILES = (0.5, 99.5)
 """The central part of a signal that limits should show at least."""

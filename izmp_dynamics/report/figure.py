@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from izmp_dynamics.report.formatting import percent
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.statistics import label_of
+from izmp_dynamics.verdict.formatting import percent
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.statistics import label_of
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from izmp_dynamics.report import time_figures
 from izmp_dynamics.report.figure import Figure
 from izmp_dynamics.report.ground_track import ground_track
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import Summary
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import Summary
 
 
 def draw_figures(scene: Scene, summary: Summary) -> dict[str, Figure]:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.hull_area import hull_area
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.timeline import Indices
-from izmp_dynamics.stability.evaluation import Foot
+from izmp_dynamics.results.evaluation import Foot
 from izmp_dynamics.stability.support_polygon import support_polygon
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.timeline import Indices
 
 SHOWN_PHASES = 200
 """At most so many phases of contact are drawn."""

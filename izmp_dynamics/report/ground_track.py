@@ -5,19 +5,20 @@ from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, finite_rows
-from izmp_dynamics.report import styles, svg
+from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.store import Store
+from izmp_dynamics.pages import styles
+from izmp_dynamics.pages.styles import LineStyle
+from izmp_dynamics.report import svg
 from izmp_dynamics.report.decimation import decimated_path, robust_limits
 from izmp_dynamics.report.figure import Figure, legend_of
 from izmp_dynamics.report.footprints import Footprints, footprints, phases
-from izmp_dynamics.report.formatting import instant, mm, seconds
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.styles import LineStyle
-from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.svg import Axes
-from izmp_dynamics.report.timeline import Mask
-from izmp_dynamics.stability.evaluation import Track
-from izmp_dynamics.store import Store
+from izmp_dynamics.results.evaluation import Track
+from izmp_dynamics.verdict.formatting import instant, mm, seconds
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import Summary
+from izmp_dynamics.verdict.timeline import Mask
 
 LONGEST_VIEW = 4.0
 """A walk longer than this [m] is shown only around the instant of the minimum margin."""

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from izmp_dynamics.conventions import NANOSECONDS
-from izmp_dynamics.report import errors, excursions, formatting, significance, verdict
-from izmp_dynamics.report.events.event import STEPS
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.faults import Fault
+from izmp_dynamics.pages.templates import Markup, template
 from izmp_dynamics.report.figure import Figure
-from izmp_dynamics.report.lying import FALLEN_HEIGHT
-from izmp_dynamics.report.scene import FALL_TIMES
-from izmp_dynamics.sensing.faults import Fault
-from izmp_dynamics.templates import Markup, template
+from izmp_dynamics.verdict import errors, excursions, formatting, significance, verdict
+from izmp_dynamics.verdict.events.event import STEPS
+from izmp_dynamics.verdict.lying import FALLEN_HEIGHT
+from izmp_dynamics.verdict.scene import FALL_TIMES
 
 TEMPLATE = 'report.html.j2'
 

@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.store import Store
 from izmp_dynamics.report.decimation import robust_limits
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import Summary
-from izmp_dynamics.store import Store
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import Summary
 
 _FORCE_VIEW = (-0.25, 3.0)  # in multiples of the weight
 

@@ -11,8 +11,8 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.report.styles import LineStyle
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.pages.styles import LineStyle
 from izmp_dynamics.report.ticks import Limits, apart, ticks
 
 Points = npt.NDArray[np.int64]

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.report import styles, svg
+from izmp_dynamics.pages import styles
+from izmp_dynamics.pages.styles import LineStyle
+from izmp_dynamics.report import svg
 from izmp_dynamics.report.decimation import envelope, share_outside
 from izmp_dynamics.report.figure import Figure, legend_of
-from izmp_dynamics.report.formatting import newtons, seconds
 from izmp_dynamics.report.panels import (
     Panel,
     coordinate_panels,
@@ -17,11 +18,11 @@ from izmp_dynamics.report.panels import (
     gap_reference,
     margin_panel,
 )
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.statistics import TrackStatistics, label_of
-from izmp_dynamics.report.styles import LineStyle
-from izmp_dynamics.report.summary import Summary
 from izmp_dynamics.report.svg import Axes
+from izmp_dynamics.verdict.formatting import newtons, seconds
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.statistics import TrackStatistics, label_of
+from izmp_dynamics.verdict.summary import Summary
 
 _BINS_PER_INCH = 85
 _MARKED_BINS = 600  # resolution of the marks of outside intervals

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from izmp_dynamics.errors import IzmpError, MissingDependencyError
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.summary import Summary, summarise
-from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
+from izmp_dynamics.results.evaluation import Evaluation
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import Summary, summarise
 
 FORMAT = 'izmp_dynamics report 2'
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.errors import SensingError, ShapeError
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
 
 

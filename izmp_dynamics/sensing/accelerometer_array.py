@@ -18,13 +18,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps, frozen
-from izmp_dynamics.errors import SensingError, ShapeError, UnknownNameError
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import Array, Stamps, frozen
+from izmp_dynamics.base.errors import SensingError, ShapeError, UnknownNameError
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.vectors import dot, rotate, store, vector
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.array_layout import check_layout, lever_matrix
 from izmp_dynamics.sensing.root_state import RootState, root_state
-from izmp_dynamics.vectors import dot, rotate, store, vector
 
 LARGE_AMPLIFICATION = 100.0
 """Error amplification from which on a layout is remarked on [(rad/s²) / (m/s²)].

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import GRAVITY, Array
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.conventions import GRAVITY, Array
+from izmp_dynamics.base.errors import SensingError
 
 TOLERANCE = 0.3
 """Difference from the IMU's reading that is remarked on, as a part of gravity [-]."""

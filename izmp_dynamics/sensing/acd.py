@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.sensing.central_instants import central_instants
-from izmp_dynamics.sensing.differences import (
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.errors import SensingError, ShapeError
+from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
+from izmp_dynamics.signals.central_instants import central_instants
+from izmp_dynamics.signals.differences import (
     Derivatives,
     Mask,
     central_quotient,
@@ -35,10 +37,8 @@ from izmp_dynamics.sensing.differences import (
     local_polynomial,
     paper_quotient,
 )
-from izmp_dynamics.sensing.faults import Faults
-from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
-from izmp_dynamics.sensing.matched_filter import MARGIN, matched_means, settled
-from izmp_dynamics.sensing.outlier_gate import (
+from izmp_dynamics.signals.matched_filter import MARGIN, matched_means, settled
+from izmp_dynamics.signals.outlier_gate import (
     ACCELERATION_LIMIT,
     REACH,
     REPAIR_REACH,
@@ -49,12 +49,12 @@ from izmp_dynamics.sensing.outlier_gate import (
     per_joint,
     settled_rows,
 )
-from izmp_dynamics.sensing.sample_window import SampleWindow
-from izmp_dynamics.sensing.stamps import StampVerdict, nanoseconds, screen_stamps
-from izmp_dynamics.sensing.stream_filter import StreamFilter
+from izmp_dynamics.signals.sample_window import SampleWindow
+from izmp_dynamics.signals.stamps import StampVerdict, nanoseconds, screen_stamps
+from izmp_dynamics.signals.stream_filter import StreamFilter
 
 if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
-    from izmp_dynamics.sensing.low_pass import ZeroPhaseLowPass
+    from izmp_dynamics.signals.low_pass import ZeroPhaseLowPass
 
 
 @dataclass(frozen=True)

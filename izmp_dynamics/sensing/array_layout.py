@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import SensingError
 
 _TOLERANCE = 1e-6
 

@@ -6,9 +6,10 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.errors import SensingError
-from izmp_dynamics.sensing.differences import (
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.signals.differences import (
     Mask,
     backward_quotient,
     central_quotient,
@@ -17,9 +18,8 @@ from izmp_dynamics.sensing.differences import (
     contiguous,
     local_polynomial,
 )
-from izmp_dynamics.sensing.faults import Faults
-from izmp_dynamics.sensing.sample_window import SampleWindow
-from izmp_dynamics.sensing.stamps import StampVerdict, Verdicts, nanoseconds, screen_stamps
+from izmp_dynamics.signals.sample_window import SampleWindow
+from izmp_dynamics.signals.stamps import StampVerdict, Verdicts, nanoseconds, screen_stamps
 
 
 class Selectable(Protocol):

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import GRAVITY, Array
-from izmp_dynamics.errors import SensingError, ShapeError
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import GRAVITY, Array
+from izmp_dynamics.base.errors import SensingError, ShapeError
+from izmp_dynamics.base.kernel import kernel
 
 Mask = npt.NDArray[np.bool_]
 

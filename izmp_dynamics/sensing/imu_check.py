@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import GRAVITY, Array, Stamps, seconds
-from izmp_dynamics.errors import SensingError
-from izmp_dynamics.rotations import angles
-from izmp_dynamics.sensing.differences import Mask
-from izmp_dynamics.sensing.imu import check_shapes, rotations
+from izmp_dynamics.base.conventions import GRAVITY, Array, Stamps, seconds
+from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.base.rotations import angles
+from izmp_dynamics.signals.differences import Mask
+from izmp_dynamics.signals.imu import check_shapes, rotations
 
 FASTEST_GYROSCOPE = 36.0
 """No gyroscope of this class measures faster [rad/s]; full scale is 2000 °/s = 35 rad/s."""

@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.sensing.differences import Mask
-from izmp_dynamics.sensing.faults import Fault, Faults, Reason
-from izmp_dynamics.sensing.stamps import Verdicts, count_verdicts
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.signals.differences import Mask
+from izmp_dynamics.signals.stamps import Verdicts, count_verdicts
 
 
 @dataclass(frozen=True)

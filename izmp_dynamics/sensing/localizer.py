@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps, frozen
-from izmp_dynamics.errors import ShapeError
+from izmp_dynamics.base.conventions import Array, Stamps, frozen
+from izmp_dynamics.base.errors import ShapeError
 from izmp_dynamics.sensing.difference_stage import DifferenceStage
-from izmp_dynamics.sensing.differences import Mask
-from izmp_dynamics.sensing.imu import finite_or_nan
-from izmp_dynamics.sensing.stamps import Verdicts
+from izmp_dynamics.signals.differences import Mask
+from izmp_dynamics.signals.imu import finite_or_nan
+from izmp_dynamics.signals.stamps import Verdicts
 
 
 @dataclass(frozen=True)

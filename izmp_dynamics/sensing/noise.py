@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import SensingError
 
 STANDARD_GRAVITY = 9.80665
 """The unit 'g' of data sheets [m/s²]; not the gravity at the robot's place."""

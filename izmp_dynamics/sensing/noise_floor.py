@@ -12,9 +12,9 @@ in which it rests on one.
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.kernel import kernel
-from izmp_dynamics.sensing.differences import Mask
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.signals.differences import Mask
 
 NEIGHBOURS = 3
 """Samples on either side through which the polynomial goes."""

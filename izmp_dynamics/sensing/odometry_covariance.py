@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, frozen, skew
+from izmp_dynamics.base.conventions import Array, frozen, skew
 from izmp_dynamics.model.robot_file import Noise
 from izmp_dynamics.sensing.noise import degrees, standard_deviation
 

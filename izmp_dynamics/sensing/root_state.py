@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Stamps
-from izmp_dynamics.sensing.differences import Mask
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.signals.differences import Mask
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ fall.
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.kernel import kernel
 
 MEMORY = 2.0
 """Time over which the specific force is averaged [s]."""

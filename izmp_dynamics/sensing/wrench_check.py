@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 
 ENOUGH = 50
 """Loaded samples from which on it is judged."""

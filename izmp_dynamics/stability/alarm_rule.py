@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.kernel import kernel
 
 Flags = npt.NDArray[np.bool_]
 

@@ -8,7 +8,7 @@ The functions are kernels for one instant.
 
 import numpy as np
 
-from izmp_dynamics.kernel import inlined
+from izmp_dynamics.base.kernel import inlined
 
 LEAST_HEIGHT = 0.05
 """A centre of mass that is lower above the ground than this is not that of a robot on feet [m]."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.stability.ground_plane import Sole
 from izmp_dynamics.stability.sole_motion import SoleMotion
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Indices, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Indices, Stamps
 from izmp_dynamics.stability.alarm_rule import HORIZON, AlarmRule, Flags, threshold
 from izmp_dynamics.stability.fall_probability import SEEN, changes, judge, look
 from izmp_dynamics.stability.gait import NUMBERS, Gait

@@ -9,8 +9,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.vectors import dot, vector
 from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.stability.capture_point import capture_point, offset_of_fall, pendulum_rate
 from izmp_dynamics.stability.gait import LANDING, PHASES, SCATTER, footing
@@ -22,7 +23,6 @@ from izmp_dynamics.stability.recoverable import (
     weights,
 )
 from izmp_dynamics.stability.support_polygon import level_axes
-from izmp_dynamics.vectors import dot, vector
 
 Flags = npt.NDArray[np.bool_]
 

@@ -12,8 +12,8 @@ mounted otherwise than stated, or an encoder lost its zero), and the plane is no
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.errors import SensingError
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.sensing.foot_imu import FootTilt
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, supporting_foot
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.stability.ground_plane import GroundPlane
 
 

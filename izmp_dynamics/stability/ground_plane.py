@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices, frozen
-from izmp_dynamics.errors import SensingError
-from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.base.kernel import inlined, kernel
+from izmp_dynamics.base.vectors import store, vector
 from izmp_dynamics.model.body_layout import POSE, POSITION
 from izmp_dynamics.model.kinematics import z_axis
-from izmp_dynamics.vectors import store, vector
 
 SAME_HEIGHT = 0.01
 """Feet without force sensors stand if their soles are this close above the lowest one [m]."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
+from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.sensing.finding import list_names
 
 REMEDY = (
     'Record all joints between the root and the feet, under their names in the URDF. '

@@ -15,8 +15,8 @@ The functions are kernels for one instant.
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, frozen
-from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.kernel import inlined, kernel
 
 DIRECTIONS = 32
 """Directions in which sets are described; a corner is then at most 0.5 % too far outside."""

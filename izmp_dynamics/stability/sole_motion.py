@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, cross
+from izmp_dynamics.base.conventions import Array, cross
+from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.rotations import from_matrices
 
 STEP = 1e-3
 """Of the difference quotients [s]: their errors are below 1e-6 m/s²."""

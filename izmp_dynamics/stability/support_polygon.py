@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices
-from izmp_dynamics.kernel import inlined, kernel
+from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.kernel import inlined, kernel
+from izmp_dynamics.base.vectors import Vector, cross, store, vector
 from izmp_dynamics.stability.ground_plane import joined_corners
-from izmp_dynamics.vectors import Vector, cross, store, vector
 
 
 def plane_axes(normal: Array) -> Array:

@@ -9,8 +9,8 @@ second, since errors of stamps come one by one; so even noise counts with twice 
 
 import numpy as np
 
-from izmp_dynamics.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.kernel import kernel
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.kernel import kernel
 
 MEMORY = 1.0
 """Time over which the mean fades [s]: about a stride, since a joint at rest shows no jitter."""

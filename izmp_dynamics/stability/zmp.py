@@ -8,11 +8,11 @@ of pressure (from the feet's forces).
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import ShapeError
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.vectors import add, cross, dot, scale, vector
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.errors import ShapeError
-from izmp_dynamics.kernel import kernel
-from izmp_dynamics.vectors import add, cross, dot, scale, vector
 
 
 def zero_moment_point(

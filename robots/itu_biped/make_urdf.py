@@ -1,7 +1,7 @@
 """Write itu_biped.urdf, the biped of Şanlıtürk & Kocabaş (2024).
 
 Run `python robots/itu_biped/make_urdf.py` after a change. Lengths, masses and centres of gravity
-are the tables in `izmp_dynamics.walking.itu_biped`. The paper states no inertias and no limits:
+are the tables in `izmp_lab.walking.itu_biped`. The paper states no inertias and no limits:
 every part has the inertia of a homogeneous box of a plausible size about its centre of gravity.
 
 Link frames are parallel to the pelvis (x ahead, y left, z up) while the legs are stretched.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from izmp_dynamics.walking import itu_biped as itu
+from izmp_lab.walking import itu_biped as itu
 
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 

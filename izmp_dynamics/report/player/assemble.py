@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array
-from izmp_dynamics.report import styles
-from izmp_dynamics.report.events.event import STEPS, Event
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.pages import styles
+from izmp_dynamics.pages.templates import template, text_file
 from izmp_dynamics.report.player.libraries import THREE, UPLOT, UPLOT_STYLE
 from izmp_dynamics.report.player.packing import Block, json_for_script
 from izmp_dynamics.report.player.playback import Playback, play_back
 from izmp_dynamics.report.player.series import describe_series
 from izmp_dynamics.report.player.shapes import Shape, robot_shapes
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.statistics import label_of
-from izmp_dynamics.report.summary import Summary
-from izmp_dynamics.templates import template, text_file
+from izmp_dynamics.verdict.events.event import STEPS, Event
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.statistics import label_of
+from izmp_dynamics.verdict.summary import Summary
 
 FORMAT = 'izmp_dynamics player 1'
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from izmp_dynamics.errors import MissingDependencyError
-from izmp_dynamics.kept import kept
+from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.base.kept import kept
 from izmp_dynamics.report.player.packing import LEVEL, compressed
 
 INSTALL = 'pip install k3d uplot-python trimesh pycollada'

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Indices
-from izmp_dynamics.regular_file import read_regular_file
+from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.regular_file import read_regular_file
 
 FORMATS = ('.stl', '.obj', '.dae', '.ply')
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.conventions import Array, Indices, Stamps, seconds
-from izmp_dynamics.report.events.event import Event
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.rotations import matrices_from_quaternions, quaternions_of_matrices
-from izmp_dynamics.stability.evaluation import Evaluation
+from izmp_dynamics.base.conventions import Array, Indices, Stamps, seconds
+from izmp_dynamics.base.rotations import matrices_from_quaternions, quaternions_of_matrices
+from izmp_dynamics.base.store import Store
+from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.stability.support_polygon import outlines
-from izmp_dynamics.store import Store
+from izmp_dynamics.verdict.events.event import Event
+from izmp_dynamics.verdict.scene import Scene
 
 FRAME_RATE = 50.0
 """About this rate the frames have, if the evaluation is faster [Hz]."""

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Indices
+from izmp_dynamics.base.conventions import Array, Indices
 
 Mesh = tuple[Array, Indices]
 """Vertices (V, 3) [m] and faces (T, 3), counter-clockwise seen from outside."""

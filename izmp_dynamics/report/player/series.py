@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.report import styles
+from izmp_dynamics.pages import styles
 from izmp_dynamics.report.decimation import envelope, share_outside
-from izmp_dynamics.report.formatting import percent
 from izmp_dynamics.report.panels import (
     Panel,
     coordinate_panels,
@@ -17,9 +16,10 @@ from izmp_dynamics.report.panels import (
     margin_panel,
 )
 from izmp_dynamics.report.player.packing import Block
-from izmp_dynamics.report.scene import Scene
-from izmp_dynamics.report.statistics import label_of
-from izmp_dynamics.report.summary import Summary
+from izmp_dynamics.verdict.formatting import percent
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.statistics import label_of
+from izmp_dynamics.verdict.summary import Summary
 
 BINS = 3750
 """Bins of time of a long log; one of less than four samples a bin is shown sample by sample."""

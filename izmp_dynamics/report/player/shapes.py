@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.conventions import Array, Indices
+from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
 from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, simplified

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from izmp_dynamics.conventions import Array
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.rotations import from_rpy
 
 Rgb = tuple[float, float, float]
 

@@ -1,0 +1,1 @@
+"""What every room uses: errors, conventions, vectors, rotations, kernels and their cache."""

@@ -1,0 +1,97 @@
+"""Compiled functions: one typed decorator for every kernel of the package.
+
+A kernel is compiled by numba at its first call, which takes up to seconds, and cached beside the
+source (`kernel_cache`), so it is compiled once per version of the sources. Programs that must not
+wait run all kernels once at their start, inside `announced_compilation`, which logs what happens.
+`error_model='numpy'` makes a division by zero give inf or NaN, as numpy does, instead of an
+exception.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+import numba
+from numba import njit
+from numba.core import event
+
+from izmp_dynamics.base.kernel_cache import KernelCache
+
+Function = TypeVar('Function', bound=Callable[..., Any])
+
+_log = logging.getLogger(__name__)
+_cached = 'cached for the next start'
+
+# Before 0.59, inlining what itself inlines took numba minutes and gigabytes: LLVM decides there.
+_INLINED: dict[str, Any] = {'inline': 'always'} if numba.version_info[:2] >= (0, 59) else {}
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` with numba; its types stay visible to the type checker."""
+    return cast(Function, _compiled(function))
+
+
+def kernel_without_gil(function: Function) -> Function:
+    """Compile a function that threads run at the same time."""
+    return cast(Function, _compiled(function, nogil=True))
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function into its callers; a call would cost more than its arithmetic.
+
+    The callers are cached.
+    """
+    return cast(Function, njit(error_model='numpy', **_INLINED)(function))
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    global _cached
+    dispatcher = njit(error_model='numpy', **options)(function)
+    try:
+        dispatcher._cache = KernelCache(function)
+    except RuntimeError:  # no folder for the cache: neither the installation's nor the user's
+        _cached = 'not cached: set NUMBA_CACHE_DIR to a folder that can be written to'
+    return dispatcher
+
+
+@contextmanager
+def announced_compilation() -> Iterator[None]:
+    """Log that kernels are being compiled when the first one is, and at the end how long it took.
+
+    Nothing is logged when all come from the cache, nor by a block inside another such block.
+    """
+    if _Announcer.active:
+        yield
+        return
+    announcer = _Announcer()
+    _Announcer.active = True
+    try:
+        with event.install_listener('numba:compile', announcer):
+            yield
+    finally:
+        _Announcer.active = False
+    if announcer.started is not None:
+        seconds = time.perf_counter() - announcer.started
+        _log.info('Compiled in %.1f s, %s.', seconds, _cached)
+
+
+class _Announcer(event.Listener):
+    """Logs when numba starts to compile."""
+
+    active = False
+
+    def __init__(self) -> None:
+        self.started: float | None = None
+
+    def on_start(self, _: Any) -> None:
+        if self.started is None:
+            self.started = time.perf_counter()
+            _log.info(
+                'Compiling kernels that no command has needed before; later runs read them from '
+                'a cache ...'
+            )
+
+    def on_end(self, _: Any) -> None:
+        pass

@@ -1,0 +1,137 @@
+"""From folders of results to a page, with index.html, numbers.csv, table.tex and pictures."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.compare.alignment import (
+    LEAST_STRIDES,
+    Alignment,
+    align,
+    in_words,
+)
+from izmp_dynamics.compare.caveats import caveats
+from izmp_dynamics.compare.picture import picture_of
+from izmp_dynamics.compare.result import Result, load_results
+from izmp_dynamics.compare.table import Row, as_table, rows_of, shown, to_latex
+from izmp_dynamics.pages.files import files_of, to_csv, write_files
+from izmp_dynamics.pages.page import Page
+from izmp_dynamics.pages.picture import Table
+from izmp_dynamics.verdict.events.event import KINDS
+from izmp_dynamics.verdict.formatting import margin_mm, mm, seconds
+
+_METHOD = (
+    'Series are those of OUT/bag of izmp replay: IZMP of MR-AD and CoP in the root frame, instant '
+    'by instant. Over the gait cycle, strides are taken as independent samples (Welch). Over '
+    'time, neighbouring instants resemble each other: the interval of a mean follows from the '
+    'autocovariance of the difference, and there is none where the recording is shorter than five '
+    'times what that needs. An interval of 95 % that does not contain zero at a single '
+    'phase or instant means little: of a hundred, five do so by chance.'
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out.
+
+    Attributes:
+        page: the HTML page.
+        alignment: how the results were aligned.
+        rows: the numbers.
+        caveats: what has to be known before them.
+    """
+
+    page: Path
+    alignment: Alignment
+    rows: tuple[Row, ...]
+    caveats: tuple[str, ...]
+
+
+def compare_runs(
+    folders: Sequence[Path], out: Path, *, names: Sequence[str] = (), by: str = '', foot: str = ''
+) -> Comparison:
+    """Compare results of `izmp replay`, all of them with the first.
+
+    Args:
+        folders: the results.
+        out: where the page goes; files of an earlier comparison in it are replaced.
+        names: of the results.
+        by: 'time', 'steps', or '' for steps where every result has enough of them.
+        foot: whose touchdowns begin the strides.
+
+    Raises:
+        IzmpError: a sentence that says what is wrong with a result or with `out`.
+    """
+    from izmp_dynamics.pages.rendering import render
+
+    if out.suffix in ('.html', '.htm') and not out.is_dir():
+        raise ReplayError(
+            f"'{out}' is the name of a page, but the output is a folder: of index.html, tables "
+            f"and pictures. Give its name, for example '{out.with_suffix('')}'.",
+            kind='not_a_folder', folder=out,
+        )  # fmt: skip
+    results = load_results(folders, names)
+    alignment = align(results, by, foot)
+    remarks = tuple(caveats(results, alignment))
+    rows = rows_of(results, alignment)
+    pictures = [picture_of(results, alignment, aligned) for aligned in alignment.quantities]
+    listed = ', '.join(result.name for result in results)
+    page = Page(
+        figures={},
+        title='Comparison of runs',
+        heading='Runs compared',
+        lead=f'{listed}, {_aligned(results, alignment)}. Differences are to the first.',
+        caveats=remarks,
+        method=_METHOD,
+        settings={result.name: str(result.folder) for result in results},
+        tables={'Verdicts and events': _verdicts(results), 'Numbers': shown(rows)},
+    )
+    caption = ' '.join([f'{listed}, {_aligned(results, alignment)}.', *remarks])
+    files = {
+        'numbers.csv': to_csv(as_table(rows)),
+        'table.tex': to_latex(rows, caption).encode(),
+        'index.html': render(page, pictures).encode(),
+    }
+    for picture in pictures:
+        files |= files_of(picture)
+    write_files(files, out)
+    return Comparison(out / 'index.html', alignment, tuple(rows), remarks)
+
+
+def _aligned(results: Sequence[Result], alignment: Alignment) -> str:
+    if alignment.by == 'steps':
+        return f'over the gait cycle from touchdown to touchdown of {alignment.foot}'
+    aligned = 'over time from the first instant'
+    if len({round(result.duration, 2) for result in results}) > 1:
+        shortest = min(results, key=lambda result: result.duration)
+        aligned += f', as long as the shortest ({shortest.name}, {seconds(shortest.duration)})'
+    if max(alignment.strides.values(), default=0):
+        aligned += f'; strides, {LEAST_STRIDES} needed by steps: {in_words(alignment.strides)}'
+    return aligned
+
+
+def _verdicts(results: Sequence[Result]) -> Table:
+    """Verdict and number of events of each result; kinds that none has are left out."""
+    counts = [Counter(event['kind'] for event in result.report['events']) for result in results]
+    kinds = [k for k in KINDS if k != 'lowest margin' and any(count[k] for count in counts)]
+    rows = []
+    for result, count in zip(results, counts, strict=True):
+        report = result.report
+        judged = report['tracks'].get(report['verdict']['judged_by'])
+        margin = _margin(judged) if judged else '–'
+        rows.append([
+            result.name, report['robot'], seconds(result.duration), report['verdict']['headline'],
+            margin, *(str(count[kind]) for kind in kinds),
+        ])  # fmt: skip
+    return Table(('result', 'robot', 'duration', 'verdict', 'smallest margin', *kinds), rows)
+
+
+def _margin(judged: Mapping[str, Any]) -> str:
+    """The smallest margin of the averaged point, with its uncertainty where that is known."""
+    margin = margin_mm(judged['averaged_margin'])
+    if judged['name'] == 'cop':
+        return margin
+    return f'{margin} ± {mm(judged["error"]["uncertainty"])}'

@@ -1,0 +1,194 @@
+"""A result of `izmp replay`, read back: its report, and its series as the bag holds them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.bags.batch import RawMessages
+from izmp_dynamics.bags.messages import point_batch, wrench_batch
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.errors import ReplayError
+
+REPORT, BAG = 'report.json', 'bag'
+
+
+@dataclass(frozen=True)
+class Series:
+    """A quantity over time.
+
+    Attributes:
+        time: (K,) after the first instant of the recording [s], ascending.
+        values: (K,).
+    """
+
+    time: Array
+    values: Array
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is compared.
+
+    Attributes:
+        name: short name.
+        label: for a person.
+        unit: of the values.
+    """
+
+    name: str
+    label: str
+    unit: str
+
+
+QUANTITIES = (
+    Quantity('margin', 'margin of the IZMP', 'mm'),
+    Quantity('izmp_x', 'IZMP x (root)', 'mm'),
+    Quantity('izmp_y', 'IZMP y (root)', 'mm'),
+    Quantity('cop_x', 'CoP x (root)', 'mm'),
+    Quantity('cop_y', 'CoP y (root)', 'mm'),
+    Quantity('gap', '|IZMP − CoP|', 'mm'),
+    Quantity('force', 'contact force z (root)', 'N'),
+)
+"""In the order of the page; the IZMP is that of MR-AD."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A folder of results.
+
+    Attributes:
+        name: unique among those that are compared.
+        folder: where it is.
+        report: what report.json holds.
+        series: name of the quantity → series, as far as there are any.
+    """
+
+    name: str
+    folder: Path
+    report: Mapping[str, Any]
+    series: Mapping[str, Series]
+
+    def touchdowns(self, foot: str) -> Array:
+        """Times at which a foot touches down [s]."""
+        times = [
+            event['begin']
+            for event in self.report['events']
+            if event['kind'] == 'touchdown' and event['subject'] == foot
+        ]
+        return np.array(times, dtype=np.float64)
+
+    @property
+    def duration(self) -> float:
+        """Of the recording [s]."""
+        return float(self.report['duration'])
+
+
+def load_results(folders: Sequence[Path], names: Sequence[str] = ()) -> tuple[Result, ...]:
+    """Read results.
+
+    Args:
+        folders: as `izmp replay -o` wrote them.
+        names: of the results; the names of the folders if none are given.
+
+    Raises:
+        ReplayError: a folder is no result, or one of an older version; or the names do not fit.
+        BagError: its bag cannot be read.
+    """
+    if len(folders) < 2:
+        raise ReplayError(
+            f'A comparison needs two results or more, not {len(folders)}.', kind='too_few_results'
+        )
+    if names and (len(names) != len(folders) or len(set(names)) != len(names)):
+        raise ReplayError(
+            f'There are {len(folders)} results, so --names must be as many different names with '
+            f'commas between them, not {", ".join(names)}.',
+            kind='names', names=tuple(names),
+        )  # fmt: skip
+    chosen = list(names) or _unique([folder.resolve().name for folder in folders])
+    return tuple(_load(folder, name) for folder, name in zip(folders, chosen, strict=True))
+
+
+def _unique(names: list[str]) -> list[str]:
+    return [
+        name if names.count(name) == 1 else f'{name} ({names[: k + 1].count(name)})'
+        for k, name in enumerate(names)
+    ]
+
+
+def load_report(folder: Path) -> Mapping[str, Any]:
+    """Read the report.json of a result.
+
+    Raises:
+        ReplayError: the folder is no result, or one of an older version.
+    """
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding='utf-8'))
+        if not isinstance(report, dict) or 'start_stamp' not in report:
+            raise ValueError('it is no report of izmp replay')
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ReplayError(
+            f"'{folder}' is no result of izmp replay: {REPORT}: {reason}.",
+            kind='not_a_result', folder=folder,
+        ) from error  # fmt: skip
+    if 'events' not in report:
+        raise ReplayError(
+            f"'{folder}' was written by an older version, without events; run izmp replay again.",
+            kind='older_result', folder=folder,
+        )  # fmt: skip
+    return report
+
+
+def _load(folder: Path, name: str) -> Result:
+    report = load_report(folder)
+    start = int(report['start_stamp'] or 0)
+    series = dict(_series(folder / BAG, start))
+    if not margin_known(report):
+        series.pop('margin', None)
+    return Result(name, folder, report, series)
+
+
+def margin_known(report: Mapping[str, Any]) -> bool:
+    """Whether the joints say where all feet are that the robot stands on."""
+    return bool(report['verdict']['reason'] != 'leg_joints_absent')
+
+
+def _series(bag: Path, start: int) -> Iterator[tuple[str, Series]]:
+    topics = ('/margin', '/mr_ad/izmp', '/cop', '/gap', '/mr_ad/contact_wrench')
+    with BagReader(bag) as reader:
+        there = [topic for topic in topics if topic in reader.topics]
+        batch = next(iter(reader.batches(there, 1e9))) if there else None
+        if batch is None:
+            return
+        if '/margin' in there:
+            margin = batch['/margin']
+            values = [group['data'] for group in margin.decode().groups]
+            joined = np.concatenate([np.asarray(part, float).ravel() for part in values])
+            yield 'margin', _made(margin.received, start, 1e3 * joined)
+        for topic, name in (('/mr_ad/izmp', 'izmp'), ('/cop', 'cop')):
+            if topic in there:
+                points = point_batch(batch[topic])
+                for axis, letter in enumerate('xy'):
+                    values_mm = 1e3 * points.points[:, axis]
+                    yield f'{name}_{letter}', _made(points.stamps, start, values_mm)
+        if '/gap' in there:
+            yield 'gap', _gap(batch['/gap'], start)
+        if '/mr_ad/contact_wrench' in there:
+            wrenches = wrench_batch(batch['/mr_ad/contact_wrench'])
+            yield 'force', _made(wrenches.stamps, start, wrenches.wrenches[:, 2])
+
+
+def _gap(messages: RawMessages, start: int) -> Series:
+    """The length of the vectors of a topic."""
+    parts = [np.asarray(group['vector'], float).reshape(-1, 3)
+             for group in messages.decode().groups]  # fmt: skip
+    return _made(messages.received, start, 1e3 * np.linalg.norm(np.concatenate(parts), axis=1))
+
+
+def _made(stamps: Stamps, start: int, values: Array) -> Series:
+    return Series((stamps - start) / NANOSECONDS, values)

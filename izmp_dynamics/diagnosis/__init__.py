@@ -1,0 +1,1 @@
+"""What is wrong with inputs and results."""

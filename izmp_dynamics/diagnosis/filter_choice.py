@@ -1,0 +1,292 @@
+"""Which half-width the matched filter needs for a recording, from the noise measured in it.
+
+The smallest one at which the predicted scatter of the IZMP is as small as wanted, in steps of the
+slowest signal that is differentiated. Nothing in it depends on the CoP or on any other truth.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.joints import JointGroup, enough_of
+from izmp_dynamics.pipeline.uncertainty import (
+    SampleNoise,
+    filtered_covariance,
+    from_imu,
+    point_covariance,
+)
+from izmp_dynamics.recording.chunks import CHUNK, make_evaluator
+from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.sensing.noise_floor import noise_floor
+from izmp_dynamics.signals.differences import Mask
+from izmp_dynamics.signals.matched_filter import bandwidth
+from izmp_dynamics.signals.publisher_clock import PublisherClock
+from izmp_dynamics.signals.samples import Samples, Signals
+
+SEEN = 30.0
+"""Time at the beginning of a recording in which the noise is measured [s]."""
+
+LONGEST = 0.25
+"""A half-width beyond which no motion would be left [s]: 1.3 Hz."""
+
+TRIAL = 0.05
+"""Half-width with which the motion is evaluated that the prediction is made for [s]."""
+
+INSTANTS = 40
+"""Instants at which the scatter is predicted; their median counts."""
+
+
+@dataclass(frozen=True)
+class FilterChoice:
+    """A half-width, and what it is chosen by.
+
+    Attributes:
+        half_width: of the matched filter [s]; None: none is needed.
+        scatter: predicted standard deviation of the IZMP with it, in the worst direction [m].
+        unfiltered: the same without a filter [m].
+        wanted: below which it was to be [m].
+        unknown: why no scatter can be predicted, which is NaN then; '' if it can.
+    """
+
+    half_width: float | None
+    scatter: float
+    unfiltered: float
+    wanted: float
+    unknown: str = ''
+
+    @property
+    def notable(self) -> bool:
+        """Whether it changes the results, or may be wrong to leave them unfiltered."""
+        return self.half_width is not None or bool(self.unknown)
+
+    @property
+    def text(self) -> str:
+        """What was chosen and why, as a sentence."""
+        if self.unknown:
+            return (
+                f'No filter was chosen: {self.unknown}, so that the scatter of the IZMP cannot '
+                'be predicted. If it is too noisy, state filter.half_width in the robot file.'
+            )
+        if self.half_width is None:
+            return (
+                f'No filter is needed: the noise of the signals lets the IZMP scatter by '
+                f'{_mm(self.unfiltered)}, and {_mm(self.wanted)} are allowed (filter.scatter).'
+            )
+        text = (
+            f'Matched filter of half-width {1e3 * self.half_width:.0f} ms '
+            f'(bandwidth {bandwidth(self.half_width):.1f} Hz): by the noise of the signals the '
+            f'IZMP scatters by {_mm(self.unfiltered)} without it and by {_mm(self.scatter)} '
+            'with it'
+        )
+        if self.scatter > self.wanted:
+            return f'{text}; {_mm(self.wanted)} (filter.scatter) are out of reach.'
+        return f'{text}; {_mm(self.wanted)} are allowed (filter.scatter).'
+
+
+def chosen_filter(recording: Recording) -> FilterChoice | None:
+    """Choose the filter of a recording and set it, if the robot file leaves the choice open.
+
+    Returns:
+        The choice; None if the robot file states a filter, or if nothing can be predicted
+        (without feet there is no IZMP).
+    """
+    if not _is_open(recording.robot):
+        return None
+    choice = propose_filter(recording)
+    adopt(choice, recording)
+    return choice
+
+
+def adopt(choice: FilterChoice | None, recording: Recording) -> None:
+    """Set the chosen filter, if the robot file leaves the choice open."""
+    if choice is not None and _is_open(recording.robot):
+        recording.set_half_width(choice.half_width)
+
+
+def stated(choice: FilterChoice | None) -> dict[str, str]:
+    """The choice as a parameter of the report; none if there was none to make."""
+    return {} if choice is None else {'filter.chosen': choice.text}
+
+
+def propose_filter(recording: Recording) -> FilterChoice | None:
+    """Find the smallest half-width that makes the IZMP of a recording as quiet as wanted.
+
+    Args:
+        recording: what is evaluated; filters that its robot file states are left out.
+
+    Returns:
+        The choice, without a half-width if the noise is not known; None if there is no IZMP to
+        predict anything for.
+    """
+    robot, model = recording.robot, recording.model
+    if recording.only_ir_md:
+        return _unknown('without an IMU there is no IZMP of MR-AD', robot)
+    if 'imu' not in recording.periods:
+        return _unknown('the IMU is derived from the pose, whose noise is not measured', robot)
+    if not from_imu(robot):
+        source = robot.root_acceleration.source
+        return _unknown(
+            f'root_acceleration.source is {source}, whose noise is not predicted', robot
+        )
+    slowest = _slowest(recording)
+    evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
+    evaluator.judges = evaluator.locates = False  # MR-AD is all that is needed
+    measured = _MeasuredNoise(recording.groups, evaluator.rig.clocked)
+    parts: list[Evaluated] = []
+    begin = recording.bag.start or 0
+    for signals, received in recording.spans(CHUNK):
+        measured.add(signals)
+        parts += evaluator.push(signals)
+        if received - begin > 1e9 * SEEN:
+            break
+    parts += evaluator.flush()
+    some = _some(parts)
+    if not some:
+        return None
+    unmeasured = measured.unmeasured
+    if unmeasured:
+        signals_of = ' and '.join(unmeasured)
+        return _unknown(
+            f'in the first {SEEN:.0f} s the noise of {signals_of} could not be measured '
+            '(too few samples without a gap)',
+            robot,
+        )
+    noise = measured.noise(model.dof)
+    widths = slowest * np.arange(1, max(1, int(LONGEST / slowest)) + 1)
+    return _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter)
+
+
+def _unknown(reason: str, robot: RobotFile) -> FilterChoice:
+    return FilterChoice(None, np.nan, np.nan, robot.filter.scatter, reason)
+
+
+def _smallest(
+    evaluator: Evaluator,
+    parts: Sequence[Evaluated],
+    noise: SampleNoise,
+    widths: Sequence[float],
+    wanted: float,
+) -> FilterChoice:
+    """The first of the half-widths [s] at which the scatter is as wanted [m], else the last."""
+    unfiltered = scatter = _scatter(evaluator, parts, noise, None)
+    if unfiltered <= wanted:
+        return FilterChoice(None, unfiltered, unfiltered, wanted)
+    for half_width in widths:
+        scatter = _scatter(evaluator, parts, noise, half_width)
+        if scatter <= wanted:
+            break
+    return FilterChoice(half_width, scatter, unfiltered, wanted)
+
+
+def _scatter(
+    evaluator: Evaluator,
+    parts: Sequence[Evaluated],
+    noise: SampleNoise,
+    half_width: float | None,
+) -> float:
+    """Predicted standard deviation of the IZMP in the worst direction, median [m]."""
+    variances = []
+    for part in parts:
+        of_wrench = filtered_covariance(evaluator, part, noise, half_width)
+        of_point = point_covariance(part, of_wrench)
+        variances += np.linalg.eigvalsh(of_point[np.isfinite(of_point).all(axis=(1, 2))])[
+            :, -1
+        ].tolist()
+    return float(np.sqrt(max(np.median(variances), 0.0)))
+
+
+def _some(parts: Sequence[Evaluated]) -> list[Evaluated]:
+    """Instants with an IZMP, evenly over all of them, at most `INSTANTS`."""
+    finite = (np.asarray(np.isfinite(part.points['mr_ad']).all(axis=1)) for part in parts)
+    known = [part.select(rows) for part, rows in zip(parts, finite, strict=True)]
+    total = sum(len(part.stamps) for part in known)
+    stride = max(1, total // INSTANTS)
+    chosen, before = [], 0
+    for part in known:
+        first = -before % stride
+        before += len(part.stamps)
+        if first < len(part.stamps):
+            chosen.append(part.select(slice(first, None, stride)))
+    return chosen
+
+
+def _is_open(robot: RobotFile) -> bool:
+    stated = robot.filter.half_width is not None or robot.low_pass.cutoff is not None
+    return robot.filter.method == 'auto' and not stated
+
+
+def _slowest(recording: Recording) -> float:
+    """Longest period of the signals that are differentiated [s]."""
+    return max(recording.periods['imu'], *(group.period for group in recording.groups))
+
+
+class _MeasuredNoise:
+    """Noise of the signals, span by span.
+
+    Args:
+        groups: joints that are published together.
+        clocked: whether stamps that came in bursts are put back onto the publisher's clock first.
+    """
+
+    def __init__(self, groups: tuple[JointGroup, ...], clocked: bool) -> None:
+        self._groups = groups
+        self._clocked = clocked
+        self._clocks: dict[str, PublisherClock] = {}
+        self._variances: defaultdict[str, list[Array]] = defaultdict(list)
+
+    def add(self, signals: Signals) -> None:
+        """Take the signals of a span."""
+        for k, group in enumerate(self._groups):
+            columns = list(group.columns)
+            joints = signals['joints']
+            rows = enough_of(~np.isnan(joints.values[:, columns]))
+            self._measure(f'joints[{k}]', Samples(joints.stamps, joints.values[:, columns]), rows)
+        for name, samples in signals.items():
+            if name == 'imu' or name.startswith('accelerometers'):
+                self._measure(name, samples, np.ones(len(samples), dtype=np.bool_))
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """Signals of which the noise of some number is not known."""
+        wanted = {f'joints[{k}]': len(group.columns) for k, group in enumerate(self._groups)}
+        wanted |= {'imu': 6} | {name: 3 for name in self._variances if name.startswith('acc')}
+        found = {name: self._variance(name, width) for name, width in wanted.items()}
+        unknown = [name for name, variance in found.items() if np.isnan(variance).any()]
+        named = ('joints' if name.startswith('joints[') else name for name in unknown)
+        return list(dict.fromkeys(named))
+
+    def noise(self, dof: int) -> SampleNoise:
+        """What was measured so far, NaN where that is nothing; for n = `dof` joints."""
+        joints = np.zeros(dof)
+        for k, group in enumerate(self._groups):
+            joints[list(group.columns)] = self._variance(f'joints[{k}]', len(group.columns))
+        imu = self._variance('imu', 6)
+        further = sum(name.startswith('accelerometers') for name in self._variances)
+        others = (self._variance(f'accelerometers[{k}]', 3) for k in range(further))
+        force = np.stack([imu[3:], *others])
+        return SampleNoise(np.sqrt(force), np.sqrt(imu[:3]), np.sqrt(joints))
+
+    def _measure(self, name: str, samples: Samples, rows: Mask) -> None:
+        used = samples.rows(rows)
+        stamps, values = used.stamps, used.values
+        if self._clocked:
+            clock = self._clocks.setdefault(name, PublisherClock(used.values.shape[1]))
+            stamps, values = clock.push(stamps, values)
+        if len(stamps):
+            self._variances[name].append(noise_floor(stamps, values) ** 2)
+
+    def _variance(self, name: str, width: int) -> Array:
+        """(width,) mean over the spans in which it could be measured; NaN if in none."""
+        spans = np.reshape(self._variances.get(name, []), (-1, width))
+        count = np.isfinite(spans).sum(axis=0)
+        mean: Array = np.nansum(spans, axis=0) / np.where(count, count, np.nan)
+        return mean
+
+
+def _mm(metres: float) -> str:
+    return f'{1e3 * metres:.2g} mm' if metres < 0.1 else f'{1e3 * metres:.0f} mm'

@@ -1,0 +1,1 @@
+"""Pages with pictures, tables and claims: layout, drawing, template."""

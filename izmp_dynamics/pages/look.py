@@ -1,0 +1,175 @@
+"""How the experiments' pictures are drawn: colours, panels, legends; on the page and in files.
+
+On the page colours are CSS variables, as in the report; in PNG and SVG files they are those of the
+light page. Colours are those of Okabe and Ito, which the colour-blind can distinguish, and every
+series has a line style or marker of its own.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from izmp_dynamics.pages import drawing
+from izmp_dynamics.pages.drawing import PLACEHOLDERS
+from izmp_dynamics.pages.styles import WIDE, style_of
+
+LIGHT = {
+    'ink': '#1a2027', 'muted': '#5a6571', 'grid': '#e2e6ea', 'mr-ad': '#0072b2',
+    'ir-md': '#d55e00', 'cop': '#009e73', 'measured': '#5a6571', 'other': '#b0559a',
+    'sole': '#6d7884', 'outside': '#b3196b', 'paper': '#ffffff',
+}  # fmt: skip
+"""Colours on white, by the names of `drawing.PLACEHOLDERS`."""
+
+DARK = {
+    'ink': '#e8ecf0', 'muted': '#9aa6b2', 'grid': '#2a3138', 'mr-ad': '#56b4e9',
+    'ir-md': '#f0883e', 'cop': '#1fbf92', 'measured': '#9aa6b2', 'other': '#d58fc2',
+    'sole': '#8e9aa6', 'outside': '#f06bb0', 'paper': '#14181d',
+}  # fmt: skip
+
+SIDE_BY_SIDE = 6.0
+"""Width from which on panels stand side by side [inch]."""
+
+_LEFT, _RIGHT, _BOTTOM, _TOP = 0.74, 0.16, 0.52, 0.14
+_BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.82, 0.66
+_LEGEND_ROW = 0.22
+_TITLE = 0.2
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colours by name."""
+
+    colours: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        return self.colours[name]
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Draw and save in this look."""
+        names = {colour: name for name, colour in PLACEHOLDERS.items()}
+        with drawing.drawing_style():
+            import matplotlib
+
+            rc = matplotlib.rcParams
+            mine = {
+                key: self.colours[names[value]]
+                for key, value in rc.items()
+                if isinstance(value, str) and value in names
+            }
+            with matplotlib.rc_context(mine):
+                yield
+
+
+PAGE = Look(PLACEHOLDERS)
+FILES = Look(LIGHT)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a legend: text and how matplotlib draws the sample."""
+
+    text: str
+    handle: Any
+
+
+def line(look: Look, colour: str, **style: Any) -> Any:
+    """A sample of a line for a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=look[colour], **style)
+
+
+def patch(look: Look, colour: str, **style: Any) -> Any:
+    """A sample of an area for a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=look[colour], **style)
+
+
+def panels(
+    width: float,
+    count: int,
+    legend: Sequence[Entry] = (),
+    height: float = 2.7,
+    columns: int = 2,
+    titles: bool = False,
+    below: float = 0.0,
+) -> tuple[Any, list[Any]]:
+    """Make a canvas with `count` axes, side by side where there is room, and a legend above.
+
+    Args:
+        width: of the canvas [inch].
+        count: number of axes.
+        legend: entries above all axes.
+        height: of the axes [inch].
+        columns: axes side by side on a wide canvas.
+        titles: whether the axes have titles.
+        below: more room below the axes, for labels of several lines [inch].
+    """
+    columns = min(columns, count) if width >= SIDE_BY_SIDE else 1
+    rows = math.ceil(count / columns)
+    legend_columns = _legend_columns(legend, width)
+    top = _TOP + (_LEGEND_ROW * math.ceil(len(legend) / legend_columns) if legend else 0.0)
+    above = _TITLE if titles else 0.0
+    between = _BETWEEN_ROWS + above + below
+    total = top + above + rows * height + (rows - 1) * between + _BOTTOM + below
+    canvas = drawing.new_canvas(width, total)
+    wide = (width - _LEFT - _RIGHT - (columns - 1) * _BETWEEN_COLUMNS) / columns
+    axes = []
+    for index in range(count):
+        row, column = divmod(index, columns)
+        left = _LEFT + column * (wide + _BETWEEN_COLUMNS)
+        lower = total - top - above - (row + 1) * height - row * between
+        place = [left / width, lower / total, wide / width, height / total]
+        ax = canvas.add_axes(place)
+        ax.set_facecolor('none')
+        axes.append(ax)
+    if legend:
+        canvas.legend(
+            [entry.handle for entry in legend],
+            [entry.text for entry in legend],
+            loc='upper left',
+            bbox_to_anchor=((_LEFT - 0.1) / width, 1.0),
+            ncols=legend_columns,
+            frameon=False,
+            borderaxespad=0.1,
+            columnspacing=1.4,
+            handlelength=2.2,
+            handletextpad=0.6,
+            labelspacing=0.35,
+            fontsize=9,
+        )
+    return canvas, axes
+
+
+def _legend_columns(legend: Sequence[Entry], width: float) -> int:
+    longest = max((len(entry.text) for entry in legend), default=1)
+    return max(1, min(len(legend) or 1, int((width - _LEFT) / (0.55 + 0.075 * longest))))
+
+
+def log_ticks(axis: Any, values: Sequence[float]) -> None:
+    """Label a logarithmic axis (`ax.xaxis` or `ax.yaxis`) at these values only."""
+    axis.set_ticks(values, [f'{value:g}' for value in values])
+    axis.set_minor_formatter(_no_label)
+
+
+def _no_label(value: float, position: int | None = None) -> str:
+    return ''
+
+
+def series(look: Look, method: str, **style: Any) -> dict[str, Any]:
+    """Arguments of matplotlib's `plot` for a method's curve, as in the report."""
+    of_method = style_of(method)
+    return drawing.keywords(of_method) | {'color': look[of_method.colour]} | style
+
+
+def is_wide(width: float) -> bool:
+    """Whether panels stand side by side."""
+    return width >= SIDE_BY_SIDE
+
+
+__all__ = ['DARK', 'FILES', 'LIGHT', 'PAGE', 'WIDE', 'Entry', 'Look', 'is_wide', 'line',
+           'log_ticks', 'panels', 'patch', 'series']  # fmt: skip

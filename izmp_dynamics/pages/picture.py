@@ -1,0 +1,131 @@
+"""A picture of the page: a drawing, its numbers, its caption, its data.
+
+Captions are written with the names of facts in braces. A fact is formatted in one place, so that
+the caption, the table on the page and numbers.csv hold the same digits.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from izmp_dynamics.pages.look import Look
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One measured number.
+
+    Attributes:
+        key: its name in captions, unique in a picture.
+        label: what it is.
+        value: the number; NaN if there is none.
+        unit: its unit; '' for a plain number.
+        digits: decimals that are shown.
+        interval: half width of its 95 % confidence interval; NaN without one.
+        paper: what the paper says, with unit; '' if it says nothing.
+        wanted: what must hold, e.g. '≤ 4.44 %'; '' if nothing must.
+        holds: whether it does; None if nothing must.
+    """
+
+    key: str
+    label: str
+    value: float
+    unit: str = ''
+    digits: int = 2
+    interval: float = math.nan
+    paper: str = ''
+    wanted: str = ''
+    holds: bool | None = None
+
+    @property
+    def number(self) -> str:
+        """The number as it is shown everywhere."""
+        return number(self.value, self.digits)
+
+    @property
+    def spread(self) -> str:
+        """The half width of the interval as it is shown everywhere; '' without one."""
+        return number(self.interval, self.digits) if math.isfinite(self.interval) else ''
+
+    def __str__(self) -> str:
+        spread = f' ± {self.spread}' if self.spread else ''
+        gap = '' if self.unit == '°' else ' '
+        return f'{self.number}{spread}{gap}{self.unit}'.rstrip()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text or numbers under headings that state the unit.
+
+    Attributes:
+        headings: one per column.
+        rows: texts, or numbers that are written with six digits.
+    """
+
+    headings: tuple[str, ...]
+    rows: Sequence[Sequence[str | float]]
+
+    def texts(self) -> list[list[str]]:
+        """The cells as they are written."""
+        return [[_cell(value) for value in row] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for the page.
+
+    Attributes:
+        name: short name, that of its files.
+        title: heading.
+        source: where it comes from, e.g. 'Fig. 6 of the paper'.
+        draw: draws it in a look, at a width [inch].
+        facts: its numbers.
+        seen: what is seen.
+        paper: what the paper says.
+        ours: what was measured here.
+        why: why the two differ; '' if they do not.
+        data: what is drawn.
+        table: a table beside the picture; None without one.
+    """
+
+    name: str
+    title: str
+    source: str
+    draw: Callable[[Look, float], Any]
+    facts: tuple[Fact, ...]
+    seen: str
+    paper: str
+    ours: str
+    why: str
+    data: Table
+    table: Table | None = field(default=None)
+
+    def caption(self) -> list[tuple[str, str]]:
+        """(heading, text) of the parts of the caption, with the facts filled in."""
+        facts = {fact.key: str(fact) for fact in self.facts}
+        parts = (
+            ('Seen', self.seen),
+            ('Paper', self.paper),
+            ('Here', self.ours),
+            ('Why they differ', self.why),
+        )
+        return [(heading, text.format(**facts)) for heading, text in parts if text]
+
+
+def number(value: float, digits: int) -> str:
+    """Write a number with fixed decimals, a true minus sign and no negative zero."""
+    if math.isnan(value):
+        return '–'
+    if math.isinf(value):
+        return '∞' if value > 0 else '−∞'
+    text = f'{value:.{digits}f}'
+    if float(text) == 0.0:
+        text = text.lstrip('-')
+    return text.replace('-', '−')
+
+
+def _cell(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return '' if math.isnan(value) else f'{value:.6g}'

@@ -1,0 +1,74 @@
+"""From pictures to texts and bytes: the HTML page with all of them, SVG, PNG."""
+
+import io
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import izmp_dynamics
+from izmp_dynamics.pages import drawing
+from izmp_dynamics.pages.look import DARK, FILES, LIGHT, PAGE, WIDE
+from izmp_dynamics.pages.page import Page
+from izmp_dynamics.pages.picture import Picture
+from izmp_dynamics.pages.styles import NARROW
+from izmp_dynamics.pages.templates import Markup, template
+
+TEMPLATE = 'page.html.j2'
+_DOTS_PER_INCH = 160
+_NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
+
+
+def render(page: Page, pictures: Sequence[Picture]) -> str:
+    """Build the page; it needs no network, no script and no other file."""
+    claims = [(p, fact) for p in pictures for fact in p.facts if fact.holds is not None]
+    return template(__name__, TEMPLATE, {'trusted': Markup}, _unbroken).render(
+        version=izmp_dynamics.__version__,
+        pictures=[(picture, *inline_svgs(picture)) for picture in pictures],
+        claims=claims,
+        kept=sum(bool(fact.holds) for _, fact in claims),
+        page=page,
+        light=LIGHT,
+        dark=DARK,
+    )
+
+
+def inline_svgs(picture: Picture) -> tuple[str, str]:
+    """Draw a picture for wide and for narrow windows, with colours as CSS variables."""
+    drawn = []
+    for width, suffix in ((WIDE, 'wide'), (NARROW, 'narrow')):
+        with PAGE.applied():
+            name = f'{picture.name}-{suffix}'
+            drawn.append(drawing.to_svg(picture.draw(PAGE, width), name, picture.title))
+    return drawn[0], drawn[1]
+
+
+def standalone_svg(picture: Picture) -> str:
+    """Draw a picture as an SVG file on its own."""
+    with PAGE.applied():
+        canvas = picture.draw(PAGE, WIDE)
+        text = drawing.to_svg(canvas, picture.name, picture.title)
+    for name, colour in LIGHT.items():
+        text = text.replace(f'var(--{name})', colour)
+    width, height = (72.0 * size for size in canvas.get_size_inches())
+    spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    opening = f'<svg {spaces} width="{width:.0f}pt" height="{height:.0f}pt" '
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text.replace("<svg ", opening, 1)}\n'
+
+
+def to_png(picture: Picture) -> bytes:
+    """Draw a picture as PNG, on white."""
+    buffer = io.BytesIO()
+    with FILES.applied():
+        canvas: Any = picture.draw(FILES, WIDE)
+        canvas.savefig(
+            buffer, format='png', dpi=_DOTS_PER_INCH, facecolor='white',
+            metadata={'Software': None},
+        )  # fmt: skip
+    return buffer.getvalue()
+
+
+def _unbroken(value: Any) -> Any:
+    """Keep a number and its unit on one line."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _NUMBER_AND_UNIT.sub('\\1\u00a0\\2', value)
+    return value

@@ -1,0 +1,1 @@
+"""A bag as the signals of a robot: topics, survey, samples."""

@@ -1,0 +1,149 @@
+"""Fixed and mimic joints: recorded positions that contradict the URDF.
+
+The model has no position of its own for a fixed joint, and that of a mimic joint follows from its
+driver; recorded positions of either are not used. If they contradict the URDF, the evaluated
+robot is not the recorded one.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.bags.joint_states import JointStateBatch
+from izmp_dynamics.base.conventions import Array, Indices, Stamps
+from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.model.kinematic_tree import TreeSegment
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
+
+MOVES = 0.01
+"""A fixed joint that moves by more is remarked on [rad] or [m]. A driver may publish such a joint,
+and an encoder may flicker by its resolution, which is finer."""
+
+MIMIC_TOLERANCE = {'revolute': 0.05, 'prismatic': 0.005}
+"""A mimic joint that is farther from where its driver puts it is remarked on [rad], [m]. The play
+of gears (up to 1°) and the error of a straight line through the curve of a linkage are less; 0.05
+rad displace a shank whose centre of mass is 0.2 m from the joint by 1 cm."""
+
+SHARE = 0.01
+"""Share of the messages in which a mimic joint may be elsewhere without a remark [-]."""
+
+
+@dataclass
+class _Range:
+    """Smallest and largest position, single outliers left out."""
+
+    lowest: float = np.inf
+    highest: float = -np.inf
+
+    def add(self, positions: Array) -> None:
+        if len(positions) < 3:
+            return
+        windows = np.lib.stride_tricks.sliding_window_view(positions, 3)
+        middle = np.median(windows, axis=1)
+        self.lowest = min(self.lowest, float(middle.min()))
+        self.highest = max(self.highest, float(middle.max()))
+
+
+@dataclass
+class _Deviation:
+    """How far a mimic joint was from where its driver puts it."""
+
+    count: int = 0
+    beyond: int = 0
+    largest: float = 0.0
+
+    def add(self, deviations: Array, tolerance: float) -> None:
+        self.count += len(deviations)
+        self.beyond += int(np.count_nonzero(deviations > tolerance))
+        self.largest = max(self.largest, float(deviations.max(initial=0.0)))
+
+
+class JointWatch:
+    """Compares recorded positions of fixed and mimic joints with the URDF, span by span.
+
+    Args:
+        model: the robot's model.
+        published: columns of q that the recording has; the other joints are held at zero.
+
+    Attributes:
+        names: the model's joints, in its order, and then the fixed and the mimic ones.
+    """
+
+    def __init__(self, model: RobotModel, published: Collection[int]) -> None:
+        self._dof = model.dof
+        self._published = {model.joint_names[column] for column in published}
+        self._tied = [link for link in model.tree.segments if link.joint not in model.joint_names]
+        self.names = (*model.joint_names, *(link.joint for link in self._tied))
+        self._ranges: defaultdict[str, _Range] = defaultdict(_Range)
+        self._deviations: defaultdict[str, _Deviation] = defaultdict(_Deviation)
+
+    def watch(self, read: JointStateBatch) -> None:
+        """Take note of messages that were read with the joints `names`."""
+        for column, link in enumerate(self._tied, self._dof):
+            if not read.present[:, column].any():
+                continue
+            rows, positions = self._credible(read, column)
+            if link.kind == 'fixed':
+                self._ranges[link.joint].add(positions)
+            elif link.driver not in self._published:
+                self._compare(link, positions, np.zeros(len(positions)))
+            else:
+                stamps, driver = self._driver(read, link)
+                if len(driver):
+                    followed = np.interp(read.stamps[rows], stamps, driver)
+                    self._compare(link, positions, followed)
+
+    def findings(self) -> Iterator[Finding]:
+        """What contradicts the URDF."""
+        moved = {name: seen.highest - seen.lowest for name, seen in self._ranges.items()}
+        fixed = [f'{name} (by {size:.3g})' for name, size in moved.items() if size > MOVES]
+        if fixed:
+            yield Finding(
+                'warning',
+                'fixed_joint_moves',
+                f'Joints that are fixed in the URDF move: {list_names(fixed)} rad or m.',
+                'They are evaluated as fixed. Is this the URDF of the recorded robot? Give them '
+                'their type (revolute, prismatic) in it.',
+            )
+        elsewhere = [
+            f'{link.joint} (by up to {seen.largest:.3g} from {_mimicry(link)})'
+            for link in self._tied
+            if (seen := self._deviations.get(link.joint)) and seen.beyond > SHARE * seen.count
+        ]
+        if elsewhere:
+            yield Finding(
+                'warning',
+                'mimic_contradicted',
+                f'Mimic joints are not where the URDF puts them: {list_names(elsewhere)}.',
+                'They are evaluated as the URDF puts them. Correct multiplier and offset of '
+                '<mimic>, or take it out, so that their own positions are used.',
+            )
+
+    def _compare(self, link: TreeSegment, positions: Array, driver: Array) -> None:
+        """Compare a mimic joint with its driver at the same instants, (T,) each."""
+        deviations = np.abs(positions - (link.multiplier * driver + link.offset))
+        self._deviations[link.joint].add(deviations, MIMIC_TOLERANCE[link.kind])
+
+    def _driver(self, read: JointStateBatch, link: TreeSegment) -> tuple[Stamps, Array]:
+        """Stamps and positions of a mimic joint's driver, in the order of the stamps."""
+        rows, positions = self._credible(read, self.names.index(link.driver))
+        order = np.argsort(read.stamps[rows], kind='stable')
+        return read.stamps[rows][order], positions[order]
+
+    @staticmethod
+    def _credible(read: JointStateBatch, column: int) -> tuple[Indices, Array]:
+        """Rows and positions of a joint where it has one that may be true."""
+        positions = read.positions[:, column]
+        with np.errstate(invalid='ignore'):
+            rows = np.flatnonzero(np.abs(positions) <= LARGEST_JOINT_POSITION)
+        return rows, positions[rows]
+
+
+def _mimicry(link: TreeSegment) -> str:
+    """E.g. '1.5 · elbow − 0.2'."""
+    sign = '−' if link.offset < 0 else '+'
+    offset = f' {sign} {abs(link.offset):.4g}' if link.offset else ''
+    return f'{link.multiplier:.4g} · {link.driver}{offset}'

@@ -1,0 +1,337 @@
+"""Which topics of a bag are the signals of a robot; sensors that are not there are left out."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.topic_names import resolve_topic, topics_ending_in
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.faults import Reason
+from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
+from izmp_dynamics.recording.topic_use import (
+    IMU,
+    JOINT_STATE,
+    POINT,
+    POSES,
+    POSITIONS,
+    WRENCH,
+    TopicUse,
+)
+
+_REQUIRED = ('joints', 'imu')
+
+
+class SignalTopics:
+    """The recorded topics of a robot's signals.
+
+    Args:
+        bag: open reader.
+        robot: robot file.
+
+    Attributes:
+        bag: the reader.
+        robot: robot file without the sensors that were not recorded.
+        uses: signal → topic.
+        missing: what is not there.
+        only_ir_md: whether there is no IMU, so that MR-AD cannot be evaluated.
+        unused_wrenches: topics of force sensors that no foot of the robot file takes.
+
+    Raises:
+        ReplayError: if joints or IMU are not there, or a topic has another type.
+    """
+
+    def __init__(self, bag: BagReader, robot: RobotFile) -> None:
+        self.bag = bag
+        self.robot = robot
+        self.uses: dict[str, TopicUse] = {}
+        self.missing: list[Finding] = []
+        self.only_ir_md = False
+        self.unused_wrenches = self._unused((WRENCH,), robot)
+        if not any(topic.count for topic in bag.topics.values()):
+            raise ReplayError(
+                f"The bag '{bag.path}' holds no messages.", kind='empty_bag', path=bag.path
+            )
+        absent = {
+            signal: self._absence(wanted)
+            for signal, wanted, types in _signals(robot)
+            if not self._find(signal, wanted, types)
+        }
+        for signal, wanted, types in _signals(robot):
+            if signal == 'imu' and signal in absent and self._posed:
+                self._do_without_imu(absent.pop('imu')[1])
+            elif signal in absent and signal in _REQUIRED:
+                raise self._not_there(signal, wanted, types, *absent[signal])
+        types_of = {signal: types for signal, _, types in _signals(robot)}
+        for signal, (kind, why) in absent.items():
+            self.leave_out(signal, kind, why, self._unused(types_of[signal], robot))
+        if robot.imu.from_position:
+            self._require_pose()
+        without = [foot.name for foot in robot.feet if foot.wrench is None]
+        if 0 < len(without) < len(robot.feet):
+            self.missing.append(
+                Finding(
+                    'note',
+                    'foot_without_wrench',
+                    f'There is no measured CoP: the robot file states no wrench for {without[0]}.',
+                )
+            )
+        normal_only = [foot.name for foot in self.robot.feet if _is_normal_only(foot)]
+        self.missing += [_normal_only(normal_only)] if normal_only else []
+
+    @property
+    def _posed(self) -> bool:
+        """Whether the messages of the position may hold an orientation."""
+        use = self.uses.get('position')
+        return use is not None and use.msgtype != POINT
+
+    def _do_without_imu(self, why: str) -> None:
+        """Evaluate IR-MD alone, with the angular velocity of the pose."""
+        imu = dataclasses.replace(self.robot.imu, from_position=True)
+        self.robot = dataclasses.replace(self.robot, imu=imu)
+        self.only_ir_md = True
+        self.missing.append(
+            Finding(
+                'note',
+                'no_imu',
+                f'imu: {why}; without it there is no MR-AD. IR-MD is evaluated, with the angular '
+                'velocity of the pose. Set imu.from_position: true to evaluate MR-AD with an IMU '
+                f"derived from '{self.uses['position'].topic}'.",
+            )
+        )
+
+    def _require_pose(self) -> None:
+        """Refuse to derive an IMU from what is no pose; state that it is derived.
+
+        Raises:
+            ReplayError: if the position is not recorded or has no orientation.
+        """
+        if not self._posed:
+            raise ReplayError(
+                'imu.from_position is true, but there is no recorded position with an '
+                f'orientation; valid types of position.topic: {", ".join(POSITIONS[1:])}.',
+                kind='no_pose',
+            )
+        self.missing.append(
+            Finding(
+                'note',
+                'imu_derived',
+                'There is no measured IMU: its signals are derived from '
+                f"'{self.uses['position'].topic}' (imu.from_position), whose noise is "
+                'differentiated twice. MR-AD is then not independent of IR-MD.',
+            )
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The recorded topics in use, each once."""
+        return list(dict.fromkeys(use.topic for use in self.uses.values()))
+
+    def reset(self) -> None:
+        """Reset the statistics of the topics."""
+        for signal, use in self.uses.items():
+            self.uses[signal] = TopicUse(signal, use.topic, use.msgtype)
+
+    def leave_out_unusable(self) -> None:
+        """Leave out the sensors that have fewer than two messages with a stamp.
+
+        Raises:
+            ReplayError: if joints or IMU are among them.
+        """
+        for use in [use for use in self.uses.values() if not use.steps]:
+            kind, why = _unusable(use)
+            if use.signal in _REQUIRED:
+                raise ReplayError(
+                    f'{use.signal}: {why}.', kind=kind, signal=use.signal, topic=use.topic
+                )
+            self.leave_out(use.signal, kind, why)
+
+    def _find(self, signal: str, wanted: str, types: tuple[str, ...]) -> bool:
+        name = resolve_topic(wanted, self.bag.topics)
+        if name is None:
+            return False
+        msgtype = self.bag.topics[name].msgtype
+        if msgtype not in types:
+            raise ReplayError(
+                f"{signal}: topic '{name}' has the type {msgtype}; valid: {', '.join(types)}.",
+                kind='topic_type',
+                signal=signal,
+                topic=name,
+                msgtype=msgtype,
+                valid=types,
+            )
+        if not self.bag.topics[name].count:
+            return False
+        self.bag.decoder(name)
+        self.uses[signal] = TopicUse(signal, name, msgtype)
+        return True
+
+    def _absence(self, wanted: str) -> tuple[str, str]:
+        """Why a topic cannot be used: kind, and the beginning of a sentence."""
+        name = resolve_topic(wanted, self.bag.topics)
+        if name is not None:
+            return 'no_messages', f"topic '{name}' holds no messages"
+        alike = topics_ending_in(wanted, self.bag.topics)
+        if alike:
+            return 'ambiguous_topic', f"topic '{wanted}' may be any of {', '.join(alike)}"
+        return 'not_in_bag', f"topic '{wanted}' is not in the bag"
+
+    def _unused(self, types: tuple[str, ...], robot: RobotFile) -> tuple[str, ...]:
+        """Topics with messages of these types that no signal of the robot takes."""
+        topics = self.bag.topics
+        used = {resolve_topic(wanted, topics) for _, wanted, _ in _signals(robot)}
+        return tuple(
+            topic.name
+            for topic in topics.values()
+            if topic.msgtype in types and topic.count and topic.name not in used
+        )
+
+    def _not_there(
+        self, signal: str, wanted: str, types: tuple[str, ...], kind: str, why: str
+    ) -> ReplayError:
+        """The error that a required topic is not there; it lists the topics that may be meant."""
+        topics = self.bag.topics
+        there = [t.name for t in topics.values() if t.msgtype in types and t.count]
+        if len(topics_ending_in(wanted, topics)) > 1:
+            remedy = f'State the one that is meant, with its namespace, as {_key(signal)}.'
+        elif there:
+            remedy = _perhaps(signal, there)
+        else:
+            remedy = f'No other topic has messages of type {types[0]} either; it must be recorded.'
+        return ReplayError(
+            f'{signal}: {why}. {remedy}',
+            kind=kind,
+            signal=signal,
+            topic=wanted,
+            candidates=tuple(there),
+        )
+
+    def leave_out(self, signal: str, kind: str, why: str, others: tuple[str, ...] = ()) -> None:
+        """Take a sensor out of the robot; one accelerometer alone takes all with it.
+
+        Args:
+            signal: the sensor's.
+            kind: identifies the reason.
+            why: the reason, as the beginning of a sentence.
+            others: topics that may be meant.
+
+        Raises:
+            ReplayError: if the robot file insists on the sensor.
+        """
+        self.uses.pop(signal, None)
+        sensor = signal.partition('[')[0]
+        if sensor == 'position':
+            self.robot = dataclasses.replace(self.robot, position=None)
+            lost = 'there is no IR-MD and no pose in the world'
+        elif sensor == 'ground':
+            ground = dataclasses.replace(
+                self.robot.ground, source='sole', frame=None, topic=None, height=0.0
+            )
+            self.robot = dataclasses.replace(self.robot, ground=ground)
+            lost = 'the ground is the sole of the foot that carries most'
+        elif sensor == 'feet':
+            feet = tuple(_without_wrench(foot, signal) for foot in self.robot.feet)
+            self.robot = dataclasses.replace(self.robot, feet=feet)
+            lost = 'there is no measured CoP'
+        elif sensor == 'foot_imus':
+            feet = tuple(_without_imu(foot, signal) for foot in self.robot.feet)
+            ground = _ground(feet, self.robot)
+            self.robot = dataclasses.replace(self.robot, feet=feet, ground=ground)
+            lost = 'the ground under that foot is its sole by kinematics'
+        else:
+            if self.robot.angular_acceleration.method == 'accelerometers':
+                raise ReplayError(
+                    f'{signal}: {why}; record it, take it out of the robot file, or set '
+                    'angular_acceleration.method to gyro.',
+                    kind=kind,
+                    signal=signal,
+                )
+            for k in range(len(self.robot.accelerometers)):
+                self.uses.pop(f'accelerometers[{k}]', None)
+            self.robot = dataclasses.replace(self.robot, accelerometers=())
+            lost = "the angular acceleration is the gyroscope's difference quotient"
+        message = f'{signal}: {why}; without it {lost}.'
+        self.missing.append(
+            Finding('note', kind, message, _perhaps(signal, others) if others else '')
+        )
+
+
+def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Signal, topic as in the robot file, valid types."""
+    yield 'joints', robot.joints.topic, (JOINT_STATE,)
+    if not robot.imu.from_position:
+        yield 'imu', robot.imu.topic, (IMU,)
+    if robot.position is not None:
+        yield 'position', robot.position.topic, POSITIONS
+    if robot.ground.topic is not None:
+        yield 'ground', robot.ground.topic, POSES
+    for k, sensor in enumerate(robot.accelerometers):
+        yield f'accelerometers[{k}]', sensor.topic, (IMU,)
+    for foot in robot.feet:
+        if foot.wrench is not None:
+            yield f'feet[{foot.name}]', foot.wrench.topic, (WRENCH,)
+        if foot.imu is not None:
+            yield f'foot_imus[{foot.name}]', foot.imu.topic, (IMU,)
+
+
+def _perhaps(signal: str, topics: Sequence[str]) -> str:
+    return f'If one of these is meant, make it {_key(signal)}: {", ".join(topics)}.'
+
+
+def _key(signal: str) -> str:
+    return f'{signal}.topic in the robot file'
+
+
+def _without_wrench(foot: Foot, signal: str) -> Foot:
+    if signal != f'feet[{foot.name}]':
+        return foot
+    return dataclasses.replace(foot, wrench=None)
+
+
+def _without_imu(foot: Foot, signal: str) -> Foot:
+    if signal != f'foot_imus[{foot.name}]':
+        return foot
+    return dataclasses.replace(foot, imu=None)
+
+
+def _ground(feet: tuple[Foot, ...], robot: RobotFile) -> Ground:
+    """The ground's settings; without any IMU in a foot it is that of the soles."""
+    if robot.ground.source == 'feet_imus' and not any(foot.imu for foot in feet):
+        return dataclasses.replace(robot.ground, source='sole')
+    return robot.ground
+
+
+def _is_normal_only(foot: Foot) -> bool:
+    return foot.wrench is not None and foot.wrench.normal_only
+
+
+def _normal_only(feet: Sequence[str]) -> Finding:
+    return Finding(
+        'note',
+        'normal_only',
+        f'{list_names(feet)}: only the normal force is measured, and taken to act at the origin '
+        "of the sensor's frame. So the CoP shows how the feet share the load, not where on the "
+        'sole it acts.',
+    )
+
+
+def _unusable(use: TopicUse) -> tuple[str, str]:
+    """Why a topic with messages cannot be used: kind, and the beginning of a sentence."""
+    if use.unset:
+        return (
+            Reason.STAMP_UNSET.value,
+            f"{use.unset} of {use.count} messages of topic '{use.topic}' cannot be used: "
+            f'{Reason.STAMP_UNSET.text}; the driver must set header.stamp',
+        )
+    if use.faults:
+        fault, number = use.faults.most_common(1)[0]
+        return (
+            fault.reason.value,
+            f"{number} of {use.count} messages of topic '{use.topic}' cannot be used: "
+            f'{fault.text.rstrip(".")}',
+        )
+    return (
+        'too_few_messages',
+        f"topic '{use.topic}' holds {use.count} message{'s'[: use.count != 1]}, but at least two "
+        'with different stamps are needed',
+    )

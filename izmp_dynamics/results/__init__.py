@@ -1,0 +1,1 @@
+"""What an evaluation gives, and how it is stored."""

@@ -1,0 +1,1 @@
+"""From a stamp to a usable sample: clocks, gates, repeats, filters, buffers."""

@@ -1,0 +1,270 @@
+"""The clocks of the topics: a single wrong stamp is left out, a clock that was set is followed.
+
+A stamp far from those before it is doubtful. If the following ones go on from there, the clock was
+set: forwards, which leaves a gap like any other, or backwards (a simulation was reset, a recording
+plays again), after which nothing of the time before may be paired with what follows. If they do
+not, the stamp was wrong.
+"""
+
+from collections import Counter
+from functools import reduce
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
+from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.signals.stamps import nanoseconds
+
+BACK = nanoseconds(1.0)
+"""A stamp that is older than the newest one by more was not merely delayed [ns]."""
+
+AHEAD = nanoseconds(10.0)
+"""A stamp that is newer than the newest one by more is wrong, or the clock was set [ns]."""
+
+CONFIRMATIONS = 3
+"""Samples in a row that must agree: a single wrong stamp is not a new time."""
+
+LONGEST_WAIT = 2.0
+"""Clocks that were set back wait so long for the others, by their own stamps [s]."""
+
+MOST_HELD = 10_000
+"""And while no more samples than these come, in case their stamps stand still."""
+
+
+_FEW = 8
+"""Stamps up to which Python is faster than numpy."""
+
+
+class Stamped(Protocol):
+    """Samples or messages in the order of arrival."""
+
+    @property
+    def stamps(self) -> Stamps:
+        """(T,) [ns]."""
+        ...
+
+    def rows(self: 'Batch', rows: slice) -> 'Batch':
+        """Some of them."""
+        ...
+
+    def followed_by(self: 'Batch', later: 'Batch') -> 'Batch':
+        """These, then the later ones."""
+        ...
+
+
+Batch = TypeVar('Batch', bound=Stamped)
+
+
+class ClockGate(Generic[Batch]):
+    """Follows the stamps of one topic.
+
+    Attributes:
+        faults: samples that were left out, by reason.
+        newest: newest stamp of the present time [ns]; 0 before any.
+        held: what is doubtful, or belongs to a new time; None if there is nothing.
+        turned: whether the clock was set back; what came since is held until `release`.
+    """
+
+    def __init__(self) -> None:
+        self.faults: Faults = Counter()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all stamps and what is held; the faults stay."""
+        self.newest = 0
+        self.held: Batch | None = None
+        self.turned: bool = False
+        self._outdated = False
+        self._left: int | None = None
+        self._ahead_for = 0
+
+    @property
+    def held_for(self) -> float:
+        """Time that the samples span which are held [s]."""
+        return 0.0 if self.held is None else float(np.ptp(self.held.stamps)) / NANOSECONDS
+
+    def admit(self, batch: Batch) -> Batch:
+        """Take samples in the order of arrival; return those of the present time."""
+        count = len(batch.stamps)
+        if not count or (count == 1 and self.follows(int(batch.stamps[0]))):
+            return batch
+        if self.turned:
+            self._hold(batch)
+            return batch.rows(slice(0, 0))
+        unsure = self.held is not None or self._outdated or self._left is not None
+        if not unsure and self._is_steady(batch.stamps):
+            return batch
+        admitted = [batch.rows(slice(0, 0))]
+        for row in range(len(batch.stamps)):
+            admitted += self._judge(batch.rows(slice(row, row + 1)))
+        return reduce(lambda before, later: before.followed_by(later), admitted)
+
+    def follows(self, stamp: int) -> bool:
+        """Whether a stamp [ns] goes on from those before without any doubt; then it is taken."""
+        unsure = self.turned or self.held is not None or self._outdated or self._left is not None
+        if unsure or not self.newest or stamp <= 0 or abs(stamp - self.newest) > BACK:
+            return False
+        self.newest = max(self.newest, stamp)
+        return True
+
+    def release(self) -> Batch | None:
+        """Begin the new time of a clock that turned; return what was held, to be admitted."""
+        held = self.held
+        self.reset()
+        return held
+
+    def expect_turn(self) -> None:
+        """Leave out what still comes from the time before, until this clock turns as well."""
+        self._outdated = self.newest > 0
+
+    def _hold(self, batch: Batch) -> None:
+        self.held = batch if self.held is None else self.held.followed_by(batch)
+
+    def _is_steady(self, stamps: Stamps) -> bool:
+        """Whether no stamp is doubtful, the usual case; follows them if so."""
+        if len(stamps) <= _FEW:
+            newest = self.newest
+            for stamp in stamps.tolist():
+                if stamp > 0:
+                    if newest and abs(stamp - newest) > BACK:
+                        return False
+                    newest = max(newest, stamp)
+            self.newest = newest
+            return True
+        known = stamps[stamps > 0]
+        if not len(known):
+            return True
+        before = self.newest or int(known[0])
+        top = np.maximum.accumulate(np.append(before, known))
+        steps = known - top[:-1]
+        if np.abs(steps).max() > BACK:
+            return False
+        self.newest = int(top[-1])
+        return True
+
+    def _judge(self, one: Batch) -> list[Batch]:
+        """Judge one sample; return those of the present time that it settles."""
+        stamp = int(one.stamps[0])
+        if self.turned:
+            self._hold(one)
+            return []
+        if stamp <= 0:
+            return [one]
+        if not self.newest or -BACK <= stamp - self.newest <= AHEAD or self._returns(stamp):
+            self.drop_doubtful()
+            self._follow(stamp)
+            if self._outdated:
+                self.faults[Fault(Reason.CLOCK_SET_BACK)] += 1
+                return []
+            return [one]
+        if self.held is not None and abs(stamp - int(self.held.stamps[-1])) > AHEAD:
+            self.drop_doubtful()
+        self._hold(one)
+        assert self.held is not None
+        if len(self.held.stamps) < CONFIRMATIONS:
+            return []
+        if stamp < self.newest and not self._outdated:
+            self.turned = True
+            return []
+        held, self.held, self.newest, self._outdated = self.held, None, stamp, False
+        return [held]
+
+    def _follow(self, stamp: int) -> None:
+        """Take the stamp for the time; after a pause it may still turn out to be wrong."""
+        if self.newest and stamp - self.newest > BACK:
+            self._left, self._ahead_for = self.newest, 0
+        elif self._left is not None:
+            self._ahead_for += 1
+            if self._ahead_for >= CONFIRMATIONS:
+                self._left = None
+        self.newest = max(self.newest, stamp)
+
+    def _returns(self, stamp: int) -> bool:
+        """Whether the stamps were ahead by mistake and are back where they left off."""
+        if self._left is None or not -BACK <= stamp - self._left <= BACK:
+            return False
+        self.newest, self._left = self._left, None
+        return True
+
+    def drop_doubtful(self) -> None:
+        """Leave out and count stamps that were far from all others."""
+        if self.held is not None and not self.turned:
+            self.faults[Fault(Reason.STAMP_FAR)] += len(self.held.stamps)
+            self.held = None
+
+
+def _is_overdue(gate: ClockGate[Batch]) -> bool:
+    """Whether a clock that was set back has waited for the others long enough."""
+    held = 0 if gate.held is None else len(gate.held.stamps)
+    return gate.held_for > LONGEST_WAIT or held > MOST_HELD
+
+
+class Clocks(Generic[Batch]):
+    """The clocks of all topics of a robot; that of the joints leads, as theirs are the instants.
+
+    Args:
+        leading: name of the leading topic.
+
+    Attributes:
+        gates: topic → its clock.
+    """
+
+    def __init__(self, leading: str) -> None:
+        self.leading = leading
+        self.gates: dict[str, ClockGate[Batch]] = {}
+
+    def admit(self, name: str, batch: Batch) -> Batch:
+        """Take samples of a topic; return those of the present time."""
+        gate = self.gates.get(name)
+        if gate is None:
+            gate = self.gates[name] = ClockGate()
+        return gate.admit(batch)
+
+    def follows(self, name: str, stamp: int) -> bool:
+        """Whether a sample is of the present time without any doubt, the usual case; take it."""
+        for each in self.gates.values():
+            if each.turned:
+                return False
+        gate = self.gates.get(name)
+        return gate is not None and gate.follows(stamp)
+
+    @property
+    def new_time(self) -> bool:
+        """Whether a new time begins: the leading clock was set back, and no other is awaited."""
+        leading = self.gates.get(self.leading)
+        if leading is None or not leading.turned:
+            return False
+        return _is_overdue(leading) or not self._behind(leading)
+
+    @property
+    def turned(self) -> tuple[str, ...]:
+        """Topics whose clock was set back, and what came since is held."""
+        return tuple(name for name, gate in self.gates.items() if gate.turned)
+
+    @property
+    def alone(self) -> list[str]:
+        """Topics whose clock was set back without the leading one."""
+        leading = self.gates.get(self.leading)
+        if leading is not None and leading.turned:
+            return []
+        return [
+            name
+            for name, gate in self.gates.items()
+            if gate.turned and (leading is None or _is_overdue(gate))
+        ]
+
+    def begin_new_time(self) -> dict[str, Batch]:
+        """Follow the leading clock; return what was held, to be admitted."""
+        for gate in self._behind(self.gates[self.leading]):
+            gate.expect_turn()
+        held = {name: self.gates[name].release() for name in self.turned}
+        return {name: batch for name, batch in held.items() if batch is not None}
+
+    def _behind(self, leading: ClockGate[Batch]) -> list[ClockGate[Batch]]:
+        """Clocks that have not turned yet: they are ahead of the leading one's new time."""
+        assert leading.held is not None
+        time = int(leading.held.stamps[-1])
+        return [
+            gate for gate in self.gates.values() if not gate.turned and gate.newest - time > BACK
+        ]

@@ -1,0 +1,96 @@
+"""What the stages have in common that pair signals with the instants of the joints."""
+
+from collections.abc import Iterable
+
+from izmp_dynamics.base.conventions import Stamps
+from izmp_dynamics.signals.buffer import SampleBuffer
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stream import SampleStream
+
+PATIENCE = 0.5
+"""An instant does not wait for a signal that is behind the instants by more [s]."""
+
+TIDY_AFTER = nanoseconds(0.1)
+"""Old samples are kept for so long beyond their use [ns], as dropping them is not for nothing."""
+
+
+class Tidying:
+    """Says when it is worth while to drop old samples."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def is_due(self, now: int) -> bool:
+        """Whether to do it now, that is, at the stamp of the newest sample [ns]."""
+        if abs(now - self._last) < TIDY_AFTER:
+            return False
+        self._last = now
+        return True
+
+
+class Stage:
+    """Streams of samples, and the buffers that instants wait for.
+
+    Readiness is judged by stamps alone, never by the wall clock: an instant can be evaluated when
+    every buffer has a sample at or after it, or is behind the newest instant by more than
+    `patience`. So the same samples give the same results however fast they arrive.
+
+    Args:
+        streams: the inputs.
+        patience: as above [s].
+    """
+
+    def __init__(self, streams: Iterable[SampleStream], patience: float = PATIENCE) -> None:
+        self.streams = tuple(streams)
+        self._buffers = tuple(stream.buffer for stream in self.streams)
+        self.patience = patience
+        self._awaited = 0
+
+    @property
+    def sources(self) -> tuple[SampleBuffer, ...]:
+        """What an instant waits for."""
+        return self._buffers
+
+    def decided(self, instants: Stamps, newest: int) -> int:
+        """How many leading instants have all that they need, or never will.
+
+        Args:
+            instants: (K,) increasing [ns].
+            newest: the newest instant that is known [ns].
+        """
+        counts = (source.decided(instants, newest, self.patience) for source in self.sources)
+        return min(counts, default=len(instants))
+
+    def decides(self, instant: int, newest: int) -> bool:
+        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
+        sources, patience = self.sources, self.patience
+        awaited = sources[self._awaited : self._awaited + 1]
+        for source in (*awaited, *sources):
+            if not source.decides(instant, newest, patience):
+                self._awaited = sources.index(source)  # most likely the one next time as well
+                return False
+        return True
+
+    def forget(self, before: int) -> None:
+        """Drop samples that no instant from `before` [ns] on needs."""
+        for source in self.sources:
+            source.forget(before)
+
+    def trim(self) -> None:
+        """Drop samples that are too old to be needed, where no instants wait."""
+        for source in self.sources:
+            source.trim()
+
+    def reset(self) -> None:
+        """Forget all samples; the faults stay."""
+        for stream in self.streams:
+            stream.reset()
+
+    def flush(self, final: bool = True) -> None:
+        """Take in the last samples, as nothing follows: no instant waits any more.
+
+        Args:
+            final: whether a period that is not known yet is learned from what there is.
+        """
+        for stream in self.streams:
+            stream.flush(final)

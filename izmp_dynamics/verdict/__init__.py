@@ -1,0 +1,1 @@
+"""From an evaluation to statistics, events and a verdict."""

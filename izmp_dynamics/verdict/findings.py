@@ -1,0 +1,300 @@
+"""What a reader should know before trusting the numbers: findings with keys.
+
+A key is `kind` or `kind[track]`; the same keys stand in report.json and, from the last seconds of
+a running robot, in /diagnostics. The sentence may change, the key does not. docs/results.md lists
+them.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.verdict.excursions import TOLERANCE, Excursion
+from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
+from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
+from izmp_dynamics.verdict.scene import FALL_TIMES, LABELS, Scene
+from izmp_dynamics.verdict.sole_overlap import REMEDY, sole_overlap
+from izmp_dynamics.verdict.statistics import TrackStatistics, time_mean, where
+from izmp_dynamics.verdict.verdict import USABLE_SHARE, bias_in_words, noise_in_words
+
+FORCE_DEVIATION = 0.05
+"""Deviation of a mean contact force from the weight that is worth a remark."""
+
+LONG_ENOUGH = 2.0
+"""Time [s] after which the mean contact force of a robot that stays up is its weight."""
+
+NOISY_CROSSINGS, NOISY_SHARE = 3, 0.125
+"""Crossings of the edge and scatter over room from which on noise of single instants is stated."""
+
+SHORT = 0.5
+"""Time at the end without load, and share of time without a value, below which nothing is said."""
+
+
+OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
+"""Kinds of findings about a track."""
+
+KINDS = (
+    *OF_TRACKS, 'settling', 'support_unknown', 'support_unknown_at_end', 'flight',
+    'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'mean_foot_force', 'push',
+    'unexplained_force', 'damaged_bag', 'soles_overlap', Reason.IMU_CONTRADICTS.value,
+)  # fmt: skip
+"""All kinds of findings."""
+
+
+class ReportFinding(NamedTuple):
+    """One finding.
+
+    Attributes:
+        key: identifies it.
+        sentence: for a person.
+    """
+
+    key: str
+    sentence: str
+
+
+def is_key(text: str) -> bool:
+    """Whether a report can have a finding with this key, or of this kind."""
+    kind, bracket, name = text.partition('[')
+    if not bracket:
+        return kind in KINDS
+    if kind == Reason.IMU_CONTRADICTS.value:
+        return name.endswith(']')
+    return kind in OF_TRACKS and name in [f'{track}]' for track in LABELS]
+
+
+def find(
+    scene: Scene,
+    tracks: Mapping[str, TrackStatistics],
+    judged: TrackStatistics | None,
+    forces: ExternalForces,
+) -> tuple[ReportFinding, ...]:
+    """Collect what an expert would point at before discussing the numbers.
+
+    Args:
+        scene: the evaluation.
+        tracks: its tracks in numbers.
+        judged: the one that the verdict rests on.
+        forces: external forces.
+    """
+    found = [
+        *_damage(scene),
+        *_soles(scene),
+        *_support(scene),
+        *_gaps(scene, judged),
+        *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
+        *_cop_outside(scene, tracks),
+        *_forces(scene, tracks),
+        *_pushes(forces),
+    ]
+    return tuple(found)
+
+
+def _damage(scene: Scene) -> Iterator[ReportFinding]:
+    """All that follows concerns only what could be read."""
+    if scene.evaluation.damage:
+        yield ReportFinding('damaged_bag', scene.evaluation.damage)
+
+
+def _soles(scene: Scene) -> Iterator[ReportFinding]:
+    """Support polygon and margins follow from the soles."""
+    found = sole_overlap(scene)
+    if found is not None:
+        sentence = f'{found.text[0].upper()}{found.text[1:]}, so margins are too large. {REMEDY}'
+        yield ReportFinding('soles_overlap', sentence)
+
+
+def _support(scene: Scene) -> Iterator[ReportFinding]:
+    """Flight, and instants at which the support is not known: two different things."""
+    timeline = scene.timeline
+    in_flight = scene.in_flight & ~scene.lies
+    flight = timeline.total(in_flight)
+    if scene.loaded.any():
+        last = int(scene.store.true(scene.loaded)[-1])
+        after = scene.in_flight[last + 1 :]
+        at = float(timeline.time[last])
+        if timeline.duration - at > SHORT and after.any():
+            yield ReportFinding(
+                'unloaded_at_end', f'From {instant(at)} to the end no foot carries load.'
+            )
+            flight -= timeline.total(
+                scene.by_rows(lambda rows: in_flight[rows] & (timeline.time[rows] > at))
+            )
+        elif timeline.duration - at > SHORT:
+            yield ReportFinding(
+                'support_unknown_at_end',
+                f'From {instant(at)} to the end it is not known whether a foot carries load.',
+            )
+    if flight > 0:
+        yield ReportFinding(
+            'flight', f'For {seconds(flight)} every foot is measured, and none carries load.'
+        )
+
+
+def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[ReportFinding]:
+    """Time without a value, which is no flight, and what it is lost to."""
+    for signal in scene.evaluation.health:
+        number = signal.gated.get(Fault(Reason.IMU_CONTRADICTS), 0)
+        if number:
+            yield ReportFinding(
+                f'{Reason.IMU_CONTRADICTS.value}[{signal.topic}]',
+                f'At {number} instants the vertical of {signal.topic} contradicts the joints: '
+                'there the ground is not known. Its IMU is mounted otherwise than stated, or an '
+                'encoder lost its zero.',
+            )
+    unknown = scene.unknown_time
+    if unknown > 0.01 * scene.timeline.duration:
+        yield ReportFinding(
+            'support_unknown',
+            f'For {seconds(unknown)} of {seconds(scene.timeline.duration)} nothing is known about '
+            f'the support{_lost_to(scene)}. That is no flight.',
+        )
+    if judged is None:
+        return
+    margin = scene.evaluation.tracks[judged.name].margin
+    stands = scene.loaded & ~scene.lies
+    there = scene.by_rows(lambda rows: stands[rows] & np.isfinite(margin[rows]))
+    loaded, value = scene.timeline.total(stands), scene.timeline.total(there)
+    if loaded > 0 and value < 0.99 * loaded:
+        yield ReportFinding(
+            f'no_value[{judged.name}]',
+            f'For {percent(1 - value / loaded)} of the loaded time the '
+            f'{judged.described} has no value{_lost_to(scene)}.',
+        )
+    settling = value - judged.evaluated_time
+    if settling > 0.01 * loaded:
+        yield ReportFinding(
+            'settling',
+            f'{seconds(settling)} at the ends of the recording and at gaps carry no verdict: '
+            f'there {scene.evaluation.filtering} is still settling.',
+        )
+
+
+def _lost_to(scene: Scene) -> str:
+    """The most frequent reason why samples were not used, in brackets; empty without one."""
+    reasons = [
+        (number, f'{signal.topic}: {fault.text}')
+        for signal in scene.evaluation.health
+        for fault, number in signal.gated.items()
+        if not fault.reason.per_instant and fault.reason.name != 'JOINT_REPAIRED'
+    ]
+    return f' (mostly: {max(reasons)[1]})' if reasons else ''
+
+
+def _errors(
+    scene: Scene, track: TrackStatistics, judged: TrackStatistics | None
+) -> Iterator[ReportFinding]:
+    """Noise and bias of a point: two different things, with different remedies."""
+    error, subject = track.error, f'The {track.described}'
+    unusable = error.usual > USABLE_SHARE * scene.room
+    if unusable and error.biased:
+        sentence = f'{subject} is biased: {bias_in_words(error)}.'
+        yield ReportFinding(f'biased[{track.name}]', sentence)
+    elif unusable:
+        sentence = f'{subject} is too noisy to judge by: {noise_in_words(scene, error)}.'
+        yield ReportFinding(f'noisy[{track.name}]', sentence)
+    elif track is judged and _crosses_by_noise(scene, track):
+        outside = f'{percent(1 - track.inside_share)} of the time'
+        sentence = (
+            f'{subject} is noisy from instant to instant: it scatters by {mm(error.scatter)} (σ '
+            f'per axis), crosses the edge {times(track.crossings)} and is outside for {outside}, '
+            f'for {seconds(track.longest_outside)} at most, which cannot tip a robot. What is '
+            f'judged is its average over {seconds(scene.averaging_time)}.'
+        )
+        yield ReportFinding(f'noisy[{track.name}]', sentence)
+    elif track is judged and track.smallest_margin < -TOLERANCE:
+        sentence = (
+            f'From instant to instant {subject[0].lower()}{subject[1:]} crosses the edge '
+            f'{times(track.crossings)}: at the longest for {seconds(track.longest_outside)} from '
+            f'{instant(track.longest_outside_time)} on, at the farthest by '
+            f'{mm(-track.smallest_margin)} at {instant(track.smallest_margin_time)}.'
+        )
+        yield ReportFinding(f'crossings[{track.name}]', sentence)
+
+
+def _crosses_by_noise(scene: Scene, track: TrackStatistics) -> bool:
+    scatters = track.error.scatter > NOISY_SHARE * scene.room
+    return track.name != 'cop' and track.crossings >= NOISY_CROSSINGS and scatters
+
+
+def _cop_outside(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[ReportFinding]:
+    """A CoP outside is impossible, unless the robot rocks or tips over that edge."""
+    cop = tracks.get('cop')
+    if cop is None or not scene.cop_is_whole:
+        return
+    others = [scene.averaged(name).margin for name in tracks if name != 'cop'][:1]
+    rocking: list[Excursion] = []
+    impossible: list[Excursion] = []
+    for found in cop.excursions:
+        if found.depth <= max(TOLERANCE, cop.error.usual):
+            continue
+        end, time = found.start + found.duration, scene.timeline.time
+        rows = slice(np.searchsorted(time, found.start), np.searchsorted(time, end, side='right'))
+        izmp = np.concatenate([margin[rows] for margin in others]) if others else np.empty(0)
+        at_edge = bool(np.nanmin(izmp, initial=np.inf) < TOLERANCE)
+        brief = found.duration < FALL_TIMES * scene.time_constant
+        (rocking if brief and at_edge else impossible).append(found)
+    if impossible:
+        worst = max(impossible, key=lambda found: found.depth)
+        yield ReportFinding(
+            'cop_outside',
+            f'The measured CoP lies up to {mm(worst.depth)} outside the support polygon '
+            f'(at {instant(worst.start)}, for {seconds(worst.duration)}), which is impossible: '
+            'check soles, ground plane and force sensors.',
+        )
+    elif rocking:
+        worst = max(rocking, key=lambda found: found.depth)
+        yield ReportFinding(
+            'cop_at_edge',
+            f'At {instant(worst.start)} the measured CoP is up to {mm(worst.depth)} beyond the '
+            'edge, as is the IZMP: the robot rocks or tips over that edge, and the sole '
+            'touches the ground with it alone.',
+        )
+
+
+def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[ReportFinding]:
+    stands = scene.stands & scene.support_known
+    if scene.timeline.total(stands) < LONG_ENOUGH or not scene.weight > 0:
+        return
+    for track in tracks.values():
+        settled = stands & scene.settled(track.name)
+        force = where(scene, settled, scene.normal_forces[track.name])
+        share = time_mean(scene, force) / scene.weight
+        if track.name != 'cop' and abs(share - 1) > FORCE_DEVIATION:
+            yield ReportFinding(
+                f'mean_force[{track.name}]',
+                f'The mean contact force of {track.label} along the ground normal is '
+                f'{ratio(share)} of the weight, in which the masses cancel: '
+                f'check {_FORCE_FROM.get(track.name, "its signals")}, and gravity. '
+                'A slope leaves the cosine of its angle.',
+            )
+    measured = time_mean(scene, where(scene, stands, scene.measured_force))
+    if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
+        yield ReportFinding(
+            'mean_foot_force',
+            f'The feet measure {ratio(measured / scene.weight)} of the weight: check '
+            f'{"whether the robot file has all feet, " if measured < scene.weight else ""}their '
+            'calibration and the mass of the model. A slope leaves the cosine of its angle.',
+        )
+
+
+_FORCE_FROM = {
+    'mr_ad': 'scale and mounting of the accelerometers',
+    'ir_md': 'position and orientation of the root in the world',
+}
+"""Track → what its mean contact force follows from."""
+
+
+def _pushes(forces: ExternalForces) -> Iterator[ReportFinding]:
+    for sentence in push_remarks(forces.pushes):
+        yield ReportFinding('push', sentence)
+    if forces.errors:
+        often = times(len(forces.errors))
+        yield ReportFinding(
+            'unexplained_force',
+            f'{often[0].upper()}{often[1:]} the contact force of the motion and that of the feet '
+            f'differ for a moment, by up to {newtons(forces.largest_error)}. As large differences '
+            'occur throughout, they are errors of model or sensors: no push follows from them.',
+        )

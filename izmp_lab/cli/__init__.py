@@ -1,0 +1,1 @@
+"""The laboratory's subcommands of `izmp`, one per file."""

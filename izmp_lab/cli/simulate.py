@@ -1,0 +1,204 @@
+"""`izmp simulate`: a simulated robot moves; all sensors and the truth as a bag."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.cli.progress import progress_bar
+from izmp_lab.cli.seesaw import add_seesaw
+from izmp_lab.cli.walk_options import add_walk_options, notes, walk_parameters
+
+BIPED31 = 'robots/biped31/robot.yaml'
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'simulate',
+        help='let a simulated robot move; sensors and ground truth as a bag',
+        description='Let a robot move in MuJoCo and record all its sensors and the truth.',
+    )
+    motions = parser.add_subparsers(metavar='MOTION', required=True)
+    _add_sway(motions)
+    _add_walk(motions)
+    add_seesaw(motions)
+
+
+def _add_sway(motions: Any) -> None:
+    parser = motions.add_parser(
+        'sway',
+        help='shift the weight to the sides, fore and aft, and squat',
+        description='The robot shifts its weight to the sides, fore and aft, and squats.',
+    )
+    _add_output(parser)
+    parser.set_defaults(run=run_sway)
+
+
+def _add_walk(motions: Any) -> None:
+    parser = motions.add_parser(
+        'walk',
+        help='walk on level ground, up a slope, in a curve, over bumps, with pushes and noise',
+        description='The robot stands, walks and stands again. A walk that cannot be planned is '
+        'refused with step, joint and value; a fall ends the recording, which is kept and marked '
+        '(exit status 1).',
+    )
+    add_walk_options(parser)
+    _add_world(parser)
+    _add_sensors(parser)
+    _add_output(parser)
+    pictures = parser.add_argument_group('pictures')
+    pictures.add_argument('--picture', type=Path, metavar='PNG', help='a strip of pictures')
+    pictures.add_argument(
+        '--video', type=Path, metavar='FILE',
+        help='a clip, .gif or .mp4; needs an offscreen renderer (EGL)',
+    )  # fmt: skip
+    parser.set_defaults(run=run_walk)
+
+
+def _add_world(parser: argparse.ArgumentParser) -> None:
+    world = parser.add_argument_group('world')
+    world.add_argument(
+        '--uneven', type=int, metavar='SEED',
+        help='bumps and hollows of 1 cm; the seed decides where; see --ankle-feedback',
+    )  # fmt: skip
+    world.add_argument(
+        '--friction', type=float, metavar='MU', help='between soles and ground (default: 1)'
+    )
+    world.add_argument(
+        '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
+        help='push with so many newtons to a side (forward, back, left or lateral, right, up, '
+        'down) at a time [s], for 0.1 s by default; repeatable. Example: 40:lateral:3.0',
+    )  # fmt: skip
+    world.add_argument(
+        '--push-on', default='trunk', metavar='LINK', help='the link pushed (default: trunk)'
+    )
+    world.add_argument(
+        '--ankle-feedback',
+        action='store_true',
+        help='the ankles answer to the tilt of the IMU: survives harder pushes and worse ground',
+    )
+    world.add_argument(
+        '--physics-rate', type=float, default=500.0, metavar='HZ',
+        help='steps of the physics per second (default: 500)',
+    )  # fmt: skip
+
+
+def _add_sensors(parser: argparse.ArgumentParser) -> None:
+    sensors = parser.add_argument_group('sensors')
+    sensors.add_argument(
+        '--sensor-rate', type=float, default=500.0, metavar='HZ',
+        help='an integer divisor of the physics rate (default: 500)',
+    )  # fmt: skip
+    sensors.add_argument(
+        '--noise', metavar='UNIT',
+        help='record copies below noisy/ with the noise of an IMU: xsens_mti20; evaluate them '
+        'with robot_noisy.yaml',
+    )  # fmt: skip
+    sensors.add_argument(
+        '--seed', type=int, default=0, metavar='N', help='of the noise (default: 0)'
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '-o', '--output', type=Path, required=True, metavar='BAG', help='folder for the bag'
+    )
+    parser.add_argument(
+        '--robot', type=Path, metavar='FILE', help='robot file (default: that of biped31)'
+    )
+    parser.add_argument('--overwrite', action='store_true', help='replace an earlier bag')
+    parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
+    parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
+
+
+def run_sway(options: argparse.Namespace) -> int:
+    """Simulate the sway and record it."""
+    from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_lab.simulation.scenarios import simulate_sway
+
+    robot = load_robot_file(options.robot or find_resource(BIPED31))
+    with progress_bar('Simulating', options.quiet) as progress:
+        simulated = simulate_sway(
+            robot,
+            options.output,
+            storage=options.storage,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    return _finish(simulated.fall, options)
+
+
+def run_walk(options: argparse.Namespace) -> int:
+    """Plan and simulate a walk, record and draw it."""
+    from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_lab.simulation.mujoco.ankle_feedback import AnkleFeedback
+    from izmp_lab.simulation.mujoco.model import build_mujoco
+    from izmp_lab.simulation.mujoco.pictures import check_clip, save_clip, save_strip
+    from izmp_lab.simulation.mujoco.plant import Sampling
+    from izmp_lab.simulation.noisy_signals import sensor_noise
+    from izmp_lab.simulation.physics import Physics
+    from izmp_lab.simulation.scenarios import simulate_walk
+    from izmp_lab.simulation.shove import Shove
+    from izmp_lab.simulation.terrain import Uneven
+    from izmp_lab.walking.gaits import load_biped
+
+    if options.uneven is not None and options.slope_deg:
+        raise SimulationError(
+            '--uneven is level on average; it cannot be combined with --slope-deg.',
+            kind='uneven_slope',
+        )
+    robot = load_robot_file(options.robot or find_resource(BIPED31))
+    physics = Physics.at_rate(options.physics_rate, options.friction)
+    if options.video:
+        check_clip(options.video, build_mujoco(robot))
+    with progress_bar('Simulating', options.quiet) as progress:
+        walk = simulate_walk(
+            robot,
+            options.output,
+            biped=load_biped(robot),
+            parameters=walk_parameters(options),
+            terrain=Uneven(options.uneven) if options.uneven is not None else None,
+            physics=physics,
+            sampling=Sampling.at_rate(options.sensor_rate, physics),
+            pushes=[Shove.parse(text, options.push_on) for text in options.push],
+            feedback=AnkleFeedback() if options.ankle_feedback else None,
+            noise=sensor_noise(options.noise) if options.noise else None,
+            seed=options.seed,
+            storage=options.storage,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    if not options.quiet:
+        for line in (*walk.summary_lines(), *notes(walk.planned.parameters)):
+            print(line)
+    plant = build_mujoco(robot, physics, terrain=walk.terrain)
+    if options.picture:
+        reason = save_strip(walk.run, plant, options.picture)
+        if reason:
+            print(f'izmp: stick figures instead of pictures: {reason}', file=sys.stderr)
+        _print_path('Picture', options.picture, options)
+    if options.video:
+        with progress_bar('Drawing', options.quiet) as progress:
+            save_clip(walk.run, plant, options.video, progress)
+        _print_path('Video', options.video, options)
+    if walk.planned.stopped:
+        print(f'izmp: the robot stops early: {walk.planned.stopped}', file=sys.stderr)
+    status = _finish(walk.run.fall, options)
+    return 1 if walk.planned.stopped else status
+
+
+def _finish(fall: str, options: argparse.Namespace) -> int:
+    """Say where the bag is, or how the robot fell; return the exit status."""
+    if fall:
+        print(f'izmp: {fall} The bag is kept and marked: {options.output}', file=sys.stderr)
+        return 1
+    _print_path('Bag', options.output, options)
+    return 0
+
+
+def _print_path(what: str, path: Path, options: argparse.Namespace) -> None:
+    if not options.quiet:
+        print(f'{what + ":":8} {path}')

@@ -1,0 +1,1 @@
+"""The nodes of the laboratory: walking patterns and simulated robots."""

@@ -1,0 +1,93 @@
+"""The sensors of a simulated robot as messages, on the topics of its robot file."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PointStamped, WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import Imu, JointState
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.messages import header, point, quaternion_of, vector3, wrench_stamped
+from izmp_dynamics.nodes.qos import RESULT
+from izmp_dynamics.nodes.transforms import WORLD
+from izmp_lab.simulation.sensor_signals import SensorSignals
+from izmp_lab.simulation.simulated_run import ImuSignals, SimulatedRun
+
+_ABSENT = np.array([-1.0, *np.zeros(8)])
+"""Covariance of what an Imu message does not measure."""
+
+
+class SensorOutputs:
+    """Publishes samples.
+
+    Args:
+        node: publishes.
+        robot: names topics and frames.
+
+    Attributes:
+        topics: as the robot file names them.
+    """
+
+    def __init__(self, node: Node, robot: RobotFile) -> None:
+        self.robot = robot
+        self.topics: list[str] = []
+
+        def publisher(topic: str, msgtype: Any) -> Callable[[Any], None]:
+            self.topics.append(topic)
+            publish: Callable[[Any], None] = node.create_publisher(msgtype, topic, RESULT).publish
+            return publish
+
+        self._joints = publisher(robot.joints.topic, JointState)
+        self._imu = publisher(robot.imu.topic, Imu)
+        self._accelerometers = [
+            (sensor, publisher(sensor.topic, Imu)) for sensor in robot.accelerometers
+        ]
+        self._position = publisher(robot.position.topic, PointStamped) if robot.position else None
+        self._feet = [
+            (foot.wrench, publisher(foot.wrench.topic, WrenchStamped))
+            for foot in robot.feet
+            if foot.wrench
+        ]
+
+    def publish(self, run: SimulatedRun | SensorSignals, row: int) -> None:
+        """Publish one sample of a run, or of signals of which some may be missing."""
+        stamp = int(run.stamps[row])
+        self._joints(
+            JointState(
+                header=header(stamp, ''),
+                name=list(run.joint_names),
+                position=run.q[row].tolist(),
+                effort=[] if run.effort is None else run.effort[row].tolist(),
+            )
+        )
+        if run.imu is not None:
+            self._imu(self._imu_message(run.imu, row, stamp))
+        for sensor, publish in self._accelerometers:
+            if sensor.topic in run.accelerometers:
+                publish(_accelerometer(stamp, sensor.frame, run.accelerometers[sensor.topic][row]))
+        if self._position is not None and run.position is not None:
+            self._position(
+                PointStamped(header=header(stamp, WORLD), point=point(run.position[row]))
+            )
+        for wrench, publish in self._feet:
+            if wrench.topic in run.wrenches:
+                publish(wrench_stamped(stamp, wrench.frame or '', run.wrenches[wrench.topic][row]))
+
+    def _imu_message(self, imu: ImuSignals, row: int, stamp: int) -> Imu:
+        message = Imu(header=header(stamp, self.robot.imu.frame or ''))
+        message.orientation = quaternion_of(imu.orientation_xyzw[row])
+        message.angular_velocity = vector3(imu.angular_velocity[row])
+        message.linear_acceleration = vector3(imu.specific_force[row])
+        return message
+
+
+def _accelerometer(stamp: int, frame: str | None, force: Array) -> Imu:
+    return Imu(
+        header=header(stamp, frame or ''),
+        linear_acceleration=vector3(force),
+        orientation_covariance=_ABSENT,
+        angular_velocity_covariance=_ABSENT,
+    )

@@ -1,0 +1,143 @@
+"""Gains of the momentum controllers: the authors', and tuned ones."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.errors import UnknownNameError
+
+MIXED, ROBOT = 'mixed', 'robot'
+CONTROLLERS = (MIXED, ROBOT)
+"""What is controlled beside the robot's linear momentum: the angular momentum of the whole system,
+or that of the robot."""
+
+GAIN_SETS = ('authors', 'tuned')
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains of a momentum controller.
+
+    Attributes:
+        com_stiffness: (3,) P of the CoM along x, y, z [1/s²].
+        com_damping: (3,) D [1/s].
+        angular_damping: (3,) D of the angular momentum [1/s].
+        angular_stiffness: (3,) P of its integral [1/s²]; of the robot's momentum only.
+        stiffness: (n,) of the posture [N·m/rad].
+        damping: (n,) of the posture [N·m·s/rad].
+        com_saturation: largest error of the CoM along an axis that counts [m].
+        regularisation: of the wrench redundancy [-].
+        pseudo_inverse_damping: added to Λ Λᵀ [-].
+        lowest_normal_force: on a foot [N].
+        literal_posture: whether the posture is held as eq. 12 has it, by K N_Λ M_j (q − q_d) with
+            gains in [1/s²], or by K (q − q_d), as the authors' public controller does.
+    """
+
+    com_stiffness: Array
+    com_damping: Array
+    angular_damping: Array
+    angular_stiffness: Array
+    stiffness: Array
+    damping: Array
+    com_saturation: float = 0.3
+    regularisation: float = 1e-7
+    pseudo_inverse_damping: float = 0.1
+    lowest_normal_force: float = 20.0
+    literal_posture: bool = False
+
+    def __post_init__(self) -> None:
+        """Freeze copies of the arrays."""
+        for name in ('com_stiffness', 'com_damping', 'angular_damping', 'angular_stiffness',
+                     'stiffness', 'damping'):  # fmt: skip
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+
+_LIMBS: tuple[tuple[str, float], ...] = (
+    ('hip', 60.0), ('knee', 60.0), ('ankle', 10.0),
+    ('shoulder', 10.0), ('elbow', 8.0), ('wrist', 8.0), ('neck', 10.0),
+    ('pitch', 10.0), ('roll', 20.0), ('yaw', 20.0),
+)  # fmt: skip
+"""Part of a joint's name → impedance of the authors [N·m/rad]; the last three are the torso's."""
+
+
+def gains(kind: str, joint_names: tuple[str, ...], which: str = 'authors') -> Gains:
+    """Return gains.
+
+    Args:
+        kind: 'mixed' or 'robot'.
+        joint_names: of the robot.
+        which: 'authors' or 'tuned'.
+
+    Raises:
+        UnknownNameError: if there is no such controller or set of gains.
+    """
+    if kind not in CONTROLLERS:
+        raise UnknownNameError('controller', kind, CONTROLLERS)
+    if which not in GAIN_SETS:
+        raise UnknownNameError('set of gains', which, GAIN_SETS)
+    return _SETS[kind, which](joint_names)
+
+
+def _tuned_mixed(joint_names: tuple[str, ...]) -> Gains:
+    return _with_stiff_com(_authors_mixed(joint_names))
+
+
+def _tuned_robot(joint_names: tuple[str, ...]) -> Gains:
+    return _with_stiff_com(_authors_robot(joint_names))
+
+
+def _with_stiff_com(authors: Gains) -> Gains:
+    """Make the CoM stiffer and critically damped; the authors' damping is 0.05 or 0.1 of that."""
+    com = np.full(3, _TUNED_STIFFNESS)
+    return replace(authors, com_stiffness=com, com_damping=2.0 * np.sqrt(com))
+
+
+def _authors_mixed(joint_names: tuple[str, ...]) -> Gains:
+    stiffness = _stiffness(joint_names)
+    com = np.array([20.0, 10.0, 20.0])
+    return Gains(
+        com_stiffness=com,
+        com_damping=2.0 * np.sqrt(com) / 20.0,
+        angular_damping=2.0 * np.sqrt([10.0, 15.0, 10.0]),
+        angular_stiffness=np.zeros(3),
+        stiffness=stiffness,
+        damping=2.0 * np.sqrt(stiffness) / 10.0,
+    )
+
+
+def _authors_robot(joint_names: tuple[str, ...]) -> Gains:
+    stiffness = _stiffness(joint_names)
+    torso = [k for k, name in enumerate(joint_names) if name.partition('_')[0] in _TORSO]
+    for k in torso:
+        if 'roll' in joint_names[k]:
+            stiffness[k] = 10.0
+    com, angular = np.array([20.0, 5.0, 20.0]), np.full(3, 10.0)
+    return Gains(
+        com_stiffness=com,
+        com_damping=2.0 * np.sqrt(com) / 10.0,
+        angular_damping=2.0 * np.sqrt(angular),
+        angular_stiffness=angular,
+        stiffness=stiffness,
+        damping=2.0 * np.sqrt(stiffness) / 10.0,
+    )
+
+
+_TORSO = ('torso', 'waist')
+
+_TUNED_STIFFNESS = 40.0  # [1/s²]
+
+
+def _stiffness(joint_names: tuple[str, ...]) -> Array:
+    return np.array(
+        [next(value for part, value in _LIMBS if part in name) for name in joint_names]
+    )
+
+
+_SETS: Mapping[tuple[str, str], Callable[[tuple[str, ...]], Gains]] = {
+    (MIXED, 'authors'): _authors_mixed,
+    (MIXED, 'tuned'): _tuned_mixed,
+    (ROBOT, 'authors'): _authors_robot,
+    (ROBOT, 'tuned'): _tuned_robot,
+}

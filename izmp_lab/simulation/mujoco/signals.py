@@ -1,0 +1,181 @@
+"""From raw samples to sensor signals and truth in the conventions of this package."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.model.robot_file import Foot
+from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_lab.simulation.mujoco.model import MujocoRobot
+from izmp_lab.simulation.mujoco.samples import Samples
+from izmp_lab.simulation.mujoco.spec import FORCE, GYRO, ORIENTATION, TORQUE
+from izmp_lab.simulation.simulated_run import FootTruth, ImuSignals, SimulatedRun, Truth
+from izmp_lab.simulation.terrain import plane_under
+from izmp_lab.walking.root_motion import RootMotion
+
+
+def simulated_run(
+    samples: Samples, plant: MujocoRobot, motion: str, stamps: Stamps, fall: str
+) -> SimulatedRun:
+    """Translate raw samples.
+
+    Args:
+        samples: as MuJoCo gave them.
+        plant: the robot.
+        motion: name of the plan that was executed.
+        stamps: (T,) instants [ns].
+        fall: how the robot fell; empty if it stands.
+    """
+    file = plant.file
+
+    def read(name: str) -> Array:
+        values: Array = samples.sensors[:, plant.sensor(name)].copy()
+        return values
+
+    imu = file.imu.topic
+    ground = _ground(plant, samples)
+    return SimulatedRun(
+        motion=motion,
+        robot=plant.robot.name,
+        root=plant.robot.root,
+        joint_names=plant.robot.joint_names,
+        stamps=stamps,
+        q=samples.qpos[:, plant.q_columns],
+        effort=samples.effort,
+        imu=ImuSignals(read(imu + GYRO), read(imu + FORCE), _xyzw(read(imu + ORIENTATION))),
+        accelerometers={sensor.topic: read(sensor.topic) for sensor in file.accelerometers},
+        position=read(file.position.topic) if file.position else None,
+        wrenches={
+            # MuJoCo measures what the robot above the sensor exerts on the foot below it.
+            foot.wrench.topic: -foot.wrench.sign
+            * np.hstack([read(foot.wrench.topic + FORCE), read(foot.wrench.topic + TORQUE)])
+            for foot in file.feet
+            if foot.wrench
+        },
+        truth=_truth(plant, samples, ground),
+        fall=fall,
+        ground=ground,
+    )
+
+
+def _motion(samples: Samples, q: int, v: int) -> RootMotion:
+    """Motion of a body whose free joint begins at columns q of qpos and v of qvel."""
+    return RootMotion(
+        position=samples.qpos[:, q : q + 3],
+        rotation=Rotation.from_quat(
+            np.roll(samples.qpos[:, q + 3 : q + 7], -1, axis=1)
+        ).as_matrix(),
+        velocity=samples.qvel[:, v : v + 3],
+        angular_velocity=samples.qvel[:, v + 3 : v + 6],
+        acceleration=samples.qacc[:, v : v + 3],
+        angular_acceleration=samples.qacc[:, v + 3 : v + 6],
+    )
+
+
+def _ground(plant: MujocoRobot, samples: Samples) -> RootMotion | None:
+    """Motion of the board that the robot stands on; None if it stands on the terrain."""
+    board = plant.board
+    return None if board is None else _motion(samples, board.q_column, board.v_column)
+
+
+def _truth(plant: MujocoRobot, samples: Samples, ground: RootMotion | None) -> Truth:
+    root = _motion(samples, 0, 0)
+    q = samples.qpos[:, plant.q_columns]
+    minimum, loaded = plant.file.ground.forces(plant.robot.total_mass * plant.file.gravity)
+    soles = [_sole(plant, foot, root, q, ground) for foot in plant.file.feet]
+    by_foot = [ContactWrench.from_array(wrench) for wrench in np.swapaxes(samples.ground, 0, 1)]
+    contact = ContactWrench.from_array(samples.ground.sum(axis=1))
+    pushed = ContactWrench.from_array(samples.pushed)
+    normal, point = _ground_under_load(soles, by_foot, len(q), minimum)
+    return Truth(
+        qd=samples.qvel[:, plant.v_columns],
+        qdd=samples.qacc[:, plant.v_columns],
+        root=root,
+        com=samples.com,
+        ground_wrench=contact.seen_from(root.rotation, root.position).as_array(),
+        applied_wrench=pushed.seen_from(root.rotation, root.position).as_array(),
+        cop=zero_moment_point(contact, normal, point, minimum),
+        ground_normal=normal,
+        feet={
+            foot.name: _foot_truth(sole, wrench, loaded)
+            for foot, sole, wrench in zip(plant.file.feet, soles, by_foot, strict=True)
+        },
+    )
+
+
+@dataclass(frozen=True)
+class _Sole:
+    """A sole in the world over time, and the plane of the ground under it."""
+
+    rotation: Array
+    position: Array
+    corners: Array
+    normal: Array
+    below: Array
+
+
+def _sole(
+    plant: MujocoRobot, foot: Foot, root: RootMotion, q: Array, ground: RootMotion | None
+) -> _Sole:
+    root_R_sole, p_in_root = plant.robot.frame_pose(foot.sole, q)
+    rotation = root.rotation @ root_R_sole
+    position = root.position + np.einsum('tij,tj->ti', root.rotation, p_in_root)
+    polygon = np.array([[x, y, 0.0] for x, y in foot.polygon])
+    corners = position[:, None] + np.einsum('tij,vj->tvi', rotation, polygon)
+    return _Sole(rotation, position, corners, *_plane(plant, ground, corners))
+
+
+def _plane(plant: MujocoRobot, ground: RootMotion | None, corners: Array) -> tuple[Array, Array]:
+    """Normal (T, 3) and a point (T, 3) of the ground under a sole."""
+    if ground is None or plant.board is None:
+        return plane_under(plant.terrain, corners)
+    normal = ground.rotation[:, :, 2]
+    return normal, ground.position + plant.board.height * normal
+
+
+def _ground_under_load(
+    soles: list[_Sole], by_foot: list[ContactWrench], instants: int, minimum: float
+) -> tuple[Array, Array]:
+    """Normal (T, 3) and a point (T, 3) of the ground that carries the robot.
+
+    With the load f of each foot along its normal n and its own centre of pressure c, the normal
+    has the direction of Σ f n, and the point is Σ f c / Σ f, where f c = n × M + (n·p) F.
+    """
+    normal, point, load = np.zeros((3, instants, 3))
+    for sole, wrench in zip(soles, by_foot, strict=True):
+        carried = _along(sole.normal, wrench.force)
+        height = _along(sole.normal, sole.below)
+        normal += carried * sole.normal
+        point += np.cross(sole.normal, wrench.moment) + height * wrench.force
+        load += carried
+    load = np.where(load >= max(minimum, 1e-9), load, np.nan)
+    mean = normal / load
+    return mean / np.linalg.norm(mean, axis=1, keepdims=True), point / load
+
+
+def _foot_truth(sole: _Sole, reaction: ContactWrench, loaded: float) -> FootTruth:
+    normal_force = _along(sole.normal, reaction.force)[:, 0]
+    return FootTruth(
+        corners=sole.corners,
+        normal_force=normal_force,
+        wrench=reaction.seen_from(sole.rotation, sole.position).as_array(),
+        loaded=normal_force >= loaded,
+    )
+
+
+def _along(normal: Array, vectors: Array) -> Array:
+    """Components (T, 1) of vectors (T, 3) along unit normals (T, 3)."""
+    components: Array = np.einsum('ti,ti->t', normal, vectors)[:, None]
+    return components
+
+
+def _xyzw(wxyz: Array) -> Array:
+    """Reorder quaternions and let the sign of each continue the one before."""
+    quaternions: Array = np.roll(wxyz, -1, axis=1)
+    flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0
+    signs = np.where(np.cumsum(flips) % 2, -1.0, 1.0)
+    quaternions[1:] *= signs[:, None]
+    return quaternions

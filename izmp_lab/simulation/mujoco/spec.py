@@ -1,0 +1,249 @@
+"""The robot as a MuJoCo model spec, made in code from the one URDF.
+
+MuJoCo's own URDF importer is not used: depending on the version it drops the inertia of the root,
+fuses static links or loses the rotation of inertials. Here every body of the `RobotModel` becomes
+a MuJoCo body with the same frame and inertia, every link frame a site of the same name, and the
+root floats. Only the soles collide, with a small sphere at each corner, and only with the ground;
+feet do not touch each other, so every contact force is a ground reaction.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.base.rotations import from_matrices
+from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
+from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.model.robot_model import FrameMount, MassMoments, RobotModel
+from izmp_dynamics.model.urdf import Urdf
+from izmp_lab.simulation.mujoco.engine import mujoco
+from izmp_lab.simulation.mujoco.ground_geoms import add_ground
+from izmp_lab.simulation.physics import Physics, Servo
+from izmp_lab.simulation.terrain import Terrain
+from izmp_lab.simulation.visuals import Visual, visuals
+
+SPHERE_RADIUS = 0.01
+"""Radius of the spheres at the corners of a sole [m]."""
+
+GYRO, FORCE, TORQUE, ORIENTATION = '#gyro', '#force', '#torque', '#orientation'
+"""Endings of MuJoCo sensors that share a topic; an accelerometer measures specific force."""
+
+SOLVER_TOLERANCE = 1e-20
+"""At which gain the solver of the contact forces stops [-]; the error of a force goes with its
+root: about 1e-8 N. MuJoCo's default of 1e-8 leaves 0.01 N, at the same speed."""
+
+
+class SpecBuilder:
+    """Translates the bodies of a RobotModel, parents first.
+
+    Attributes:
+        sole_contype: MuJoCo's contype of the soles; the ground's conaffinity is 1.
+    """
+
+    sole_contype = 1
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        file: RobotFile,
+        physics: Physics,
+        servos: tuple[Servo, ...],
+        terrain: Terrain,
+    ) -> None:
+        self.robot, self.file, self.physics, self.servos = robot, file, physics, servos
+        self.terrain = terrain
+        if len(robot.bodies) != robot.dof + 1:
+            raise SimulationError(
+                f"The robot '{robot.name}' has mimic joints; the simulation cannot couple joints.",
+                kind='mimic_joints',
+                robot=robot.name,
+            )
+        if file.imu.gravity_removed:
+            raise SimulationError(
+                'A simulated IMU measures specific force; the robot file says '
+                'imu.gravity_removed: true, which it must not for a simulation.',
+                kind='gravity_removed',
+                sensor='imu',
+            )
+        self.spec = mujoco.MjSpec()
+        self.spec.modelname = robot.name
+        self.spec.compiler.degree = False
+        self.links: dict[int, str] = {}
+        for link in robot.frame_names:
+            self.links.setdefault(robot.mount(link).body, link)
+
+    def build(self, urdf: Urdf) -> Any:
+        """Return the mujoco.MjSpec; shapes are drawn as in the URDF."""
+        self._set_options()
+        add_ground(self.spec, self.terrain, self._contact())
+        bodies = self._add_bodies()
+        for link in self.robot.frame_names:
+            mount = self.robot.mount(link)
+            bodies[mount.body].add_site(name=link, **_pose(mount))
+        for visual in visuals(urdf):
+            self._add_visual(bodies, visual)
+        for foot in self.file.feet:
+            self._add_sole(bodies, foot)
+        self._add_servos()
+        self._add_sensors()
+        return self.spec
+
+    def _set_options(self) -> None:
+        option = self.spec.option
+        option.timestep = self.physics.time_step
+        option.gravity = [0.0, 0.0, -self.file.gravity]
+        option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+        # With implicit joint damping qacc would not be the change of qvel over the step.
+        option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+        option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        option.impratio = self.physics.impratio
+        # MuJoCo 4.0.0 factorizes sparse Hessians wrongly (issue 3767 of google-deepmind/mujoco).
+        option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+        option.tolerance = SOLVER_TOLERANCE
+
+    def _contact(self) -> dict[str, Any]:
+        return {
+            'friction': [self.physics.friction, 0.005, 0.0001],
+            'solref': list(self.physics.solref),
+            'condim': 3,
+        }
+
+    def _add_bodies(self) -> list[Any]:
+        robot = self.robot
+        root = self.spec.worldbody.add_body(name=robot.root)
+        root.add_freejoint(name=f'{robot.root}_free')
+        self._set_inertia(root, 0)
+        bodies = [root]
+        for index in range(1, len(robot.bodies)):
+            mount, joint = robot.joint_mount(index), robot.joints[index]
+            body = bodies[mount.body].add_body(name=self.links[index], **_pose(mount))
+            self._add_joint(body, int(joint[KIND]), int(joint[DRIVER]))
+            self._set_inertia(body, index)
+            bodies.append(body)
+        return bodies
+
+    def _add_joint(self, body: Any, kind: int, column: int) -> None:
+        robot, joint = self.robot, self.robot.joint_names[column]
+        servo = self.servos[column]
+        lower, upper = robot.position_lower[column], robot.position_upper[column]
+        limited = bool(np.isfinite([lower, upper]).all())
+        body.add_joint(
+            name=joint,
+            type=mujoco.mjtJoint.mjJNT_SLIDE if kind == PRISMATIC else mujoco.mjtJoint.mjJNT_HINGE,
+            axis=[0.0, 0.0, 1.0],
+            limited=limited,
+            range=[lower, upper] if limited else [0.0, 0.0],
+            armature=servo.armature,
+            damping=servo.damping,
+        )
+
+    def _set_inertia(self, body: Any, index: int) -> None:
+        mass, com, tensor = _about_com(self.robot.mass_moments(index))
+        if mass <= 0.0:
+            raise SimulationError(
+                f"Link '{self.links[index]}' moves but has no mass; the simulation needs some.",
+                kind='massless_link',
+                link=self.links[index],
+            )
+        moments, axes = np.linalg.eigh(tensor)
+        axes[:, 2] *= np.linalg.det(axes)
+        body.explicitinertial = True
+        body.mass = mass * self.physics.mass_scale
+        body.ipos = com
+        body.iquat = _quaternion_wxyz(axes)
+        body.inertia = moments * self.physics.mass_scale
+
+    def _add_visual(self, bodies: list[Any], visual: Visual) -> None:
+        mount = self.robot.mount(visual.link)
+        R = mount.body_R_frame @ visual.link_R_visual
+        p = mount.p_frame_in_body + mount.body_R_frame @ visual.p_visual_in_link
+        bodies[mount.body].add_geom(
+            **_drawn(visual.shape, visual.size), **_pose(FrameMount(mount.body, R, p)),
+            rgba=visual.rgba, contype=0, conaffinity=0, group=2,
+        )  # fmt: skip
+
+    def _add_sole(self, bodies: list[Any], foot: Foot) -> None:
+        mount = self.robot.mount(foot.sole)
+        for corner, (x, y) in enumerate(foot.polygon):
+            center = mount.p_frame_in_body + mount.body_R_frame @ [x, y, SPHERE_RADIUS]
+            bodies[mount.body].add_geom(
+                name=sphere_name(foot, corner), type=mujoco.mjtGeom.mjGEOM_SPHERE,
+                size=[SPHERE_RADIUS, 0, 0], pos=center, rgba=[0.2, 0.2, 0.2, 1.0],
+                contype=self.sole_contype, conaffinity=0, group=3, **self._contact(),
+            )  # fmt: skip
+
+    def _add_servos(self) -> None:
+        for joint, servo, effort in zip(
+            self.robot.joint_names, self.servos, self.robot.effort_limit, strict=True
+        ):
+            limited = bool(np.isfinite(effort))
+            self.spec.add_actuator(
+                name=joint, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT,
+                gaintype=mujoco.mjtGain.mjGAIN_FIXED, gainprm=_padded(servo.kp),
+                biastype=mujoco.mjtBias.mjBIAS_AFFINE, biasprm=_padded(0.0, -servo.kp, -servo.kv),
+                forcelimited=limited, forcerange=[-effort, effort] if limited else [0.0, 0.0],
+            )  # fmt: skip
+
+    def _add_sensors(self) -> None:
+        """Add the sensors of the robot file; they bear the names of their topics."""
+        file, kinds = self.file, mujoco.mjtSensor
+        self._add_sensor(file.imu.topic + GYRO, kinds.mjSENS_GYRO, file.imu.frame)
+        self._add_sensor(file.imu.topic + FORCE, kinds.mjSENS_ACCELEROMETER, file.imu.frame)
+        self._add_sensor(file.imu.topic + ORIENTATION, kinds.mjSENS_FRAMEQUAT, file.imu.frame)
+        for sensor in file.accelerometers:
+            self._add_sensor(sensor.topic, kinds.mjSENS_ACCELEROMETER, sensor.frame)
+        if file.position:
+            frame = file.position.frame or self.robot.root
+            self._add_sensor(file.position.topic, kinds.mjSENS_FRAMEPOS, frame)
+        for foot in file.feet:
+            if foot.wrench:
+                wrench = foot.wrench
+                self._add_sensor(wrench.topic + FORCE, kinds.mjSENS_FORCE, wrench.frame)
+                self._add_sensor(wrench.topic + TORQUE, kinds.mjSENS_TORQUE, wrench.frame)
+
+    def _add_sensor(self, name: str, kind: Any, frame: str | None) -> None:
+        if frame is None:
+            raise SimulationError(
+                f"The simulation needs to know where the sensor of topic '{name}' sits; give its "
+                'frame in the robot file.',
+                kind='sensor_without_frame',
+                topic=name,
+            )
+        self.robot.mount(frame)
+        self.spec.add_sensor(name=name, type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=frame)
+
+
+def sphere_name(foot: Foot, corner: int) -> str:
+    """Return the name of the geom at a corner of a foot's sole."""
+    return f'{foot.name}_corner_{corner}'
+
+
+def _about_com(body: MassMoments) -> tuple[float, Array, Array]:
+    """Mass, centre of mass and inertia about it, in body axes."""
+    mass = body.mass
+    com = body.first_moment / mass if mass > 0.0 else np.zeros(3)
+    return mass, com, body.inertia - mass * (com @ com * np.eye(3) - np.outer(com, com))
+
+
+def _pose(mount: FrameMount) -> dict[str, Array]:
+    return {'pos': mount.p_frame_in_body, 'quat': _quaternion_wxyz(mount.body_R_frame)}
+
+
+def _quaternion_wxyz(R: Array) -> Array:
+    quaternion: Array = np.roll(from_matrices(R).as_quat(), 1)
+    return quaternion
+
+
+def _padded(*values: float) -> list[float]:
+    return [*values, *([0.0] * (10 - len(values)))]
+
+
+def _drawn(shape: str, size: tuple[float, ...]) -> dict[str, Any]:
+    """MuJoCo's type and half sizes of a drawn shape."""
+    if shape == 'box':
+        return {'type': mujoco.mjtGeom.mjGEOM_BOX, 'size': [0.5 * edge for edge in size]}
+    if shape == 'cylinder':
+        return {'type': mujoco.mjtGeom.mjGEOM_CYLINDER, 'size': [size[0], 0.5 * size[1], 0.0]}
+    return {'type': mujoco.mjtGeom.mjGEOM_SPHERE, 'size': [size[0], 0.0, 0.0]}

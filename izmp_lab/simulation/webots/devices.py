@@ -1,0 +1,226 @@
+"""The devices of a robot in Webots: found by name, switched on, read at every step.
+
+A sensor's value before its first sample is not a measurement: nan, or, for the InertialUnit's
+quaternion, uninitialised memory. So nothing counts before a whole sampling period has passed
+and every value is finite.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_lab.simulation.webots.device_names import DeviceNames
+
+PATIENCE = 1.0
+"""Time after which a sensor without a measurement is left out [s]."""
+
+_FORCE_3D = 2
+_UNIT = 1e-3
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The sensor values after one step; None for what is missing.
+
+    Positions, velocities and orientation are those of the step's end. Accelerations and forces are
+    those that acted during the step: Webots differences velocities and reads the solver's forces.
+
+    Attributes:
+        time: of the robot, at the step's end [s].
+        q: (n,) of the joints that have a sensor [rad] or [m].
+        angular_velocity: (3,) [rad/s].
+        orientation_xyzw: (4,) world_R_imu.
+        position: (3,) of the GPS in the world [m].
+        specific_force: (3,) of the IMU [m/s²].
+        accelerometers: (3,) each, in the order of the robot file [m/s²].
+        pads: for each foot (corners, 3) forces on the robot in the sole's axes [N].
+    """
+
+    time: float
+    q: Array
+    angular_velocity: Array | None
+    orientation_xyzw: Array | None
+    position: Array | None
+    specific_force: Array | None
+    accelerometers: tuple[Array | None, ...]
+    pads: tuple[Array | None, ...]
+
+
+class Devices:
+    """The devices of one robot.
+
+    Args:
+        robot: controller.Robot or Supervisor.
+        file: the robot file; it names topics.
+        names: what the devices are called.
+        joints: joints of the model.
+        warn: takes a sentence that says what is missing.
+
+    Attributes:
+        period: time between two samples [s].
+        joints: those that have a PositionSensor.
+        motors: joint → Motor.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        file: RobotFile,
+        names: DeviceNames,
+        joints: tuple[str, ...],
+        warn: Callable[[str], None],
+    ) -> None:
+        self.robot, self.warn = robot, warn
+        self._milliseconds = int(robot.getBasicTimeStep())
+        self.period = 1e-3 * self._milliseconds
+        count = robot.getNumberOfDevices()
+        self._known = {
+            str(device.getName()): device
+            for device in (robot.getDeviceByIndex(index) for index in range(count))
+        }
+        self._lost: dict[str, list[str]] = {}
+        self._enabled_at: float = robot.getTime()
+        self._settled = False
+        self.motors = {
+            name: motor
+            for name in joints
+            if (motor := self._find('Motor', name, 'its joint cannot be moved')) is not None
+        }
+        absent = f'{file.joints.topic} lacks the joint'
+        sensors = {
+            name: self._find('PositionSensor', name + names.sensor_suffix, absent)
+            for name in joints
+        }
+        self._positions = {name: sensor for name, sensor in sensors.items() if sensor is not None}
+        self._imu = self._group(
+            (('Accelerometer', names.imu_accelerometer), ('Gyro', names.imu_gyro),
+             ('InertialUnit', names.inertial_unit)), file.imu.topic,
+        )  # fmt: skip
+        self._accelerometers = [
+            self._find('Accelerometer', name, f'{sensor.topic} is not published')
+            for name, sensor in zip(names.accelerometers, file.accelerometers, strict=True)
+        ]
+        self._gps = None
+        if names.gps and file.position:
+            self._gps = self._find('GPS', names.gps, f'{file.position.topic} is not published')
+        self._pads = [
+            self._group([('TouchSensor', name) for name in pads], foot.wrench.topic)
+            if foot.wrench and pads
+            else None
+            for foot, pads in zip(file.feet, names.pads, strict=True)
+        ]
+        self._tell_lost()
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that have a PositionSensor."""
+        return tuple(self._positions)
+
+    def read(self) -> Reading | None:
+        """Read all sensors; None until each of them has measured something."""
+        waited = self.robot.getTime() - self._enabled_at
+        if not self._settled:
+            # A sensor's first measurement is there after its first whole period.
+            if waited < 1.5 * self.period:
+                return None
+            missing = self._without_value()
+            if missing and waited < PATIENCE:
+                return None
+            self._leave_out(missing)
+            self._settled = True
+        return self._reading()
+
+    def _reading(self) -> Reading:
+        force = gyro = orientation = None
+        if self._imu:
+            force, gyro = (np.array(device.getValues()[:3]) for device in self._imu[:2])
+            orientation = np.array(self._imu[2].getQuaternion()[:4])
+        return Reading(
+            time=self.robot.getTime(),
+            q=np.array([sensor.getValue() for sensor in self._positions.values()]),
+            angular_velocity=gyro,
+            orientation_xyzw=orientation,
+            position=_vector(self._gps),
+            specific_force=force,
+            accelerometers=tuple(_vector(device) for device in self._accelerometers),
+            pads=tuple(
+                np.array([pad.getValues()[:3] for pad in pads]) if pads else None
+                for pads in self._pads
+            ),
+        )
+
+    def _find(self, kind: str, name: str, consequence: str) -> Any:
+        """Return a device, switched on; None if there is none of this kind."""
+        device = self._known.get(name)
+        if device is None or type(device).__name__ != kind:
+            other = '' if device is None else f' (that is a {type(device).__name__})'
+            self._lost.setdefault(consequence, []).append(f"{kind} '{name}'{other}")
+            return None
+        if kind == 'TouchSensor' and device.getType() != _FORCE_3D:
+            lost = f"TouchSensor '{name}' of type force-3d (it is of another type)"
+            self._lost.setdefault(consequence, []).append(lost)
+            return None
+        if kind != 'Motor':
+            device.enable(self._milliseconds)
+        return device
+
+    def _group(self, wanted: Any, topic: str) -> list[Any] | None:
+        """Return devices that make one signal together; None if one is missing."""
+        found = [self._find(kind, name, f'{topic} is not published') for kind, name in wanted]
+        return None if any(device is None for device in found) else found
+
+    def _tell_lost(self) -> None:
+        if not self._lost:
+            return
+        parts = [
+            f'no {", no ".join(names)}, so {consequence}'
+            for consequence, names in self._lost.items()
+        ]
+        self.warn(
+            f"The robot '{self.robot.getName()}' in Webots has {'; '.join(parts)}. Its devices: "
+            f'{", ".join(self._known) or "none"}.'
+        )
+
+    def _without_value(self) -> list[str]:
+        """Names of the sensors that have not measured yet."""
+        values: list[tuple[Any, Any]] = [
+            (sensor, sensor.getValue()) for sensor in self._positions.values()
+        ]
+        for device in (*(self._imu or ())[:2], *self._accelerometers, self._gps):
+            if device is not None:
+                values.append((device, device.getValues()[:3]))
+        for pads in self._pads:
+            values.extend((pad, pad.getValues()[:3]) for pad in pads or ())
+        missing = [device.getName() for device, value in values if not np.isfinite(value).all()]
+        if self._imu:
+            norm = np.linalg.norm(self._imu[2].getQuaternion()[:4])
+            if not abs(norm - 1.0) < _UNIT:
+                missing.append(self._imu[2].getName())
+        return missing
+
+    def _leave_out(self, missing: list[str]) -> None:
+        """Go on without sensors that measure nothing."""
+        if not missing:
+            return
+        self.warn(
+            f'After {PATIENCE:g} s, these devices have measured nothing, and what needs them is '
+            f'not published: {", ".join(missing)}. Has the solid that carries them a Physics node?'
+        )
+        left_out = set(missing)
+
+        def works(device: Any) -> bool:
+            return device is not None and device.getName() not in left_out
+
+        self._positions = {name: item for name, item in self._positions.items() if works(item)}
+        self._imu = self._imu if all(map(works, self._imu or [None])) else None
+        self._accelerometers = [item if works(item) else None for item in self._accelerometers]
+        self._gps = self._gps if works(self._gps) else None
+        self._pads = [pads if all(map(works, pads or [None])) else None for pads in self._pads]
+
+
+def _vector(device: Any) -> Array | None:
+    return None if device is None else np.array(device.getValues()[:3])

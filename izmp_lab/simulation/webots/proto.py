@@ -1,0 +1,305 @@
+"""The PROTO of a robot: urdf2webots' translation, with exact numbers, sensors and soles.
+
+urdf2webots writes six digits, leaves out massless links and puts all joints at zero. Its tree of
+solids and shapes is kept; every pose, axis, limit and inertia in it is replaced by that of the
+`RobotModel`, with the joints as the robot stands when the world begins. Sensors go to the solids
+that carry their frames, and pads to the corners of the soles.
+
+A pad is a TouchSensor of the type force-3d: a small sphere that alone touches the ground. Such a
+sensor measures the force through its joint to the foot, no moment; but the places of the spheres
+are known, so those at the corners of a sole give the whole wrench of the ground on the foot (the
+moment of friction on a point is zero). The mass of the pads is taken from the foot.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.base.rotations import from_matrices
+from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
+from izmp_dynamics.model.kinematic_tree import link_inertia
+from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.model.urdf import Urdf
+from izmp_lab.simulation.webots.def_names import def_names
+from izmp_lab.simulation.webots.device_names import DeviceNames
+from izmp_lab.simulation.webots.solid_mass import SolidMass, ball
+from izmp_lab.simulation.webots.start_pose import StartPose
+from izmp_lab.simulation.webots.vrml import Document, Node
+
+PAD_RADIUS = 0.01
+"""Radius of the spheres at the corners of a sole [m]; as in the MuJoCo model."""
+
+PAD_PART = 0.01
+"""Mass of a pad as part of that of the link that carries it [-]."""
+
+UNLIMITED = 1e6
+"""What stands for a torque, force, velocity or one of two limits that the URDF does not state."""
+
+_LEAST_RANGE = 2e-6
+"""Between the limits of a motor [rad] or [m]."""
+
+SOLE, GROUND = 'sole', 'ground'
+"""Contact materials."""
+
+_JOINTS = ('HingeJoint', 'SliderJoint')
+_PAD_COLOUR = (0.2, 0.2, 0.2)
+
+
+class ProtoBuilder:
+    """Completes the PROTO that urdf2webots made.
+
+    Args:
+        document: that PROTO; it is changed.
+        urdf: the URDF.
+        model: of the URDF with the URDF's own root.
+        file: the robot file, with a wrench for each foot that has a sole of pads.
+        pose: how the robot stands when the world begins.
+        gain: P of the motors' position control [1/s].
+
+    Raises:
+        SimulationError: if something of the URDF is missing in the PROTO.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        urdf: Urdf,
+        model: RobotModel,
+        file: RobotFile,
+        pose: StartPose,
+        gain: float,
+    ) -> None:
+        self.document, self.urdf, self.model, self.file = document, urdf, model, file
+        self.pose, self.gain = pose, gain
+        self.parents = {segment.link: segment.parent for segment in model.tree.segments}
+        self.robot = document.nodes[0]
+        self.solids: dict[str, Node] = {model.root: self.robot}
+        self.masses: dict[str, SolidMass] = {}
+        self.moved: set[str] = set()
+        if len(model.bodies) != model.dof + 1:
+            raise SimulationError(
+                f"The robot '{model.name}' has mimic joints, which Webots cannot couple; remove "
+                'their <mimic> or fix them.',
+                kind='mimic_joints',
+                robot=model.name,
+            )
+
+    def build(self) -> Document:
+        """Return the PROTO."""
+        self._weigh(self.model.root, self.robot)
+        self._place(self.model.root, self.robot)
+        self._check_complete()
+        names = DeviceNames.of(self.file)
+        self._add_sensors(names)
+        for foot, pads in zip(self.file.feet, names.pads, strict=True):
+            if pads:
+                self._add_pads(foot, pads)
+        for link, mass in self.masses.items():
+            self.solids[link].fields['physics'] = mass.node()
+        defs = def_names([link.name for link in self.urdf.robot.links])
+        for link, solid in self.solids.items():
+            solid.name = defs[link] if solid is not self.robot else ''
+        return self.document
+
+    def _place(self, link: str, solid: Node) -> None:
+        """Write the exact poses of all that a solid carries."""
+        for child in _children(solid):
+            if child.type in _JOINTS:
+                end = child.fields['endPoint']
+                self._place_moved(link, child, end)
+            elif child.type == 'Solid':
+                end = child
+                R, p = self._relative(link, end.name)
+                _set_pose(end, R, p)
+            else:
+                continue
+            self.solids[end.name] = end
+            self._weigh(end.name, end)
+            self._place(end.name, end)
+
+    def _place_moved(self, link: str, node: Node, end: Node) -> None:
+        parent, child = self.model.mount(link), self.model.mount(end.name)
+        kind, column = self.model.joints[child.body, [KIND, DRIVER]]
+        mount, joint = self.model.joint_mount(child.body), self.model.joint_names[column]
+        if mount.body != parent.body:
+            raise SimulationError(
+                f"urdf2webots puts '{end.name}' onto '{link}', but there is a joint in between "
+                'that moves a link without mass; give that link some mass.',
+                kind='massless_link',
+                link=link,
+            )
+        q = self.pose.q[joint]
+        link_R_joint = parent.body_R_frame.T @ mount.body_R_frame
+        anchor = parent.body_R_frame.T @ (mount.p_frame_in_body - parent.p_frame_in_body)
+        axis = link_R_joint[:, 2]
+        parameters = {'position': (q,), 'axis': tuple(axis)}
+        if kind == PRISMATIC:
+            turned, place = link_R_joint, anchor + q * axis
+            parameters_type = 'JointParameters'
+        else:
+            turned, place = link_R_joint @ Rotation.from_euler('z', q).as_matrix(), anchor
+            parameters_type = 'HingeJointParameters'
+            parameters['anchor'] = tuple(anchor)
+        given = node.fields['jointParameters'].fields
+        kept = ('dampingConstant', 'staticFriction')
+        parameters |= {key: given[key] for key in kept if key in given}
+        node.fields['jointParameters'] = Node(parameters_type, parameters)
+        node.fields['device'] = self._devices(joint, kind, column)
+        _set_pose(end, turned @ child.body_R_frame, place + turned @ child.p_frame_in_body)
+        self.moved.add(joint)
+
+    def _devices(self, joint: str, kind: int, column: int) -> list[Node]:
+        model = self.model
+        velocity, effort = model.velocity_limit[column], model.effort_limit[column]
+        limits = np.array([model.position_lower[column], model.position_upper[column]])
+        motor: dict[str, Any] = {
+            'name': joint,
+            'controlPID': (self.gain, 0.0, 0.0),
+            'maxVelocity': (velocity if np.isfinite(velocity) else UNLIMITED,),
+        }
+        if np.isfinite(limits).any():
+            lower, upper = _range(*np.clip(limits, -UNLIMITED, UNLIMITED))
+            motor |= {'minPosition': (lower,), 'maxPosition': (upper,)}
+        strength = 'maxForce' if kind == PRISMATIC else 'maxTorque'
+        motor[strength] = (effort if np.isfinite(effort) else UNLIMITED,)
+        motor['sound'] = ''
+        sensor = joint + DeviceNames.of(self.file).sensor_suffix
+        return [
+            Node('LinearMotor' if kind == PRISMATIC else 'RotationalMotor', motor),
+            Node('PositionSensor', {'name': sensor}),
+        ]
+
+    def _weigh(self, link: str, solid: Node) -> None:
+        inertia = link_inertia(self.urdf.robot.link_map[link])
+        solid.fields.pop('physics', None)
+        if inertia.getMass() > 0.0:
+            self.masses[link] = SolidMass.of_kdl(inertia)
+
+    def _check_complete(self) -> None:
+        massive = {
+            link.link for link in self.model.tree.segments if link.segment.getInertia().getMass()
+        }
+        lost = sorted(massive - set(self.solids))
+        joints = sorted(set(self.model.joint_names) - self.moved)
+        if lost or joints:
+            raise SimulationError(
+                f"urdf2webots lost parts of '{self.model.name}': {', '.join(lost + joints)}. It "
+                'leaves out links without mass, with what hangs on them; give them some mass.',
+                kind='lost_links',
+                robot=self.model.name,
+                lost=(*lost, *joints),
+            )
+
+    def _relative(self, link: str, frame: str) -> tuple[Array, Array]:
+        """Pose of a frame in a link that is fixed to it."""
+        base, mount = self.model.mount(link), self.model.mount(frame)
+        R = base.body_R_frame.T
+        return R @ mount.body_R_frame, R @ (mount.p_frame_in_body - base.p_frame_in_body)
+
+    def _carrier(self, frame: str) -> str:
+        """Return the nearest link that carries a frame and is a solid."""
+        self.model.mount(frame)
+        while frame not in self.solids:
+            frame = self.parents[frame]
+        return frame
+
+    def _add_sensors(self, names: DeviceNames) -> None:
+        file = self.file
+        imu = file.imu.frame or ''
+        self._add_device('Accelerometer', names.imu_accelerometer, imu)
+        self._add_device('Gyro', names.imu_gyro, imu)
+        self._add_device('InertialUnit', names.inertial_unit, imu)
+        for sensor, name in zip(file.accelerometers, names.accelerometers, strict=True):
+            self._add_device('Accelerometer', name, sensor.frame or '')
+        if file.position and names.gps:
+            self._add_device('GPS', names.gps, file.position.frame or self.model.root)
+
+    def _add_device(self, kind: str, name: str, frame: str) -> None:
+        carrier = self._carrier(frame)
+        device = Node(kind, {'name': name})
+        _set_pose(device, *self._relative(carrier, frame))
+        _append(self.solids[carrier], device)
+
+    def _add_pads(self, foot: Foot, names: tuple[str, ...]) -> None:
+        carrier = self._carrier(foot.sole)
+        R, p = self._relative(carrier, foot.sole)
+        solid = self.solids[carrier]
+        for link in self._rigidly_tied(carrier):  # nothing else may touch the ground
+            self.solids[link].fields.pop('boundingObject', None)
+        if carrier not in self.masses:
+            raise SimulationError(
+                f"The link '{carrier}' carries a sole but has no mass.",
+                kind='massless_link',
+                link=carrier,
+            )
+        mass = PAD_PART * self.masses[carrier].mass
+        for name, (x, y) in zip(names, foot.polygon, strict=True):
+            corner = p + R @ [x, y, 0.0]
+            pad = ball(mass, PAD_RADIUS, np.array([0.0, 0.0, PAD_RADIUS]))
+            _append(solid, _pad(name, R, corner, pad))
+            self.masses[carrier] = self.masses[carrier].without(pad.moved(R, corner))
+
+    def _rigidly_tied(self, link: str) -> list[str]:
+        body = self.model.mount(link).body
+        return [other for other in self.solids if self.model.mount(other).body == body]
+
+
+def _pad(name: str, R: Array, corner: Array, mass: SolidMass) -> Node:
+    middle = (0.0, 0.0, PAD_RADIUS)
+    sphere = Node('Sphere', {'radius': (PAD_RADIUS,)})
+    appearance = Node('PBRAppearance', {'baseColor': _PAD_COLOUR, 'roughness': (1.0,)})
+    shape = Node('Shape', {'appearance': appearance, 'geometry': sphere})
+    pad = Node('TouchSensor')
+    _set_pose(pad, R, corner)
+    pad.fields |= {
+        'children': [Node('Pose', {'translation': middle, 'children': [shape]})],
+        'name': name,
+        'contactMaterial': SOLE,
+        'boundingObject': Node(
+            'Pose',
+            {'translation': middle, 'children': [Node('Sphere', {'radius': (PAD_RADIUS,)})]},
+        ),
+        'physics': mass.node(),
+        'type': 'force-3d',
+        'lookupTable': [],
+    }
+    return pad
+
+
+def _range(lower: float, upper: float) -> tuple[float, float]:
+    """Return limits as Webots understands them: two zeros, or twice the same, mean none."""
+    room = max(0.0, _LEAST_RANGE - (upper - lower))
+    return lower - 0.5 * room, upper + 0.5 * room
+
+
+def _children(solid: Node) -> list[Node]:
+    children: list[Node] = solid.fields.get('children', [])
+    return children
+
+
+def _append(solid: Node, child: Node) -> None:
+    if 'children' not in solid.fields:
+        solid.fields = {'children': [], **solid.fields}
+    solid.fields['children'].append(child)
+
+
+def _set_pose(node: Node, R: Array, p: Array) -> None:
+    """Write translation and rotation, ahead of the other fields."""
+    rest = {key: value for key, value in node.fields.items() if key not in _POSE}
+    node.fields = {'translation': tuple(p), 'rotation': axis_angle(R), **rest}
+
+
+_POSE = ('translation', 'rotation')
+
+
+def axis_angle(R: Array) -> tuple[float, ...]:
+    """Return a rotation (3, 3) as Webots writes it: unit axis and angle [rad]."""
+    vector = from_matrices(R).as_rotvec()
+    angle = float(np.linalg.norm(vector))
+    if angle < 1e-12:
+        return (0.0, 0.0, 1.0, 0.0)
+    return (*(vector / angle).tolist(), angle)

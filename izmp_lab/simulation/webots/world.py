@@ -1,0 +1,225 @@
+"""A world of Webots for a robot: the PROTO, the ground, the plugin's URDF and the robot file.
+
+The four files belong together and are generated together; do not edit them. Only base nodes of
+Webots are used and no sounds, so that nothing is downloaded. The same arguments give the same
+bytes.
+"""
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import yaml
+
+from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.files.whole_file import write_whole
+from izmp_dynamics.model.robot_file import (
+    Accelerometer,
+    FootWrench,
+    Imu,
+    RobotFile,
+    load_robot_file,
+)
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_lab.simulation.webots.converter import convert
+from izmp_lab.simulation.webots.device_names import DeviceNames
+from izmp_lab.simulation.webots.options import Options
+from izmp_lab.simulation.webots.proto import ProtoBuilder
+from izmp_lab.simulation.webots.scene import make_scene
+from izmp_lab.simulation.webots.start_pose import start_pose
+from izmp_lab.simulation.webots.vrml import write
+from izmp_lab.walking.ramp import Ramp
+from izmp_lab.walking.walk_parameters import WalkParameters
+
+PLUGIN = 'izmp_lab.nodes.webots_driver.WebotsDriver'
+"""Type of the plugin for webots_ros2_driver."""
+
+TIME_STEPS = (2, 8)
+"""Values of WorldInfo.basicTimeStep that the paper used [ms]."""
+
+MARK = 'Made by izmp make-world; make it again instead of editing it.'
+
+
+@dataclass(frozen=True)
+class World:
+    """The files of a world.
+
+    Attributes:
+        world: .wbt.
+        proto: .proto.
+        urdf: the robot's URDF with the plugin, for WebotsController.
+        robot: robot file that fits: the feet's wrenches are those at the soles.
+        name: of the robot in the world.
+        remark: why the robot does not stand ready to walk; empty if it does.
+    """
+
+    world: Path
+    proto: Path
+    urdf: Path
+    robot: Path
+    name: str
+    remark: str = ''
+
+    @classmethod
+    def of(cls, folder: Path, robot: str) -> 'World':
+        """Name the files for a robot.
+
+        No base node of Webots is called …Proto; one with the PROTO's name would take precedence.
+        """
+        name = re.sub(r'\W', '_', robot, flags=re.ASCII)
+        proto = f'{name[:1].upper()}{name[1:]}Proto'
+        if not proto[:1].isalpha():
+            proto = 'Robot' + proto
+        return cls(
+            world=folder / f'{name}.wbt',
+            proto=folder / f'{proto}.proto',
+            urdf=folder / f'{name}.urdf',
+            robot=folder / f'{name}.yaml',
+            name=name,
+        )
+
+
+def make_world(
+    robot: Path,
+    folder: Path,
+    slope_deg: float = 0.0,
+    time_step: int = 2,
+    plugin: Mapping[str, str] | None = None,
+) -> World:
+    """Make a world and write its files.
+
+    Args:
+        robot: robot file.
+        folder: where the files go; what `make_world` made there before is replaced.
+        slope_deg: angle of the ramp behind the level start [°]; level ground if 0.
+        time_step: basicTimeStep [ms]: 2 or 8.
+        plugin: properties for the plugin besides `robot` and `slope_deg`.
+
+    Raises:
+        MissingDependencyError: without urdf2webots.
+        MotionError: if the slope cannot be.
+        SimulationError: if the robot cannot be translated, a property is wrong, or a file stands
+            there that is not of `make_world`.
+        IzmpError: if the robot file or URDF cannot be used.
+    """
+    if time_step not in TIME_STEPS:
+        raise SimulationError(
+            f'A world has time steps of {" or ".join(map(str, TIME_STEPS))} ms, not {time_step}.',
+            kind='time_step',
+            time_step=time_step,
+            valid=TIME_STEPS,
+        )
+    ramp = Ramp(math.radians(slope_deg), WalkParameters.slope_start)
+    given = load_robot_file(robot)
+    file = _with_sole_wrenches(given)
+    _check_sensors(file)
+    urdf = read_urdf(file.urdf_path)
+    model = load_model(urdf)
+    files = World.of(folder.absolute(), urdf.robot.name)
+    wanted = {name: text for name, text in (plugin or {}).items() if text}
+    properties = {'robot': str(files.robot), **wanted, 'slope_deg': f'{slope_deg:g}'}
+    Options.of(file, properties)
+    pose = start_pose(file, model)
+    document = convert(urdf, files.proto.stem, files.proto.parent)
+    ProtoBuilder(document, urdf, model, file, pose, gain=1e3 / time_step).build()
+    document.remarks = [MARK, f'{urdf.robot.name} from its URDF by urdf2webots.']
+    texts = {
+        files.proto: write(document),
+        files.world: write(
+            make_scene(files.name, files.proto.name, file.gravity, pose, ramp, time_step, MARK)
+        ),
+        files.urdf: _urdf(urdf, files.urdf.parent, DeviceNames.of(file), properties),
+        files.robot: _robot_file(robot, file, files.urdf.name),
+    }
+    _write_all(texts)
+    return replace(files, remark=pose.reason)
+
+
+def _check_sensors(file: RobotFile) -> None:
+    if file.imu.gravity_removed:
+        raise SimulationError(
+            "Webots' accelerometers measure specific force; the robot file says "
+            'imu.gravity_removed: true, which it must not for a simulation.',
+            kind='gravity_removed',
+            sensor='imu',
+        )
+    sensors: list[Imu | Accelerometer] = [file.imu, *file.accelerometers]
+    for sensor in sensors:
+        if sensor.frame is None:
+            raise SimulationError(
+                f"Webots needs to know where the sensor of topic '{sensor.topic}' sits; give its "
+                'frame in the robot file.',
+                kind='sensor_without_frame',
+                topic=sensor.topic,
+            )
+
+
+def _with_sole_wrenches(file: RobotFile) -> RobotFile:
+    """Let each foot have a wrench, measured at its sole with nothing below."""
+    feet = tuple(
+        replace(
+            foot,
+            wrench=FootWrench(
+                topic=foot.wrench.topic if foot.wrench else f'{foot.name}/wrench', frame=foot.sole
+            ),
+        )
+        for foot in file.feet
+    )
+    return replace(file, feet=feet)
+
+
+def _robot_file(path: Path, file: RobotFile, urdf: str) -> str:
+    """Return the text of the robot file with another URDF and the wrenches of `file`."""
+    settings: dict[str, Any] = yaml.safe_load(path.read_text(encoding='utf-8-sig'))
+    settings['urdf'] = urdf
+    for entry, foot in zip(settings.get('feet', []), file.feet, strict=True):
+        if foot.wrench:
+            entry['wrench'] = {'topic': foot.wrench.topic, 'frame': foot.wrench.frame}
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=98)
+    return f'# {MARK}\n{text}'
+
+
+def _urdf(urdf: Urdf, folder: Path, names: DeviceNames, properties: Mapping[str, str]) -> str:
+    """Return the URDF with the element that webots_ros2_driver reads.
+
+    The driver would publish the GPS on its own; once is enough. Meshes with relative paths are
+    found from the folder where this URDF will lie.
+    """
+    robot = ElementTree.fromstring(urdf.text.encode())
+    beside = (urdf.path or Path('robot.urdf')).absolute().parent
+    for mesh in robot.iter('mesh'):
+        address = mesh.get('filename', '')
+        if '://' not in address and not Path(address).is_absolute():
+            mesh.set('filename', Path(os.path.relpath(beside / address, folder)).as_posix())
+    for old in robot.findall('webots'):
+        robot.remove(old)
+    webots = ElementTree.SubElement(robot, 'webots')
+    if names.gps:
+        device = ElementTree.SubElement(webots, 'device', reference=names.gps, type='GPS')
+        ros = ElementTree.SubElement(device, 'ros')
+        ElementTree.SubElement(ros, 'enabled').text = 'false'
+    plugin = ElementTree.SubElement(webots, 'plugin', type=PLUGIN)
+    for key, value in properties.items():  # none is empty: the driver would crash
+        ElementTree.SubElement(plugin, key).text = value
+    ElementTree.indent(robot)
+    body = ElementTree.tostring(robot, encoding='unicode')
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {MARK} -->\n{body}\n'
+
+
+def _write_all(texts: Mapping[Path, str]) -> None:
+    """Write the files, or none if one would replace a file of another origin."""
+    for path in texts:
+        if path.exists() and MARK not in path.read_text(encoding='utf-8', errors='replace'):
+            raise SimulationError(
+                f"'{path}' exists and was not made by izmp make-world; choose another folder.",
+                kind='foreign_file',
+                path=path,
+            )
+    for path, text in texts.items():
+        write_whole(path, text.encode())

@@ -1,0 +1,182 @@
+"""Walking patterns with angular-momentum estimation: which walks are planned and simulated.
+
+The experiments of Mayr et al. are E1 (a point mass), E2 (its second iteration), E3 (16 uniform
+nodes) and E4 (8 nodes, half of them early). Their poster leaves robot, weights and gait open;
+what is taken is in the trial and in `MomentumParameters`.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.base.resources import find_resource
+from izmp_lab.studies.angular_momentum import talos
+from izmp_lab.studies.robot_key import RobotKey
+from izmp_lab.studies.runs import Run
+from izmp_lab.walking.momentum_parameters import MomentumParameters
+from izmp_lab.walking.sway import BIPED31_POSTURE
+from izmp_lab.walking.walk_parameters import WalkParameters
+
+WALKS = 'izmp_lab.studies.angular_momentum.walks'
+SCHEMES = ('E1', 'E2', 'E3', 'E4')
+
+DOUBLE_SUPPORT = 0.2
+"""Time on both feet in every step [s]: two intervals, so that a foot lifts off at a knot."""
+
+STEP_TIME, STEP_LENGTH = 0.8, 0.25
+"""Of the walk of most figures [s], [m]."""
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot of the experiments.
+
+    Attributes:
+        name: as figures call it.
+        key: its robot file.
+        posture: joint positions at rest [rad].
+        height: of its centre of mass [m].
+        ankle_feedback: whether the plant's ankles answer to the tilt.
+        soles: lengths of the sole in the simulations, the robot's own first [m].
+    """
+
+    name: str
+    key: RobotKey
+    posture: Mapping[str, float]
+    height: float
+    ankle_feedback: bool
+    soles: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One walk.
+
+    Attributes:
+        scheme: 'E1' to 'E4'.
+        step_time: [s].
+        step_length: [m].
+        steps: how many.
+        changed: parameters of the generator that differ from those of the scheme.
+        stand: time before the first step [s].
+        sole: length of the soles amid the travel of the ZMP [m]; that of the robot if 0.
+    """
+
+    scheme: str
+    step_time: float = STEP_TIME
+    step_length: float = STEP_LENGTH
+    steps: int = 10
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    stand: float = 1.5
+    sole: float = 0.0
+
+    def parameters(self, height: float) -> WalkParameters:
+        """Return what is planned, with the centre of mass at a height [m]."""
+        changed = dict(self.changed)
+        if 'nodes' in changed:
+            changed['nodes'] = tuple(map(tuple, changed['nodes']))
+        momentum = dataclasses.replace(MomentumParameters.scheme(self.scheme), **changed)
+        return WalkParameters.by(
+            'angular_momentum',
+            speed=self.step_length / self.step_time,
+            step_time=self.step_time,
+            steps=self.steps,
+            double_support=DOUBLE_SUPPORT / self.step_time,
+            com_height=height,
+            stand=self.stand,
+            momentum=momentum,
+        )
+
+
+@dataclass(frozen=True)
+class Study:
+    """The runs of the experiment.
+
+    Attributes:
+        robots: biped31, and TALOS where example-robot-data is installed.
+        step_times: of the grid [s].
+        step_lengths: of the grid [m].
+        weights: values of α = γ.
+        soles: how many lengths of soles are simulated.
+        cycles: planning cycles that are timed.
+    """
+
+    robots: tuple[Robot, ...]
+    step_times: tuple[float, ...] = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+    step_lengths: tuple[float, ...] = (0.15, 0.20, 0.25, 0.30)
+    weights: tuple[float, ...] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+    soles: int = 5
+    cycles: int = 600
+
+    @classmethod
+    def full(cls, folder: Path) -> 'Study':
+        """Prepare the whole experiment; TALOS's robot file is written into the folder."""
+        return cls(_robots(folder))
+
+    @classmethod
+    def quick(cls, folder: Path) -> 'Study':
+        """Prepare one that takes seconds and still shows all that the page describes."""
+        return cls(
+            _robots(folder)[:1], step_times=(0.6, 0.75, 0.8), step_lengths=(0.25,),
+            weights=(1e-6, 1e-2), soles=1, cycles=60,
+        )  # fmt: skip
+
+    @property
+    def biped31(self) -> Robot:
+        """The robot that is always there."""
+        return self.robots[0]
+
+    def score(self, robot: Robot, trial: Trial) -> Run:
+        """Describe the score of a planned walk."""
+        return self._run('plan_score', robot, trial, 1.0)
+
+    def tracks(self, robot: Robot, trial: Trial) -> Run:
+        """Describe the tracks of a planned walk."""
+        return self._run('plan_tracks', robot, trial, 1.0)
+
+    def executed(self, robot: Robot, trial: Trial) -> Run:
+        """Describe the execution of a walk by the plant."""
+        return self._run('executed', robot, trial, 10.0)
+
+    def timings(self, robot: Robot, scheme: str) -> Run:
+        """Describe how long planning takes."""
+        parameters = {'robot': _plain(robot), 'scheme': scheme, 'cycles': self.cycles}
+        return Run(f'{WALKS}:timings', parameters, effort=5.0)
+
+    def sole_lengths(self, robot: Robot) -> tuple[float, ...]:
+        """Lengths of the soles that are simulated [m]: the robot's own, then the shortest."""
+        chosen = (robot.soles[0], *robot.soles[:0:-1][: self.soles - 1])
+        return tuple(sorted(chosen, reverse=True))
+
+    def _run(self, function: str, robot: Robot, trial: Trial, effort: float) -> Run:
+        parameters = {'robot': _plain(robot), 'trial': dataclasses.asdict(trial)}
+        return Run(f'{WALKS}:{function}', parameters, effort=effort)
+
+
+def _plain(robot: Robot) -> dict[str, Any]:
+    """What decides the result."""
+    return {
+        **dataclasses.asdict(robot.key),
+        'posture': dict(robot.posture),
+        'height': robot.height,
+        'ankle_feedback': robot.ankle_feedback,
+    }
+
+
+def _robots(folder: Path) -> tuple[Robot, ...]:
+    own = Robot(
+        'biped31', RobotKey.of(find_resource('robots/biped31/robot.yaml')), BIPED31_POSTURE, 0.75,
+        ankle_feedback=True, soles=(0.24, 0.16, 0.12, 0.10, 0.08),
+    )  # fmt: skip
+    try:
+        path = talos.write_robot_file(folder)
+    except MissingDependencyError:
+        return (own,)
+    other = Robot(
+        'TALOS', RobotKey.of(path), talos.POSTURE, 0.86, ankle_feedback=False,
+        soles=(0.20, 0.16, 0.12, 0.10, 0.08),
+    )  # fmt: skip
+    return own, other

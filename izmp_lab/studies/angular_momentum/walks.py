@@ -1,0 +1,194 @@
+"""What is kept of a walk with angular-momentum estimation: score, tracks, execution, timings.
+
+The functions with a `load` are runs, see `runs`; their parameters are those of `study`.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import MotionError
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_lab.studies.angular_momentum.cycle_times import time_cycles
+from izmp_lab.studies.angular_momentum.study import Trial
+from izmp_lab.studies.runs import Load
+from izmp_lab.studies.store import Arrays
+from izmp_lab.walking.biped import Biped
+from izmp_lab.walking.walk import PlannedWalk, plan_walk
+
+_KEPT_EVERY = 5  # rows of 2 ms
+
+
+@dataclass(frozen=True)
+class Score:
+    """How far the ZMP of all bodies is from the wanted one, from the first step to the last.
+
+    Attributes:
+        rms: (2,) root mean square in x and y [m].
+        largest: (2,) [m].
+        outside: largest distance of the ZMP of all bodies beyond the soles that carry [m]; less
+            than 0 inside.
+        refused: why the walk cannot be planned; '' if it can.
+    """
+
+    rms: Array
+    largest: Array
+    outside: float
+    refused: str = ''
+
+    @classmethod
+    def of(cls, walk: PlannedWalk, biped: Biped) -> 'Score':
+        """Score a walk."""
+        rows = _walking(walk)
+        errors = walk.zmp_errors[rows]
+        return cls(
+            rms=np.sqrt(np.mean(errors**2, axis=0)),
+            largest=np.abs(errors).max(axis=0),
+            outside=_outside(walk, biped),
+            refused=str(walk.stopped or ''),
+        )
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> 'Score':
+        """Take what `plan_score` returned."""
+        return cls(
+            arrays['rms'], arrays['largest'], float(arrays['outside']), str(arrays['refused'])
+        )
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The outcome of a walk in MuJoCo.
+
+    Attributes:
+        mean: distance of the centre of mass from the planned one, from the first step to the last
+            [m]; up to a fall.
+        largest: likewise, standing included; infinite after a fall.
+        cop: root mean square of the CoP less the wanted ZMP, in x and y (2,) [m]; up to a fall.
+        falls_in: step in which the robot falls, from 1; 0 if it does not.
+        fall_time: when [s]; NaN if it does not.
+    """
+
+    mean: float
+    largest: float
+    cop: Array
+    falls_in: int
+    fall_time: float
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> 'Execution':
+        """Take what `executed` returned."""
+        return cls(
+            float(arrays['mean']), float(arrays['largest']), arrays['cop'],
+            int(arrays['falls_in']), float(arrays['fall_time']),
+        )  # fmt: skip
+
+
+def plan_score(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
+    """Plan a walk and keep its score: the attributes of `Score`."""
+    wanted = Trial(**trial)
+    biped = _biped(_file(robot, wanted), robot)
+    try:
+        score = Score.of(plan_walk(biped, wanted.parameters(robot['height'])), biped)
+    except MotionError as error:
+        nothing = np.full(2, np.nan)
+        score = Score(nothing, nothing, np.nan, str(error))
+    return {name: np.asarray(value) for name, value in dataclasses.asdict(score).items()}
+
+
+def plan_tracks(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
+    """Plan a walk and keep its tracks.
+
+    Returns:
+        times (K,) [s]; zmp, wanted, com (K, 2) [m]: the ZMP of all bodies, the wanted one and the
+        centre of mass; begins (S + 1,) of the steps [s].
+    """
+    wanted = Trial(**trial)
+    walk = plan_walk(_biped(_file(robot, wanted), robot), wanted.parameters(robot['height']))
+    plan, every = walk.plan, slice(None, None, _KEPT_EVERY)
+    assert plan.zmp is not None  # plan_walk computes both
+    assert plan.com is not None
+    return {
+        'times': plan.times[every],
+        'zmp': plan.zmp[every, :2],
+        'wanted': walk.zmp_reference.point[every, :2],
+        'com': plan.com[every, :2],
+        'begins': np.array([walk.timing.begins(step) for step in range(walk.timing.steps + 1)]),
+    }
+
+
+def executed(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
+    """Let the plant execute a walk, and keep the attributes of `Execution`."""
+    from izmp_lab.simulation.mujoco.ankle_feedback import AnkleFeedback
+    from izmp_lab.simulation.mujoco.model import build_mujoco
+    from izmp_lab.simulation.mujoco.plant import simulate
+
+    wanted = Trial(**trial)
+    file = _file(robot, wanted)
+    walk = plan_walk(_biped(file, robot), wanted.parameters(robot['height']))
+    feedback = AnkleFeedback() if robot['ankle_feedback'] else None
+    run = simulate(walk.plan, build_mujoco(file), feedback=feedback)
+    assert walk.plan.com is not None
+    error = np.linalg.norm(run.truth.com - walk.plan.com[: len(run)], axis=1)
+    cop = (run.truth.cop - walk.zmp_reference.point[: len(run)])[:, :2]
+    cop = cop[_walking(walk)[: len(run)]]
+    last = float(walk.plan.times[len(run) - 1])
+    falls_in = int((last - walk.timing.stand) / walk.timing.step_time) + 1 if run.fall else 0
+    return {
+        'mean': np.array(error[_walking(walk)[: len(run)]].mean()),
+        'largest': np.array(np.inf if run.fall else error.max()),
+        'cop': np.sqrt(np.nanmean(cop**2, axis=0)),
+        'falls_in': np.array(falls_in),
+        'fall_time': np.array(last if run.fall else np.nan),
+    }
+
+
+def timings(load: Load, robot: dict[str, Any], scheme: str, cycles: int) -> Arrays:
+    """Measure planning: see `time_cycles`."""
+    trial = Trial(scheme)
+    biped = _biped(_file(robot, trial), robot)
+    parameters = dataclasses.replace(trial.parameters(robot['height']), time_step=0.01)
+    return dict(time_cycles(biped, parameters, cycles))
+
+
+def _walking(walk: PlannedWalk) -> np.ndarray:
+    """(T,) rows of the plan from the beginning of the first step to the end of the last one."""
+    times, timing = walk.plan.times, walk.timing
+    return (times >= timing.begins(0)) & (times <= timing.begins(timing.steps))
+
+
+def _outside(walk: PlannedWalk, biped: Biped) -> float:
+    """How far the ZMP of all bodies is at most outside the soles that carry [m]."""
+    from izmp_lab.walking.course import Course
+
+    parameters, plan = walk.parameters, walk.plan
+    course = Course(
+        biped, walk.footsteps, walk.timing, parameters.swing_height, parameters.zmp_travel
+    )
+    assert plan.zmp is not None
+    rows, normals, offsets = course.support(plan.times)
+    beyond = np.sum(normals * plan.zmp[rows, :2], axis=1) - offsets
+    return float(beyond.max())
+
+
+def _file(robot: dict[str, Any], trial: Trial) -> RobotFile:
+    """The robot file, with soles of the length that is wanted."""
+    file = load_robot_file(Path(robot['file']))
+    if not trial.sole:
+        return file
+    begin, end = trial.parameters(robot['height']).zmp_travel
+    middle, half = 0.5 * (begin + end), 0.5 * trial.sole
+    feet = []
+    for foot in file.feet:
+        side = max(abs(y) for _, y in foot.polygon)
+        corners = [(middle + x * half, y * side) for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
+        feet.append(dataclasses.replace(foot, polygon=tuple(corners)))
+    return dataclasses.replace(file, feet=tuple(feet))
+
+
+def _biped(file: RobotFile, robot: dict[str, Any]) -> Biped:
+    return Biped.of(file, robot['posture'])

@@ -1,0 +1,267 @@
+"""Simulated trials: a robot that walks or stands is pushed until it falls or the time is over.
+
+The sensors have noise, steps of the encoders and a tilted orientation; in half of the trials their
+messages are stamped late, held up or lost (`bus`). They go unfiltered through the evaluator of the
+replay and the nodes.
+
+A fall may follow a push that came after the alarm. Whether the robot would have fallen without it
+is simulated: the same trial once more, without the pushes from the alarm on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.model.robot_file import Acd, RobotFile, load_robot_file
+from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.kernel_noise import overlap, quotient_weights
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.stability.fall_probability import FALLEN
+from izmp_lab.simulation.mujoco.ankle_feedback import AnkleFeedback
+from izmp_lab.simulation.mujoco.model import MujocoRobot, build_mujoco
+from izmp_lab.simulation.mujoco.plant import Sampling, simulate
+from izmp_lab.simulation.noisy_signals import add_noise, sensor_noise
+from izmp_lab.simulation.physics import Push
+from izmp_lab.simulation.simulated_run import SimulatedRun
+from izmp_lab.studies.fall_alarm.bus import has_errors, received
+from izmp_lab.studies.runs import Load
+from izmp_lab.studies.store import Arrays
+from izmp_lab.walking.biped import Biped
+from izmp_lab.walking.plan import MotionPlan
+from izmp_lab.walking.walk import plan_walk
+from izmp_lab.walking.walk_parameters import WalkParameters
+
+RATE = 125.0
+"""Of all sensors [Hz]."""
+
+OVERLAP = overlap(quotient_weights(Acd(), 1.0 / RATE), 1.0 / RATE)
+"""For so long velocities without a filter have samples in common [s]."""
+
+ENCODER = 2.0 * np.pi / 65536
+"""Step of the joint positions [rad]."""
+
+ORIENTATION = np.radians(0.3)
+"""Standard deviation of the tilt of the measured orientation, constant in a trial [rad]."""
+
+FORCE, MOMENT = 1.0, 0.1
+"""Standard deviations of the force sensors [N], [N·m]."""
+
+SPEEDS, TURNS = (0.15, 0.3, 0.4), (0.0, 0.1, -0.1)
+"""Of the walks [m/s], [rad/s]."""
+
+STEPS, STAND = 40, 10.0
+"""Steps of a walk; duration of a stance [s]."""
+
+PREVIEW = 4.0
+"""A robot that is to step prepares for it no earlier than this [s]."""
+
+DURATIONS, PAUSES = (0.05, 0.3), (2.0, 4.0)
+"""Of the pushes, and between them [s]; uniformly distributed, as are size and direction."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the alarm said in a trial, and what happened.
+
+    Attributes:
+        seed: of pushes and noise.
+        pushes: (P, 4) begin [s], impulse [N·s], direction (0: ahead, to the left) [rad] and
+            duration [s].
+        time: (K,) since the begin [s].
+        probability: (K,) of a fall.
+        alarm: (K,) whether it is raised.
+        fallen: when the trunk was tilted by 45° [s]; NaN if the robot did not fall.
+        bus: whether the messages came as over a bus.
+        unpushed: when it would have been without the pushes after the start of the alarm that is
+            raised at the last instant before the fall [s]: infinity if not at all, NaN if there
+            were none.
+    """
+
+    seed: int
+    pushes: Array
+    time: Array
+    probability: Array
+    alarm: npt.NDArray[np.bool_]
+    fallen: float
+    bus: bool = False
+    unpushed: float = float('nan')
+
+    @property
+    def raised(self) -> float:
+        """Start of the alarm that is raised at the last instant before the fall [s], or NaN."""
+        before = self.alarm[self.time < self.fallen]
+        if not len(before) or not before[-1]:
+            return float('nan')
+        calm = np.flatnonzero(~before)
+        return float(self.time[calm[-1] + 1 if len(calm) else 0])
+
+
+def batch(
+    load: Load, robot: Mapping[str, str], kind: str, first: int, count: int, impulse: float
+) -> Arrays:
+    """Make some trials.
+
+    Args:
+        load: not needed.
+        robot: path and digest of the robot file.
+        kind: 'walking' or 'standing'.
+        first: seed of the first one; the others follow.
+        count: how many.
+        impulse: largest impulse of a push [N·s].
+    """
+    seeds = range(first, first + count)
+    trials = [trial(robot['file'], kind, seed, impulse) for seed in seeds]
+    return {
+        'seed': np.array([each.seed for each in trials]),
+        'fallen': np.array([each.fallen for each in trials]),
+        'bus': np.array([each.bus for each in trials]),
+        'unpushed': np.array([each.unpushed for each in trials]),
+        'pushes': np.concatenate([each.pushes for each in trials]),
+        'push_counts': np.array([len(each.pushes) for each in trials]),
+        'time': np.concatenate([each.time for each in trials]).astype(np.float32),
+        'probability': np.concatenate([each.probability for each in trials]).astype(np.float32),
+        'alarm': np.concatenate([each.alarm for each in trials]),
+        'counts': np.array([len(each.time) for each in trials]),
+    }
+
+
+def trials_of(arrays: Arrays) -> list[Trial]:
+    """Take what `batch` returned."""
+    pushes = np.split(arrays['pushes'], np.cumsum(arrays['push_counts'])[:-1])
+    parts = [
+        np.split(arrays[name], np.cumsum(arrays['counts'])[:-1])
+        for name in ('time', 'probability', 'alarm')
+    ]
+    numbers = (arrays[name].tolist() for name in ('seed', 'fallen', 'bus', 'unpushed'))
+    return [
+        Trial(seed, pushed, time, probability, alarm, fallen, bus, unpushed)
+        for seed, fallen, bus, unpushed, pushed, time, probability, alarm in zip(
+            *numbers, pushes, *parts, strict=True
+        )
+    ]
+
+
+def trial(path: str, kind: str, seed: int, impulse: float) -> Trial:
+    """Make a trial; the same seed gives the same one."""
+    rng = np.random.default_rng([seed, len(kind)])
+    file, plant = _robot(path)
+    speed, turn = float(rng.choice(SPEEDS)), float(rng.choice(TURNS))
+    plan = _walk(path, speed, turn) if kind == 'walking' else _stance(path)
+    begin, end = (2.4, plan.duration - 2.5) if kind == 'walking' else (1.0, STAND - 2.0)
+    pushes = _pushes(rng, begin, end, impulse)
+    bus = has_errors(seed)
+    run = _simulated(plan, plant, pushes)
+    found = [(piece.stamps, piece.fall) for piece in evaluated(run, file, seed, bus)]
+    risks = [risk for _, risk in found if risk is not None]
+    stamps = np.concatenate([stamps for stamps, _ in found])
+    tried = Trial(
+        seed=seed,
+        pushes=pushes,
+        time=(stamps - run.stamps[0]) / NANOSECONDS,
+        probability=np.concatenate([risk.probability for risk in risks]),
+        alarm=np.concatenate([risk.alarm for risk in risks]),
+        fallen=_fallen(run),
+        bus=bus,
+    )
+    known = pushes[:, 0] <= tried.raised
+    if np.isnan(tried.raised) or known[pushes[:, 0] < tried.fallen].all():
+        return tried
+    unpushed = _fallen(_simulated(plan, plant, pushes[known]))
+    return replace(tried, unpushed=np.inf if np.isnan(unpushed) else unpushed)
+
+
+def _simulated(plan: MotionPlan, plant: MujocoRobot, pushes: Array) -> SimulatedRun:
+    return simulate(
+        plan,
+        plant,
+        sampling=replace(Sampling.at_rate(RATE, plant.physics), settle=0.3),
+        pushes=[_push(*push) for push in pushes.tolist()],
+        feedback=AnkleFeedback(),
+    )
+
+
+def evaluated(run: SimulatedRun, file: RobotFile, seed: int, bus: bool) -> list[Evaluated]:
+    """Evaluate a run by noisy sensors, without a filter, as the nodes do.
+
+    Args:
+        run: with ideal sensors.
+        file: the robot file.
+        seed: of the noise.
+        bus: whether the messages come as over a bus.
+    """
+    rng = np.random.default_rng([seed, 0])
+    noisy = add_noise(run, file, sensor_noise('xsens_mti20'), seed)
+    tilt = Rotation.from_rotvec(ORIENTATION * np.append(rng.normal(size=2), 0.0))
+    orientation = (tilt * Rotation.from_quat(run.imu.orientation_xyzw)).as_quat()
+    signals = {
+        'joints': ENCODER * np.round(run.q / ENCODER),
+        'imu': np.hstack([noisy.imu.angular_velocity, noisy.imu.specific_force]),
+        'orientation': orientation,
+    }
+    for k, sensor in enumerate(file.accelerometers):
+        signals[f'accelerometers[{k}]'] = noisy.accelerometers[sensor.topic]
+    for foot in file.feet:
+        if foot.wrench is not None:
+            noise = rng.normal(size=(len(run), 6)) * np.repeat([FORCE, MOMENT], 3)
+            signals[f'feet[{foot.name}]'] = run.wrenches[foot.wrench.topic] + noise
+    evaluator = Evaluator(make_rig(file))
+    given = {name: Samples(run.stamps, np.array(values)) for name, values in signals.items()}
+    if bus:
+        inertial = received(rng, run.stamps, np.hstack([signals['imu'], signals['orientation']]))
+        given = {
+            **{name: received(rng, run.stamps, each.values) for name, each in given.items()},
+            'imu': Samples(inertial.stamps, inertial.values[:, :6]),  # one message
+            'orientation': Samples(inertial.stamps, inertial.values[:, 6:]),
+        }
+    return evaluator.push(given) + evaluator.flush()
+
+
+def _fallen(run: SimulatedRun) -> float:
+    """When the trunk was tilted by 45° [s]; NaN if the robot did not fall."""
+    if not run.fall:
+        return float('nan')
+    tilted = run.truth.root.rotation[:, 2, 2] <= np.cos(FALLEN)
+    row = int(np.argmax(tilted)) if tilted.any() else len(run) - 1
+    return float(run.stamps[row] - run.stamps[0]) / NANOSECONDS
+
+
+def _pushes(rng: np.random.Generator, begin: float, end: float, impulse: float) -> Array:
+    """(P, 4) see `Trial.pushes`."""
+    pushes, time = [], begin + rng.uniform(0.0, 1.0)
+    while time < end:
+        duration = rng.uniform(*DURATIONS)
+        pushes.append([time, rng.uniform(0.0, impulse), rng.uniform(0.0, 2.0 * np.pi), duration])
+        time += duration + rng.uniform(*PAUSES)
+    return np.array(pushes).reshape(-1, 4)
+
+
+def _push(begin: float, impulse: float, direction: float, duration: float) -> Push:
+    force = impulse / duration * np.array([np.cos(direction), np.sin(direction), 0.0])
+    return Push('trunk', force, begin, duration)
+
+
+@lru_cache(maxsize=1)
+def _robot(path: str) -> tuple[RobotFile, MujocoRobot]:
+    """The robot without a position, which the alarm does not need, and its simulation."""
+    file = replace(load_robot_file(Path(path)), position=None)
+    return file, build_mujoco(file)
+
+
+@cache
+def _walk(path: str, speed: float, turn: float) -> MotionPlan:
+    parameters = WalkParameters(speed=speed, turn_rate=turn, steps=STEPS)
+    return plan_walk(Biped.of(_robot(path)[0]), parameters).plan
+
+
+@cache
+def _stance(path: str) -> MotionPlan:
+    """The robot stands; the step that a walk needs would come when the trial is over."""
+    parameters = WalkParameters(steps=1, stand=STAND + PREVIEW)
+    return plan_walk(Biped.of(_robot(path)[0]), parameters).plan.until(STAND)

@@ -1,0 +1,319 @@
+"""The test bench: derives noisy samples from a trial and evaluates them as a setup says.
+
+The stages are those of the package (ACD, accelerometer array, gyroscope difference, Localizer,
+MR-AD, IR-MD, ZMP); the bench only decides which samples they see. The ground plane is that of the
+sole which carries most, and points are given in nif, the non-inertial frame of sect. 4.2, as in
+the paper.
+"""
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.ir_md import IrMd
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.pipeline.noise_propagation import (
+    array_covariance,
+    gyro_covariance,
+    ir_md_covariance,
+    mr_ad_covariance,
+    zmp_covariance,
+)
+from izmp_dynamics.pipeline.rig import Rig, make_rig
+from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.ground_plane import (
+    GroundPlane,
+    Sole,
+    plane_of_soles,
+    supporting_foot,
+)
+from izmp_dynamics.stability.support_polygon import plane_axes
+from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_lab.studies.paper.root_sensors import Densities, RootSensors
+from izmp_lab.studies.paper.samples import (
+    JointState,
+    Rows,
+    Samples,
+    gyro_state,
+    gyro_weights,
+    joint_state,
+    root_velocity,
+)
+from izmp_lab.studies.paper.setups import Setup
+from izmp_lab.studies.paper.trial import Trial
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The ground under a trial at all its instants.
+
+    Attributes:
+        plane: n·(x − p0) = 0 in the root frame.
+        nif_R_root: (T, 3, 3) root axes to nif axes.
+        soles: of the feet, in the root frame.
+    """
+
+    plane: GroundPlane
+    nif_R_root: Array
+    soles: tuple[Sole, ...]
+
+    @classmethod
+    def on(cls, plane: GroundPlane, soles: tuple[Sole, ...]) -> 'Ground':
+        """Take a plane as the ground."""
+        axes = plane_axes(plane.normal)
+        nif_R_root = np.concatenate([axes, plane.normal[:, None]], axis=1)
+        return cls(plane, nif_R_root, soles)
+
+    def in_nif(self, points: Array, rows: Rows | slice = slice(None)) -> Array:
+        """Express points (K, 3) of the root frame at the instants `rows` in nif [m]."""
+        rotated: Array = np.einsum('tij,tj->ti', self.nif_R_root[rows], points)
+        return rotated
+
+
+class Bench:
+    """Evaluates trials of one robot.
+
+    Args:
+        file: the robot file.
+
+    Raises:
+        IzmpError: if the robot cannot be used.
+    """
+
+    def __init__(self, file: RobotFile) -> None:
+        self.file = file
+        self.rig: Rig = make_rig(file)
+        self.model = self.rig.model
+        self.mr_ad = MrAd(self.model)
+        self.sensors = RootSensors.of(self.rig)
+
+    def with_arms(self, distance: float) -> 'Bench':
+        """Return the same bench with the accelerometers at `distance` [m] from the IMU."""
+        moved = copy.copy(self)
+        moved.sensors = self.sensors.at_distance(distance)
+        return moved
+
+    def soles(self, trial: Trial) -> tuple[Sole, ...]:
+        """Place the soles; the load on them is the true one."""
+        poses = [self.model.frame_pose(foot.sole, trial.q) for foot in self.rig.feet]
+        return tuple(
+            Sole.from_polygon(R, p, foot.polygon, trial.normal_forces[:, k])
+            for k, (foot, (R, p)) in enumerate(zip(self.rig.feet, poses, strict=True))
+        )
+
+    def ground(self, trial: Trial) -> Ground:
+        """Take the plane of the sole that carries most, as the package does by default."""
+        soles = self.soles(trial)
+        return Ground.on(plane_of_soles(soles, trial.rotation[:, 2, :]), soles)
+
+    def in_foot(self, trial: Trial, ground: Ground, points: Array, rows: Rows) -> Array:
+        """Express points (K, 3) of nif, at the instants `rows`, in the sole that carries [m]."""
+        foot = supporting_foot(ground.soles, trial.rotation[:, 2, :])[rows]
+        place = np.arange(len(rows))
+        R = np.stack([sole.R[rows] for sole in ground.soles])[foot, place]
+        p = np.stack([sole.p[rows] for sole in ground.soles])[foot, place]
+        in_root = np.einsum('tji,tj->ti', ground.nif_R_root[rows], points)
+        in_sole: Array = np.einsum('tji,tj->ti', R, in_root - p)
+        return in_sole
+
+    def exact_wrench(self, trial: Trial) -> ContactWrench:
+        """MR-AD at every instant from the true q̇, q̈, ω, ω̇ and φ."""
+        wrench, _ = self.mr_ad.batch(
+            self.sensors.proper_acceleration(trial),
+            trial.angular_velocity,
+            trial.angular_acceleration,
+            trial.q,
+            trial.qd,
+            trial.qdd,
+        )
+        return wrench
+
+    def array_error(self, trial: Trial) -> Array:
+        """(2,) largest error of φ [m/s²] and ω̇ [rad/s²] by the array with ideal sensors."""
+        sensors, everything = self.sensors, np.arange(len(trial))
+        readings = {
+            sensor.name: sensors.readings(trial, sensor, everything)
+            for sensor in sensors.accelerometers
+        }
+        found = sensors.array.batch(trial.stamps, trial.angular_velocity, readings)
+        phi = found.proper_acceleration - sensors.proper_acceleration(trial)
+        alpha = found.angular_acceleration - trial.angular_acceleration
+        return np.array([np.abs(phi).max(), np.abs(alpha).max()])
+
+    def point(self, wrench: ContactWrench, ground: Ground, rows: Rows | slice) -> Array:
+        """(K, 3) IZMP in nif [m]."""
+        plane = ground.plane
+        point = zero_moment_point(
+            wrench, plane.normal[rows], plane.point[rows], self.rig.minimum_force
+        )
+        return ground.in_nif(point, rows)
+
+    def izmp(
+        self,
+        trial: Trial,
+        ground: Ground,
+        setup: Setup,
+        noise: Densities | None = None,
+        seed: int = 0,
+        phase: int = 0,
+    ) -> tuple[Rows, Array]:
+        """Evaluate a trial.
+
+        Args:
+            trial: the trial.
+            ground: under it.
+            setup: rates, method, conventions.
+            noise: of the sensors; ideal sensors if None.
+            seed: of the noise.
+            phase: index of a row of the trial that reaches the bus.
+
+        Returns:
+            (K,) rows of the trial, (K, 3) IZMP in nif [m]; NaN where there is none.
+        """
+        samples = Samples.of(trial, setup, phase)
+        if setup.method == 'ir_md':
+            wrench = self.ir_md_wrench(trial, setup, samples, noise, seed)
+        else:
+            root = self.root_state(trial, setup, samples, noise, seed)
+            wrench = self.mr_ad_wrench(root, self.joints(trial, setup, samples))
+        return samples.rows, self.point(wrench, ground, samples.rows)
+
+    def izmp_covariance(
+        self, trial: Trial, ground: Ground, setup: Setup, noise: Densities, phase: int = 0
+    ) -> Array:
+        """Predict the covariance (K, 3, 3) of the IZMP in nif [m²] from the noise densities."""
+        samples = Samples.of(trial, setup, phase)
+        rows = samples.rows
+        if setup.method == 'ir_md':
+            wrench = self.ir_md_wrench(trial, setup, samples, None, 0)
+            spread = self._ir_md_covariance(trial, setup, samples, noise)
+        else:
+            root = self.root_state(trial, setup, samples, None, 0)
+            joints = self.joints(trial, setup, samples)
+            wrench = self.mr_ad_wrench(root, joints)
+            spread = self._mr_ad_covariance(root, joints, setup, noise)
+        plane = ground.plane
+        in_root = zmp_covariance(wrench, spread, plane.normal[rows], plane.point[rows])
+        R = ground.nif_R_root[rows]
+        in_nif: Array = R @ in_root @ np.swapaxes(R, 1, 2)
+        return in_nif
+
+    def _mr_ad_covariance(
+        self, root: RootState, joints: JointState, setup: Setup, noise: Densities
+    ) -> Array:
+        force = noise.accelerometer_sigma(setup.actuator)
+        gyro = noise.gyroscope_sigma(setup.actuator)
+        omega = root.angular_velocity
+        if setup.angular_acceleration == 'accelerometers':
+            spread = array_covariance(self.sensors.array, omega, force, gyro)
+        else:
+            arm = self.sensors.imu.p_sensor_in_root
+            spread = gyro_covariance(arm, omega, gyro_weights(setup), force, gyro)
+        return mr_ad_covariance(
+            self.mr_ad,
+            root.proper_acceleration,
+            omega,
+            root.angular_acceleration,
+            joints.q,
+            joints.qd,
+            joints.qdd,
+            spread,
+        )
+
+    def _ir_md_covariance(
+        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities
+    ) -> Array:
+        rows = samples.rows
+        stride = trial.stride(1.0 / setup.sample_step)
+        aligned = setup.convention == 'aligned'
+        before = np.maximum(rows - stride, 0)
+        after = np.minimum(rows + stride, len(trial) - 1) if aligned else rows
+        com = [
+            trial.position[r]
+            + np.einsum('tij,tj->ti', trial.rotation[r], self.model.com(trial.q[r]))
+            for r in (before, after)
+        ]
+        return ir_md_covariance(
+            self.model.total_mass,
+            (com[0], com[1]),
+            trial.rotation[rows],
+            trial.position[rows],
+            setup.differenced_over,
+            noise.accelerometer_sigma(setup.actuator),
+        )
+
+    def joints(self, trial: Trial, setup: Setup, samples: Samples) -> JointState:
+        """ACD at the actuator rate; the bus sees every n-th result."""
+        rows = samples.actuator
+        found = joint_state(setup, trial.stamps[rows], trial.q[rows])
+        return found.paired(setup, samples.bus)
+
+    def root_state(
+        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities | None, seed: int
+    ) -> RootState:
+        """ω, ω̇ and φ on the bus, from the array or from the gyroscope."""
+        sensors, bus = self.sensors, samples.bus
+        rate = setup.actuator
+        omega = trial.angular_velocity[samples.actuator]
+        omega = omega + sensors.gyro_noise(noise, seed, rate, len(omega))
+        averaged = setup.convention == 'paper'
+        readings = {
+            sensor.name: sensors.readings(trial, sensor, samples.actuator, averaged)
+            + sensors.accelerometer_noise(sensor, noise, seed, rate, len(omega))
+            for sensor in sensors.used(setup)
+        }
+        stamps = trial.stamps[samples.actuator]
+        if setup.angular_acceleration == 'accelerometers':
+            on_bus = {name: values[bus] for name, values in readings.items()}
+            return sensors.array.batch(stamps[bus], omega[bus], on_bus)
+        used = samples.differenced(setup)
+        imu, force = sensors.imu, next(iter(readings.values()))
+        state = gyro_state(
+            setup,
+            imu.p_sensor_in_root,
+            stamps[used],
+            omega[used],
+            force[used] @ imu.root_R_sensor.T,
+        )
+        return state if setup.step == 'bus' else state.select(bus)
+
+    def mr_ad_wrench(self, root: RootState, joints: JointState) -> ContactWrench:
+        """MR-AD on the bus."""
+        wrench, _ = self.mr_ad.batch(
+            root.proper_acceleration,
+            root.angular_velocity,
+            root.angular_acceleration,
+            joints.q,
+            joints.qd,
+            joints.qdd,
+        )
+        return wrench
+
+    def ir_md_wrench(
+        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities | None, seed: int
+    ) -> ContactWrench:
+        """IR-MD on the bus, about the root origin in root axes.
+
+        The linear velocity is the quotient of the position at the actuator rate, as the paper's
+        Localizer takes it, and bears the noise; position, orientation and gyroscope are ideal.
+        """
+        rows, stamps = samples.actuator, trial.stamps[samples.actuator]
+        q, position = trial.q[rows], trial.position[rows]
+        R = trial.rotation[rows]
+        qd = joint_state(setup, stamps, q).qd
+        velocity = root_velocity(setup, stamps, position, R)
+        velocity = velocity + self.sensors.velocity_noise(noise, seed, setup.actuator, len(rows))
+        used = samples.differenced(setup)
+        R, p = R[used], position[used]
+        method = IrMd(self.model, self.file.gravity, setup.quotient)
+        momentum = method.momentum(
+            R, p, velocity[used], trial.angular_velocity[rows[used]], q[used], qd[used]
+        )
+        in_world = method.batch(stamps[used], momentum, max_gap=1.0)
+        in_root = in_world.seen_from(R, p)
+        on_bus = slice(None) if setup.step == 'bus' else samples.bus
+        return ContactWrench(in_root.force[on_bus], in_root.moment[on_bus])

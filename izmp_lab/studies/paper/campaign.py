@@ -1,0 +1,217 @@
+"""The runs of an experiment, by what they are about; figures ask for them by name."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from izmp_dynamics.compare.metrics import MEASURES, Estimate, estimate
+from izmp_lab.studies.paper.experiment import Experiment
+from izmp_lab.studies.paper.setups import PAPER_SETUPS, REFERENCE_RATE, VARIANTS, Setup
+from izmp_lab.studies.paper.tasks import as_parameters, task, walk_run
+from izmp_lab.studies.paper.trial import HEEL_TO_TOE, WalkCase
+from izmp_lab.studies.robot_key import RobotKey
+from izmp_lab.studies.runs import Load, Run
+
+BLOCK = 10
+"""Repetitions in one run."""
+
+MORE = 5
+"""How many times the seeds of the experiment the setups of the paper have."""
+
+RATES = (500.0, 250.0, 200.0, 125.0, 62.5)
+"""Rates of the convergence study [Hz]: the paper's, and that of its reference."""
+
+PHYSICS_RATES = (250.0, 200.0)
+"""Rates of the physics at which the walk is simulated anew [Hz]; at 125 Hz the robot falls."""
+
+FINE_RATE, FINEST_RATE = 1000.0, 2000.0
+"""Rates of the physics that the convergence study decimates [Hz]; all of `RATES` divide them."""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Makes the runs of one experiment.
+
+    Attributes:
+        experiment: what is wanted.
+        robot: which robot.
+    """
+
+    experiment: Experiment
+    robot: RobotKey
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> 'Campaign':
+        """Prepare an experiment.
+
+        Raises:
+            RobotFileError: if its robot cannot be read.
+        """
+        return cls(experiment, RobotKey.of(experiment.robot_path))
+
+    @property
+    def setups(self) -> tuple[Setup, ...]:
+        """The paper's setups, their variants, all with aligned quotients, the user's own."""
+        aligned = tuple(setup.aligned() for setup in PAPER_SETUPS)
+        return (*PAPER_SETUPS, *VARIANTS, *aligned, *self.experiment.setups)
+
+    @property
+    def fine_walk(self) -> WalkCase:
+        """The walk on level ground at the fine rate of the physics."""
+        return replace(self.experiment.walk, physics_rate=FINE_RATE)
+
+    def _task(self, function: str, case: WalkCase, effort: float = 1.0, **given: object) -> Run:
+        robot, walk = as_parameters(self.robot), case.as_dict()
+        needs = (walk_run(robot, walk),)
+        return task(function, needs, effort, robot=robot, case=walk, **given)
+
+    @property
+    def _noise(self) -> dict[str, float]:
+        return as_parameters(self.experiment.densities)
+
+    @property
+    def walks(self) -> dict[str, WalkCase]:
+        """All walks of the experiment by name."""
+        level, given = self.experiment.walk, self.experiment
+        return {
+            f'{level.speed:g} m/s': level,
+            f'{given.slope_speed:g} m/s': replace(level, speed=given.slope_speed),
+            f'onto a slope of {given.slope_deg:g}°': self.slope_walk,
+            f'pushed by {given.push:g} N': replace(level, push=given.push),
+            'from heel to toe': self.rolling_walk,
+        }
+
+    @property
+    def slope_walk(self) -> WalkCase:
+        """The walk onto the slope."""
+        given = self.experiment
+        return WalkCase(given.slope_speed, given.slope_steps, given.slope_deg)
+
+    @property
+    def rolling_walk(self) -> WalkCase:
+        """The level walk with a ZMP that rolls from heel to toe."""
+        return replace(self.experiment.walk, zmp_travel=HEEL_TO_TOE)
+
+    def exact(self, case: WalkCase) -> Run:
+        """IZMP of the exact motion of a walk beside what the ground does."""
+        return self._task('exact', case)
+
+    def izmp(self, setup: Setup, noisy: bool = False, case: WalkCase | None = None) -> Run:
+        """One evaluation of a walk, of the level one if none is given."""
+        return self._task(
+            'izmp', case or self.experiment.walk, setup=as_parameters(setup),
+            noise=self._noise if noisy else None, seed=0,
+        )  # fmt: skip
+
+    def phases(self, setup: Setup) -> Run:
+        """Ideal comparisons with the reference, one per phase of the sampling."""
+        count = round(REFERENCE_RATE / setup.bus)
+        return self._task(
+            'repetitions', self.experiment.walk, setup=as_parameters(setup), noise=None, first=0,
+            count=count,
+        )  # fmt: skip
+
+    def repetitions(
+        self,
+        setup: Setup,
+        *,
+        distance: float | None = None,
+        density: float | None = None,
+        gyro_density: float | None = None,
+        case: WalkCase | None = None,
+        reference_rate: float = REFERENCE_RATE,
+        times: int = 1,
+    ) -> tuple[Run, ...]:
+        """Noisy comparisons with the reference, in blocks.
+
+        Args:
+            setup: what is compared.
+            distance: of the accelerometers from the IMU [m]; as the robot has them if None.
+            density: of the accelerometers [µg/√Hz]; the experiment's if None.
+            gyro_density: of the gyroscope [°/s/√Hz]; likewise.
+            case: the walk; the level one if None.
+            reference_rate: rate of the reference [Hz].
+            times: how many times the seeds of the experiment.
+        """
+        noise = dict(self._noise)
+        if density is not None:
+            noise['accelerometer'] = density
+        if gyro_density is not None:
+            noise['gyroscope'] = gyro_density
+        seeds = times * self.experiment.seeds
+        return tuple(
+            self._task(
+                'repetitions', case or self.experiment.walk, 0.1 * BLOCK,
+                setup=as_parameters(setup), noise=noise, first=first,
+                count=min(BLOCK, seeds - first), distance=distance, reference_rate=reference_rate,
+            )
+            for first in range(0, seeds, BLOCK)
+        )  # fmt: skip
+
+    def printed(self, setup: Setup) -> tuple[Run, ...]:
+        """Noisy comparisons of a setup for figs. 9 and 10.
+
+        Of those whose Δ the paper prints there are `MORE` times as many: Δ has heavy tails.
+        """
+        return self.repetitions(setup, times=MORE if setup in PAPER_SETUPS else 1)
+
+    def sensor_noise(self) -> Run:
+        """Noise that the sensors bear."""
+        return self._task('sensor_noise', self.experiment.walk, noise=self._noise)
+
+    def convergence(self, method: str, convention: str, physics_rate: float = FINEST_RATE) -> Run:
+        """Errors of a method at all `RATES`."""
+        case = replace(self.experiment.walk, physics_rate=physics_rate)
+        return self._task(
+            'convergence', case, 4.0, method=method, convention=convention,
+            rates=list(RATES),
+        )  # fmt: skip
+
+    def physics_step(self, method: str, rate: float) -> Run:
+        """Error of a method when physics, sensors and bus all run at a rate [Hz]."""
+        level = self.experiment.walk
+        robot = as_parameters(self.robot)
+        coarse, fine = (
+            replace(level, physics_rate=each).as_dict() for each in (rate, REFERENCE_RATE)
+        )
+        needs = (walk_run(robot, coarse), walk_run(robot, fine))
+        return task(
+            'physics_step', needs, robot=robot, case=coarse, reference_case=fine, method=method
+        )
+
+    def spread(self, setup: Setup) -> Run:
+        """Predicted and observed standard deviation."""
+        return self._task(
+            'spread', self.experiment.walk, 4.0, setup=as_parameters(setup), noise=self._noise,
+            count=max(60, self.experiment.seeds),
+        )  # fmt: skip
+
+    def slope(self, setup: Setup) -> Run:
+        """The walk onto the slope."""
+        robot, walk = as_parameters(self.robot), self.slope_walk.as_dict()
+        parameters = {
+            'robot': robot, 'case': walk, 'setup': as_parameters(setup), 'noise': self._noise,
+        }  # fmt: skip
+        function = 'izmp_lab.studies.paper.slope:slope'
+        return Run(function, parameters, (walk_run(robot, walk),), 2.0)
+
+    def push(self, setup: Setup) -> Run:
+        """The level walk with a push."""
+        case = replace(self.experiment.walk, push=self.experiment.push)
+        return self._task('push', case, setup=as_parameters(setup))
+
+
+@dataclass(frozen=True)
+class Score:
+    """How far a setup is from its reference, over all repetitions."""
+
+    measures: np.ndarray
+
+    @classmethod
+    def of(cls, runs: tuple[Run, ...], load: Load) -> 'Score':
+        """Join blocks of repetitions."""
+        return cls(np.concatenate([load(run)['measures'] for run in runs]))
+
+    def of_measure(self, measure: str, axis: int = 1) -> Estimate:
+        """Mean and interval of a measure of x (0) or y (1)."""
+        return estimate(self.measures[:, axis, MEASURES.index(measure)])

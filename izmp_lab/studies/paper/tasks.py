@@ -1,0 +1,316 @@
+"""What is computed for the figures: functions of parameters that return arrays, see `runs`.
+
+Each takes first a function that loads other runs. Robots, walks, setups and densities come as
+plain dictionaries, because they are part of the key under which the result is kept.
+"""
+
+import dataclasses
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.compare.metrics import deviation
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_lab.studies.paper.bench import Bench, Ground
+from izmp_lab.studies.paper.root_sensors import Densities
+from izmp_lab.studies.paper.samples import Rows
+from izmp_lab.studies.paper.setups import REFERENCE_RATE, Setup
+from izmp_lab.studies.paper.trial import Trial, WalkCase, simulate_trial
+from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.tipping_arm import arm_of_wrench
+
+Parameters = dict[str, Any]
+
+
+@lru_cache(maxsize=2)
+def bench_of(file: str) -> Bench:
+    """Return the bench of a robot file; made once per process."""
+    return Bench(load_robot_file(file))
+
+
+def task(function: str, needs: tuple[Run, ...] = (), effort: float = 1.0, **given: Any) -> Run:
+    """Describe a run of a function of this module."""
+    return Run(f'{__name__}:{function}', given, needs, effort)
+
+
+def walk_run(robot: Parameters, case: Parameters) -> Run:
+    """Describe the simulation of a walk."""
+    steps = case['steps'] * case['physics_rate'] / 500.0
+    return task('walk', effort=0.4 * steps, robot=robot, case=case)
+
+
+def walk(load: Load, robot: Parameters, case: Parameters) -> Arrays:
+    """Simulate a walk: the arrays of a `Trial`."""
+    return simulate_trial(bench_of(robot['file']).file, WalkCase(**case)).arrays()
+
+
+def _prepared(load: Load, robot: Parameters, case: Parameters) -> tuple[Bench, Trial, Ground]:
+    bench = bench_of(robot['file'])
+    trial = Trial(**load(walk_run(robot, case)))
+    return bench, trial, bench.ground(trial)
+
+
+def _densities(noise: Parameters | None) -> Densities | None:
+    return None if noise is None else Densities(**noise)
+
+
+def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
+    """Compare the IZMP of the exact motion with what the ground does, at every instant.
+
+    A push counts as part of what acts on the robot: with it the two are the same point as well.
+
+    Returns:
+        times (T,) [s]; steady (T,); arm (T,) tipping moment of the ground's (and the push's)
+        wrench about the IZMP over the normal force, on the true ground [m]; gap (T,) distance to
+        the CoP of the simulation when the ground is the sole's plane, as a robot sees it [m]; NaN
+        under a push; array (2,) largest error of φ [m/s²] and ω̇ [rad/s²] by the accelerometer
+        array with ideal sensors.
+    """
+    bench, trial, ground = _prepared(load, robot, case)
+    wrench, acting = bench.exact_wrench(trial), trial.ground_wrench + trial.applied_wrench
+    seen = zero_moment_point(
+        wrench, ground.plane.normal, ground.plane.point, bench.rig.minimum_force
+    )
+    gap = np.linalg.norm(seen - trial.cop, axis=1)
+    gap[trial.applied_wrench.any(axis=1)] = np.nan
+    return {
+        'times': trial.times,
+        'steady': trial.steady(),
+        'arm': arm_of_wrench(
+            wrench, acting, trial.ground_normal, trial.cop, bench.rig.minimum_force
+        ),
+        'gap': gap,
+        'array': bench.array_error(trial),
+    }
+
+
+def izmp(
+    load: Load,
+    robot: Parameters,
+    case: Parameters,
+    setup: Parameters,
+    noise: Parameters | None,
+    seed: int,
+) -> Arrays:
+    """Evaluate a walk once.
+
+    Returns:
+        times (K,) [s]; points (K, 3) in nif [m]; in_foot (K, 3) in the frame of the sole that
+        carries most [m]; steady (K,); sigma (K, 2) predicted σ in x and y [m] if there is noise;
+        step_begins [s].
+    """
+    bench, trial, ground = _prepared(load, robot, case)
+    chosen, densities = Setup(**setup), _densities(noise)
+    rows, points = bench.izmp(trial, ground, chosen, densities, seed)
+    result = {
+        'times': trial.times[rows],
+        'points': points,
+        'in_foot': bench.in_foot(trial, ground, points, rows),
+        'steady': trial.steady()[rows],
+        'step_begins': trial.step_begins,
+    }
+    if densities is not None:
+        result['sigma'] = _sigma(bench.izmp_covariance(trial, ground, chosen, densities))
+    return result
+
+
+def repetitions(
+    load: Load,
+    robot: Parameters,
+    case: Parameters,
+    setup: Parameters,
+    noise: Parameters | None,
+    first: int,
+    count: int,
+    distance: float | None = None,
+    reference_rate: float = REFERENCE_RATE,
+) -> Arrays:
+    """Compare a setup with its ideal reference, again and again.
+
+    Repetition i has the noise of seed i and begins to sample i physics steps later (modulo the
+    bus), so that the mean is over the phases of sampling as well.
+
+    Returns:
+        measures (count, 2, M): of x and y, in the order of `metrics.MEASURES`, lengths in m.
+    """
+    bench, trial, ground = _prepared(load, robot, case)
+    if distance is not None:
+        bench = bench.with_arms(distance)
+    chosen = Setup(**setup)
+    reference = np.full((len(trial), 3), np.nan)
+    ideal = chosen.reference(reference_rate)
+    for phase in range(trial.stride(ideal.bus)):
+        rows, points = bench.izmp(trial, ground, ideal, phase=phase)
+        reference[rows] = points
+    steady, phases = trial.steady(), trial.stride(chosen.bus)
+    measures = []
+    for seed in range(first, first + count):
+        rows, points = bench.izmp(trial, ground, chosen, _densities(noise), seed, seed % phases)
+        used = steady[rows]
+        pairs = [(points[used, axis], reference[rows[used], axis]) for axis in (0, 1)]
+        measures.append([list(deviation(*pair).as_dict().values()) for pair in pairs])
+    return {'measures': np.array(measures)}
+
+
+def convergence(
+    load: Load,
+    robot: Parameters,
+    case: Parameters,
+    method: str,
+    convention: str,
+    rates: list[float],
+) -> Arrays:
+    """Mean error of a method at several rates, over all phases.
+
+    Returns:
+        errors (R, 3): mean of |x|, of |y| and of the distance in the plane, against the exact
+        value [m]; own (R, 3): likewise, against the same method at `REFERENCE_RATE`.
+    """
+    bench, trial, ground = _prepared(load, robot, case)
+    exact, steady = bench.point(bench.exact_wrench(trial), ground, slice(None)), trial.steady()
+    by_rate = {}
+    for rate in {*rates, REFERENCE_RATE}:
+        setup = Setup('', method=method, actuator=rate, bus=rate, convention=convention)
+        by_rate[rate] = [
+            bench.izmp(trial, ground, setup, phase=phase) for phase in range(trial.stride(rate))
+        ]
+    own = np.full_like(exact, np.nan)
+    for rows, points in by_rate[REFERENCE_RATE]:
+        own[rows] = points
+
+    def errors(reference: Array) -> Array:
+        return np.array([_mean_error(by_rate[rate], reference, steady) for rate in rates])
+
+    return {'errors': errors(exact), 'own': errors(own)}
+
+
+def physics_step(
+    load: Load,
+    robot: Parameters,
+    case: Parameters,
+    reference_case: Parameters,
+    method: str,
+) -> Arrays:
+    """Mean error of a method at the rate of the physics, against a walk with finer physics.
+
+    Returns:
+        error (3,): mean of |x|, of |y| and of the distance in the plane [m].
+    """
+    tracks = []
+    for walk in (case, reference_case):
+        bench, trial, ground = _prepared(load, robot, walk)
+        rate = walk['physics_rate']
+        rows, points = bench.izmp(trial, ground, Setup('', method, rate, rate))
+        tracks.append((trial.times[rows], points, trial.steady()[rows]))
+    (times, points, steady), (finer, reference, _) = tracks
+    at = np.stack([np.interp(times, finer, reference[:, axis]) for axis in (0, 1, 2)], axis=1)
+    everything = np.arange(len(points))
+    return {'error': np.array(_mean_error([(everything, points)], at, steady))}
+
+
+def _mean_error(
+    parts: list[tuple[Rows, Array]], reference: Array, steady: npt.NDArray[np.bool_]
+) -> list[float]:
+    """Mean of |x|, |y| and the distance in the plane [m] of points (K, 3) at rows of a walk."""
+    error = np.concatenate(
+        [(points - reference[rows])[steady[rows]] for rows, points in parts]
+    )  # fmt: skip
+    distance = float(np.linalg.norm(error[:, :2], axis=1).mean())
+    return [*np.abs(error).mean(axis=0)[:2].tolist(), distance]
+
+
+def spread(
+    load: Load,
+    robot: Parameters,
+    case: Parameters,
+    setup: Parameters,
+    noise: Parameters,
+    count: int,
+) -> Arrays:
+    """Compare predicted and observed standard deviation of the IZMP.
+
+    Returns:
+        times (K,) [s]; predicted, observed (K, 2) σ in x and y over the repetitions [m]; lost (1,)
+        the share of repeated values at which the force was below the minimum.
+    """
+    bench, trial, ground = _prepared(load, robot, case)
+    chosen, densities = Setup(**setup), Densities(**noise)
+    drawn = []
+    for seed in range(count):
+        rows, points = bench.izmp(trial, ground, chosen, densities, seed)
+        drawn.append(points[:, :2])
+    used = trial.steady()[rows]
+    values = np.stack(drawn)[:, used]
+    lost = np.isnan(values).any(axis=2)
+    observed = np.full((int(used.sum()), 2), np.nan)
+    enough = (~lost).sum(axis=0) >= 2
+    observed[enough] = np.nanstd(values[:, enough], axis=0, ddof=1)
+    return {
+        'times': trial.times[rows[used]],
+        'predicted': _sigma(bench.izmp_covariance(trial, ground, chosen, densities))[used],
+        'observed': observed,
+        'lost': np.array([lost.mean()]),
+    }
+
+
+def sensor_noise(load: Load, robot: Parameters, case: Parameters, noise: Parameters) -> Arrays:
+    """Measure the noise that the sensors bear at every instant of a walk.
+
+    Returns:
+        rate (1,) [Hz]; count (3,) numbers of samples, rms (3,) of the accelerometers [m/s²], the
+        gyroscope [rad/s] and the linear velocity [m/s].
+    """
+    bench, trial, _ = _prepared(load, robot, case)
+    sensors, densities, count = bench.sensors, Densities(**noise), len(trial)
+    accelerometers = [
+        sensors.accelerometer_noise(sensor, densities, 0, trial.rate, count)
+        for sensor in sensors.accelerometers
+    ]
+    drawn = (
+        np.concatenate([values.ravel() for values in accelerometers]),
+        sensors.gyro_noise(densities, 0, trial.rate, count).ravel(),
+        sensors.velocity_noise(densities, 0, trial.rate, count).ravel(),
+    )
+    return {
+        'rate': np.array([trial.rate]),
+        'count': np.array([len(values) for values in drawn]),
+        'rms': np.array([np.sqrt(np.mean(values**2)) for values in drawn]),
+    }
+
+
+def push(load: Load, robot: Parameters, case: Parameters, setup: Parameters) -> Arrays:
+    """Find the gap between CoP and IZMP while something pushes.
+
+    Returns:
+        times (K,) [s]; izmp, cop (K, 3) in nif [m]; expected (K, 3) the gap IZMP − CoP that the
+        true push explains [m]; step_begins [s]; pushed (K,).
+    """
+    bench, trial, ground = _prepared(load, robot, case)
+    rows, points = bench.izmp(trial, ground, Setup(**setup))
+    contact = ContactWrench.from_array(trial.ground_wrench[rows])
+    everything = ContactWrench.from_array((trial.ground_wrench + trial.applied_wrench)[rows])
+    cop = bench.point(contact, ground, rows)
+    return {
+        'times': trial.times[rows],
+        'izmp': points,
+        'cop': cop,
+        'expected': bench.point(everything, ground, rows) - cop,
+        'step_begins': trial.step_begins,
+        'pushed': np.asarray(trial.applied_wrench[rows].any(axis=1)),
+    }
+
+
+def _sigma(covariance: Array) -> Array:
+    """(K, 2) standard deviations in x and y."""
+    return np.sqrt(np.stack([covariance[:, 0, 0], covariance[:, 1, 1]], axis=1))
+
+
+def as_parameters(value: Any) -> Parameters:
+    """Turn a dataclass of parameters into a plain dictionary."""
+    return dataclasses.asdict(value)

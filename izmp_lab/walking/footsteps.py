@@ -1,0 +1,199 @@
+"""Where the soles are set down, one after the other.
+
+The footholds lie to both sides of a path: a straight line, or an arc when the walk turns. On the
+path a foothold is one step length ahead of the other foot's. Near the edge of a ramp the distances
+change so that no sole lies across it: each foot passes the edge in one swing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import shapely.geometry
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.errors import MotionError
+from izmp_lab.walking.biped import LEFT, RIGHT, SIDES, Biped
+from izmp_lab.walking.ramp import Ramp
+
+EDGE_CLEARANCE = 0.015
+"""Distance that soles keep from the edge of a ramp [m]."""
+
+
+@dataclass(frozen=True)
+class Foothold:
+    """One place of a sole.
+
+    Attributes:
+        foot: LEFT or RIGHT.
+        position: (3,) origin of the sole in the world [m].
+        rotation: (3, 3) world_R_sole.
+        along: distance along the path, in step lengths [-].
+    """
+
+    foot: int
+    position: Array
+    rotation: Array
+    along: float
+
+    def __post_init__(self) -> None:
+        """Freeze copies of the arrays."""
+        object.__setattr__(self, 'position', frozen(self.position))
+        object.__setattr__(self, 'rotation', frozen(self.rotation))
+
+    def point(self, ahead: float) -> Array:
+        """Return the point of the sole this far ahead of its origin [m], in the world (3,)."""
+        point: Array = self.position + ahead * self.rotation[:, 0]
+        return point
+
+
+@dataclass(frozen=True)
+class Footsteps:
+    """A walk as a sequence of footholds.
+
+    Attributes:
+        start: the footholds of the left and the right foot before the first step.
+        steps: the foothold that each step reaches, in order.
+    """
+
+    start: tuple[Foothold, Foothold]
+    steps: tuple[Foothold, ...]
+
+    def before(self, step: int) -> tuple[Foothold, Foothold]:
+        """Return the footholds of the left and the right foot when a step begins.
+
+        Args:
+            step: index of the step; the number of steps for where the walk ends.
+        """
+        holds = list(self.start)
+        for reached in self.steps[:step]:
+            holds[reached.foot] = reached
+        return holds[LEFT], holds[RIGHT]
+
+    def track(self, foot: int) -> list[tuple[int, Foothold]]:
+        """Return the steps that a foot makes: (index, foothold reached)."""
+        return [(index, hold) for index, hold in enumerate(self.steps) if hold.foot == foot]
+
+
+@dataclass(frozen=True)
+class Gait:
+    """What footsteps are made from.
+
+    Attributes:
+        steps: number of steps; the last one sets the feet side by side.
+        length: distance along the path from one foothold to the next one of the other foot [m].
+        turn: change of heading from one to the next, positive to the left [rad].
+        width: distance between the soles' origins across the path [m].
+        first: the foot that steps first.
+    """
+
+    steps: int
+    length: float
+    turn: float
+    width: float
+    first: int = RIGHT
+
+
+def plan_footsteps(biped: Biped, gait: Gait, ramp: Ramp) -> Footsteps:
+    """Place the footholds of a walk that starts and ends with the feet side by side.
+
+    The middle of the first stance is the world's origin, the walk goes along x.
+
+    Raises:
+        MotionError: if the walk turns on a ramp, the first stance or the walk would lie across
+            its edge, or two soles would overlap.
+    """
+    path = _Path(biped, gait, ramp)
+    path.check_start()
+    along = [0.0, 0.0]
+    reached = []
+    for step in range(gait.steps):
+        foot = gait.first if step % 2 == 0 else 1 - gait.first
+        last = step == gait.steps - 1
+        along[foot] = along[1 - foot] if last else path.next(foot, along)
+        reached.append(path.foothold(foot, along[foot]))
+    start = (path.foothold(LEFT, 0.0), path.foothold(RIGHT, 0.0))
+    footsteps = Footsteps(start, tuple(reached))
+    check_overlap(footsteps, biped)
+    return footsteps
+
+
+class _Path:
+    """The line along which a walk goes, and the rules for footholds on it."""
+
+    def __init__(self, biped: Biped, gait: Gait, ramp: Ramp) -> None:
+        self.gait, self.ramp = gait, ramp
+        self.heel = float(min(polygon[:, 0].min() for polygon in biped.polygons))
+        self.toe = float(max(polygon[:, 0].max() for polygon in biped.polygons))
+
+    def check_start(self) -> None:
+        gait, ramp = self.gait, self.ramp
+        if ramp.slope > 0.0 and gait.turn != 0.0:
+            raise MotionError(
+                'Turning on a ramp cannot be planned; turn on level ground.',
+                kind='turn_on_ramp',
+                turn=self.gait.turn,
+            )
+        if ramp.slope > 0.0 and ramp.start < self.toe + EDGE_CLEARANCE:
+            raise MotionError(
+                f'The ramp begins at x = {ramp.start:.3f} m, below the soles of the first stance; '
+                f'it must begin at {self.toe + EDGE_CLEARANCE:.3f} m or further.',
+                kind='ramp_below_stance',
+                start=ramp.start,
+                least=self.toe + EDGE_CLEARANCE,
+            )
+
+    def next(self, foot: int, along: list[float]) -> float:
+        """Return how far along the path a foot is set down next, in step lengths."""
+        wanted = min(along[1 - foot] + 1.0, along[foot] + 2.0)
+        x, edge = wanted * self.gait.length, self.ramp.start
+        heel, toe = self.heel - EDGE_CLEARANCE, self.toe + EDGE_CLEARANCE
+        if not self.ramp.straddled(x + heel, x + toe):
+            return wanted
+        before, beyond = (edge - toe) / self.gait.length, (edge - heel) / self.gait.length
+        return before if before - along[foot] >= 0.5 else beyond
+
+    def foothold(self, foot: int, along: float) -> Foothold:
+        heading, middle = self._pose(along)
+        side = 0.5 * self.gait.width * (1 if foot == LEFT else -1)
+        x, y = middle + side * np.array([-np.sin(heading), np.cos(heading)])
+        ground = self.ramp.rotation(x)
+        turned = Rotation.from_euler('z', heading).as_matrix()
+        return Foothold(foot, np.array([x, y, self.ramp.height(x)]), ground @ turned, along)
+
+    def _pose(self, along: float) -> tuple[float, Array]:
+        """Heading [rad] and point (2,) [m] of the path: a line or an arc from the origin."""
+        heading = self.gait.turn * along
+        # The chord of an arc; numpy's sinc(x) is sin(πx)/(πx).
+        chord = self.gait.length * along * np.sinc(0.5 * heading / np.pi)
+        return heading, chord * np.array([np.cos(0.5 * heading), np.sin(0.5 * heading)])
+
+
+def check_overlap(footsteps: Footsteps, biped: Biped) -> None:
+    """Refuse footsteps of which two soles that stand would overlap.
+
+    Raises:
+        MotionError: naming the step.
+    """
+    for step in range(len(footsteps.steps) + 1):
+        left, right = (
+            _sole(hold, polygon)
+            for hold, polygon in zip(footsteps.before(step), biped.polygons, strict=True)
+        )
+        if left.intersects(right):
+            place = f'After step {step}' if step else 'Before the first step'
+            foot = SIDES[footsteps.steps[step - 1].foot] if step else 'left'
+            raise MotionError(
+                f'{place} the {foot} sole would overlap the other one by '
+                f'{1e4 * left.intersection(right).area:.1f} cm²; widen the step or turn less.',
+                kind='soles_overlap',
+                step=step,
+                foot=foot,
+                area=left.intersection(right).area,
+            )
+
+
+def _sole(hold: Foothold, polygon: Array) -> shapely.geometry.Polygon:
+    corners: Sequence[Array] = hold.position[:2] + polygon @ hold.rotation[:2, :2].T
+    return shapely.geometry.Polygon(corners)

@@ -1,0 +1,197 @@
+"""Closed-form inverse kinematics of a leg with six joints.
+
+Hip yaw, roll and pitch meet in one point, then knee pitch, then ankle pitch and roll meet in one
+point. At zero joint positions the axes are z, x, y, y, y, x of the root, and hip, knee and ankle
+lie on one vertical line. Seen from the foot, the hip lies on a sphere around the ankle: its
+distance gives the knee, its direction the two ankle joints; what rotation remains is the hip's.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.linalg import norm
+
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.errors import MotionError
+from izmp_dynamics.model.body_layout import DRIVER, KIND, REVOLUTE
+from izmp_dynamics.model.robot_model import RobotModel
+
+_AXES = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=float)
+_JOINTS = ('hip yaw', 'hip roll', 'hip pitch', 'knee', 'ankle pitch', 'ankle roll')
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Leg:
+    """The geometry of one leg.
+
+    Attributes:
+        sole: name of the sole's frame.
+        columns: the six joints' columns in q, from hip yaw to ankle roll.
+        p_hip_in_root: (3,) where the hip axes meet [m].
+        thigh: distance from hip to knee [m].
+        shank: distance from knee to ankle [m].
+        foot_R_sole: (3, 3); the foot's axes are the root's at zero joint positions.
+        p_sole_in_foot: (3,) from the point where the ankle axes meet [m].
+    """
+
+    sole: str
+    columns: tuple[int, ...]
+    p_hip_in_root: Array
+    thigh: float
+    shank: float
+    foot_R_sole: Array
+    p_sole_in_foot: Array
+
+    @classmethod
+    def of(cls, model: RobotModel, sole: str) -> 'Leg':
+        """Read the geometry of the leg that ends in the frame `sole`.
+
+        Raises:
+            MotionError: if the joints between root and sole are not such a leg.
+            UnknownNameError: if there is no such frame.
+        """
+        chain = _chain(model, sole)
+        root_R_body, p_body = model.body_poses(np.zeros(model.dof))
+        axes, origins = root_R_body[chain, :, 2], p_body[chain]
+        _check_leg(sole, axes, origins)
+        hip = origins[0, 0], origins[0, 1], origins[2, 2]
+        root_R_sole, p_sole = model.frame_pose(sole, np.zeros(model.dof))
+        return cls(
+            sole=sole,
+            columns=tuple(int(column) for column in model.joints[chain, DRIVER]),
+            p_hip_in_root=frozen(hip),
+            thigh=float(hip[2] - origins[3, 2]),
+            shank=float(origins[3, 2] - origins[4, 2]),
+            foot_R_sole=frozen(root_R_sole),
+            p_sole_in_foot=frozen(p_sole - [hip[0], hip[1], origins[4, 2]]),
+        )
+
+    def solve(self, root_R_sole: Array, p_sole_in_root: Array) -> Array:
+        """Find the joint positions that bring the sole to a pose.
+
+        Args:
+            root_R_sole: (3, 3) or (T, 3, 3).
+            p_sole_in_root: (3,) or (T, 3) [m].
+
+        Returns:
+            (6,) or (T, 6) hip yaw, roll, pitch, knee (≥ 0), ankle pitch, roll [rad].
+
+        Raises:
+            MotionError: if a pose is out of reach.
+        """
+        root_R_foot = root_R_sole @ self.foot_R_sole.T
+        p_ankle = p_sole_in_root - root_R_foot @ self.p_sole_in_foot
+        # The hip as seen from the ankle, in foot axes.
+        x, y, z = np.moveaxis(
+            np.einsum('...ji,...j->...i', root_R_foot, self.p_hip_in_root - p_ankle), -1, 0
+        )
+        distance = np.sqrt(x**2 + y**2 + z**2)
+        self._check_reach(np.atleast_1d(distance), np.atleast_1d(z))
+        a, b = self.thigh, self.shank
+        cosine = np.clip((distance**2 - a**2 - b**2) / (2 * a * b), -1.0, 1.0)
+        sine = np.sqrt(1.0 - cosine**2)
+        knee = np.arctan2(sine, cosine)
+        ankle_roll = np.arctan2(y, z)
+        ankle_pitch = np.arctan2(-a * sine, b + a * cosine) - np.arctan2(x, np.hypot(y, z))
+        hip = root_R_foot @ _rotation_x(-ankle_roll) @ _rotation_y(-knee - ankle_pitch)
+        hip_yaw = np.arctan2(-hip[..., 0, 1], hip[..., 1, 1])
+        hip_roll = np.arctan2(hip[..., 2, 1], np.hypot(hip[..., 0, 1], hip[..., 1, 1]))
+        hip_pitch = np.arctan2(-hip[..., 2, 0], hip[..., 2, 2])
+        return np.stack([hip_yaw, hip_roll, hip_pitch, knee, ankle_pitch, ankle_roll], axis=-1)
+
+    def _check_reach(self, distance: Array, z: Array) -> None:
+        longest, shortest = self.thigh + self.shank, abs(self.thigh - self.shank)
+        for kind, unreachable, reason in (
+            (
+                'leg_too_short',
+                distance > longest * (1 + 1e-12),
+                f'{{:.4f}} m; the stretched leg reaches {longest:.4f} m',
+            ),
+            (
+                'leg_too_long',
+                distance <= shortest,
+                f'{{:.4f}} m; the folded leg reaches {shortest:.4f} m',
+            ),
+            (
+                'sole_upwards',
+                z <= 0.0,
+                '{:.4f} m with the sole facing upwards; it must face the ground',
+            ),
+            ('not_finite', ~np.isfinite(distance), '{:.4f} m, which is not a finite number'),
+        ):
+            if unreachable.any():
+                row = int(np.argmax(unreachable))
+                place = f' (sample {row})' if len(distance) > 1 else ''
+                raise MotionError(
+                    f"The pose of '{self.sole}'{place} is out of reach: from hip to ankle it "
+                    f'takes {reason.format(distance[row])}.',
+                    kind=kind,
+                    sole=self.sole,
+                    row=row,
+                    distance=float(distance[row]),
+                )
+
+
+def _chain(model: RobotModel, sole: str) -> list[int]:
+    """Return the indices of the six bodies from the hip to the foot."""
+    chain = model.chain(sole)
+    if len(chain) != len(_JOINTS) or (model.joints[chain, KIND] != REVOLUTE).any():
+        raise MotionError(
+            f"The leg of '{sole}' has {len(chain)} joints between '{model.root}' and the sole; "
+            f'needed are six revolute ones: {", ".join(_JOINTS)}.',
+            kind='joint_count',
+            sole=sole,
+            joints=len(chain),
+        )
+    return chain
+
+
+def _check_leg(sole: str, axes: Array, origins: Array) -> None:
+    """Refuse a leg whose axes do not meet or point elsewhere."""
+    for joint, axis, expected in zip(_JOINTS, axes, _AXES, strict=True):
+        if norm(axis - expected) > _TOLERANCE:
+            raise MotionError(
+                f"The leg of '{sole}' does not fit the closed form: the axis of the {joint} is "
+                f'{np.round(axis, 6).tolist()} in root axes, needed is {expected.tolist()}.',
+                kind='joint_axis',
+                sole=sole,
+                joint=joint,
+                axis=axis,
+            )
+    yaw, roll, pitch, knee, ankle, foot = origins
+    for offsets, what in (
+        ([yaw[1] - roll[1]], 'the axes of hip yaw and hip roll do not meet'),
+        ([yaw[0] - pitch[0]], 'the axes of hip yaw and hip pitch do not meet'),
+        ([roll[2] - pitch[2]], 'the axes of hip roll and hip pitch do not meet'),
+        ([ankle[2] - foot[2]], 'the axes of ankle pitch and ankle roll do not meet'),
+        ([knee[0] - pitch[0], ankle[0] - pitch[0], foot[1] - yaw[1]],
+         'hip, knee and ankle are not on one vertical line'),
+    ):  # fmt: skip
+        if norm(offsets) > _TOLERANCE:
+            raise MotionError(
+                f"The leg of '{sole}' does not fit the closed form: {what} "
+                f'({1e3 * norm(offsets):.3f} mm off at zero joint positions).',
+                kind='leg_geometry',
+                sole=sole,
+                violated=what,
+                distance=norm(offsets),
+            )
+
+
+def _rotation_x(angle: Array) -> Array:
+    return _rotation(angle, 1, 2)
+
+
+def _rotation_y(angle: Array) -> Array:
+    return _rotation(angle, 2, 0)
+
+
+def _rotation(angle: Array, first: int, second: int) -> Array:
+    """Rotate axis `first` towards axis `second`; (…, 3, 3)."""
+    R = np.zeros((*np.shape(angle), 3, 3))
+    R[..., 3 - first - second, 3 - first - second] = 1.0
+    R[..., first, first] = R[..., second, second] = np.cos(angle)
+    R[..., second, first] = np.sin(angle)
+    R[..., first, second] = -np.sin(angle)
+    return R

@@ -1,0 +1,182 @@
+"""A planned motion as a value: what a plant executes, independent of the planner."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.errors import MotionError, ShapeError
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_lab.walking.root_motion import RootMotion
+from izmp_lab.walking.trajectories import derivatives
+
+_ARRAYS = ('q', 'qd', 'qdd', 'feed_forward', 'zmp', 'com')
+
+
+@dataclass(frozen=True)
+class PlannedFoot:
+    """Where one sole is meant to be, and when on the ground.
+
+    Attributes:
+        sole: name of the sole's frame.
+        position: (T, 3) its origin in the world [m].
+        rotation: (T, 3, 3) world_R_sole.
+        contact: (T,) bool, whether it is meant to carry load.
+    """
+
+    sole: str
+    position: Array
+    rotation: Array
+    contact: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Freeze copies of the arrays."""
+        for name, dtype in (('position', float), ('rotation', float), ('contact', bool)):
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+
+
+@dataclass(frozen=True)
+class MotionPlan:
+    """Joint references over time with the root motion and contacts that they imply.
+
+    Attributes:
+        name: what it is, e.g. 'sway'.
+        joint_names: the n joints in the order of the columns.
+        time_step: time between two rows [s]; the first row is at time 0.
+        q: (T, n) joint positions [rad] or [m].
+        qd: (T, n) joint velocities [rad/s] or [m/s].
+        qdd: (T, n) joint accelerations [rad/s²] or [m/s²].
+        root: where the root is meant to be; the ground is the plane z = 0 of the world.
+        feet: where the soles are meant to be.
+        feed_forward: (T, n) joint torques [N·m] or forces [N] that the plan needs; None if they
+            have not been computed.
+        zmp: (T, 3) zero-moment point of the plan in the world [m]; None likewise.
+        com: (T, 3) centre of mass of the plan in the world [m]; None likewise.
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    time_step: float
+    q: Array
+    qd: Array
+    qdd: Array
+    root: RootMotion
+    feet: tuple[PlannedFoot, ...] = ()
+    feed_forward: Array | None = None
+    zmp: Array | None = None
+    com: Array | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze copies of the arrays and check their shapes."""
+        rows, columns = len(self.root), len(self.joint_names)
+        for name in _ARRAYS:
+            if getattr(self, name) is None:
+                continue
+            values = frozen(getattr(self, name))
+            shape = (rows, 3) if name in ('zmp', 'com') else (rows, columns)
+            if values.shape != shape:
+                raise ShapeError(name, str(shape), values.shape)
+            if not np.isfinite(values).all():
+                raise MotionError(
+                    f"In the plan '{self.name}' not every {name} is finite.",
+                    kind='not_finite',
+                    plan=self.name,
+                    array=name,
+                )
+            object.__setattr__(self, name, values)
+
+    @classmethod
+    def from_positions(
+        cls, name: str, model: RobotModel, time_step: float, q: Array, root: RootMotion,
+        feet: tuple[PlannedFoot, ...],
+    ) -> 'MotionPlan':  # fmt: skip
+        """Make a plan of smooth joint positions that start and end at rest.
+
+        Args:
+            name: what it is.
+            model: the robot; its joint limits are checked.
+            time_step: [s].
+            q: (T, n) joint positions in the model's order [rad] or [m].
+            root: motion of the root.
+            feet: where the soles are.
+
+        Raises:
+            MotionError: if a joint would exceed its position or velocity limit.
+        """
+        qd, qdd = derivatives(q, time_step)
+        _check_limits(name, model, time_step, q, qd)
+        com = root.position + np.einsum('tij,tj->ti', root.rotation, model.com(q))
+        return cls(name, model.joint_names, time_step, q, qd, qdd, root, feet, com=com)
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    @property
+    def times(self) -> Array:
+        """(T,) times of the rows [s]."""
+        times: Array = self.time_step * np.arange(len(self), dtype=np.float64)
+        return times
+
+    @property
+    def duration(self) -> float:
+        """Time from the first row to the last [s]."""
+        return self.time_step * (len(self) - 1)
+
+    def with_feed_forward(self, feed_forward: Array, zmp: Array) -> 'MotionPlan':
+        """Return the plan with the joint torques (T, n) that it needs and its ZMP (T, 3)."""
+        return replace(self, feed_forward=feed_forward, zmp=zmp)
+
+    def until(self, time: float) -> 'MotionPlan':
+        """Return the plan up to a time [s]; the whole plan if it is no longer than that."""
+        rows = slice(round(time / self.time_step) + 1)
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        cut = {name: values[rows] for name, values in arrays.items() if values is not None}
+        feet = tuple(
+            PlannedFoot(foot.sole, foot.position[rows], foot.rotation[rows], foot.contact[rows])
+            for foot in self.feet
+        )
+        return replace(self, root=self.root[rows], feet=feet, **cut)
+
+    def references(self, times: Array) -> tuple[Array, Array, Array]:
+        """Interpolate the references; before the first row and after the last they are held.
+
+        Args:
+            times: (K,) [s].
+
+        Returns:
+            Positions, velocities and feed-forward torques (0 where there are none), each (K, n).
+        """
+        inside = np.clip(times, 0.0, self.duration)
+        position = CubicHermiteSpline(self.times, self.q, self.qd)(inside)
+        velocity = np.where((inside == times)[:, None], _linear(inside, self.times, self.qd), 0.0)
+        if self.feed_forward is None:
+            return position, velocity, np.zeros_like(position)
+        return position, velocity, _linear(inside, self.times, self.feed_forward)
+
+
+def _linear(at: Array, times: Array, values: Array) -> Array:
+    columns = [np.interp(at, times, column) for column in values.T]
+    return np.stack(columns, axis=1)
+
+
+def _check_limits(name: str, model: RobotModel, time_step: float, q: Array, qd: Array) -> None:
+    for values, lower, upper, what, unit in (
+        (q, model.position_lower, model.position_upper, 'position', 'rad or m'),
+        (qd, -model.velocity_limit, model.velocity_limit, 'velocity', 'rad/s or m/s'),
+    ):
+        outside = (values < lower) | (values > upper)
+        if not outside.any():
+            continue
+        row, column = (int(index) for index in np.argwhere(outside)[0])
+        raise MotionError(
+            f"The motion '{name}' needs joint '{model.joint_names[column]}' at the {what} "
+            f'{values[row, column]:.3f} {unit} at {row * time_step:.3f} s; its limits are '
+            f'{lower[column]:.3f} to {upper[column]:.3f}.',
+            kind='joint_limit',
+            plan=name,
+            joint=model.joint_names[column],
+            quantity=what,
+            value=float(values[row, column]),
+            time=row * time_step,
+        )

@@ -1,0 +1,261 @@
+"""Robot and seesaw as one system: laws of mechanics along its motion, errata of the paper."""
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+
+pytest.importorskip('pinocchio', reason='the terms of the robot are from Pinocchio')
+
+from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_lab.seesaw.board import Seesaw
+from izmp_lab.seesaw.moving_states import moving_state, rate, terms_of
+from izmp_lab.seesaw.stance import stance
+from izmp_lab.seesaw.study.tasks import equations
+
+from .balancing import plant_of
+
+SEEDS = range(4)
+PUSH = np.array([20.0, 60.0, -30.0])
+
+
+@pytest.fixture(scope='module')
+def plant():
+    return plant_of('biped31')
+
+
+@pytest.fixture(scope='module', params=SEEDS)
+def case(plant, request):
+    """A state, torques, and the motion that follows, with a push."""
+    state = moving_state(plant, request.param)
+    torques = 10.0 * np.random.default_rng(request.param).normal(size=len(state.q))
+    return state, torques, plant.motion(state, torques, PUSH)
+
+
+def test_the_constraints_hold_in_acceleration(plant, case):
+    state, _, motion = case
+
+    def velocities(at):
+        terms = terms_of(plant, at)
+        nu = np.concatenate([at.root.velocity, at.root.angular_velocity, at.qd])
+        return np.concatenate(
+            [
+                terms.body.J @ nu - terms.board.J_feet @ terms.board.nu,
+                terms.board.J_ground @ terms.board.nu,
+            ]
+        )
+
+    np.testing.assert_allclose(velocities(state), 0.0, atol=1e-9)
+    np.testing.assert_allclose(rate(velocities, state, motion), 0.0, atol=1e-4)
+
+
+def test_the_bias_terms_are_the_rates_of_the_jacobians(plant, case):
+    """J̇ν, J̇_r ν_s and J̇_s ν_s against difference quotients."""
+    state, _, motion = case
+    terms = terms_of(plant, state)
+    nu = np.concatenate([state.root.velocity, state.root.angular_velocity, state.qd])
+    for J, bias in (
+        (lambda at: terms_of(plant, at).body.J @ nu, terms.body.Jdot_nu),
+        (lambda at: terms_of(plant, at).board.J_feet @ terms.board.nu, terms.board.J_feet_dot_nu),
+        (
+            lambda at: terms_of(plant, at).board.J_ground @ terms.board.nu,
+            terms.board.J_ground_dot_nu,
+        ),
+    ):
+        np.testing.assert_allclose(rate(J, state, motion), bias, atol=1e-5)
+
+
+def test_the_feet_carry_what_mr_ad_says(plant, case):
+    """The robot's part of the equations, by the recursion of this package over its KDL tree."""
+    state, _, motion = case
+    R = state.root.rotation
+    up = np.array([0.0, 0.0, plant.gravity])
+    wrench, _ = MrAd(plant.robot.model).batch(
+        (R.T @ (motion.root[:3] + up))[None],
+        (R.T @ state.root.angular_velocity)[None],
+        (R.T @ motion.root[3:])[None],
+        state.q[None],
+        state.qd[None],
+        motion.joints[None],
+    )
+    torso = plant.robot.model.mount(plant.robot.torso).body
+    total = np.zeros(6)
+    soles = terms_of(plant, state).body.p_soles
+    forces = [*motion.foot_wrenches, np.concatenate([PUSH, np.zeros(3)])]
+    places = [*soles, com_of_body(plant.robot.model, torso, state)]
+    for force, place in zip(forces, places, strict=True):
+        lever = place - state.root.position
+        total += np.concatenate([force[:3], force[3:] + np.cross(lever, force[:3])])
+    expected = ContactWrench.from_array(total).transformed(R.T, np.zeros(3))
+    np.testing.assert_allclose(wrench.force[0], expected.force, atol=1e-8)
+    np.testing.assert_allclose(wrench.moment[0], expected.moment, atol=1e-8)
+
+
+def com_of_body(model, body, state):
+    """Centre of mass of a body, in the world."""
+    link = next(name for name in model.frame_names if model.mount(name).body == body)
+    mount = model.mount(link)
+    R, p = model.frame_pose(link, state.q)
+    moments = model.mass_moments(body)
+    com = moments.first_moment / moments.mass
+    in_link = mount.body_R_frame.T @ (com - mount.p_frame_in_body)
+    return state.root.position + state.root.rotation @ (p + R @ in_link)
+
+
+def test_newton_and_euler_hold_for_the_board(plant, case):
+    state, _, motion = case
+    seesaw, board = plant.seesaw, state.board
+    force, moment = motion.ground[:3].copy(), np.zeros(3)
+    force[2] -= seesaw.mass * plant.gravity
+    contact = seesaw.contact_point(board) - board.position
+    moment += np.cross(contact, motion.ground[:3])
+    moment[1:] += motion.ground[3:]
+    for side, wrench in zip((1, -1), motion.foot_wrenches, strict=True):
+        lever = board.rotation @ seesaw.sole_in_board(side)
+        force -= wrench[:3]
+        moment -= wrench[3:] + np.cross(lever, wrench[:3])
+    inertia = board.rotation @ np.diag(seesaw.inertia) @ board.rotation.T
+    omega = board.angular_velocity
+    np.testing.assert_allclose(force, seesaw.mass * motion.board[:3], atol=1e-8)
+    np.testing.assert_allclose(
+        moment, inertia @ motion.board[3:] + np.cross(omega, inertia @ omega), atol=1e-8
+    )
+
+
+def test_energy_changes_by_the_power_of_torques_friction_and_push(plant, case):
+    state, torques, motion = case
+    model = plant.robot.model
+    torso = model.mount(plant.robot.torso).body
+
+    def energy(at):
+        omega = at.board.rotation.T @ at.board.angular_velocity
+        board = 0.5 * plant.seesaw.mass * at.board.velocity @ at.board.velocity
+        board += 0.5 * omega @ (np.array(plant.seesaw.inertia) * omega)
+        board += plant.seesaw.mass * plant.gravity * at.board.position[2]
+        return plant.rigid.energy(at) + board
+
+    velocity = rate(lambda at: com_of_body(model, torso, at), state, motion)
+    power = (torques - plant.robot.damping * state.qd) @ state.qd + PUSH @ velocity
+    assert rate(energy, state, motion) == pytest.approx(power, rel=1e-5, abs=1e-4)
+
+
+def test_the_constraints_do_no_work_on_any_motion_that_they_allow(plant, case):
+    """D'Alembert: what the constraints add to the forces is orthogonal to all such motions."""
+    state, torques, motion = case
+    terms = terms_of(plant, state)
+    drive = np.concatenate([np.zeros(6), torques - plant.robot.damping * state.qd])
+    drive += plant.rigid.point_jacobian(state, plant.robot.torso).T @ PUSH
+    acceleration = np.concatenate([motion.root, motion.joints])
+    on_robot = terms.body.M @ acceleration + terms.body.h - drive
+    R = state.board.rotation
+    linear = motion.board[:3] - np.cross(state.board.angular_velocity, state.board.velocity)
+    on_board = terms.board.M @ np.concatenate([R.T @ linear, R.T @ motion.board[3:]])
+    forces = np.concatenate([on_robot, on_board + terms.board.h])
+    allowed = null_space(terms.constraint_jacobian)
+    np.testing.assert_allclose(allowed.T @ forces, 0.0, atol=1e-7)
+
+
+def test_total_momentum_changes_as_eq_31_says(plant, case):
+    """With J_tᵀ in the bias; checked against the difference quotient of the momentum."""
+    state, torques, _ = case
+    motion = plant.motion(state, torques)  # nobody pushes
+    terms = terms_of(plant, state)
+    stated = terms.A_total @ motion.foot_wrenches.ravel() + terms.bias_total
+    changed = rate(lambda at: terms_of(plant, at).total_momentum, state, motion)
+    np.testing.assert_allclose(stated, changed, atol=1e-3)
+
+
+def test_the_robots_momentum_changes_as_eq_9_says(plant, case):
+    state, torques, _ = case
+    motion = plant.motion(state, torques)
+    terms = terms_of(plant, state)
+    stated = terms.A_robot @ motion.foot_wrenches.ravel()
+    stated[2] -= terms.body.mass * plant.gravity
+    changed = rate(lambda at: terms_of(plant, at).body.momentum, state, motion)
+    np.testing.assert_allclose(stated, changed, atol=1e-3)
+
+
+def test_the_board_accelerates_as_eq_30_says(plant, case):
+    state, _, motion = case
+    terms = terms_of(plant, state)
+    f = motion.foot_wrenches.ravel()
+    acceleration = (terms.A_board @ f - terms.h_board) / np.diag(terms.board.M)
+    angular = state.board.rotation @ acceleration[3:]
+    np.testing.assert_allclose(angular, motion.board[3:], atol=1e-9)
+
+
+def test_the_page_puts_moving_states_into_the_equations():
+    errors = equations(None, 'biped31', 2)
+    assert errors['eq30'].max() < 1e-9
+    assert max(errors['eq9'].max(), errors['eq31'].max()) < 1e-3
+    assert errors['printed'].max() > 1e-6
+
+
+def test_the_row_of_the_seesaw_adds_no_rank(plant):
+    """rank(A_f) = 6: it depends on the total wrench of the feet only."""
+    for seed in range(10):
+        terms = terms_of(plant, moving_state(plant, seed))
+        assert np.linalg.matrix_rank(terms.A_board, tol=1e-9) == 1
+        A_f = np.concatenate([terms.A_robot, terms.A_board[3:4]])
+        assert np.linalg.matrix_rank(A_f, tol=1e-9) == 6
+
+
+def test_erratum_f_bias_without_j_t_adds_vectors_of_different_size(plant, case):
+    state, _, _ = case
+    terms = terms_of(plant, state)
+    board = terms.board
+    inverse = np.diag(1.0 / np.diag(board.M))
+    gamma = board.J_ground @ inverse @ board.J_ground.T
+    held = np.linalg.solve(gamma, board.J_ground @ inverse @ board.h - board.J_ground_dot_nu)
+    weight = terms.total_mass * terms.gravity * np.eye(6)[2]
+    with pytest.raises(ValueError, match='broadcast'):
+        held - weight
+
+
+def test_the_integration_is_of_second_order(plant):
+    start = moving_state(plant, 1, speed=0.3)
+    torques = np.zeros(len(start.q))
+
+    def end(step):
+        plant.time_step = step
+        plant.reset(start)
+        return plant.step(torques, 0.032).q
+
+    exact, coarse, fine = (end(step) for step in (0.0005, 0.004, 0.002))
+    plant.time_step = 0.001
+    ratio = np.linalg.norm(coarse - exact) / np.linalg.norm(fine - exact)
+    assert 3.0 < ratio < 6.0
+
+
+def test_constraints_do_not_drift(plant):
+    plant.reset(moving_state(plant, 2, speed=0.3))
+    state = plant.step(np.zeros(plant.robot.model.dof), 0.2)
+    assert abs(state.angle) > 0.01
+    assert np.abs(plant.constraint_error(state)).max() < 1e-5
+
+
+def test_the_cop_is_amid_the_feet_at_rest(plant):
+    rest = stance(plant.robot, plant.seesaw)
+    plant.reset(rest)
+    plant.foot_wrenches = plant.motion(rest, holding_torques(plant, rest)).foot_wrenches
+    com = rest.root.position + rest.root.rotation @ plant.robot.model.com(rest.q)
+    np.testing.assert_allclose(plant.cop, [com[0], com[1], plant.seesaw.top], atol=1e-6)
+
+
+def holding_torques(plant, rest):
+    """Torques (n,) that hold the robot at rest."""
+    terms = terms_of(plant, rest)
+    f, *_ = np.linalg.lstsq(terms.body.J[:, :6].T, terms.body.h[:6], rcond=None)
+    return terms.body.h[6:] - terms.body.J[:, 6:].T @ f
+
+
+def test_a_board_that_tips_over_is_refused(plant):
+    from izmp_lab.seesaw.state import BalanceState
+
+    rest = stance(plant.robot, plant.seesaw)
+    tipped = BalanceState(0.0, rest.root, rest.q, rest.qd, Seesaw().rolled(0.8))
+    plant.reset(tipped)
+    with pytest.raises(SimulationError) as caught:
+        plant.step(np.zeros(len(rest.q)), 0.002)
+    assert caught.value.kind in ('tipped_over', 'diverged')

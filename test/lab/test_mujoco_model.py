@@ -1,0 +1,329 @@
+"""The MuJoCo model against a direct sum over the URDF's XML and against Pinocchio."""
+
+import copy
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.base.errors import SimulationError, UnknownNameError
+from izmp_dynamics.model.robot_file import Imu, RobotFile, load_robot_file
+from izmp_lab.simulation.mujoco.model import build_mujoco
+from izmp_lab.simulation.physics import Physics, Servo
+
+from ..raising import raising
+
+BIPED31 = Path(__file__).parents[2] / 'robots/biped31/robot.yaml'
+
+ODD_URDF = """
+<robot name="odd">
+  <link name="base">
+    <inertial><origin xyz="0.1 -0.2 0.3" rpy="0.4 -0.5 0.6"/><mass value="5"/>
+      <inertia ixx="0.05" iyy="0.06" izz="0.07" ixy="0.004" ixz="-0.005" iyz="0.006"/></inertial>
+  </link>
+  <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/>
+    <origin xyz="0.2 0.1 0.3" rpy="0.3 0.2 -0.9"/><axis xyz="1 2 -0.5"/></joint>
+  <link name="arm">
+    <inertial><origin xyz="0 0.1 0.2" rpy="1.1 0.2 -0.4"/><mass value="2"/>
+      <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="0.002" iyz="-0.003"/></inertial>
+  </link>
+  <joint name="bolt" type="fixed"><parent link="arm"/><child link="box"/>
+    <origin xyz="0.1 0.2 0.3" rpy="0.7 -0.3 0.5"/></joint>
+  <link name="box">
+    <inertial><origin xyz="0.05 0 0.1" rpy="0.2 0 0.1"/><mass value="0.7"/>
+      <inertia ixx="0.004" iyy="0.005" izz="0.006" ixy="0" ixz="0.0005" iyz="0"/></inertial>
+  </link>
+  <joint name="slide" type="prismatic"><parent link="box"/><child link="slider"/>
+    <origin xyz="0 0.1 0" rpy="0 0.4 0"/><axis xyz="0 1 1"/>
+    <limit lower="-0.5" upper="0.5" velocity="1" effort="50"/></joint>
+  <link name="slider">
+    <inertial><origin xyz="0.01 0.02 0.03"/><mass value="1.3"/>
+      <inertia ixx="0.01" iyy="0.02" izz="0.015" ixy="0.001" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="mount" type="fixed"><parent link="slider"/><child link="imu"/>
+    <origin xyz="0.1 0 0" rpy="0 0 1.2"/></joint>
+  <link name="imu"/>
+</robot>
+"""
+
+
+def odd_file(folder, text=ODD_URDF, frame='imu'):
+    (folder / 'odd.urdf').write_text(text)
+    return RobotFile(urdf=str(folder / 'odd.urdf'), imu=Imu(frame=frame))
+
+
+@pytest.fixture(scope='module', params=['biped31', 'odd'])
+def plant(request, tmp_path_factory):
+    if request.param == 'biped31':
+        return build_mujoco(load_robot_file(BIPED31))
+    return build_mujoco(odd_file(tmp_path_factory.mktemp('odd')))
+
+
+def random_positions(plant, seed):
+    rng = np.random.default_rng(seed)
+    robot = plant.robot
+    lower, upper = robot.position_lower, robot.position_upper
+    return rng.uniform(
+        np.where(np.isfinite(lower), lower, -3), np.where(np.isfinite(upper), upper, 3)
+    )
+
+
+def random_state(plant, seed):
+    """MuJoCo data at a random pose, velocity and acceleration, with everything computed."""
+    rng = np.random.default_rng(seed)
+    data = mujoco.MjData(plant.model)
+    data.qpos[:3] = rng.uniform(-1, 1, 3)
+    data.qpos[3:7] = np.roll(Rotation.random(random_state=seed).as_quat(), 1)
+    data.qpos[plant.q_columns] = random_positions(plant, seed)
+    data.qvel[:] = rng.uniform(-2, 2, plant.model.nv)
+    data.qacc[:] = rng.uniform(-5, 5, plant.model.nv)
+    return data
+
+
+def composite(parts):
+    """Mass, COM and inertia about the COM of (mass, com, tensor about it) in common axes."""
+    mass = sum(part[0] for part in parts)
+    com = sum(part[0] * part[1] for part in parts) / mass
+    tensor = np.zeros((3, 3))
+    for m, c, inertia in parts:
+        r = c - com
+        tensor += inertia + m * (r @ r * np.eye(3) - np.outer(r, r))
+    return mass, com, tensor
+
+
+def from_mujoco(plant, data):
+    mujoco.mj_kinematics(plant.model, data)
+    parts = []
+    for body in range(1, plant.model.nbody):
+        R = data.ximat[body].reshape(3, 3)
+        tensor = R @ np.diag(plant.model.body_inertia[body]) @ R.T
+        parts.append((plant.model.body_mass[body], data.xipos[body], tensor))
+    return composite(parts)
+
+
+def from_xml(plant, data):
+    """Walk the XML with nothing but the URDF's definition."""
+    xml = ElementTree.fromstring(plant.urdf.text.encode())
+    links = {link.get('name'): link for link in xml.findall('link')}
+    children = {}
+    for joint in xml.findall('joint'):
+        children.setdefault(joint.find('parent').get('link'), []).append(joint)
+    q = dict(zip(plant.robot.joint_names, data.qpos[plant.q_columns], strict=True))
+    world_R_root = Rotation.from_quat(np.roll(data.qpos[3:7], -1)).as_matrix()
+    parts, stack = [], [(plant.robot.root, world_R_root, data.qpos[:3].copy())]
+    while stack:
+        name, R, p = stack.pop()
+        if (inertial := links[name].find('inertial')) is not None:
+            xyz, inertial_R = origin(inertial)
+            moments = {k: float(v) for k, v in inertial.find('inertia').attrib.items()}
+            tensor = np.array(
+                [[moments['i' + ''.join(sorted(a + b))] for b in 'xyz'] for a in 'xyz']
+            )
+            mass = float(inertial.find('mass').get('value'))
+            parts.append((mass, p + R @ xyz, R @ inertial_R @ tensor @ inertial_R.T @ R.T))
+        for joint in children.get(name, []):
+            xyz, joint_R = origin(joint)
+            child_p, child_R = p + R @ xyz, R @ joint_R
+            if joint.get('type') != 'fixed':
+                axis = np.array([float(x) for x in joint.find('axis').get('xyz').split()])
+                motion = axis / np.linalg.norm(axis) * q[joint.get('name')]
+                if joint.get('type') == 'prismatic':
+                    child_p = child_p + child_R @ motion
+                else:
+                    child_R = child_R @ Rotation.from_rotvec(motion).as_matrix()
+            stack.append((joint.find('child').get('link'), child_R, child_p))
+    return composite(parts)
+
+
+def origin(element):
+    pose = element.find('origin')
+    xyz = np.array([float(x) for x in (pose.get('xyz') or '0 0 0').split()])
+    rpy = [float(x) for x in (pose.get('rpy') or '0 0 0').split()]
+    return xyz, Rotation.from_euler('xyz', rpy).as_matrix()
+
+
+def pinocchio_of(plant, data):
+    """Pinocchio's model and the state of `data` in its conventions."""
+    model = pin.buildModelFromXML(plant.urdf.text, pin.JointModelFreeFlyer())
+    model.gravity.linear = np.array([0.0, 0.0, -plant.file.gravity])
+    R = Rotation.from_quat(np.roll(data.qpos[3:7], -1)).as_matrix()
+    q, v, a = pin.neutral(model), np.zeros(model.nv), np.zeros(model.nv)
+    q[:3], q[3:7] = data.qpos[:3], np.roll(data.qpos[3:7], -1)
+    omega = data.qvel[3:6]
+    v[:3], v[3:6] = R.T @ data.qvel[:3], omega
+    a[:3], a[3:6] = R.T @ data.qacc[:3] - np.cross(omega, v[:3]), data.qacc[3:6]
+    for i, name in enumerate(plant.robot.joint_names):
+        joint = model.joints[model.getJointId(name)]
+        position = data.qpos[plant.q_columns[i]]
+        # Pinocchio keeps cosine and sine of an unlimited joint.
+        q[joint.idx_q : joint.idx_q + joint.nq] = (
+            position if joint.nq == 1 else [np.cos(position), np.sin(position)]
+        )
+        v[joint.idx_v] = data.qvel[plant.v_columns[i]]
+        a[joint.idx_v] = data.qacc[plant.v_columns[i]]
+    return model, model.createData(), q, v, a
+
+
+def assert_same_body(found, expected):
+    for value, reference in zip(found, expected, strict=True):
+        scale = np.abs(reference).max()
+        assert np.abs(value - reference).max() <= 1e-9 * scale
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_mass_com_and_inertia_equal_the_sum_over_the_xml(plant, seed):
+    data = random_state(plant, seed)
+    assert_same_body(from_mujoco(plant, data), from_xml(plant, data))
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_mass_com_and_inertia_equal_pinocchio(plant, seed):
+    data = random_state(plant, seed)
+    model, pin_data, q, v, _ = pinocchio_of(plant, data)
+    pin.ccrba(model, pin_data, q, v)
+    expected = pin_data.Ig.mass, pin_data.com[0], pin_data.Ig.inertia
+    assert_same_body(from_mujoco(plant, data), expected)
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_frames_equal_pinocchio(plant, seed):
+    data = random_state(plant, seed)
+    mujoco.mj_kinematics(plant.model, data)
+    model, pin_data, q, _, _ = pinocchio_of(plant, data)
+    pin.framesForwardKinematics(model, pin_data, q)
+    for link in plant.robot.frame_names:
+        placement = pin_data.oMf[model.getFrameId(link, pin.FrameType.BODY)]
+        site = data.site(link)
+        assert np.abs(site.xpos - placement.translation).max() < 1e-12
+        assert np.abs(site.xmat.reshape(3, 3) - placement.rotation).max() < 1e-12
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_inverse_dynamics_equal_pinocchio_apart_from_rotor_and_friction(plant, seed):
+    data = random_state(plant, seed)
+    unconstrained = copy.copy(plant.model)
+    unconstrained.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    mujoco.mj_inverse(unconstrained, data)
+    model, pin_data, q, v, a = pinocchio_of(plant, data)
+    tau = pin.rnea(model, pin_data, q, v, a)
+    R = Rotation.from_quat(np.roll(data.qpos[3:7], -1)).as_matrix()
+    assert np.allclose(data.qfrc_inverse[:3], R @ tau[:3], atol=1e-9)
+    assert np.allclose(data.qfrc_inverse[3:6], tau[3:6], atol=1e-9)
+    for name, column, servo in zip(
+        plant.robot.joint_names, plant.v_columns, plant.servos, strict=True
+    ):
+        extra = servo.armature * data.qacc[column] + servo.damping * data.qvel[column]
+        expected = tau[model.joints[model.getJointId(name)].idx_v] + extra
+        assert data.qfrc_inverse[column] == pytest.approx(expected, abs=1e-9)
+
+
+def test_physics_are_what_the_package_relies_on(plant):
+    option = plant.model.opt
+    assert option.timestep == 0.002
+    assert option.integrator == mujoco.mjtIntegrator.mjINT_EULER
+    assert option.disableflags & mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    assert option.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
+    assert option.impratio == 10.0
+    assert option.gravity[2] == -plant.file.gravity
+
+
+def test_servos_pull_towards_their_set_point(plant):
+    data = mujoco.MjData(plant.model)
+    rng = np.random.default_rng(1)
+    data.qpos[plant.q_columns] = 0.3 * random_positions(plant, 1)
+    data.qvel[:] = rng.uniform(-0.01, 0.01, plant.model.nv)
+    ctrl = data.qpos[plant.q_columns] + rng.uniform(-1e-4, 1e-4, plant.robot.dof)
+    data.ctrl[plant.ctrl_columns] = ctrl
+    mujoco.mj_forward(plant.model, data)
+    expected = 4000 * (ctrl - data.qpos[plant.q_columns]) - 28 * data.qvel[plant.v_columns]
+    assert np.allclose(data.actuator_force[plant.ctrl_columns], expected, atol=1e-9)
+
+
+def test_efforts_are_limited_by_the_urdf():
+    plant = build_mujoco(load_robot_file(BIPED31))
+    data = mujoco.MjData(plant.model)
+    data.ctrl[:] = 10.0
+    mujoco.mj_forward(plant.model, data)
+    forces = data.actuator_force[plant.ctrl_columns]
+    assert np.array_equal(forces, plant.robot.effort_limit)
+
+
+def test_feet_touch_the_ground_but_not_each_other():
+    plant = build_mujoco(load_robot_file(BIPED31))
+    data = mujoco.MjData(plant.model)
+    data.qpos[2] = 0.9099
+    data.qpos[plant.q_columns[plant.robot.joint_names.index('l_hip_roll')]] = -0.12
+    mujoco.mj_forward(plant.model, data)
+    floor = plant.model.geom('floor').id
+    assert data.ncon > 0
+    assert all(floor in contact.geom for contact in data.contact)
+
+
+def test_masses_can_be_scaled():
+    file = load_robot_file(BIPED31)
+    heavier = build_mujoco(file, Physics(mass_scale=1.02))
+    normal = build_mujoco(file)
+    assert np.allclose(heavier.model.body_mass, 1.02 * normal.model.body_mass, rtol=1e-14)
+    assert np.allclose(heavier.model.body_inertia, 1.02 * normal.model.body_inertia, rtol=1e-14)
+
+
+def test_servos_can_be_chosen_by_joint():
+    file = load_robot_file(BIPED31)
+    soft = Servo(kp=500.0, kv=10.0, armature=0.05, damping=0.0)
+    plant = build_mujoco(file, servos={'l_elbow': soft})
+    row = plant.robot.joint_names.index('l_elbow')
+    assert plant.servos[row] == soft
+    assert plant.servos[0] == Servo()
+    assert plant.model.actuator('l_elbow').gainprm[0] == 500.0
+    assert plant.model.joint('l_elbow').armature[0] == 0.05
+    with raising(UnknownNameError, 'unknown_name', name='l_elbo'):
+        build_mujoco(file, servos={'l_elbo': soft})
+
+
+def test_drawn_shapes_are_those_of_the_urdf(plant):
+    drawn = ElementTree.fromstring(plant.urdf.text.encode()).findall('link/visual')
+    assert np.sum(plant.model.geom_group == 2) == len(drawn)
+
+
+def test_a_robot_that_cannot_be_simulated_is_refused_in_a_sentence(tmp_path):
+    mimic = ODD_URDF.replace(
+        '<axis xyz="0 1 1"/>', '<axis xyz="0 1 1"/><mimic joint="turn" multiplier="0.1"/>'
+    )
+    with raising(SimulationError, 'mimic_joints'):
+        build_mujoco(odd_file(tmp_path, mimic))
+    massless = ODD_URDF.replace(
+        '</robot>',
+        """
+      <joint name="flap" type="continuous"><parent link="base"/><child link="foil"/>
+        <axis xyz="1 0 0"/></joint><link name="foil"/></robot>""",
+    )
+    with raising(SimulationError, 'massless_link', link='foil'):
+        build_mujoco(odd_file(tmp_path, massless))
+    with raising(SimulationError, 'sensor_without_frame', topic='imu#gyro'):
+        build_mujoco(odd_file(tmp_path, frame=None))
+    with raising(UnknownNameError, 'unknown_name', name='imo'):
+        build_mujoco(odd_file(tmp_path, frame='imo'))
+    file = dataclasses.replace(odd_file(tmp_path), imu=Imu(frame='imu', gravity_removed=True))
+    with raising(SimulationError, 'gravity_removed', sensor='imu'):
+        build_mujoco(file)
+
+
+def test_without_mujoco_a_sentence_says_how_to_get_it():
+    code = (
+        'import sys; sys.modules["mujoco"] = None\n'
+        'from izmp_dynamics.base.errors import MissingDependencyError\n'
+        'try:\n'
+        '    import izmp_lab.simulation.mujoco.plant\n'
+        'except MissingDependencyError as error:\n'
+        '    print(error)\n'
+    )
+    folder = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, '-c', code], cwd=folder, capture_output=True, text=True)
+    assert 'pip install mujoco' in done.stdout, done.stderr

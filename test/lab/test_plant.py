@@ -1,0 +1,347 @@
+"""The plant: laws that connect its sensor signals, its truth and two independent engines."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.base.errors import ShapeError, SimulationError, UnknownNameError
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.stability.support_polygon import margin, support_polygon
+from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
+from izmp_lab.simulation.mujoco.model import build_mujoco
+from izmp_lab.simulation.mujoco.plant import Sampling, simulate
+from izmp_lab.simulation.physics import Physics, Push
+from izmp_lab.walking.sway import SwayParameters, plan_sway
+
+from ..pinocchio_twin import PinocchioTwin, pin
+from ..raising import raising
+
+FILE = load_robot_file(Path(__file__).parents[2] / 'robots/biped31/robot.yaml')
+SHORT = SwayParameters(stand=0.2, period=1.2, squat_time=1.0, lateral=0.03, fore_aft=0.01)
+
+
+@pytest.fixture(scope='module')
+def plant():
+    return build_mujoco(FILE)
+
+
+@pytest.fixture(scope='module')
+def plan(plant):
+    return with_feed_forward(plan_sway(plant.robot), plant)
+
+
+@pytest.fixture(scope='module')
+def run(plan, plant):
+    return simulate(plan, plant)
+
+
+def kinematic_state(run):
+    """What MR-AD takes, exact: φ, ω, ω̇ of the root, q, q̇, q̈."""
+    root = run.truth.root
+    return (
+        root.proper_acceleration(FILE.gravity), root.angular_velocity, root.angular_acceleration,
+        run.q, run.truth.qd, run.truth.qdd,
+    )  # fmt: skip
+
+
+def izmp_in_root(run, wrench):
+    """The ZMP of contact wrenches on the ground z = 0 of the world, in the root frame."""
+    up_in_root = run.truth.root.rotation[:, 2, :]
+    ground_in_root = -np.einsum('tji,tj->ti', run.truth.root.rotation, run.truth.root.position)
+    return zero_moment_point(wrench, up_in_root, ground_in_root, 1.0)
+
+
+def in_body(rotation, vectors):
+    return np.einsum('tji,tj->ti', rotation, vectors)
+
+
+# The law that everything else rests on
+
+
+def test_momentum_balance_equals_the_ground_reaction_and_the_izmp_the_cop(run, plant):
+    wrench, com = MrAd(plant.robot).batch(*kinematic_state(run))
+    assert np.abs(wrench.as_array() - run.truth.ground_wrench).max() < 1e-6
+    gap = izmp_in_root(run, wrench) - run.truth.cop_in_root()
+    assert np.abs(gap).max() < 1e-5  # 0.01 mm
+    com_in_world = run.truth.root.position + np.einsum('tij,tj->ti', run.truth.root.rotation, com)
+    assert np.abs(com_in_world - run.truth.com).max() < 1e-12
+
+
+def test_pinocchio_finds_the_same_ground_reaction_and_cop(run, plant):
+    twin = PinocchioTwin(FILE.urdf_path, plant.robot)
+    every = slice(None, None, 10)
+    states = [signal[every] for signal in kinematic_state(run)]
+    wrenches = np.array([twin.contact_wrench(*state) for state in zip(*states, strict=True)])
+    truth = run.truth.ground_wrench[every]
+    assert np.abs(wrenches - truth).max() < 1e-6
+    up = run.truth.root.rotation[every, 2, :]
+    ground = -in_body(run.truth.root.rotation, run.truth.root.position)[every]
+    izmp = zero_moment_point(ContactWrench.from_array(wrenches), up, ground, 1.0)
+    assert np.abs(izmp - run.truth.cop_in_root()[every]).max() < 1e-5
+
+
+def test_velocities_and_accelerations_belong_to_their_instants(run):
+    """Semi-implicit Euler: q̇(k+1) − q̇(k) = q̈(k) Δt and q(k+1) − q(k) = q̇(k+1) Δt."""
+    dt, truth = 0.002, run.truth
+    assert np.abs(np.diff(truth.qd, axis=0) - dt * truth.qdd[:-1]).max() < 1e-12
+    assert np.abs(np.diff(run.q, axis=0) - dt * truth.qd[1:]).max() < 1e-12
+    root = truth.root
+    assert np.abs(np.diff(root.velocity, axis=0) - dt * root.acceleration[:-1]).max() < 1e-12
+    assert np.abs(np.diff(root.position, axis=0) - dt * root.velocity[1:]).max() < 1e-12
+    change = np.diff(root.angular_velocity, axis=0)
+    assert np.abs(change - dt * root.angular_acceleration[:-1]).max() < 1e-12
+
+
+# Sensors against the truth
+
+
+def test_accelerometers_feel_the_rigid_body_formula(run, plant):
+    """φ(r) = φ + ω̇ × r + ω × (ω × r), in the axes of the sensor."""
+    root = run.truth.root
+    signals = {FILE.imu.frame: run.imu.specific_force}
+    signals |= {a.frame: run.accelerometers[a.topic] for a in FILE.accelerometers}
+    assert len(signals) == 4
+    for frame, signal in signals.items():
+        mount = plant.robot.mount(frame)
+        r = np.broadcast_to(mount.p_frame_in_body, root.position.shape)
+        omega = root.angular_velocity
+        expected = root.proper_acceleration(FILE.gravity) + np.cross(root.angular_acceleration, r)
+        expected = expected + np.cross(omega, np.cross(omega, r))
+        assert np.abs(signal - expected @ mount.body_R_frame).max() < 1e-12
+
+
+def test_gyro_gps_and_orientation(run, plant):
+    root = run.truth.root
+    imu_R = plant.robot.mount(FILE.imu.frame).body_R_frame
+    assert np.abs(run.imu.angular_velocity - root.angular_velocity @ imu_R).max() < 1e-12
+    orientation = Rotation.from_quat(run.imu.orientation_xyzw).as_matrix()
+    assert np.abs(orientation - root.rotation @ imu_R).max() < 1e-12
+    arm = plant.robot.mount(FILE.position.frame).p_frame_in_body
+    assert np.abs(run.position - root.position - root.rotation @ arm).max() < 1e-12
+
+
+def test_foot_sensors_feel_the_ground_less_the_foot_below_them(run, plant):
+    """Newton and Euler for the foot, by Pinocchio: what it does not need itself it passes on."""
+    twin = PinocchioTwin(FILE.urdf_path, plant.robot)
+    instants = range(0, len(run), 25)
+    states = [signal[::25] for signal in kinematic_state(run)]
+    for foot in FILE.feet:
+        sole, sensor = (twin.model.getFrameId(name) for name in (foot.sole, foot.wrench.frame))
+        joint = twin.model.frames[sole].parentJoint
+        inertia = twin.model.inertias[joint]
+        for t, state in zip(instants, zip(*states, strict=True), strict=True):
+            pin.forwardKinematics(twin.model, twin.data, *twin.state(*state))
+            velocity, acceleration = twin.data.v[joint], twin.data.a[joint]
+            needed = inertia * acceleration + velocity.cross(inertia * velocity)
+            ground = pin.Force(run.truth.feet[foot.name].wrench[t])
+            passed_on = twin.model.frames[sole].placement.act(ground) - needed
+            expected = twin.model.frames[sensor].placement.actInv(passed_on).vector
+            measured = run.wrenches[foot.wrench.topic][t]
+            assert np.abs(measured - expected).max() < 1e-6
+            assert measured[2] > 0.0
+
+
+# The ground reaction
+
+
+def test_the_feet_together_carry_the_contact_wrench(run, plant):
+    truth = run.truth
+    total = np.zeros_like(truth.ground_wrench)
+    for foot in FILE.feet:
+        R, p = plant.robot.frame_pose(foot.sole, run.q)
+        in_sole = ContactWrench.from_array(truth.feet[foot.name].wrench)
+        total += in_sole.transformed(R, p).as_array()
+    assert np.abs(total - truth.ground_wrench).max() < 1e-9
+    loads = sum(truth.feet[foot.name].normal_force for foot in FILE.feet)
+    vertical = np.einsum('ti,ti->t', truth.root.rotation[:, 2], truth.ground_wrench[:, :3])
+    assert np.abs(loads - vertical).max() < 1e-9
+
+
+def test_standing_still_the_ground_carries_the_weight_under_the_com(plant):
+    standing = plan_sway(plant.robot, dataclasses.replace(SHORT, lateral=0.0, fore_aft=0.0,
+                                                          squat=0.0, squat_back=0.0))  # fmt: skip
+    standing = dataclasses.replace(
+        standing, q=np.tile(standing.q[0], (len(standing), 1)), qd=0 * standing.qd
+    )
+    run = simulate(standing, plant, sampling=Sampling(settle=3.0))
+    weight = plant.robot.total_mass * FILE.gravity
+    assert run.truth.ground_wrench[-1, 2] == pytest.approx(weight, rel=1e-4)
+    assert run.truth.cop[-1, :2] == pytest.approx(run.truth.com[-1, :2], abs=2e-4)
+    assert np.abs(run.truth.root.velocity[-1]).max() < 1e-3
+
+
+def test_the_cop_lies_in_the_support_polygon(run):
+    feet = run.truth.feet.values()
+    for t in range(0, len(run), 50):
+        corners = np.vstack([foot.corners[t, :, :2] for foot in feet if foot.loaded[t]])
+        assert margin(support_polygon(corners), run.truth.cop[t, :2]) > 0.01
+
+
+def test_the_cop_follows_the_planned_zmp(run, plan):
+    error = run.truth.cop - plan.zmp
+    assert np.sqrt(np.mean(error**2, axis=0)).max() < 5e-3
+
+
+def test_feed_forward_makes_the_servos_follow(plan, plant, run):
+    """Without the torques the servos sag under the weight."""
+    without = dataclasses.replace(plan, feed_forward=None)
+    sagging = simulate(without, plant)
+    assert np.abs(run.q - plan.q).max() < 0.25 * np.abs(sagging.q - plan.q).max()
+
+
+def test_planned_torques_are_those_of_the_simulation(plan, run):
+    """The servos add little to what was planned, apart from the share of the feet."""
+    error = run.effort - plan.feed_forward
+    assert np.sqrt(np.mean(error**2)) < 0.1 * np.sqrt(np.mean(plan.feed_forward**2))
+
+
+def test_planned_reaction_is_that_of_newton_and_euler(plan, plant):
+    """The planned ZMP is the IZMP of the planned motion."""
+    root = plan.root
+    wrench, _ = MrAd(plant.robot).batch(
+        root.proper_acceleration(FILE.gravity), root.angular_velocity, root.angular_acceleration,
+        plan.q, plan.qd, plan.qdd,
+    )  # fmt: skip
+    in_world = wrench.transformed(root.rotation, root.position)
+    zmp = zero_moment_point(in_world, np.array([0.0, 0.0, 1.0]), np.zeros(3), 1.0)
+    assert np.abs(zmp - plan.zmp).max() < 1e-12
+
+
+# Sampling, determinism, disturbances
+
+
+def test_two_runs_are_equal_to_the_last_bit(plan, plant, run):
+    again = simulate(plan, build_mujoco(FILE))
+    for first, second in zip(arrays(run), arrays(again), strict=True):
+        assert np.array_equal(first, second, equal_nan=True)
+
+
+def arrays(value):
+    """All arrays in nested dataclasses and mappings."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif dataclasses.is_dataclass(value):
+        for item in dataclasses.fields(value):
+            yield from arrays(getattr(value, item.name))
+    elif hasattr(value, 'values'):
+        for entry in value.values():
+            yield from arrays(entry)
+
+
+def test_a_run_cannot_be_changed(run):
+    assert all(not array.flags.writeable for array in arrays(run))
+    with pytest.raises(TypeError):
+        run.wrenches['l_foot/wrench'] = None
+
+
+def test_a_lower_rate_takes_every_nth_sample(plan, plant, run):
+    slow = simulate(plan, plant, sampling=Sampling.at_rate(125.0, plant.physics))
+    for all_rows, some in zip(arrays(run), arrays(slow), strict=True):
+        assert np.array_equal(all_rows[::4], some, equal_nan=True)
+    assert (np.diff(slow.stamps) == 8_000_000).all()
+    assert slow.stamps[0] > 0
+
+
+def test_a_rate_that_does_not_divide_is_refused():
+    with raising(SimulationError, 'rate_divides_not', rate=200.0, physics_rate=500.0):
+        Sampling.at_rate(200.0, Physics())
+    for rate in (0.0, -1.0, 501.0, np.nan, np.inf):
+        with raising(SimulationError, 'rate_divides_not'):
+            Sampling.at_rate(rate, Physics())
+    assert Sampling.at_rate(200.0, Physics(time_step=0.001)).divisor == 5
+    with raising(SimulationError, 'sampling', divisor=0):
+        Sampling(divisor=0)
+
+
+def test_a_push_shows_as_the_difference_between_motion_and_ground_reaction(plan, plant):
+    push = Push('trunk', [0.0, 30.0, 0.0], start=1.0, duration=0.1)
+    run = simulate(plan, plant, pushes=[push])
+    wrench, _ = MrAd(plant.robot).batch(*kinematic_state(run))
+    external = wrench.as_array() - run.truth.ground_wrench
+    assert np.abs(external - run.truth.applied_wrench).max() < 1e-5
+    assert np.abs(wrench.as_array() - run.truth.contact_wrench).max() < 1e-5
+    pushed = run.truth.applied_wrench.any(axis=1)
+    times = (run.stamps - run.stamps[0]) * 1e-9
+    assert np.array_equal(pushed, (times >= 1.0 - 1e-9) & (times < 1.1 - 1e-9))
+    in_world = np.einsum('tij,tj->ti', run.truth.root.rotation, external[:, :3])
+    assert np.abs(in_world[pushed] - [0.0, 30.0, 0.0]).max() < 1e-5
+
+
+def test_a_hard_push_makes_the_robot_fall_and_the_run_says_so(plan, plant):
+    run = simulate(plan, plant, pushes=[Push('trunk', [0.0, 400.0, 0.0], 1.0, 0.3)])
+    assert 'The robot fell at' in run.fall
+    assert "'pelvis'" in run.fall
+    assert len(run) == len(run.q) == len(run.truth.cop) < len(plan)
+    with raising(SimulationError, 'fell', fall=run.fall):
+        run.require_standing()
+
+
+def test_in_flight_there_is_no_cop(plan, plant):
+    run = simulate(plan, plant, pushes=[Push('trunk', [0.0, 0.0, 600.0], 1.0, 0.3)])
+    force = run.truth.ground_wrench[:, 2]
+    assert (force == 0.0).any()
+    assert np.isnan(run.truth.cop[force == 0.0]).all()
+
+
+@pytest.mark.parametrize(
+    'physics',
+    [Physics(friction=0.8), Physics(friction=1.2), Physics(solref=(0.02, 1.0)),
+     Physics(mass_scale=0.98), Physics(mass_scale=1.02), Physics(time_step=0.001)],
+    ids=['friction 0.8', 'friction 1.2', 'solref 0.02', 'mass 0.98', 'mass 1.02', '1 ms'],
+)  # fmt: skip
+def test_neighbouring_physics_do_not_matter(plan, physics):
+    plant = build_mujoco(FILE, physics)
+    run = simulate(plan, plant)
+    run.require_standing()
+    assert len(run) == round(plan.duration / physics.time_step) + 1
+    wrench, _ = MrAd(plant.robot).batch(*kinematic_state(run))
+    truth = run.truth.ground_wrench
+    assert np.abs(physics.mass_scale * wrench.as_array() - truth).max() < 1e-6
+
+
+def test_progress_is_reported(plan, plant):
+    reported = []
+    simulate(plan_sway(plant.robot, SHORT), plant, progress=reported.append)
+    assert reported[0] == 0.0
+    assert reported[-1] == 1.0
+    assert reported == sorted(reported)
+
+
+def test_what_does_not_fit_is_refused(plan, plant):
+    other = dataclasses.replace(plan, joint_names=tuple(reversed(plan.joint_names)))
+    with raising(SimulationError, 'other_joints', plan=plan.name):
+        simulate(other, plant)
+    with raising(UnknownNameError, 'unknown_name', name='trunkk'):
+        simulate(plan, plant, pushes=[Push('trunkk', [1.0, 0.0, 0.0], 0.0, 0.1)])
+    with raising(ShapeError, 'shape', name='force'):
+        Push('trunk', [1.0, 2.0], 0.0, 0.1)
+
+
+def test_torques_need_feet_on_the_ground(plan, plant):
+    in_the_air = tuple(
+        dataclasses.replace(foot, contact=np.zeros_like(foot.contact)) for foot in plan.feet
+    )
+    with raising(SimulationError, 'carrying_feet', feet=0, time=0.0):
+        with_feed_forward(dataclasses.replace(plan, feet=in_the_air), plant)
+
+
+def test_one_foot_alone_carries_all(plan, plant):
+    """Standing on the left foot the right leg carries but itself, from hip to foot."""
+    left, right = plan.feet
+    lifted = dataclasses.replace(right, contact=np.zeros_like(right.contact))
+    torque = with_feed_forward(dataclasses.replace(plan, feet=(left, lifted)), plant).feed_forward
+    column = plant.robot.joint_names.index
+    assert np.abs(torque[:, column('r_ankle_pitch')]).max() < 2.0
+    assert np.abs(torque[:, column('l_knee')]).min() > 10.0
+
+
+def test_a_plan_that_jumps_is_refused(plan, plant):
+    root = dataclasses.replace(plan.root, acceleration=plan.root.acceleration - [0.0, 0.0, 20.0])
+    with raising(SimulationError, 'leaves_ground', time=0.0):
+        with_feed_forward(dataclasses.replace(plan, root=root), plant)

@@ -1,0 +1,132 @@
+"""The page of the seesaw: its numbers are those of the tracks, and its claims can fail."""
+
+import dataclasses
+import importlib
+
+import numpy as np
+import pytest
+
+from izmp_lab.seesaw.study.page import FIGURES
+from izmp_lab.seesaw.study.tasks import CONTROLLERS, Study
+from izmp_lab.studies.publish import files_of
+
+STUDY = Study(
+    duration=30.0,
+    push_time=2.0,
+    forces=(100.0, 600.0, 700.0),
+    other_forces=(200.0,),
+    dampings=(0.0, 1.0),
+)
+OWN = [name for name in FIGURES if name != 'izmp']  # the IZMP has a test of its own
+
+
+def track(parameters, amplitude=3.0, error=4.0):
+    """Arrays of a made-up run: a decaying angle, a CoM that is off by a constant."""
+    times = np.arange(0.0, parameters['duration'], 0.01)
+    after = np.clip(times - 2.0, 0.0, None)
+    decay = np.exp(-after) * (times >= 2.0)
+    return {
+        'times': times,
+        'angle': amplitude * decay,
+        'com': np.full(len(times), error),
+        'reference': np.zeros(len(times)),
+        'linear': 2.0 * decay,
+        'angular': decay,
+        'unsolved': np.array(0),
+        'fell': np.array(parameters['push'].startswith('700')),
+        'deviation': np.array(1e-12),
+        'drift': np.array(1e-8),
+        'slip': np.array(0.2),
+    }
+
+
+def load(run):
+    if run.kind == 'growth':
+        return {'growth': np.array(2.0 - 1.1 * run.parameters['damping']), 'joint': np.array(0)}
+    if run.kind == 'equations':
+        small = np.full(2, 1e-12)
+        return {
+            'rate': np.array([0.1, 0.5]),
+            'eq30': small,
+            'printed': np.array([1e-3, 0.1]),
+            'eq9': small,
+            'eq31': small,
+        }
+    error = 20.0 if run.parameters['controller'] == 'robot' else 4.0
+    return track(
+        run.parameters, error=error / 20.0 if run.parameters['gains'] == 'tuned' else error
+    )
+
+
+def picture(name, source=load):
+    return FIGURES[name][0].picture(STUDY, source)
+
+
+@pytest.mark.parametrize('name', OWN)
+def test_each_picture_is_drawn_and_its_caption_filled_in(name):
+    drawn = picture(name)
+    files = files_of(drawn)
+    assert files[f'{drawn.name}.png'].startswith(b'\x89PNG')
+    assert all('{' not in text for _, text in drawn.caption())
+
+
+@pytest.mark.parametrize('name', OWN)
+def test_all_claims_hold_for_what_should_be(name):
+    assert all(fact.holds is not False for fact in picture(name).facts)
+
+
+def test_numbers_are_those_of_the_tracks():
+    facts = {
+        fact.key: fact for name in ('fig4', 'fig5', 'push_limit') for fact in picture(name).facts
+    }
+    assert facts['mujoco_mixed_rmse'].value == pytest.approx(4.0)
+    assert facts['mixed_authors'].value == 600.0
+    later = 3.0 * np.exp(-STUDY.settled)
+    assert facts['kkt_robot_later'].value == pytest.approx(later, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ('name', 'changed'),
+    [
+        ('fig4', {'angle': 5.0}),
+        ('fig5', {'com': 40.0}),
+        ('gains', {'com': 40.0}),
+        ('plants', {'drift': 1e-3}),
+        ('equations', {'eq30': 1e-8}),
+        ('equations', {'eq31': 1e-3}),
+        ('push_limit', {'fell': True}),
+        ('push_limit', {'slip': 6.0}),
+        ('push_limit', {'angle': 2.0}),
+    ],
+)
+def test_claims_fail_for_what_should_not_be(name, changed):
+    def bad(run):
+        arrays = load(run)
+        return arrays | {key: np.full_like(arrays[key], value) for key, value in changed.items()}
+
+    assert any(fact.holds is False for fact in picture(name, bad).facts)
+
+
+@pytest.mark.parametrize('name', ['fig4', 'fig5', 'gains', 'plants'])
+@pytest.mark.parametrize('changed', [{'fell': True}, {'unsolved': 3}])
+def test_no_claim_of_a_run_holds_if_the_robot_fell_or_a_tick_had_no_solution(name, changed):
+    def bad(run):
+        arrays = load(run)
+        return arrays | {key: np.array(value) for key, value in changed.items()}
+
+    assert not any(fact.holds and fact.unit for fact in picture(name, bad).facts)
+
+
+def test_every_run_names_a_function_that_exists():
+    runs = {run for module, _ in FIGURES.values() for run in module.runs(STUDY)}
+    for run in runs:
+        module, _, function = run.function.partition(':')
+        assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_a_run_is_described_by_what_decides_it():
+    other = dataclasses.replace(STUDY, robot='biped31')
+    for controller in CONTROLLERS:
+        assert STUDY.push(controller).key() == STUDY.push(controller).key()
+        assert STUDY.push(controller).key() != other.push(controller).key()
+        assert STUDY.sine(controller).key() != STUDY.sine(controller, gains='tuned').key()

@@ -1,0 +1,198 @@
+"""The seesaw in MuJoCo: it rolls, friction holds the feet, and its truth is consistent."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mujoco', reason='the plant is MuJoCo')
+
+from izmp_dynamics.bags.messages import pose_batch
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import BagError, MissingDependencyError, SimulationError
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.stability.ground_frame import GroundFrame
+from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_lab.seesaw.bag import record_seesaw
+from izmp_lab.seesaw.balancing_robot import load_balancing_robot
+from izmp_lab.seesaw.board import Seesaw
+from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_lab.seesaw.plant import SeesawPlant
+
+from ..command_line import izmp
+from ..raising import raising
+from ..requiring import skip_without
+from .seesaw_shake import pushed, shake
+
+
+@pytest.fixture(scope='module')
+def shaken():
+    return shake()
+
+
+def frame_of(run):
+    root = run.truth.root
+    return GroundFrame.from_world(
+        run.ground.rotation, run.ground.position, root.rotation, root.position
+    )
+
+
+def exact_izmp(shaken):
+    """(T, 3) IZMP of MR-AD from exact derivatives, in the board's frame, and its wrench."""
+    run, truth = shaken.run, shaken.run.truth
+    root = truth.root
+    wrench, _ = MrAd(shaken.plant.robot.model).batch(
+        root.proper_acceleration(shaken.plant.sensed.file.gravity),
+        root.angular_velocity,
+        root.angular_acceleration,
+        run.q,
+        truth.qd,
+        truth.qdd,
+    )
+    frame = frame_of(run)
+    plane = frame.plane(shaken.plant.seesaw.top)
+    return frame.points(zero_moment_point(wrench, plane.normal, plane.point, 10.0)), wrench
+
+
+def test_it_is_a_plant_at_rest_on_the_level_board(shaken):
+    plant: SeesawPlant = shaken.plant
+    first = shaken.states[0]
+    assert plant.time_step == 0.0005
+    assert first.angle == 0.0
+    np.testing.assert_allclose(first.board.position, [0.0, 0.0, plant.seesaw.com_height])
+    later = shaken.states[30]
+    assert np.abs(later.root.position - first.root.position).max() < 5e-3
+
+
+def test_the_board_rolls_and_the_feet_stay(shaken):
+    seesaw, robot = shaken.plant.seesaw, shaken.plant.robot
+    angles = np.array([state.angle for state in shaken.states])
+    assert np.abs(angles).max() > np.radians(0.3)
+    for state in shaken.states[::20]:
+        contact = seesaw.contact_point(state.board)
+        assert contact[1] == pytest.approx(-seesaw.radius * state.angle, abs=2e-4)
+        assert -3e-4 < contact[2] < 1e-5
+        for side, sole in zip((1, -1), robot.soles, strict=True):
+            _, p = robot.model.frame_pose(sole, state.q)
+            place = state.root.position + state.root.rotation @ p
+            on_board = state.board.rotation.T @ (place - state.board.position)
+            np.testing.assert_allclose(on_board, seesaw.sole_in_board(side), atol=2e-3)
+
+
+def test_with_exact_derivatives_the_izmp_is_the_true_cop_of_the_moving_board(shaken):
+    izmp, _ = exact_izmp(shaken)
+    distance = np.linalg.norm(izmp - shaken.run.cop_in_ground(), axis=1)[~pushed(shaken.run)]
+    assert np.isfinite(distance).mean() > 0.98  # the feet touch down in the first milliseconds
+    assert np.nanmax(distance) < 1e-9
+
+
+def test_what_is_between_them_is_the_push(shaken):
+    rows = pushed(shaken.run)
+    _, wrench = exact_izmp(shaken)
+    truth = shaken.run.truth
+    assert rows.sum() == 5
+    extra = wrench.as_array() - truth.ground_wrench
+    np.testing.assert_allclose(extra[rows], truth.applied_wrench[rows], atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(extra[rows, :3], axis=1), 100.0, atol=1e-6)
+
+
+def test_the_plant_tells_the_cop_and_wrenches_of_its_last_step(shaken):
+    plant = shaken.plant
+    wrenches = plant.foot_wrenches
+    R, p = plant.state.board.rotation, plant.state.board.position
+    total = wrenches[:, :3].sum(axis=0)
+    moment = np.zeros(3)
+    for wrench, sole in zip(wrenches, plant.robot.soles, strict=True):
+        moment += wrench[3:] + np.cross(plant.data.site(sole).xpos - p, wrench[:3])
+    force, moment = R.T @ total, R.T @ moment
+    top = plant.seesaw.top
+    expected = [-moment[1] + top * force[0], moment[0] + top * force[1]] / force[2]
+    np.testing.assert_allclose(plant.cop[:2], expected, atol=1e-4)
+    assert plant.cop[2] == pytest.approx(top)
+
+
+def test_a_state_can_be_taken_up_again(shaken):
+    state = shaken.states[400]
+    plant = MujocoSeesaw(shaken.plant.robot, shaken.plant.seesaw)
+    plant.reset(state)
+    again = plant.state
+    assert again.time == state.time
+    assert again.angle_rate == pytest.approx(state.angle_rate, abs=1e-12)
+    for name in ('root', 'board'):
+        for part in ('position', 'rotation', 'velocity', 'angular_velocity'):
+            one, other = (getattr(getattr(s, name), part) for s in (again, state))
+            np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_a_duration_between_two_steps_is_refused(shaken):
+    with raising(SimulationError, 'duration_not_whole_steps', duration=0.0007):
+        shaken.plant.step(np.zeros(shaken.plant.robot.model.dof), 0.0007)
+
+
+@pytest.mark.parametrize('part', ['qpos', 'qvel', 'xfrc_applied'])
+def test_what_is_not_finite_has_diverged(part):
+    """MuJoCo would reset, and the robot stand."""
+    plant = MujocoSeesaw(load_balancing_robot('biped31'), Seesaw())
+    getattr(plant.data, part)[-1] = np.nan
+    with raising(SimulationError, 'diverged', time=0.0):
+        plant.step(np.zeros(plant.robot.model.dof), 0.01)
+
+
+# ---- the recording ----
+
+
+@pytest.fixture(scope='module')
+def bag(shaken, tmp_path_factory):
+    path = tmp_path_factory.mktemp('seesaw') / 'bag'
+    record_seesaw(shaken.run, shaken.plant, path)
+    return path
+
+
+def read(path, topic):
+    with BagReader(path) as reader:
+        (batch,) = reader.batches([topic], 1e9)
+        return pose_batch(batch[topic])
+
+
+def test_the_bag_holds_all_that_a_replay_needs(shaken, bag, tmp_path):
+    outcome = izmp('replay', bag, '--robot', bag / 'robot.yaml', '-o', tmp_path / 'out')
+    assert outcome.status == 0, outcome
+    points = read(tmp_path / 'out' / 'bag', '/mr_ad/izmp_in_ground')
+    assert set(points.frame_ids) == {'board'}
+    np.testing.assert_allclose(points.positions[:, 2], shaken.plant.seesaw.top, atol=1e-9)
+    cop = read(tmp_path / 'out' / 'bag', '/cop_in_ground')
+    truth = read(bag, '/ground_truth/cop_in_ground')
+    rows = np.isin(truth.stamps, cop.stamps)
+    assert rows.sum() > 100
+    both = np.isin(cop.stamps, truth.stamps[rows])
+    distance = np.linalg.norm(cop.positions[both] - truth.positions[rows], axis=1)
+    assert np.median(distance) < 1e-3
+    board = read(bag, '/board/pose')
+    np.testing.assert_allclose(board.positions, shaken.run.ground.position)
+
+
+def test_the_robot_file_in_the_bag_is_that_of_the_simulation(shaken, bag):
+    written = load_robot_file(bag / 'robot.yaml')
+    expected = shaken.plant.sensed.file
+    same = {'urdf': '', 'path': None}
+    assert dataclasses.replace(written, **same) == dataclasses.replace(expected, **same)
+
+
+def test_an_existing_bag_is_left_alone(shaken, bag):
+    with pytest.raises(BagError, match='exists'):
+        record_seesaw(shaken.run, shaken.plant, bag)
+
+
+def test_icub_gets_the_sensors_that_its_urdf_lacks():
+    try:
+        robot = load_balancing_robot('icub')
+    except MissingDependencyError as error:
+        skip_without(error.library, error)
+    plant = MujocoSeesaw(robot, Seesaw())
+    file, model = plant.sensed.file, plant.plant.robot
+    assert model.joint_names == plant.robot.model.joint_names
+    assert model.total_mass == pytest.approx(plant.robot.model.total_mass, abs=1e-12)
+    arms = np.array([model.mount(sensor.frame).p_frame_in_body for sensor in file.accelerometers])
+    np.testing.assert_allclose(arms - model.mount(file.imu.frame).p_frame_in_body, 0.1 * np.eye(3))
+    assert [foot.wrench.below for foot in file.feet] == ['l_ankle_2', 'r_ankle_2']

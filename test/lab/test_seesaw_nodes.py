@@ -1,0 +1,258 @@
+"""Plant and controller of the seesaw as nodes: in lockstep they are the loop without nodes."""
+
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is missing')
+pytest.importorskip('mujoco', reason='the plant is MuJoCo')
+pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
+pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PointStamped, PoseStamped, Quaternion
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.errors import ModelError, SimulationError, UnknownNameError
+from izmp_dynamics.base.faults import Reason
+from izmp_dynamics.nodes.messages import odometry_values, stamp_of
+from izmp_lab.seesaw.balancing_robot import load_balancing_robot
+from izmp_lab.seesaw.board import Seesaw
+from izmp_lab.seesaw.closed_loop import balance_on_seesaw
+from izmp_lab.seesaw.controller import MomentumController
+from izmp_lab.seesaw.gains import gains
+from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_lab.seesaw.nodes.balance import Balance
+from izmp_lab.seesaw.nodes.messages import (
+    STATE_TOPICS,
+    state_messages,
+    state_of,
+    torques_message,
+    torques_of,
+)
+from izmp_lab.seesaw.nodes.plant import Seesaw as SeesawNode
+from izmp_lab.simulation.shove import Shove
+
+from ..node_processes import free_domain, wait_until
+from ..raising import raising
+
+DURATION = 0.3
+PUSH = '100:lateral:0.1:0.01'
+
+
+@pytest.fixture(scope='module')
+def ros():
+    """rclpy in a domain of its own."""
+    rclpy.init(domain_id=free_domain())
+    yield
+    rclpy.try_shutdown()
+
+
+@pytest.fixture(scope='module')
+def loop():
+    """The loop without nodes: what happened, and the state at its end."""
+    robot = load_balancing_robot('biped31')
+    plant = MujocoSeesaw(robot, Seesaw())
+    controller = MomentumController(
+        robot, Seesaw(), 'mixed', gains('mixed', robot.model.joint_names)
+    )
+    run = balance_on_seesaw(plant, controller, DURATION, [Shove.parse(PUSH)])
+    return run, plant.state
+
+
+def parameters(**values):
+    return [Parameter(name, value=value) for name, value in values.items()]
+
+
+class Listener:
+    """Receives what the nodes publish."""
+
+    def __init__(self):
+        self.node = rclpy.create_node('listener')
+        self.messages = {}
+        for topic, msgtype in (
+            ('joint_states', JointState),
+            ('board/pose', PoseStamped),
+            ('ground_truth/cop_in_ground', PointStamped),
+            ('/diagnostics', DiagnosticArray),
+        ):
+            received = self.messages[topic] = []
+            self.node.create_subscription(msgtype, topic, received.append, 2000)
+
+    @property
+    def statuses(self):
+        """Node → what it said last on /diagnostics."""
+        messages = self.messages['/diagnostics']
+        return {status.name: status.message for m in messages for status in m.status}
+
+    @property
+    def samples(self):
+        """How many samples of joints and board there are."""
+        return [len(self.messages[topic]) for topic in ('joint_states', 'board/pose')]
+
+
+def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
+    run, last = loop
+    plant = SeesawNode(
+        overrides=parameters(robot='biped31', push=PUSH, duration=DURATION, rate=100.0)
+    )
+    controller = Balance(overrides=parameters(robot='biped31'))
+    listener, samples = Listener(), 5 * len(run.times)
+    executor = SingleThreadedExecutor()
+    nodes = (plant, controller, listener.node)
+    for node in nodes:
+        executor.add_node(node)
+
+    def is_complete():
+        for _ in range(50):
+            executor.spin_once(timeout_sec=0.01)
+        return (
+            len(listener.statuses) == 2
+            and plant.is_over
+            and listener.samples == [samples, samples]
+        )
+
+    assert wait_until(is_complete)
+    final = plant.plant.state
+    with contextlib.suppress(Exception):
+        executor.shutdown()
+    for node in nodes:
+        node.destroy_node()
+    assert plant.is_over
+    assert listener.statuses.keys() == {'/seesaw', '/balance'}
+    assert plant.fall == ''
+    assert controller.controller.unsolved == 0
+    assert abs(run.angle[-1]) > np.radians(0.1)
+    assert final.angle == pytest.approx(last.angle, abs=1e-9)
+    np.testing.assert_allclose(final.q, last.q, atol=1e-9)
+    stamps = [stamp_of(message) for message in listener.messages['joint_states']]
+    assert stamps == [NANOSECONDS + 2_000_000 * k for k in range(samples)]
+    assert listener.samples == [samples, samples]
+    cops = listener.messages['ground_truth/cop_in_ground']
+    assert {message.header.frame_id for message in cops} == {'board'}
+
+
+def arrays_of(parts):
+    """The messages of a state as a node hands them on."""
+    joints, root, board = parts
+    return joints, odometry_values(root), odometry_values(board)
+
+
+def test_a_state_survives_its_messages(ros, loop):
+    robot = load_balancing_robot('biped31')
+    names = robot.model.joint_names
+    state = loop[1]
+    parts = state_messages(state, 7, names, robot.model.root)
+    again = state_of(*arrays_of(parts), names, state.time)
+    np.testing.assert_array_equal(again.q, state.q)
+    np.testing.assert_array_equal(again.qd, state.qd)
+    for body in ('root', 'board'):
+        for part in ('position', 'rotation', 'velocity', 'angular_velocity'):
+            one, other = (getattr(getattr(s, body), part) for s in (again, state))
+            np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_joints_may_come_in_another_order_but_none_may_be_missing(ros):
+    names = ('a', 'b', 'c')
+    message = torques_message(np.array([1.0, 2.0, 3.0]), 7, names)
+    np.testing.assert_array_equal(torques_of(message, ('c', 'a', 'b')), [3.0, 1.0, 2.0])
+    assert torques_of(message, ('a', 'd')) == "the message lacks the joint 'd'"
+    message.effort[1] = float('nan')
+    assert torques_of(message, names) == 'effort must hold 3 finite numbers'
+
+
+def test_bodies_that_are_nowhere_or_have_no_rotation_are_reported(ros, loop):
+    names, state = load_balancing_robot('biped31').model.joint_names, loop[1]
+    for part, field, reason in (
+        (1, 'position', 'velocity of the root must be finite numbers'),
+        (2, 'position', 'velocity of the board must be finite numbers'),
+        (1, 'orientation', 'the pose and the velocity of the root must be finite numbers'),
+    ):
+        parts = list(state_messages(state, 7, names, 'base'))
+        getattr(parts[part].pose.pose, field).x = float('nan')
+        assert reason in state_of(*arrays_of(parts), names, 0.0)
+    parts[1].pose.pose.orientation = Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)
+    assert state_of(*arrays_of(parts), names, 0.0) == f'the root: {Reason.NO_ROTATION.text}'
+
+
+def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatch):
+    refuse = Mock(side_effect=ModelError('It is unstable.'))
+    monkeypatch.setattr('izmp_lab.seesaw.nodes.balance.require_stable', refuse)
+    node = Balance(overrides=parameters(robot='biped31'))
+    names, state = node.controller.robot.model.joint_names, loop[1]
+    node._torques, node._diagnostics = Mock(), Mock()
+    holding = node.controller.last.torques
+    for stamp, corrupted in ((2, True), (3, False), (4, True), (1, True)):
+        parts = state_messages(state, stamp * NANOSECONDS, names, 'base')
+        if corrupted:
+            parts[1].pose.pose.position.x = float('inf')
+        for topic, message in zip(STATE_TOPICS, parts, strict=True):
+            node._take(topic, message)
+    node._report()
+    node.destroy_node()
+    answers = [call.args[0] for call in node._torques.publish.call_args_list]
+    assert [stamp_of(message) // NANOSECONDS for message in answers] == [2, 3, 4, 1]
+    first, solved, held, restarted = (torques_of(message, names) for message in answers)
+    np.testing.assert_array_equal(first, holding)
+    np.testing.assert_array_equal(held, solved)
+    np.testing.assert_array_equal(restarted, holding)  # the plant has been started again
+    assert np.abs(solved - holding).max() > 0.0
+    assert sum(node.counts.values()) == 3
+    (status,) = node._diagnostics.publish.call_args.args[0].status
+    assert status.level == DiagnosticStatus.WARN
+    assert status.message == '1 ticks answered, 0 without a solution. It is unstable.'
+
+
+@pytest.mark.parametrize(
+    ('node', 'given', 'error', 'kind', 'data'),
+    [
+        (SeesawNode, {'robot': 'atlas'}, UnknownNameError, 'unknown_name', {'name': 'atlas'}),
+        (
+            SeesawNode,
+            {'push': '100:lateral'},
+            SimulationError,
+            'push_format',
+            {'text': '100:lateral'},
+        ),
+        (Balance, {'controller': 'pid'}, UnknownNameError, 'unknown_name', {'name': 'pid'}),
+        (Balance, {'reference': 'sine'}, SimulationError, 'reference_format', {'text': 'sine'}),
+    ],
+)
+def test_impossible_parameters_are_refused(ros, node, given, error, kind, data):
+    with raising(error, kind, **data):
+        node(overrides=parameters(**{'robot': 'biped31', **given}))
+
+
+@pytest.mark.parametrize('push', ['none', ''])
+def test_there_need_be_no_push(ros, push):
+    node = SeesawNode(overrides=parameters(robot='biped31', push=push))
+    assert not node._pushes
+    node.destroy_node()
+
+
+def test_the_robot_file_for_the_graph_is_written(tmp_path):
+    from izmp_dynamics.model.robot_file import load_robot_file
+
+    def write(robot):
+        command = [sys.executable, '-m', 'izmp_lab.seesaw.nodes.robot_files']
+        return subprocess.run(
+            [*command, robot, str(tmp_path)], cwd=Path(__file__).parents[2], capture_output=True
+        )
+
+    assert write('biped31').returncode == 0
+    robot = load_robot_file(next(tmp_path.glob('*.yaml')))
+    assert robot.ground.moves
+    assert robot.urdf_path.is_file()
+    refused = write('biped32')
+    assert refused.returncode != 0
+    assert b'biped31' in refused.stderr
+    assert b'Traceback' not in refused.stderr

@@ -1,0 +1,83 @@
+"""When the simulated robot begins to move: nobody shall miss its first steps."""
+
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+pytest.importorskip('mujoco', reason="MuJoCo is missing: pip install '.[sim]'")
+
+from izmp_lab.nodes import simulation
+from izmp_lab.nodes.simulation import LOOK_EVERY, PATIENCE, SUBSCRIBED, Simulation
+
+
+class Waiting:
+    """A simulation that waits, by a clock of the test."""
+
+    def __init__(self, monkeypatch):
+        self.now = 100.0
+        monkeypatch.setattr(simulation, 'time', SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(simulation, 'Lockstep', lambda *given: 'moves')
+        self.names, self.missing = [], []
+        self.node = SimpleNamespace(
+            get_subscriptions_info_by_topic=self.infos, get_namespace=lambda: '/',
+            get_logger=Mock(), _joints='/joint_states',
+            _listeners=SimpleNamespace(missing=lambda: self.missing), _clock_publisher=object(),
+            _plan=None, _plant=None, _run=None, _next_look=0.0,
+            _subscribed_since=None, _waiting_since=None,
+        )  # fmt: skip
+
+    def infos(self, topic):
+        return [
+            SimpleNamespace(
+                node_name=name.split('/')[-1], node_namespace=f'/{name}'.rpartition('/')[0] or '/'
+            )
+            for name in self.names
+        ]
+
+    def begins_after(self, longest):
+        """Time after which the robot begins to move [s]; None if it does not."""
+        begin = self.now
+        while self.now < begin + longest:
+            self.now += 0.5 * LOOK_EVERY
+            Simulation._begin_if_subscribed(self.node)
+            if self.node._run is not None:
+                return self.now - begin
+        return None
+
+
+def test_bystanders_are_not_waited_for_and_do_not_start_it(monkeypatch):
+    waiting = Waiting(monkeypatch)
+    waiting.names = ['robot_state_publisher', 'recorder']
+    assert waiting.begins_after(100.0) is None
+
+
+def test_anybody_else_starts_it(monkeypatch):
+    waiting = Waiting(monkeypatch)
+    waiting.names = ['robot_state_publisher', 'my_controller']
+    assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)
+
+
+@pytest.mark.parametrize('name', ['izmp_dynamics', 'acd'])
+def test_the_graph_is_waited_for_as_a_whole(monkeypatch, name):
+    waiting = Waiting(monkeypatch)
+    waiting.names, waiting.missing = [name], [('izmp', 'imu')]
+    assert waiting.begins_after(20.0) is None
+    waiting.missing = []
+    assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)
+
+
+def test_a_graph_that_stays_incomplete_is_not_waited_for_for_ever(monkeypatch):
+    waiting = Waiting(monkeypatch)
+    waiting.names, waiting.missing = ['acd'], [('izmp', 'imu')]
+    expected = PATIENCE + SUBSCRIBED
+    assert waiting.begins_after(200.0) == pytest.approx(expected, abs=3 * LOOK_EVERY)
+    warning = waiting.node.get_logger().warning
+    assert 'moves without izmp (imu)' in warning.call_args.args[0]
+
+
+def test_the_graph_of_another_namespace_is_somebody_else(monkeypatch):
+    waiting = Waiting(monkeypatch)
+    waiting.names, waiting.missing = ['other/acd'], [('acd', 'joint_states')]
+    assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)

@@ -1,0 +1,377 @@
+"""The bench of the studies: sampling, ideal sensors, noise, setups; runs and their store."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.base.errors import RobotFileError, SensingError, SimulationError
+from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.engine.cluster import Cluster, connected
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.sensing.acd import ActuatorDifferentiator
+from izmp_dynamics.signals.differences import backward_quotient
+from izmp_lab.studies import campaign
+from izmp_lab.studies import runs as runs_module
+from izmp_lab.studies.campaign import perform_all
+from izmp_lab.studies.paper.bench import Bench
+from izmp_lab.studies.paper.campaign import Campaign
+from izmp_lab.studies.paper.experiment import Experiment, load_experiment
+from izmp_lab.studies.paper.fig06 import full_step
+from izmp_lab.studies.paper.root_sensors import Densities, RootSensors
+from izmp_lab.studies.paper.samples import Samples, gyro_state, joint_state, root_velocity
+from izmp_lab.studies.paper.setups import (
+    PAPER_SETUPS,
+    SETUP_A,
+    SETUP_B,
+    SETUP_D,
+    SETUP_E,
+    Setup,
+)
+from izmp_lab.studies.paper.trial import Trial, WalkCase, simulate_trial
+from izmp_lab.studies.runs import Run, perform
+from izmp_lab.studies.store import Store, StoreError
+from izmp_lab.studies.tipping_arm import arm_of_wrench
+
+from ..raising import raising
+from .walking import ROBOT_FILE
+
+pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo')
+
+FILE = load_robot_file(ROBOT_FILE)
+
+
+@pytest.fixture(scope='module')
+def trial():
+    return simulate_trial(FILE, WalkCase(steps=6))
+
+
+@pytest.fixture(scope='module')
+def bench():
+    return Bench(FILE)
+
+
+@pytest.fixture(scope='module')
+def ground(bench, trial):
+    return bench.ground(trial)
+
+
+@pytest.mark.parametrize('phase', range(4))
+@pytest.mark.parametrize(
+    ('actuator', 'bus'), [(500, 125), (125, 125), (500, 500), (250, 125), (62.5, 62.5)]
+)
+def test_the_bus_sees_every_nth_sample_of_the_actuators(trial, actuator, bus, phase):
+    samples = Samples.of(trial, Setup('', actuator=actuator, bus=bus), phase)
+    assert phase in samples.rows
+    assert set(samples.rows) <= set(samples.actuator)
+    assert (np.diff(samples.actuator) == 500 / actuator).all()
+    assert (np.diff(samples.rows) == 500 / bus).all()
+
+
+def test_a_rate_that_the_simulation_does_not_have_is_a_sentence(trial):
+    with raising(
+        SimulationError, 'rate_divides_not', rate=200.0, simulation_rate=pytest.approx(500.0)
+    ):
+        trial.stride(200.0)
+
+
+def test_a_bus_that_does_not_divide_the_actuators_is_a_sentence():
+    with raising(RobotFileError, 'rate_divides_not', setup='mine', bus=125.0, actuator=200.0):
+        Setup('mine', actuator=200.0)
+
+
+def test_ideal_accelerometers_are_those_of_the_simulation(trial, bench):
+    """The sensors derived from the truth and MuJoCo's own sensors are the same."""
+    from izmp_lab.simulation.mujoco.model import build_mujoco
+    from izmp_lab.simulation.mujoco.plant import simulate
+    from izmp_lab.walking.walk import plan_walk
+    from izmp_lab.walking.walk_parameters import WalkParameters
+
+    from .walking import biped31
+
+    walk = plan_walk(biped31(), WalkParameters(steps=6))
+    run = simulate(walk.plan, build_mujoco(FILE))
+    rows = np.arange(len(trial))
+    measured = [run.imu.specific_force, *run.accelerometers.values()]
+    for sensor, values in zip(bench.sensors.accelerometers, measured, strict=True):
+        np.testing.assert_allclose(bench.sensors.readings(trial, sensor, rows), values, atol=1e-8)
+
+
+def test_an_averaging_accelerometer_reports_the_mean_of_its_interval(trial, bench):
+    """Against the mean of instantaneous readings, in the limit of a root that hardly turns."""
+    sensor, stride = bench.sensors.imu, 4
+    instant = bench.sensors.readings(trial, sensor, np.arange(len(trial)))
+    rows = np.arange(0, len(trial), stride)
+    averaged = bench.sensors.readings(trial, sensor, rows, averaged=True)
+    mean = np.array([instant[row - stride : row].mean(axis=0) for row in rows[1:]])
+    assert np.isnan(averaged[0]).all()
+    assert np.abs(averaged[1:] - mean).max() < 0.15
+    assert np.abs((averaged[1:] - mean).mean(axis=0)).max() < 2e-3
+
+
+def test_the_exact_izmp_is_the_centre_of_pressure(trial, bench, ground):
+    contact = ContactWrench.from_array(trial.ground_wrench)
+    exact = bench.point(bench.exact_wrench(trial), ground, slice(None))
+    np.testing.assert_allclose(exact, bench.point(contact, ground, slice(None)), atol=1e-6)
+
+
+def test_with_a_push_the_izmp_is_where_ground_and_push_act_together(bench):
+    trial = simulate_trial(FILE, WalkCase(steps=6, push=30.0))
+    pushed = trial.applied_wrench.any(axis=1)
+    assert pushed.sum() == pytest.approx(50, abs=1)
+    np.testing.assert_allclose(np.linalg.norm(trial.applied_wrench[pushed, :3], axis=1), 30.0)
+    wrench = bench.exact_wrench(trial)
+
+    def arm(acting):
+        normal, minimum = trial.ground_normal, bench.rig.minimum_force
+        return arm_of_wrench(wrench, acting, normal, trial.cop, minimum)
+
+    assert arm(trial.ground_wrench + trial.applied_wrench).max() < 1e-9
+    assert arm(trial.ground_wrench)[pushed].min() > 0.01
+
+
+@pytest.mark.parametrize('setup', PAPER_SETUPS, ids=lambda setup: setup.name)
+def test_aligned_quotients_are_closer_to_the_truth(trial, bench, ground, setup):
+    exact = bench.point(bench.exact_wrench(trial), ground, slice(None))
+    errors = []
+    for chosen in (setup, setup.aligned()):
+        rows, points = bench.izmp(trial, ground, chosen)
+        steady = trial.steady()[rows]
+        errors.append(np.abs(points - exact[rows])[steady, :2].mean())
+    assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize('convention', ['paper', 'aligned'])
+def test_the_quotients_are_those_of_the_robot_files_setting(trial, bench, convention):
+    """q = t³, where the quotients of both settings differ from each other and from 6 t."""
+    setup = Setup('', actuator=500.0, bus=500.0, convention=convention)
+    count, h = 40, 0.002
+    stamps = 2_000_000 * np.arange(1, count + 1)
+    q = np.tile((h * np.arange(count))[:, None] ** 3, 2)
+    acd = ActuatorDifferentiator(['a', 'b'], h, method=setup.quotient, acceleration_limit=None)
+    expected, _ = acd.batch(stamps, q)
+    found = joint_state(setup, stamps, q)
+    np.testing.assert_array_equal(found.qd[1:-1], expected.velocities)
+    np.testing.assert_array_equal(found.qdd[1:-1], expected.accelerations)
+    np.testing.assert_allclose(found.qdd[20], 6.0 * 20 * h, rtol=1e-9)
+    moving = dataclasses.replace(
+        trial, stamps=stamps, q=np.zeros((count, bench.model.dof)) + q[:, :1]
+    )
+    on_bus = bench.joints(moving, setup, Samples.of(moving, setup))
+    late = {'paper': 1, 'aligned': 0}[convention]
+    np.testing.assert_array_equal(on_bus.q[:, :2], q)
+    np.testing.assert_array_equal(on_bus.qd[5:30, :2], expected.velocities[4:29])
+    np.testing.assert_array_equal(
+        on_bus.qdd[5:30, :2], expected.accelerations[4 - late : 29 - late]
+    )
+
+
+def test_the_gyroscope_is_differenced_as_by_its_stage(bench):
+    setup = Setup('', angular_acceleration='gyro', step='actuator')
+    stamps = 2_000_000 * np.arange(1, 41)
+    omega = np.tile((0.002 * np.arange(40))[:, None] ** 3, 3)
+    force = np.ones((40, 3))
+    state = gyro_state(setup, np.zeros(3), stamps, omega, force)
+    alpha, valid = backward_quotient(stamps, omega)
+    np.testing.assert_array_equal(state.angular_acceleration[valid], alpha[valid])
+    np.testing.assert_array_equal(
+        root_velocity(setup, stamps, omega, np.tile(np.eye(3), (40, 1, 1)))[valid], alpha[valid]
+    )
+    assert np.isnan(state.angular_acceleration[~valid]).all()
+
+
+def test_ideal_d_is_its_reference_at_the_ticks_of_the_bus(trial, bench, ground):
+    rows, points = bench.izmp(trial, ground, SETUP_D)
+    everywhere, reference = bench.izmp(trial, ground, SETUP_D.reference())
+    np.testing.assert_array_equal(everywhere[rows], rows)
+    np.testing.assert_array_equal(points, reference[rows])
+
+
+@pytest.mark.parametrize('setup', PAPER_SETUPS, ids=lambda setup: setup.name)
+def test_noise_depends_on_the_seed_and_vanishes_with_the_density(trial, bench, ground, setup):
+    def points(density, seed):
+        return bench.izmp(trial, ground, setup, Densities(density, density / 6000.0), seed)[1]
+
+    np.testing.assert_array_equal(points(60.0, 3), points(60.0, 3))
+    assert np.nanmax(np.abs(points(60.0, 3) - points(60.0, 4))) > 1e-5
+    _, ideal = bench.izmp(trial, ground, setup)
+    np.testing.assert_allclose(points(1e-6, 3), ideal, atol=1e-6)
+
+
+@pytest.mark.parametrize('setup', [SETUP_A, SETUP_B, SETUP_D, SETUP_E], ids=lambda s: s.name)
+def test_the_predicted_sigma_is_the_observed_one(trial, bench, ground, setup):
+    noise = Densities()
+    points = [bench.izmp(trial, ground, setup, noise, seed)[1] for seed in range(40)]
+    rows, _ = bench.izmp(trial, ground, setup)
+    steady = trial.steady()[rows]
+    observed = np.var(points, axis=0, ddof=1)[steady, :2].mean(axis=0)
+    covariance = bench.izmp_covariance(trial, ground, setup, noise)[steady]
+    predicted = np.stack([covariance[:, 0, 0], covariance[:, 1, 1]], axis=1).mean(axis=0)
+    np.testing.assert_allclose(np.sqrt(predicted / observed), 1.0, atol=0.1)
+
+
+def test_farther_accelerometers_amplify_less(bench):
+    amplification = [
+        bench.sensors.at_distance(distance).array.amplification for distance in (0.05, 0.1, 0.2)
+    ]
+    np.testing.assert_allclose(amplification[0] / amplification[1], 2.0, rtol=1e-9)
+    np.testing.assert_allclose(amplification[1] / amplification[2], 2.0, rtol=1e-9)
+
+
+def test_a_robot_without_accelerometers_is_a_sentence():
+    with raising(SensingError, 'no_accelerometers'):
+        RootSensors.of(make_rig(dataclasses.replace(FILE, accelerometers=())))
+
+
+def test_the_steps_that_are_left_out(trial):
+    begins, used = trial.step_begins, trial.times[trial.steady()]
+    assert used[0] == pytest.approx(begins[2])
+    assert used[-1] == pytest.approx(begins[-3] - 0.002)
+    short = Trial(**{**trial.arrays(), 'step_begins': begins[:5]})
+    with raising(SimulationError, 'walk_too_short', steps=4):
+        short.steady()
+
+
+def test_the_full_step_begins_on_the_right_foot():
+    begins = 1.5 + 0.448 * np.arange(21)
+    start, stop = full_step(begins)
+    assert stop - start == pytest.approx(0.896)
+    assert round((start - 1.5) / 0.448) % 2 == 1
+
+
+calls = []
+
+
+def add(load, a, b):
+    calls.append((a, b))
+    return {'sum': np.array([a + b])}
+
+
+def double(load, a, b):
+    return {'sum': 2 * load(sum_of(a, b))['sum']}
+
+
+def stop(load):
+    raise KeyboardInterrupt
+
+
+def sum_of(a, b):
+    return Run(f'{__name__}:add', {'a': a, 'b': b})
+
+
+def test_a_finished_run_is_not_done_again(tmp_path):
+    calls.clear()
+    store = Store(tmp_path / 'runs')
+    run = Run(f'{__name__}:double', {'a': 1, 'b': 2}, (sum_of(1, 2),))
+    fractions = []
+    perform_all([run, sum_of(1, 2)], store, progress=fractions.append)
+    perform_all([run, sum_of(1, 2)], store)
+    assert calls == [(1, 2)]
+    assert perform(run, store)['sum'] == 6
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+
+
+def test_other_parameters_are_another_run(tmp_path):
+    calls.clear()
+    store = Store(tmp_path)
+    perform_all([sum_of(1, 2), sum_of(1, 3)], store)
+    assert calls == [(1, 2), (1, 3)]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_damaged_result_is_made_again(tmp_path):
+    store, run = Store(tmp_path), sum_of(1, 2)
+    perform(run, store)
+    path = store.path(run.kind, run.key())
+    path.write_bytes(path.read_bytes()[:40])
+    calls.clear()
+    assert perform(run, store)['sum'] == 3
+    assert calls == [(1, 2)]
+
+
+def test_what_was_finished_before_an_interrupt_is_kept(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        perform_all([sum_of(1, 2), Run(f'{__name__}:stop', {})], store)
+    assert [path.name.partition('-')[0] for path in tmp_path.iterdir()] == ['add']
+
+
+def test_processes_give_the_same_results(tmp_path):
+    campaign = Campaign.of(Experiment(steps=6, seeds=4))
+    runs = [campaign.phases(SETUP_B), campaign.phases(SETUP_D)]
+    one, two = Store(tmp_path / 'one'), Store(tmp_path / 'two')
+    perform_all(runs, one)
+    perform_all(runs, two, Cluster(2))
+    for run in runs:
+        np.testing.assert_array_equal(perform(run, one)['measures'], perform(run, two)['measures'])
+
+
+def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr('izmp_dynamics.engine.cluster.find_spec', lambda name: None)
+    runs = [sum_of(1, 2), sum_of(3, 4)]
+    perform_all(runs, Store(tmp_path), Cluster(2))
+    assert perform(runs[1], Store(tmp_path))['sum'] == 7
+    assert 'pip install distributed' in caplog.text
+
+
+def test_a_worker_that_has_other_code_is_a_sentence(tmp_path, monkeypatch):
+    pytest.importorskip('distributed')
+    with connected(Cluster(1), 1) as client:
+        cluster = Cluster(scheduler=client.scheduler.address)
+        perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
+        assert perform(sum_of(1, 2), Store(tmp_path))['sum'] == 3
+        monkeypatch.setattr(runs_module, 'code_digest', lambda module: 'other')
+        monkeypatch.setattr(campaign, 'APPEARS', 0.0)
+        with raising(StoreError, 'kept_elsewhere', folder=tmp_path):
+            perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
+    (tmp_path / 'file').write_text('')
+    with raising(StoreError, 'not_written', folder=tmp_path / 'file'):
+        perform(sum_of(1, 2), Store(tmp_path / 'file'))
+
+
+def test_the_example_experiment_is_the_default():
+    example = load_experiment(find_resource('config/paper_experiment.yaml'))
+    assert dataclasses.replace(example, path=None) == Experiment()
+
+
+def test_the_setup_of_the_example_can_be_read(tmp_path):
+    lines = find_resource('config/paper_experiment.yaml').read_text().splitlines()
+    start = lines.index('# setups:')
+    path = tmp_path / 'experiment.yaml'
+    path.write_text('\n'.join(line.removeprefix('# ') for line in lines[start:]))
+    (own,) = load_experiment(path).setups
+    assert own == Setup('mine', actuator=250.0, convention='aligned')
+
+
+@pytest.mark.parametrize(
+    ('text', 'sentence'),
+    [
+        ('', 'is empty'),
+        ('seeds: 1', r'seeds is 1; valid: 2 to 10000'),
+        ('steps: 5', r'steps is 5; valid: 6'),
+        ('sedes: 3', "unknown key 'sedes'.*Did you mean 'seeds'"),
+        ('setups: [{name: a, bus: 130}]', '130 Hz does not divide 500 Hz'),
+        ('setups: [{name: a}, {name: a}]', "two setups are called 'a'"),
+        ('setups: [{name: A}]', "'A' is a setup of the paper"),
+        ('noise: {accelerometer: none}', 'noise.accelerometer must be a number'),
+        ('seeds: [', 'experiment.yaml'),
+    ],
+)
+def test_a_bad_experiment_file_is_a_sentence(tmp_path, text, sentence):
+    path = tmp_path / 'experiment.yaml'
+    path.write_text(text)
+    with pytest.raises(RobotFileError, match=sentence):
+        load_experiment(path)
+
+
+def test_a_robot_that_is_not_there_is_a_sentence(tmp_path):
+    path = tmp_path / 'experiment.yaml'
+    path.write_text('robot: nobody.yaml')
+    with pytest.raises(RobotFileError, match=r'nobody\.yaml'):
+        Campaign.of(load_experiment(path))

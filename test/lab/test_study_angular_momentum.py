@@ -1,0 +1,125 @@
+"""`izmp experiments angular_momentum`: what must hold, the map, pictures and page."""
+
+import pytest
+
+pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
+pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
+
+from izmp_dynamics.cli.main import main
+from izmp_lab.studies.angular_momentum import grid
+from izmp_lab.studies.angular_momentum.page import FIGURES, page
+from izmp_lab.studies.angular_momentum.study import Study, Trial
+from izmp_lab.studies.angular_momentum.talos import write_robot_file
+from izmp_lab.studies.angular_momentum.walks import Execution, Score
+from izmp_lab.studies.publish import publish
+from izmp_lab.studies.runs import perform
+from izmp_lab.studies.store import Store
+
+from ..requiring import skip_without
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp('momentum')
+
+
+@pytest.fixture(scope='module')
+def study(folder):
+    return Study.quick(folder)
+
+
+@pytest.fixture(scope='module')
+def results(study, folder):
+    """All pictures, made quickly."""
+    return publish(page(study), study, folder)
+
+
+@pytest.fixture(scope='module')
+def load(results, folder):
+    """Load a run, done or not."""
+    return lambda run: perform(run, Store(folder / 'runs'))
+
+
+def test_every_claim_holds_and_none_is_a_matter_of_this_computers_speed(results):
+    claims = {f'{p.name}.{f.key}': f.holds for p, f in results.claims}
+    assert all(claims.values())
+    assert not any(name.startswith('timings') for name in claims)
+    assert claims.keys() >= {
+        'schemes.biped31_E3_rms_x', 'schemes.biped31_E4_largest_x', 'schemes.biped31_worse',
+        'schemes.biped31_same', 'grid.usual', 'execution.biped31_mean_E4',
+        'execution.biped31_ratio',
+    }  # fmt: skip
+
+
+def test_every_picture_is_drawn_and_told(results, folder):
+    assert [picture.name for picture in results.pictures] == list(FIGURES)
+    for picture in results.pictures:
+        assert (folder / f'{picture.name}.png').stat().st_size > 5_000
+        for _, text in picture.caption():
+            assert '{' not in text
+        assert f'id="{picture.name}"' in results.page.read_text()
+    assert 'nan' not in results.page.read_text()
+
+
+def test_fast_steps_are_beyond_what_the_splines_can_follow(study, load):
+    cells = {
+        (time, bool(changed)): Score.from_arrays(
+            load(study.score(study.biped31, Trial('E4', time, 0.25, changed=changed)))
+        )
+        for time in (0.6, 0.8)
+        for changed in ({}, grid.FINE)
+    }
+    assert grid.works(cells[0.8, False])
+    assert not grid.works(cells[0.6, False])
+    assert cells[0.6, True].rms[0] < 0.3 * cells[0.6, False].rms[0]
+
+
+def test_landings_between_knots_are_beyond_them_too_and_not_with_twice_the_knots(study, load):
+    coarse, fine = (
+        Score.from_arrays(
+            load(study.score(study.biped31, Trial('E4', 0.75, 0.25, changed=changed)))
+        )
+        for changed in ({}, grid.FINE)
+    )
+    assert not grid.works(coarse)
+    assert coarse.outside < -0.02
+    assert grid.works(fine)
+
+
+def test_on_short_soles_the_point_masss_walk_falls_and_e4s_does_not(study, load):
+    walks = {
+        scheme: Execution.from_arrays(
+            load(study.executed(study.biped31, Trial(scheme, sole=0.08, steps=8)))
+        )
+        for scheme in ('E1', 'E4')
+    }
+    assert walks['E1'].falls_in
+    assert not walks['E4'].falls_in
+    assert walks['E4'].mean < 0.01
+
+
+def test_a_step_that_cannot_be_made_is_kept_with_its_reason(study, load):
+    run = study.score(study.biped31, Trial('E4', 0.8, 0.6))
+    score = Score.from_arrays(load(run))
+    assert 'leg would have to reach' in score.refused
+    assert not grid.works(score)
+
+
+def test_the_command_lists_and_refuses(capsys, tmp_path):
+    assert main(['experiments', 'list', 'angular_momentum']) == 0
+    assert 'grid' in capsys.readouterr().out
+    options = ['experiments', 'angular_momentum', '-o', str(tmp_path), '--quick', '--only', 'fig1']
+    assert main(options) != 0
+    assert 'schemes' in capsys.readouterr().err
+
+
+def test_taloss_robot_file_names_the_urdf_and_the_soles(tmp_path):
+    from izmp_dynamics.base.errors import MissingDependencyError
+    from izmp_dynamics.model.robot_file import load_robot_file
+
+    try:
+        file = load_robot_file(write_robot_file(tmp_path))
+    except MissingDependencyError as error:
+        skip_without(error.library, error)
+    assert file.root == 'base_link'
+    assert [foot.sole for foot in file.feet] == ['left_sole_link', 'right_sole_link']

@@ -1,0 +1,268 @@
+"""`izmp experiments itu_biped`: what must hold, where the method loses, pictures and page."""
+
+import csv
+import dataclasses
+import json
+import math
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
+
+from izmp_dynamics.cli.main import main
+from izmp_dynamics.pages.drawing import PLACEHOLDERS
+from izmp_dynamics.pages.look import FILES, WIDE
+from izmp_dynamics.pages.styles import NARROW
+from izmp_lab.simulation.itu_experiment import Trial
+from izmp_lab.studies.itu_biped import falls, open_parameters
+from izmp_lab.studies.itu_biped.page import FIGURES, page
+from izmp_lab.studies.itu_biped.study import (
+    LARGE,
+    METHODS,
+    SHOWN,
+    SMALL,
+    Grid,
+    Setting,
+    Study,
+)
+from izmp_lab.studies.itu_biped.styles import LABELS
+from izmp_lab.studies.itu_biped.walks import Score
+from izmp_lab.studies.publish import publish
+from izmp_lab.studies.runs import perform
+from izmp_lab.studies.store import Store
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp('itu')
+
+
+@pytest.fixture(scope='module')
+def study():
+    return Study.quick()
+
+
+@pytest.fixture(scope='module')
+def results(study, folder):
+    """All pictures, made quickly."""
+    return publish(page(study), study, folder)
+
+
+@pytest.fixture(scope='module')
+def load(results, folder):
+    """Load a run that has been done."""
+    return lambda run: perform(run, Store(folder / 'runs'))
+
+
+@pytest.fixture(scope='module')
+def scores(study, load):
+    return falls.scores(study, load)
+
+
+@pytest.fixture(scope='module')
+def facts(results):
+    return {
+        (picture.name, fact.key): fact for picture in results.pictures for fact in picture.facts
+    }
+
+
+@pytest.mark.parametrize('step_time', [1.0, 1.4])
+def test_with_large_feet_ccg_tracks_the_cog_at_every_friction(scores, study, step_time):
+    for friction in study.grid.frictions:
+        setting = Setting(step_time, LARGE, friction)
+        ccg, constant = scores['converging', setting], scores['constant', setting]
+        assert ccg.finishes
+        assert constant.finishes
+        assert ccg.mean <= 2e-3
+        assert ccg.largest <= 5e-3
+        assert constant.mean >= 7.0 * ccg.mean
+
+
+def test_with_small_feet_ccg_finishes_and_the_constant_vector_falls(scores, study):
+    for friction in study.grid.frictions:
+        setting = Setting(1.4, SMALL, friction)
+        assert scores['converging', setting].finishes
+        assert not scores['constant', setting].finishes
+
+
+def test_at_fast_steps_the_ranking_reverses(scores, study):
+    finished = {
+        method: sum(scores[method, each].finishes for each in study.grid if each.step_time == 0.6)
+        for method in METHODS
+    }
+    assert finished['converging'] < finished['constant'] <= finished['filtered']
+
+
+def test_the_dynamics_filter_makes_fast_steps_possible_too(scores, study):
+    for setting in study.grid:
+        filtered = scores['filtered', setting]
+        assert filtered.finishes
+        assert filtered.mean <= 5e-3
+
+
+def test_the_plans_zmp_tells_which_walks_with_ccg_are_finished(scores, study):
+    """The largest gap grows with faster steps; beyond the edge of the sole the robot falls."""
+    for setting in study.grid:
+        score = scores['converging', setting]
+        inside = all(
+            gap < 0.5 * edge for gap, edge in zip(score.zmp_gap, setting.foot, strict=True)
+        )
+        assert score.finishes == inside
+
+
+def test_no_choice_of_what_is_left_open_makes_ccg_fall(facts):
+    assert facts['open', 'ccg'].value == facts['open', 'tried'].value
+
+
+def test_every_claim_holds_and_those_of_the_issue_are_made(results):
+    claims = {f'{picture.name}.{fact.key}': fact.holds for picture, fact in results.claims}
+    assert all(claims.values()), claims
+    assert claims.keys() >= {
+        'fig7.completed', 'fig7.falls_in', 'fig11.mean_10', 'fig11.mean_14', 'fig11.largest_10',
+        'fig11.largest_14', 'fig11.ratio_10', 'fig11.ratio_14', 'falls.small_ccg',
+        'falls.small_constant', 'iterations.paper_2', 'iterations.exact_most',
+    }  # fmt: skip
+
+
+def test_three_iterations_hold_for_dense_trajectories_only(study, load):
+    count = load(study.iterations(1.0))
+    paper, exact = count['mean'].T
+    assert (np.diff(paper) > 0.0).all()
+    assert paper[0] <= 3.0 < paper[-1]
+    assert exact[0] <= 3.0
+    assert count['most'][:, 1].max() <= 10
+    assert (count['residual'].max(axis=0) <= [1e-3, 1e-9]).all()
+
+
+def test_a_score_survives_storage(study, load):
+    score = Score.from_arrays(load(study.score('constant', SHOWN)))
+    assert score.smallest <= score.mean <= score.largest
+    assert score.falls_in >= 1
+    assert math.isfinite(score.fall_time)
+    again = {name: np.asarray(value) for name, value in dataclasses.asdict(score).items()}
+    assert Score.from_arrays(again) == score
+
+
+def test_tracks_are_those_of_the_scored_walk(study, load):
+    for method in ('converging', 'constant'):
+        tracks = load(study.tracks(method, SHOWN))
+        score = Score.from_arrays(load(study.score(method, SHOWN)))
+        error = np.linalg.norm(tracks['com'] - tracks['wanted_com'][: len(tracks['com'])], axis=1)
+        assert np.allclose(error, tracks['error'])
+        assert tracks['error'].max() == pytest.approx(score.largest, rel=0.05)
+        low, high = tracks['support'][:, 0::2], tracks['support'][:, 1::2]
+        assert (tracks['wanted_zmp'][:, :2] >= low - 1e-9).all()
+        assert (tracks['wanted_zmp'][:, :2] <= high + 1e-9).all()
+
+
+def test_the_first_pose_stands_on_the_first_footholds(study, load):
+    tracks = load(study.tracks('converging', SHOWN))
+    pelvis, *places = tracks['poses'][0]
+    assert pelvis[2] == pytest.approx(0.683, abs=1e-3)
+    for leg in (places[:5], places[5:]):
+        heel, toe = leg[3], leg[4]
+        assert np.linalg.norm(toe - heel) == pytest.approx(SMALL[0])
+        assert np.abs([heel[2], toe[2]]).max() < 1e-3
+    assert len(tracks['soles']) == 8
+    assert np.ptp(tracks['soles'], axis=1) == pytest.approx(np.tile(SMALL, (8, 1)))
+
+
+def test_settings_and_methods_are_different_runs():
+    study = Study.full()
+    runs = [study.score(method, each) for each in study.grid for method in METHODS]
+    assert len({json.dumps(run.key(), sort_keys=True) for run in runs}) == len(runs)
+    assert len(runs) == 3 * 6 * 4 * 4
+
+
+def test_the_quick_grid_is_part_of_the_whole_one():
+    assert set(Grid.quick()) <= set(Grid())
+
+
+def test_open_parameters_are_attributes_of_a_trial():
+    names = {field.name for field in dataclasses.fields(Trial)}
+    assert open_parameters.NAMES.keys() <= names
+
+
+def test_every_figure_is_made(results, folder):
+    assert [picture.name for picture in results.pictures] == list(FIGURES)
+    for name in FIGURES:
+        assert (folder / f'{name}.png').read_bytes().startswith(b'\x89PNG')
+        assert ElementTree.parse(folder / f'{name}.svg').getroot().tag.endswith('svg')
+        rows = list(csv.reader((folder / f'{name}.csv').open(encoding='utf-8')))
+        assert len(rows) > 3
+        assert len({len(row) for row in rows}) == 1
+
+
+@pytest.mark.parametrize('width', [WIDE, NARROW])
+def test_axes_have_units_and_nothing_reaches_beyond_the_picture(results, width):
+    for picture in results.pictures:
+        with FILES.applied():
+            canvas = picture.draw(FILES, width)
+            canvas.canvas.draw()
+            box = canvas.get_tightbbox()
+        for ax in canvas.axes:
+            assert re.search(r'\[.+\]$', ax.get_xlabel()), (picture.name, ax.get_xlabel())
+            named = picture.name in ('open', 'literal')  # an axis of names
+            assert named or re.search(r'\[.+\]$', ax.get_ylabel()), picture.name
+        assert min(box.x0, box.y0) >= -0.02, picture.name
+        assert (box.max <= canvas.get_size_inches() + 0.05).all(), picture.name
+
+
+def test_numbers_of_captions_page_and_csv_are_the_same(results, folder):
+    page = (folder / 'index.html').read_text(encoding='utf-8').replace('\u00a0', ' ')
+    rows = list(csv.DictReader((folder / 'numbers.csv').open(encoding='utf-8')))
+    by_key = {(row['figure'], row['key']): row for row in rows}
+    for picture in results.pictures:
+        caption = dict(picture.caption())['Here']
+        for fact in picture.facts:
+            assert by_key[picture.name, fact.key]['value'] == fact.number
+            assert str(fact) in page
+            assert f'{{{fact.key}}}' not in picture.ours or str(fact) in caption
+
+
+def test_the_page_needs_nothing_else_and_states_what_is_open(folder, results):
+    page = (folder / 'index.html').read_text(encoding='utf-8')
+    assert '<script' not in page
+    assert not re.search(r'(src|href)="(https?:)?//', page)
+    assert not any(colour in page for colour in PLACEHOLDERS.values())
+    for link in re.findall(r'href="([^"#]+)"', page):
+        assert (folder / link).is_file(), link
+    for row in open_parameters.TAKEN:
+        assert row[0] in page
+
+
+def test_the_scores_are_in_the_csv_of_the_map(folder, scores):
+    rows = list(csv.DictReader((folder / 'falls.csv').open(encoding='utf-8')))
+    assert len(rows) == len(scores)
+    for (method, setting), score in scores.items():
+        row = next(
+            row for row in rows
+            if row['method'] == LABELS[method] and float(row['step time [s]']) == setting.step_time
+            and float(row['foot length [m]']) == setting.foot[0]
+            and float(row['friction [-]']) == setting.friction
+        )  # fmt: skip
+        assert float(row['mean error [mm]']) == pytest.approx(1e3 * score.mean, rel=1e-5)
+        assert row['falls in step'] == (str(score.falls_in) if score.falls_in else '')
+
+
+def test_what_is_finished_is_not_done_again(results, folder, study, capsys):
+    kept = {path: path.stat().st_mtime_ns for path in (folder / 'runs').iterdir()}
+    arguments = ['experiments', 'itu_biped', '-o', str(folder), '--quick', '--only', 'fig11']
+    assert main(arguments) == 0
+    assert {path: path.stat().st_mtime_ns for path in (folder / 'runs').iterdir()} == kept
+    assert 'holds  fig11' in capsys.readouterr().out
+
+
+def test_an_unknown_figure_is_a_sentence(tmp_path, capsys):
+    arguments = ['experiments', 'itu_biped', '-o', str(tmp_path / 'out'), '--only', 'fig6']
+    assert main(arguments) == 1
+    assert "There is no figure 'fig6'; valid: exact, fig7" in capsys.readouterr().err
+    assert not (tmp_path / 'out').exists()
+
+
+def test_the_list_of_figures(capsys):
+    assert main(['experiments', 'list', 'itu_biped']) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(FIGURES)

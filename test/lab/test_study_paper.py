@@ -1,0 +1,318 @@
+"""`izmp experiments` and `izmp compare`: pictures, page, numbers, and what goes wrong."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo')
+
+from izmp_dynamics.base.errors import SimulationError, UnknownNameError
+from izmp_dynamics.cli.main import main
+from izmp_dynamics.compare.compare import compare_bag
+from izmp_dynamics.compare.metrics import MetricsError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.pages.drawing import PLACEHOLDERS
+from izmp_dynamics.pages.look import DARK, FILES, LIGHT, PAGE, WIDE
+from izmp_dynamics.pages.picture import Fact, number
+from izmp_dynamics.pages.styles import NARROW
+from izmp_lab.studies.paper.bars import PAPER_PERCENT
+from izmp_lab.studies.paper.campaign import Campaign
+from izmp_lab.studies.paper.density import density_for
+from izmp_lab.studies.paper.experiment import Experiment
+from izmp_lab.studies.paper.fig07 import PowerLaw
+from izmp_lab.studies.paper.page import FIGURES, page
+from izmp_lab.studies.paper.tables import MISSING, TABLES
+from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
+from izmp_lab.studies.publish import publish, selected
+
+from ..raising import raising
+from .walking import ROBOT_FILE
+
+NEED_THE_LONG_WALK = {'fig7.mr_ad_y', 'fig7.ir_md_y', 'fig9.B_printed', 'fig9.D_printed',
+                      'fig10.E_printed'}  # fmt: skip
+
+NO_UNIT = {''}
+"""Labels without a unit that are right: the axes of names of setups."""
+
+
+def make(folder, **options):
+    experiment = Experiment().quick()
+    return publish(page(experiment), Campaign.of(experiment), folder, **options)
+
+
+@pytest.fixture(scope='module')
+def paper(tmp_path_factory):
+    """All pictures, made quickly."""
+    folder = tmp_path_factory.mktemp('paper')
+    return make(folder), folder
+
+
+def test_every_figure_is_made(paper):
+    results, folder = paper
+    assert [picture.name for picture in results.pictures] == list(FIGURES)
+    for name in FIGURES:
+        assert (folder / f'{name}.png').read_bytes().startswith(b'\x89PNG')
+        assert ElementTree.parse(folder / f'{name}.svg').getroot().tag.endswith('svg')
+        rows = list(csv.reader((folder / f'{name}.csv').open()))
+        assert len(rows) > 3
+        assert len({len(row) for row in rows}) == 1
+
+
+def test_what_must_hold_holds_in_a_short_walk_too(paper):
+    """All but exponents of y alone and what the paper prints, which need the long walk."""
+    results, _ = paper
+    failed = {f'{p.name}.{f.key}' for p, f in results.claims if not f.holds}
+    assert failed <= NEED_THE_LONG_WALK
+
+
+def test_the_page_begins_with_what_is_missing_and_the_exact_motion(paper):
+    results, folder = paper
+    text = (folder / 'index.html').read_text().replace('\u00a0', ' ')
+    assert text.index('What is not reproduced') < text.index('What must hold')
+    for missing in MISSING:
+        assert missing.item.partition(':')[0] in text
+    for title in TABLES:
+        assert title in text
+    assert results.claims[0][0].name == 'exact'
+    assert all(fact.holds for picture, fact in results.claims if picture.name == 'exact')
+
+
+def test_what_a_setup_prints_stands_beside_its_own_measure_alone(paper):
+    """The paper's Δ is not compared with the Σ metric."""
+    results, _ = paper
+    facts = {fact.key: fact for p in results.pictures if p.name == 'fig9' for fact in p.facts}
+    for name in 'ABCD':
+        assert facts[name].paper == ''
+        assert facts[f'{name}_paper'].paper.startswith(f'{PAPER_PERCENT[name]} %, ')
+    assert facts['A_paper'].paper.endswith(', not reproduced')
+    assert facts['C_paper'].paper.endswith(', not reproduced')
+
+
+def test_a_density_is_found_between_those_that_were_tried():
+    densities = np.array([1.0, 10.0, 100.0])
+    assert density_for(30.0, densities, 3.0 * densities) == pytest.approx(10.0)
+    assert density_for(94.87, densities, 3.0 * densities) == pytest.approx(31.6, rel=1e-3)
+    assert np.isnan(density_for(1.0, densities, 3.0 * densities))
+
+
+def test_with_coarse_physics_the_robot_falls():
+    """Which is why fig. 7 has no point at 125 Hz of the physics."""
+    with pytest.raises(SimulationError, match='fell'):
+        simulate_trial(load_robot_file(ROBOT_FILE), WalkCase(steps=6, physics_rate=125.0))
+
+
+def test_every_axis_has_a_unit(paper):
+    results, _ = paper
+    for picture in results.pictures:
+        with FILES.applied():
+            canvas = picture.draw(FILES, WIDE)
+        for ax in canvas.axes:
+            for label in (ax.get_xlabel(), ax.get_ylabel()):
+                assert label in NO_UNIT or re.search(r'\[.+\]$', label), (picture.name, label)
+
+
+@pytest.mark.parametrize('width', [WIDE, NARROW])
+def test_nothing_reaches_beyond_the_picture(paper, width):
+    results, _ = paper
+    for picture in results.pictures:
+        with FILES.applied():
+            canvas = picture.draw(FILES, width)
+            canvas.canvas.draw()
+            box = canvas.get_tightbbox()
+        assert box.x0 >= -0.02, picture.name
+        assert box.y0 >= -0.02, picture.name
+        assert box.x1 <= canvas.get_size_inches()[0] + 0.05, picture.name
+        assert box.y1 <= canvas.get_size_inches()[1] + 0.05, picture.name
+
+
+def test_numbers_of_captions_page_and_csv_are_the_same(paper):
+    results, folder = paper
+    page = (folder / 'index.html').read_text().replace('\u00a0', ' ')
+    rows = list(csv.DictReader((folder / 'numbers.csv').open()))
+    by_key = {(row['figure'], row['key']): row for row in rows}
+    for picture in results.pictures:
+        caption = ' '.join(text for _, text in picture.caption())
+        for fact in picture.facts:
+            row = by_key[picture.name, fact.key]
+            assert row['value'] == fact.number
+            assert str(fact) in page
+            if f'{{{fact.key}}}' in picture.ours:
+                assert str(fact) in caption
+                assert row['value'] in caption
+
+
+def test_the_page_needs_nothing_else(paper):
+    _, folder = paper
+    page = (folder / 'index.html').read_text()
+    assert '<script' not in page
+    assert not re.search(r'(src|href)="(https?:)?//', page)
+    assert not any(colour in page for colour in PLACEHOLDERS.values())
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    for link in re.findall(r'href="([^"#]+)"', page):
+        assert (folder / link).is_file(), link
+
+
+def test_looks_have_a_colour_for_every_name():
+    assert set(LIGHT) == set(DARK) == set(PLACEHOLDERS) == set(PAGE.colours)
+
+
+@pytest.mark.parametrize(('strict', 'status'), [([], 0), (['--strict'], 1)])
+def test_a_claim_that_fails_is_an_exit_status_if_wanted(tmp_path, monkeypatch, strict, status):
+    from izmp_lab.studies.paper import fig06
+
+    monkeypatch.setattr(fig06, 'LARGEST_MEAN', 0.0)
+    command = ['experiments', 'paper', '--quick', '--quiet', '--only', 'fig6', '--jobs', '1']
+    assert main([*command, '-o', str(tmp_path / 'out'), *strict]) == status
+
+
+def test_a_picture_can_be_made_alone(paper, tmp_path):
+    results = make(tmp_path, only=['fig6'])
+    assert [picture.name for picture in results.pictures] == ['fig6']
+    same = next(p for p in paper[0].pictures if p.name == 'fig6')
+    assert [str(f) for f in results.pictures[0].facts] == [str(f) for f in same.facts]
+
+
+def test_an_unknown_figure_names_those_that_exist():
+    with raising(
+        UnknownNameError, 'unknown_name', denotes='figure', name='fig5', valid=tuple(FIGURES)
+    ):
+        selected(FIGURES, ['fig5'])
+
+
+def test_a_power_law_is_found():
+    steps = np.array([2.0, 4.0, 8.0, 16.0])
+    law = PowerLaw.fit(steps, 0.3 * steps**1.5)
+    assert law.slope == pytest.approx(1.5)
+    assert law.factor == pytest.approx(0.3)
+    assert law.r2 == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ('value', 'digits', 'text'),
+    [(-0.001, 2, '0.00'), (-1.5, 1, '−1.5'), (float('nan'), 1, '–'), (float('inf'), 1, '∞')],
+)
+def test_numbers_are_written_for_people(value, digits, text):
+    assert number(value, digits) == text
+
+
+def test_a_fact_says_its_interval_and_unit():
+    assert str(Fact('a', 'A', 2.634, '%', 2, 0.02)) == '2.63 ± 0.02 %'
+    assert str(Fact('a', 'A', 0.99)) == '0.99'
+
+
+def test_the_list_of_figures(capsys):
+    assert main(['experiments', 'list', 'paper']) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == list(FIGURES)
+    assert main(['experiments', 'list']) == 0
+    said = capsys.readouterr().out
+    assert set(names) < {line.split()[0] for line in said.splitlines()}
+    for experiment in ('paper', 'itu_biped', 'angular_momentum', 'seesaw'):
+        assert f'izmp experiments {experiment}\n' in said
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'sentence'),
+    [
+        (['--only', 'fig5'], "There is no figure 'fig5'"),
+        (['--noise-density', '-3'], '--noise-density is -3; valid'),
+        (['--file', 'nowhere.yaml'], 'nowhere.yaml'),
+    ],
+)
+def test_wrong_options_are_sentences(tmp_path, capsys, arguments, sentence):
+    assert main(['experiments', 'paper', '-o', str(tmp_path / 'out'), *arguments]) == 1
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / 'out').exists()
+
+
+def test_interrupted_it_goes_on_where_it_stopped(tmp_path):
+    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'experiments', 'paper', '--quick',
+               '--quiet', '--jobs', '2', '--only', 'fig6', '-o', f'{tmp_path}/out']  # fmt: skip
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    runs = tmp_path / 'out' / 'runs'
+    deadline = time.monotonic() + 300.0
+    while process.poll() is None and not list(runs.glob('*.npz')) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, said = process.communicate(timeout=300)
+    if process.returncode != 0:  # it may have been faster than the signal
+        assert process.returncode == 130, said
+        assert said.endswith('izmp: interrupted; nothing was left half-written.\n'), said
+        assert 'Traceback' not in said
+    kept = {path: path.stat().st_mtime_ns for path in runs.glob('*.npz')}
+    assert kept
+    assert not list(runs.glob('.*'))
+    assert subprocess.run(command, check=False).returncode == 0
+    assert all(path.stat().st_mtime_ns == written for path, written in kept.items())
+    assert (tmp_path / 'out' / 'index.html').is_file()
+
+
+def test_a_simulated_recording_against_its_truth(sway, biped31):
+    _, bag = sway
+    mr_ad, ir_md = compare_bag(bag, biped31, ['mr_ad', 'ir_md'], 'ground_truth')
+    assert (mr_ad.method, ir_md.method) == ('mr_ad', 'ir_md')
+    assert mr_ad.distance_mean < 1e-3
+    assert mr_ad.y.rms <= mr_ad.distance_largest
+    assert mr_ad.x.count > 100
+
+
+def test_a_method_against_itself(sway, biped31):
+    (found,) = compare_bag(sway[1], biped31, ['mr_ad'], 'mr_ad')
+    assert found.distance_largest == 0.0
+    assert found.y.relative == found.y.paper == 0.0
+
+
+@pytest.mark.parametrize(
+    ('methods', 'reference', 'data'),
+    [
+        (['zmp'], 'cop', {'denotes': 'method', 'name': 'zmp'}),
+        (['mr_ad'], 'truth', {'denotes': 'reference', 'name': 'truth'}),
+    ],
+)
+def test_unknown_names_are_refused(sway, biped31, methods, reference, data):
+    with raising(UnknownNameError, 'unknown_name', **data):
+        compare_bag(sway[1], biped31, methods, reference)
+
+
+def test_a_recording_without_truth_is_a_sentence(sway, biped31, monkeypatch):
+    from izmp_dynamics.compare import compare
+
+    monkeypatch.setattr(compare, 'TRUTH_TOPIC', 'nobody/cop')
+    with raising(MetricsError, 'no_ground_truth'):
+        compare_bag(sway[1], biped31, ['mr_ad'], 'ground_truth')
+
+
+def test_a_reference_without_overlap_is_a_sentence(sway, biped31, monkeypatch):
+    from izmp_dynamics.compare import compare
+
+    later = (np.array([10**18, 10**18 + 8_000_000]), np.zeros((2, 3)))
+    monkeypatch.setattr(compare, '_true_cop', lambda bag, robot: later)
+    with raising(MetricsError, 'nothing_in_common', method='mr_ad'):
+        compare_bag(sway[1], biped31, ['mr_ad'], 'ground_truth')
+
+
+def test_a_method_that_the_recording_does_not_allow_is_a_sentence(sway, biped31):
+    import dataclasses
+
+    blind = dataclasses.replace(biped31, position=None)
+    with raising(MetricsError, 'not_evaluated', method='ir_md'):
+        compare_bag(sway[1], blind, ['ir_md'], 'cop')
+
+
+def test_compare_on_the_command_line(sway, capsys):
+    robot = 'robots/biped31/robot.yaml'
+    assert main(['compare', str(sway[1]), '--robot', robot, '--json', '--quiet']) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one['method'] for one in found['methods']] == ['mr_ad', 'ir_md']
+    assert main(['compare', str(sway[1]), '--robot', robot, '--reference', 'cop', '--quiet']) == 0
+    assert 'mr_ad' in capsys.readouterr().out

@@ -1,0 +1,88 @@
+"""`izmp experiments real`: which recordings are found, and their page."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.cli.main import main
+from izmp_lab.studies.publish import publish
+from izmp_lab.studies.real.figure import WINDOW, _liveliest
+from izmp_lab.studies.real.logs import find_logs
+from izmp_lab.studies.real.page import NOTHING, page
+from izmp_lab.studies.real.study import Study
+
+from ..conftest import REPOSITORY
+from .walking import ROBOT_FILE
+
+
+@pytest.fixture(scope='module')
+def logs(sway, tmp_path_factory):
+    """A folder with a recording, one without a robot file and one whose robot file is broken."""
+    folder = tmp_path_factory.mktemp('logs')
+    for name in ('one', 'bare', 'broken'):
+        shutil.copytree(sway[1], folder / name)
+    for file in (ROBOT_FILE, ROBOT_FILE.with_name('biped31.urdf')):
+        shutil.copy(file, folder / 'one' / file.name)
+    (folder / 'broken' / 'robot.yaml').write_text('rooot: pelvis')
+    return folder
+
+
+def test_what_is_found_and_why_others_are_not(logs):
+    found = find_logs(logs)
+    assert [log.name for log in found.found] == ['one']
+    assert len(found.skipped) == 2
+    assert 'bare' in found.skipped[0]
+    assert 'has no robot*.yaml' in found.skipped[0]
+    assert 'broken' in found.skipped[1]
+
+
+def test_two_robot_files_are_two_evaluations(logs, tmp_path):
+    shutil.copytree(logs / 'one', tmp_path / 'one')
+    shutil.copy(tmp_path / 'one' / 'robot.yaml', tmp_path / 'one' / 'robot_foot.yaml')
+    names = [log.name for log in find_logs(tmp_path).found]
+    assert names == ['one_robot', 'one_robot_foot']
+
+
+def test_another_recording_is_another_run(logs, tmp_path):
+    shutil.copytree(logs / 'one', tmp_path / 'one')
+    (log,) = find_logs(tmp_path).found
+    study = Study(find_logs(tmp_path))
+    before = study.evaluation(log, filtered=True).key()
+    assert before != study.evaluation(log, filtered=False).key()
+    with (tmp_path / 'one' / 'robot.yaml').open('a') as file:
+        file.write('\n')
+    assert study.evaluation(log, filtered=True).key() != before
+
+
+def test_a_recording_makes_a_page(logs, tmp_path):
+    study = Study.of(logs)
+    results = publish(page(study), study, tmp_path / 'out')
+    (picture,) = results.pictures
+    facts = {fact.key: fact for fact in picture.facts}
+    assert facts['force'].holds
+    assert facts['gap_raw'].value < 5.0  # the sway is simulated, its signals are exact
+    text = results.page.read_text()
+    assert 'has no robot*.yaml' in text.replace('\u00a0', ' ')
+    assert (tmp_path / 'out' / 'one.png').is_file()
+
+
+def test_without_recordings_there_is_a_sentence(tmp_path, capsys):
+    for options in ([], ['--logs', str(tmp_path)]):
+        assert main(['experiments', 'real', '-o', str(tmp_path / 'out'), *options]) == 0
+        assert NOTHING in capsys.readouterr().out
+    assert not (tmp_path / 'out').exists()
+
+
+def test_the_window_is_where_y_moves_most():
+    times = np.arange(0.0, 30.0, 0.01)
+    y = np.where((times > 20.0) & (times < 22.0), np.sin(30.0 * times), 0.0)
+    start = _liveliest(times, y)
+    assert start <= 20.0
+    assert start + WINDOW >= 22.0
+
+
+def test_a_robot_file_of_the_examples_serves_a_recording_without_one(icub_walking):
+    (log,) = find_logs(icub_walking).found
+    assert log.robot == REPOSITORY / 'examples' / 'icub_walking' / 'robot.yaml'
+    assert log.urdf == icub_walking / 'robot.urdf'

@@ -1,0 +1,656 @@
+"""The plugin for webots_ros2_driver, driving the stand-in for Webots."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mujoco', reason='the stand-in for Webots is moved by MuJoCo')
+pytest.importorskip('urdf2webots', reason='the stand-in lives in a world made by urdf2webots')
+
+from izmp_dynamics.bags.messages import pose_batch
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import MotionError, SimulationError, UnknownNameError
+from izmp_dynamics.model.robot_model import load_model
+from izmp_lab.nodes.webots_driver import WebotsDriver
+from izmp_lab.simulation.scenarios import simulate_walk
+from izmp_lab.simulation.webots.mover import Mover
+from izmp_lab.simulation.webots.options import Options
+from izmp_lab.simulation.webots.robot_loop import RobotLoop
+from izmp_lab.simulation.webots.trajectory import Trajectory
+from izmp_lab.simulation.webots.world import make_world
+from izmp_lab.walking.gaits import make_plan
+from izmp_lab.walking.walk_parameters import WalkParameters
+
+from ..command_line import izmp
+from ..raising import raising
+from .webots_recorder import Recorder, drive, start
+from .webots_stand_in import GPS, StandIn, TouchSensor
+
+ROBOTS = Path(__file__).parents[2] / 'robots'
+BIPED31 = ROBOTS / 'biped31' / 'robot.yaml'
+QUICK = {'approach': '0.2', 'settle': '0.3', 'steps': '1'}
+
+
+@pytest.fixture(scope='module')
+def world(tmp_path_factory):
+    return make_world(BIPED31, tmp_path_factory.mktemp('worlds'))
+
+
+@pytest.fixture(scope='module')
+def properties(world):
+    return {'robot': str(world.robot), **QUICK}
+
+
+@pytest.fixture(scope='module')
+def walked(world, properties):
+    """Twenty steps in the stand-in: the stand-in, its truth, and what the plugin published."""
+    stand_in = StandIn(world)
+    sink = drive(stand_in, properties | {'steps': '20', 'quit': 'true'})
+    return stand_in, stand_in.truth(), sink
+
+
+@pytest.fixture(scope='module')
+def signals(walked):
+    """What the plugin published, and the rows of the truth at the same instants."""
+    _, truth, sink = walked
+    published = sink.signals()
+    rows = np.searchsorted(truth.stamps, published.stamps)
+    assert (truth.stamps[rows] == published.stamps).all()
+    return published, rows
+
+
+def test_twenty_steps_are_walked(walked):
+    stand_in, truth, sink = walked
+    assert sink.problems == []
+    begins, over = sink.sentences('info')
+    assert "'walk' begins at 0.50 s" in begins
+    assert "'walk' is over" in over
+    assert stand_in.robot.quit_status == 0
+    assert sink.closed
+    planned = make_plan(stand_in.file, 'walk', 0.002).root.position[-1]
+    assert truth.truth.root.position[-1] == pytest.approx(planned, abs=0.03)
+    limits = [stand_in.devices[joint].max_torque for joint in truth.joint_names]
+    assert (stand_in.torque < limits).all()  # so that Webots' motors could do it
+
+
+def test_everything_of_an_instant_has_one_stamp_of_the_robots_time(walked):
+    stand_in, _, sink = walked
+    stamps = sink.signals().stamps
+    assert (np.diff(stamps) == 2_000_000).all()
+    assert stamps[0] <= 6_000_000
+    assert stamps[-1] == 1_000_000 * (stand_in.now - stand_in.time_step)
+    first = sink.samples[0]
+    assert set(first.accelerometers) == {f'accelerometers/accelerometer_{i}' for i in (1, 2, 3)}
+    assert set(first.wrenches) == {'l_foot/wrench', 'r_foot/wrench'}
+
+
+def test_sensors_tell_what_was_at_the_stamp(walked, signals):
+    _, truth, _ = walked
+    published, rows = signals
+    assert (published.q == truth.q[rows]).all()
+    for value, true in (
+        (published.imu.angular_velocity, truth.imu.angular_velocity),
+        (published.position, truth.position),
+    ):
+        np.testing.assert_allclose(value, true[rows], atol=1e-12)
+    dot = np.abs(np.sum(published.imu.orientation_xyzw * truth.imu.orientation_xyzw[rows], axis=1))
+    np.testing.assert_allclose(dot, 1.0, atol=1e-12)
+    # Webots differences the velocity over the step: the mean acceleration, not that at its start.
+    np.testing.assert_allclose(
+        published.imu.specific_force, truth.imu.specific_force[rows], atol=5e-3
+    )
+    for topic, force in published.accelerometers.items():
+        np.testing.assert_allclose(force, truth.accelerometers[topic][rows], atol=5e-3)
+
+
+def test_four_forces_at_the_corners_make_the_wrench_of_the_ground(walked, signals):
+    _, truth, _ = walked
+    published, rows = signals
+    for foot in ('l_foot', 'r_foot'):
+        wrench, true = published.wrenches[f'{foot}/wrench'], truth.truth.feet[foot].wrench[rows]
+        np.testing.assert_allclose(wrench, true, atol=0.1)  # of 270 N; a sphere rolls as it tilts
+
+
+def test_replay_of_the_recording_gives_the_figures_of_the_simulation(walked, tmp_path):
+    stand_in, truth, sink = walked
+    sink.write(stand_in.file, tmp_path / 'bag')
+    replayed = izmp(
+        'replay', tmp_path / 'bag', '--robot', stand_in.file.path, '-o', tmp_path / 'out'
+    )
+    assert replayed.status == 0, replayed.err
+    with BagReader(tmp_path / 'out' / 'bag') as bag:
+        (batch,) = bag.batches(['/mr_ad/izmp', '/cop'], 1e9)
+        points = {topic: pose_batch(batch[topic]) for topic in ('/mr_ad/izmp', '/cop')}
+    cop = truth.truth.cop_in_root()
+    for topic, bound in (('/mr_ad/izmp', 1e-3), ('/cop', 1e-4)):
+        rows = np.searchsorted(truth.stamps, points[topic].stamps)
+        assert len(rows) > 1000
+        assert (truth.stamps[rows] == points[topic].stamps).all()
+        off = np.linalg.norm((points[topic].positions - cop[rows])[:, :2], axis=1)
+        assert off.mean() <= bound
+
+
+def test_the_ramp_is_climbed(properties, tmp_path):
+    world = make_world(BIPED31, tmp_path, slope_deg=10.0)
+    stand_in = StandIn(world)
+    sink = drive(
+        stand_in, properties | {'robot': str(world.robot), 'steps': '8', 'slope_deg': '10',
+                                'quit': 'true'},
+    )  # fmt: skip
+    assert sink.problems == []
+    truth = stand_in.truth()
+    planned = make_plan(stand_in.file, 'walk', 0.002, steps=8, slope=math.radians(10.0))
+    risen = truth.truth.root.position[-1] - truth.truth.root.position[0]
+    wanted = planned.root.position[-1] - planned.root.position[0]
+    assert risen == pytest.approx(wanted, abs=0.03)
+    signals = sink.signals()
+    tilt = np.degrees(np.arctan2(*signals.wrenches['l_foot/wrench'][-1, [0, 2]]))
+    assert abs(tilt) == pytest.approx(10.0, abs=3.0)  # the weight seen by a sole on the ramp
+
+
+def test_with_the_plants_servos_the_recording_is_that_of_the_mujoco_node(world, properties):
+    plan = make_plan(Options.read(properties).file, 'walk', 0.002, steps=2)
+    stand_in = StandIn(world, plan=plan)
+    sink = drive(stand_in, properties | {'steps': '2', 'settle': '1.0', 'quit': 'true'})
+    assert sink.problems == []
+    run = simulate_walk(stand_in.file, parameters=WalkParameters(steps=2)).run
+    published = sink.signals()
+    begin = round(1e9 * float(sink.logged[0][1].split(' begins at ')[1].split(' s ')[0]))
+    first = int(np.argmin(np.abs(published.stamps - begin)))
+    assert_same_motion(published, run, first)
+
+
+def assert_same_motion(published, run, near):
+    """The signals of the plugin, from about the row `near` on, are those of a run in MuJoCo."""
+    count = min(len(run), len(published) - near - 5)
+    off = {
+        shift: np.abs(published.q[near + shift : near + shift + count] - run.q[:count]).max()
+        for shift in range(-5, 6)
+    }
+    begin = near + min(off, key=off.get)
+    rows = slice(begin, begin + count)
+    np.testing.assert_allclose(published.q[rows], run.q[:count], atol=1e-5)
+    for value, true, atol in (
+        (published.position, run.position, 5e-5),
+        (published.imu.angular_velocity, run.imu.angular_velocity, 1e-3),
+        (published.imu.specific_force, run.imu.specific_force, 0.05),
+    ):
+        np.testing.assert_allclose(value[rows], true[:count], atol=atol)
+    for topic, force in published.accelerometers.items():
+        np.testing.assert_allclose(force[rows], run.accelerometers[topic][:count], atol=0.05)
+    for foot in ('l_foot', 'r_foot'):
+        wrench = published.wrenches[f'{foot}/wrench'][rows]
+        np.testing.assert_allclose(wrench, run.truth.feet[foot].wrench[:count], atol=0.5)
+
+
+def test_nothing_is_published_before_every_sensor_has_measured(world, properties):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties)
+    driver.step()
+    assert sink.samples == []
+    drive_on(stand_in, driver, 5)
+    assert all(np.isfinite(sample.q).all() for sample in sink.samples)
+    assert len(sink.samples) == 3
+
+
+def drive_on(stand_in, driver, steps):
+    for _ in range(steps):
+        assert stand_in.step() == 0
+        driver.step()
+
+
+def test_a_sensor_that_never_measures_is_given_up(world, properties):
+    stand_in = StandIn(world)
+    stand_in.devices['accelerometer_2_accelerometer'].measure = lambda period: [math.nan] * 3
+    sink = drive(stand_in, properties, 510)
+    (sentence,) = sink.problems[:1]
+    assert 'accelerometer_2_accelerometer' in sentence
+    assert 'Physics' in sentence
+    assert 'accelerometers/accelerometer_2' not in sink.samples[0].accelerometers
+    assert len(sink.samples[0].accelerometers) == 2
+
+
+def test_missing_devices_are_reported_with_those_there_are_and_the_rest_goes_on(world, properties):
+    stand_in = StandIn(world)
+    for name in ('accelerometer_1_accelerometer', 'gps_link_gps', 'l_foot_pad_2', 'head_x'):
+        stand_in.devices.pop(name, None)
+    stand_in.devices['imu_link_gyro'] = GPS('imu_link_gyro', None, None)
+    sink = drive(stand_in, properties, 20)
+    (sentence,) = sink.sentences('warning')[:1]
+    for part in (
+        "no Accelerometer 'accelerometer_1_accelerometer', so accelerometers/accelerometer_1 is",
+        "no GPS 'gps_link_gps', so gps is not published",
+        "no TouchSensor 'l_foot_pad_2', so l_foot/wrench is not published",
+        "no Gyro 'imu_link_gyro' (that is a GPS), so imu is not published",
+        'Its devices: l_hip_yaw, l_hip_roll',
+    ):
+        assert part in sentence
+    sample = sink.samples[-1]
+    assert sample.imu is None
+    assert sample.position is None
+    assert set(sample.accelerometers) == {f'accelerometers/accelerometer_{i}' for i in (2, 3)}
+    assert set(sample.wrenches) == {'r_foot/wrench'}
+    assert len(sample.joint_names) == 31
+
+
+def test_a_bumper_is_no_force_sensor(world, properties):
+    class Bumper(TouchSensor):
+        def getType(self):
+            return 0
+
+    Bumper.__name__ = 'TouchSensor'
+    stand_in = StandIn(world)
+    stand_in.devices['l_foot_pad_0'] = Bumper('l_foot_pad_0', None, [0.0] * 3)
+    (sentence, *_) = drive(stand_in, properties, 5).problems
+    assert "no TouchSensor 'l_foot_pad_0' of type force-3d" in sentence
+
+
+def test_a_joint_without_sensor_is_left_out(world, properties):
+    stand_in = StandIn(world)
+    del stand_in.devices['neck_yaw_sensor']
+    sink = drive(stand_in, properties, 20)
+    assert (
+        "no PositionSensor 'neck_yaw_sensor', so joint_states lacks the joint" in sink.problems[0]
+    )
+    assert 'neck_yaw' not in sink.samples[0].joint_names
+    assert sink.samples[0].q.shape == (1, 30)
+
+
+def test_without_a_motor_the_motion_is_not_begun(world, properties):
+    stand_in = StandIn(world)
+    del stand_in.devices['l_knee']
+    stand_in._command = lambda: None
+    sink = drive(stand_in, properties | {'quit': 'true'}, 30)
+    missing, refused, *_ = sink.problems
+    assert "no Motor 'l_knee', so its joint cannot be moved" in missing
+    assert "The motion 'walk' is not begun: it needs the motors l_knee" in refused
+    assert stand_in.robot.quit_status == 1
+    assert sink.sentences('info') == []
+
+
+def test_a_plan_for_another_robot_is_refused(world, properties):
+    other = ROBOTS / 'itu_biped' / 'robot.yaml'
+    options = Options.read(properties)
+    plan = make_plan(options.file, 'sway', 0.002)
+    names = load_model(other.parent / 'itu_biped.urdf').joint_names
+    count = len(names)
+    stranger = replace(
+        plan, joint_names=names, q=plan.q[:, :count], qd=plan.qd[:, :count],
+        qdd=plan.qdd[:, :count], feed_forward=None,
+    )  # fmt: skip
+    stand_in, sink = StandIn(world), Recorder()
+    loop = RobotLoop(stand_in.robot, options, sink, plan=stranger)
+    for _ in range(10):
+        stand_in.step()
+        loop.step()
+    (sentence,) = sink.problems
+    assert "'sway' is for another robot: its joints are" in sentence
+    assert len(sink.samples) > 5
+
+
+def test_a_simulator_that_ends_mid_run_is_told(world, properties):
+    stand_in = StandIn(world, end=0.7)
+    sink = drive(stand_in, properties)
+    (sentence,) = sink.problems
+    assert (
+        "The simulation ended at 0.70 s, before the motion 'walk' was over (at 3.95 s)" in sentence
+    )
+    assert sink.closed
+
+
+def test_a_fall_is_reported_once(world, properties):
+    stand_in = StandIn(world)
+    stand_in.devices['imu_link_inertial_unit'].measure = lambda period: [0.0, 1.0, 0.0, 0.0]
+    sink = drive(stand_in, properties | {'quit': 'true'})
+    assert ['fell' in sentence for sentence in sink.problems] == [True, False]
+    assert stand_in.robot.quit_status == 1
+
+
+def test_the_motion_waits_for_a_listener_if_asked_to(world, properties):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties | {'wait_for_listener': 'true'})
+    sink.listening = False
+    drive_on(stand_in, driver, 20)
+    assert sink.logged == []
+    sink.listening = True
+    drive_on(stand_in, driver, 1)
+    assert 'begins' in sink.logged[0][1]
+
+
+def test_pushes_act_on_their_link_and_for_their_time(world, properties):
+    stand_in = StandIn(world)
+    sink = drive(stand_in, properties | {'push': '40:lateral:0.1 30:back:0.15:0.05'}, 420)
+    (ended,) = sink.problems
+    assert 'The simulation ended' in ended
+    trunk = stand_in.plant.body_of('trunk')
+    left = [time for time, body, force in stand_in.pushes if force == [0.0, 40.0, 0.0]]
+    back = [time for time, body, force in stand_in.pushes if force[0] == pytest.approx(-30.0)]
+    assert {body for _, body, _ in stand_in.pushes} == {trunk}
+    assert len(left) == 50
+    assert len(back) == 25
+    assert back[0] - left[0] == 50
+    assert left[0] == pytest.approx(1e3 * 0.604, abs=2)
+
+
+@pytest.mark.parametrize(
+    ('given', 'supervisor', 'sentence'),
+    [
+        ({'push': '40:lateral:0.1'}, False, 'set its field supervisor to TRUE'),
+        ({'push': '40:lateral:0.1', 'push_on': 'tail'}, True, "'tail'"),
+        ({'push': '40:lateral:99'}, True, 'does not fit into the motion'),
+    ],
+)
+def test_impossible_pushes_are_reported(world, properties, given, supervisor, sentence):
+    stand_in = StandIn(world)
+    stand_in.supervisor = supervisor
+    (warning,) = drive(stand_in, properties | given, 10).sentences('warning')[:1]
+    assert sentence in warning
+
+
+@pytest.mark.parametrize(
+    ('link', 'pushed'),
+    [('pelvis', 'pelvis'), ('imu_link', 'pelvis'), ('l_sole', 'l_foot'), ('l_foot', 'l_foot')],
+)
+def test_root_and_links_without_mass_can_be_pushed(world, properties, link, pushed):
+    stand_in = StandIn(world)
+    assert stand_in.robot.getFromProtoDef('pelvis') is None
+    assert stand_in.robot.getFromProtoDef('l_sole') is None
+    quick = {'approach': '0', 'settle': '0', 'push': '4:lateral:0.01:0.01', 'push_on': link}
+    sink = drive(stand_in, properties | quick, 20)
+    assert 'ended' in sink.problems[0]
+    assert {body for _, body, _ in stand_in.pushes} == {stand_in.plant.body_of(pushed)}
+    assert len(stand_in.pushes) == 5
+
+
+def test_a_trajectory_is_followed_and_other_joints_hold(world, properties):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties | {'gait': 'none', 'settle': '0'})
+    held = {name: stand_in.devices[name].target for name in stand_in.plant.robot.joint_names}
+    drive_on(stand_in, driver, 5)
+    assert sink.logged == []
+    sink.wanted = Trajectory(
+        ('neck_yaw', 'neck_pitch'), np.array([0.0, 0.1, 0.2]),
+        np.array([[0.0, 0.0], [0.1, 0.2], [0.3, 0.0]]),
+    )  # fmt: skip
+    drive_on(stand_in, driver, 205)
+    assert stand_in.devices['neck_yaw'].target == 0.3
+    yaw = sink.signals().q[:, stand_in.plant.robot.joint_names.index('neck_yaw')]
+    assert yaw[-1] == pytest.approx(0.3, abs=1e-3)
+    assert np.abs(np.diff(yaw)).max() < 0.006  # no jump
+    for name, target in held.items():
+        if not name.startswith('neck'):
+            assert stand_in.devices[name].target == target
+    assert "'trajectory' is over" in sink.logged[-1][1]
+
+
+POINTS = {'times': np.array([0.0, 0.1]), 'positions': np.zeros((2, 1))}
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'kind', 'data'),
+    [
+        ({'joint_names': ('tail',)}, 'other_joints', {'joints': ('tail',)}),
+        ({'positions': np.zeros((2, 2))}, 'positions_missing', {'points': 2}),
+        ({'times': np.array([0.1, 0.1])}, 'times_not_increasing', {}),
+        ({'positions': np.full((2, 1), math.nan)}, 'not_finite', {}),
+        (
+            {'positions': np.full((2, 1), 9.0)},
+            'joint_limit',
+            {'joint': 'neck_yaw', 'value': 9.0, 'time': 0.0},
+        ),
+        (
+            {'times': np.array([]), 'positions': np.zeros((0, 1))},
+            'positions_missing',
+            {'points': 0},
+        ),
+        ({'joint_names': (), 'positions': np.zeros((2, 0))}, 'no_joints', {}),
+        ({'times': np.array([0.0, 1e6])}, 'times_out_of_range', {'last': 1e6, 'longest': 600.0}),
+        ({'times': np.array([-1.0, 0.0])}, 'times_out_of_range', {'first': -1.0}),
+        ({'velocities': np.zeros((2, 3))}, 'velocities_missing', {'shape': (2, 3)}),
+        (
+            {
+                'joint_names': ('l_knee',),
+                'times': np.array([0.0, 1.0]),
+                'positions': np.full((2, 1), 0.1),
+                'velocities': np.array([[-20.0], [20.0]]),
+            },
+            'joint_limit',
+            {'joint': 'l_knee'},
+        ),
+    ],
+)
+def test_wrong_trajectories_are_refused(wrong, kind, data):
+    model = load_model(ROBOTS / 'biped31' / 'biped31.urdf')
+    with raising(MotionError, kind, **data):
+        Trajectory(**{'joint_names': ('neck_yaw',), **POINTS, **wrong}).rows(model, 0.002)
+
+
+def test_a_refused_trajectory_changes_nothing(world, properties):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties | {'gait': 'none'})
+    drive_on(stand_in, driver, 5)
+    sink.wanted = Trajectory(('tail',), np.array([0.0]), np.zeros((1, 1)))
+    drive_on(stand_in, driver, 5)
+    (sentence,) = sink.problems
+    assert (
+        "for another robot: tail are not, or not once, among the joints of 'biped31'" in sentence
+    )
+
+
+@pytest.mark.parametrize(
+    'wanted',
+    [
+        Trajectory((), np.array([0.0, 1.0]), np.zeros((2, 0))),
+        Trajectory(('neck_yaw',), np.array([0.0, 1e6]), np.zeros((2, 1))),
+        Trajectory(('neck_yaw',), np.array([0.0, 1.0]), np.array([['a'], ['b']])),
+        Trajectory(('neck_yaw',), None, None),
+        MemoryError('a message too large'),
+    ],
+    ids=['no names', 'endless', 'no numbers', 'nothing', 'not read'],
+)
+def test_no_message_stops_the_robot(world, properties, wanted):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties)
+    drive_on(stand_in, driver, 5)
+    sink.wanted = wanted
+    drive_on(stand_in, driver, 5)
+    assert len(sink.problems) == 1
+    count = len(sink.samples)
+    drive_on(stand_in, driver, 5)
+    assert len(sink.samples) == count + 5
+
+
+@pytest.mark.parametrize(
+    ('first', 'position', 'begins'),
+    [(0.25, 0.2, 0.25), (0.25, 0.0, 0.25), (0.0, 0.0, 0.0), (0.0, 0.2, 0.5)],
+    ids=['first time', 'first time, there', 'there', 'not there'],
+)
+def test_the_first_time_of_a_trajectory_is_its_approach(
+    world, properties, first, position, begins
+):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties | {'gait': 'none'})
+    drive_on(stand_in, driver, 5)
+    now = 1e-3 * stand_in.now
+    times = np.array([first, first + 0.1])
+    sink.wanted = Trajectory(('neck_yaw',), times, np.full((2, 1), position))
+    drive_on(stand_in, driver, 1)
+    assert f'begins at {now + 0.002 + begins:.2f} s' in sink.logged[-1][1]
+
+
+def test_velocities_make_a_smooth_trajectory():
+    times = np.linspace(0.0, 1.0, 5)
+    smooth = Trajectory(('neck_yaw',), times, np.sin(times)[:, None], np.cos(times)[:, None])
+    rows = smooth.rows(load_model(ROBOTS / 'biped31' / 'biped31.urdf'), 0.002)
+    assert rows.shape == (501, 1)
+    np.testing.assert_allclose(rows[:, 0], np.sin(np.linspace(0.0, 1.0, 501)), atol=1e-4)
+
+
+def test_mover_tells_the_row_of_the_next_instant():
+    rows = np.arange(10.0)[:, None]
+    mover = Mover('m', [0], rows, np.array([-1.0]), 0.0, 0.002, approach=0.1, settle=0.05)
+    assert mover.targets(0.0) == pytest.approx([-1.0], abs=1e-4)
+    assert mover.targets(0.1) == [0.0]
+    assert mover.targets(0.15 - 0.002) == [0.0]
+    assert mover.targets(0.15) == [1.0]
+    assert mover.targets(9.0) == [9.0]
+    assert not mover.is_over(0.166)
+    assert mover.is_over(0.168)
+
+
+def test_own_names_of_devices(world, properties):
+    stand_in = StandIn(world)
+    renamed = {'imu_link_gyro': 'my gyro', 'r_foot_pad_3': 'toe'}
+    stand_in.devices = {renamed.get(name, name): item for name, item in stand_in.devices.items()}
+    for old, new in renamed.items():
+        stand_in.devices[new].name = new
+        assert old not in stand_in.devices
+    names = {'imu_gyro': 'my gyro', 'r_foot_pads': 'r_foot_pad_0, r_foot_pad_1,r_foot_pad_2, toe'}
+    sink = drive(stand_in, properties | names, 10)
+    assert sink.sentences('error') == []
+    assert sink.samples[-1].imu is not None
+    assert set(sink.samples[-1].wrenches) == {'l_foot/wrench', 'r_foot/wrench'}
+
+
+@pytest.mark.parametrize(
+    ('given', 'error', 'kind', 'data'),
+    [
+        (
+            {'gaits': 'walk'},
+            UnknownNameError,
+            'unknown_name',
+            {'denotes': 'property', 'name': 'gaits'},
+        ),
+        (
+            {'gait': 'run'},
+            UnknownNameError,
+            'unknown_name',
+            {'name': 'run', 'valid': ('walk', 'sway', 'none')},
+        ),
+        (
+            {'speed': 'fast'},
+            SimulationError,
+            'property_value',
+            {'property': 'speed', 'value': 'fast'},
+        ),
+        ({'approach': '-1'}, SimulationError, 'property_value', {'property': 'approach'}),
+        ({'steps': '2.5'}, SimulationError, 'property_value', {'property': 'steps'}),
+        ({'quit': 'yes'}, SimulationError, 'property_value', {'property': 'quit'}),
+        ({'push': 'hard'}, SimulationError, 'push_format', {'text': 'hard'}),
+        ({'l_foot_pads': 'a, b'}, SimulationError, 'device_count', {'given': 2, 'needed': 4}),
+        ({'accelerometers': 'a'}, SimulationError, 'device_count', {'given': 1, 'needed': 3}),
+    ],
+)
+def test_wrong_properties_are_refused(properties, given, error, kind, data):
+    with raising(error, kind, **data):
+        Options.read(properties | given)
+
+
+@pytest.mark.parametrize(
+    ('properties', 'sentence'),
+    [({}, 'needs the robot file'), ({'robot': '/nowhere/robot.yaml'}, 'There is no robot file')],
+)
+def test_without_a_robot_file_the_plugin_says_so_and_stays_quiet(capfd, properties, sentence):
+    driver = WebotsDriver()
+    driver.init(SimpleNamespace(robot=None), properties)
+    driver.step()
+    driver.stop()
+    assert capfd.readouterr().err.count(sentence) == 1
+
+
+def test_without_ros_the_plugin_says_so(capfd, monkeypatch, properties):
+    monkeypatch.setitem(__import__('sys').modules, 'rclpy', None)
+    driver = WebotsDriver()
+    driver.init(SimpleNamespace(robot=None), properties)
+    driver.step()
+    assert "needs the library 'rclpy'" in capfd.readouterr().err
+
+
+def test_an_unforeseen_error_is_reported_once(world, properties):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties)
+    drive_on(stand_in, driver, 5)
+    stand_in.devices['l_knee'].setPosition = None
+    drive_on(stand_in, driver, 5)
+    driver.stop()
+    (sentence,) = sink.problems
+    assert "It stops here (TypeError: 'NoneType' object is not callable)" in sentence
+    assert sink.closed
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'sentence'),
+    [
+        ({'speed': 'fast'}, "'speed' of the plugin is 'fast'"),
+        ({'robot': '/nowhere'}, 'robot file'),
+    ],
+)
+def test_quit_ends_the_simulation_if_the_plugin_cannot_begin(
+    world, properties, wrong, sentence, capfd
+):
+    for wish, status in (('true', 1), ('false', None)):
+        stand_in = StandIn(world)
+        start(stand_in, properties | wrong | {'quit': wish})
+        assert stand_in.robot.quit_status == status
+        assert sentence in capfd.readouterr().err
+
+
+def test_an_unforeseen_error_at_the_beginning_is_reported_and_quits(world, properties):
+    stand_in = StandIn(world)
+    stand_in.robot.getBasicTimeStep = None
+    _, sink = start(stand_in, properties | {'quit': 'true'})
+    (sentence,) = sink.problems
+    assert 'It cannot begin (TypeError' in sentence
+    assert stand_in.robot.quit_status == 1
+
+
+def test_quit_ends_the_simulation_after_an_unforeseen_error(world, properties):
+    for supervisor, status in ((True, 1), (False, None)):
+        stand_in = StandIn(world)
+        stand_in.supervisor = supervisor
+        driver, _ = start(stand_in, properties | {'quit': 'true'})
+        stand_in.devices['l_knee'].setPosition = None
+        for _ in range(5):
+            stand_in.step()
+            driver.step()
+        assert stand_in.robot.quit_status == status
+
+
+def test_a_reset_of_the_simulation_pairs_nothing_across(world, properties):
+    stand_in = StandIn(world)
+    driver, sink = start(stand_in, properties | {'gait': 'none'})
+    drive_on(stand_in, driver, 10)
+    count = len(sink.samples)
+    stand_in.now = 0
+    drive_on(stand_in, driver, 1)
+    assert len(sink.samples) == count
+    drive_on(stand_in, driver, 1)
+    assert sink.samples[-1].stamps[0] == 2_000_000
+
+
+def test_a_wrench_in_a_frame_off_its_sole_is_left_out(world, properties, tmp_path):
+    text = world.robot.read_text().replace('urdf: ', f'urdf: {world.robot.parent}/')
+    assert text.count('frame: l_sole') == 1
+    text = text.replace('frame: l_sole', 'frame: pelvis')
+    (tmp_path / 'robot.yaml').write_text(text)
+    sink = drive(StandIn(world), properties | {'robot': str(tmp_path / 'robot.yaml')}, 20)
+    left_out, ended = sink.problems
+    assert left_out.startswith('l_foot/wrench is not published. The wrench of')
+    assert 'ended' in ended
+    assert set(sink.samples[-1].wrenches) == {'r_foot/wrench'}
+
+
+def test_pads_with_something_below_are_doubted(world, properties, tmp_path):
+    text = BIPED31.read_text().replace('urdf: ', f'urdf: {BIPED31.parent}/')
+    (tmp_path / 'robot.yaml').write_text(text)
+    sink = drive(StandIn(world), properties | {'robot': str(tmp_path / 'robot.yaml')}, 10)
+    doubts = sink.sentences('warning')
+    assert (
+        len([text for text in doubts if 'pads at the sole have nothing below them' in text]) == 2
+    )
+    wrench = sink.samples[-1].wrenches['l_foot/wrench'][0]
+    assert wrench[2] > 100.0  # in the frame of the sensor, 6 cm above the sole, axes alike
