@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,22 @@ LOAD = re.compile(r'^ +\w+ +([\d.]+)% of a core', re.M)
 def environment(root):
     """What a process needs to import the package of a checkout."""
     return {'PYTHONPATH': str(root)}
+
+
+@contextmanager
+def checkout(revision):
+    """Folder with the files of a commit; the folder of a checkout is given as it is."""
+    if Path(revision).is_dir():
+        yield Path(revision).resolve()
+        return
+    git = ('git', '-C', str(HERE), 'worktree')
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve() / 'before'
+        subprocess.run([*git, 'add', '--quiet', '--detach', str(root), revision], check=True)
+        try:
+            yield root
+        finally:
+            subprocess.run([*git, 'remove', '--force', str(root)], check=True)
 
 
 def graph(root, kind, seconds):
@@ -64,7 +81,7 @@ def replay(root, bag, folder):
     out = str(Path(folder) / 'out')
     needed = python(
         '-m', 'izmp_dynamics.cli.main', 'replay', str(bag), '--robot', str(root / ROBOT),
-        '-o', out, '--overwrite', environment=environment(root),
+        '-o', out, '--overwrite', environment=environment(root), cwd=root,
     )  # fmt: skip
     return needed.cpu
 
@@ -96,24 +113,14 @@ def measure(roots, options, folder):
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('revision', help='commit to compare with')
+    parser.add_argument('revision', help='commit, or folder of a checkout, to compare with')
     parser.add_argument('--seconds', type=float, default=20.0, help='of each run of the graph')
     parser.add_argument('--steps', type=int, default=120, help='of the walk that is replayed')
     parser.add_argument('--repeat', type=int, default=3)
     parser.add_argument('--separate', action='store_true', help='measure separate processes, too')
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        before = Path(folder) / 'before'
-        subprocess.run(
-            ['git', 'worktree', 'add', '--quiet', '--detach', str(before), options.revision],
-            cwd=HERE, check=True,
-        )  # fmt: skip
-        try:
-            measured = measure({'before': before, 'now': HERE}, options, folder)
-        finally:
-            subprocess.run(
-                ['git', 'worktree', 'remove', '--force', str(before)], cwd=HERE, check=True
-            )
+    with tempfile.TemporaryDirectory() as folder, checkout(options.revision) as before:
+        measured = measure({'before': before, 'now': HERE}, options, folder)
     title = f'against {options.revision}, medians of {options.repeat} runs in turn'
     table = Table(title=f'{title}, load {os.getloadavg()[0]:.0f}')
     for head in ('', 'before', 'now', 'ratio'):

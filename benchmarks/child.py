@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 _THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
@@ -30,8 +31,14 @@ class Needed:
     errors: str
 
 
-def python(*arguments: str, environment: Mapping[str, str] | None = None) -> Needed:
-    """Run Python with `arguments` on one core; stop the benchmark if it fails."""
+def python(
+    *arguments: str, environment: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Needed:
+    """Run Python with `arguments` on one core, in `cwd`; stop the benchmark if it fails.
+
+    Python finds packages in the folder it runs in first, before those of PYTHONPATH: another
+    checkout is measured from its own folder.
+    """
     threads = dict.fromkeys(_THREADS, '1')
     core = min(os.sched_getaffinity(0))
     with tempfile.TemporaryFile('w+') as output, tempfile.TemporaryFile('w+') as errors:
@@ -39,6 +46,7 @@ def python(*arguments: str, environment: Mapping[str, str] | None = None) -> Nee
         process = subprocess.Popen(
             [sys.executable, *arguments],
             env={**os.environ, **threads, **(environment or {})},
+            cwd=cwd,
             stdout=output,
             stderr=errors,
             preexec_fn=lambda: os.sched_setaffinity(0, {core}),
@@ -51,6 +59,8 @@ def python(*arguments: str, environment: Mapping[str, str] | None = None) -> Nee
     return Needed(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3, *said)
 
 
-def izmp(*arguments: str, environment: Mapping[str, str] | None = None) -> Needed:
-    """Run `izmp` with `arguments` on one core."""
-    return python('-m', 'izmp_dynamics.cli.main', *arguments, environment=environment)
+def izmp(
+    *arguments: str, environment: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Needed:
+    """Run `izmp` with `arguments` on one core, in `cwd`."""
+    return python('-m', 'izmp_dynamics.cli.main', *arguments, environment=environment, cwd=cwd)

@@ -157,3 +157,19 @@ def test_an_error_to_plant_is_about_a_text_that_is_there_once(error):
 
 def test_the_list_of_errors_to_plant():
     assert output_of(BENCHMARKS / 'mutations.py').count('\n') == len(planted_errors()) >= 20
+
+
+def test_results_are_the_same_within_a_billionth(monkeypatch):
+    pytest.importorskip('rosbags', reason="rosbags is missing: pip install '.[bags]'")
+    monkeypatch.setattr(sys, 'path', [str(BENCHMARKS), *sys.path])
+    script = runpy.run_path(str(BENCHMARKS / 'same_results.py'))
+    before = {'x': [1e3, np.nan, 1], 'y': 'a', 'n': None, 'hashes': {'a.urdf': '12'}}
+
+    def wrong(**changed):
+        found = script['differences'](before, before | changed)
+        return [key for key, _, _, distance in found if distance > script['TOLERANCE']]
+
+    assert not wrong(x=[1e3 + 9e-7, np.nan, 1.0], hashes={'a.urdf': '34'})
+    assert wrong(x=[1e3 + 2e-6, 0.0, 2, 0.0]) == ['/x[0]', '/x[1]', '/x[2]', '/x[3]']
+    assert wrong(y='b', n=0.0, hashes={}) == ['/y', '/n', '/hashes/a.urdf']
+    assert wrong(z=0) == ['/z']
