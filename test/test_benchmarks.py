@@ -160,7 +160,7 @@ def test_the_list_of_errors_to_plant():
 
 
 def test_results_are_the_same_within_a_billionth(monkeypatch):
-    pytest.importorskip('rosbags', reason="rosbags is missing: pip install '.[bags]'")
+    pytest.importorskip('rosbags', reason="rosbags is missing: pip install '.[offline]'")
     monkeypatch.setattr(sys, 'path', [str(BENCHMARKS), *sys.path])
     script = runpy.run_path(str(BENCHMARKS / 'same_results.py'))
     before = {'x': [1e3, np.nan, 1], 'y': 'a', 'n': None, 'hashes': {'a.urdf': '12'}}
