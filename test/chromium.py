@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 _PROGRAMS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
-_PATIENCE = 120.0  # [s] of a wait; a computer may be busy
+_PATIENCE = 300.0  # [s] of a wait; a computer may be busy
 
 
 class Tab:

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict, deque
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -141,10 +141,11 @@ def probe(processes, namespace=''):
 
 
 def _spin(executor):
-    from rclpy.executors import ExternalShutdownException
-
-    with suppress(ExternalShutdownException):
+    try:
         executor.spin()
+    except Exception:  # the context may end wherever it is
+        if executor.context.ok():
+            raise
 
 
 @contextmanager

@@ -7,6 +7,7 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 pytest.importorskip('tf2_ros', reason='tf2_ros comes with a ROS installation only')
 
 from geometry_msgs.msg import PointStamped
+from rclpy.duration import Duration
 from rclpy.time import Time
 from scipy.spatial.transform import Rotation
 from tf2_ros import Buffer, StaticTransformBroadcaster, TransformListener
@@ -14,7 +15,7 @@ from tf2_ros import Buffer, StaticTransformBroadcaster, TransformListener
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.messages import quaternion, stamp_of, transform_stamped, vector
 
-from .node_processes import Listener, Processes, StandingRobot, probe, wait_until
+from .node_processes import PATIENCE, Listener, Processes, StandingRobot, probe, wait_until
 
 WORLD_R_CEILING = Rotation.from_euler('z', 0.5).as_matrix()
 P_CEILING = np.array([0.3, -0.2, 2.5])
@@ -26,7 +27,7 @@ def seen(biped31, tmp_path_factory):
     nodes = Processes(tmp_path_factory.mktemp('tf'))
     with nodes, probe(nodes) as node:
         nodes.start('composed', 'evaluation_frame:=ceiling')
-        buffer = Buffer()
+        buffer = Buffer(Duration(seconds=PATIENCE))
         TransformListener(buffer, node)
         StaticTransformBroadcaster(node).sendTransform(
             transform_stamped(0, 'world', 'ceiling', WORLD_R_CEILING, P_CEILING)
