@@ -104,13 +104,7 @@ def _graph(context: LaunchContext) -> list[GroupAction]:
 
 
 def _temporary_folder() -> Path:
-    """A folder that is removed at the end; those that killed launches left are removed now."""
-    from izmp_dynamics.files.locked_folder import LockedFolder, remnants
-
-    parent, prefix = Path(tempfile.gettempdir()), 'izmp_seesaw_'
-    with remnants(parent, prefix) as found:
-        for remnant in found:
-            shutil.rmtree(remnant, ignore_errors=True)
-    folder = LockedFolder(parent, prefix)
-    atexit.register(folder.remove)
-    return folder.path
+    """A folder that is removed at the end."""
+    folder = tempfile.mkdtemp(prefix='izmp_seesaw_')
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

@@ -126,15 +126,6 @@ def test_an_empty_folder_is_a_place(tmp_path):
     assert names(tmp_path) == ['out']
 
 
-def test_what_a_killed_replay_left_is_named_and_removed(tmp_path, caplog):
-    (tmp_path / '.out.partial-12345678').mkdir()
-    (tmp_path / '.out.partial-12345678' / 'out').mkdir()
-    with result_folder(tmp_path / 'out', overwrite=False) as folder:
-        fill(folder)
-    assert names(tmp_path) == ['out']
-    assert '.out.partial-12345678' in caplog.text
-
-
 @pytest.mark.parametrize('error', [ValueError, KeyboardInterrupt])
 def test_an_interrupted_replay_leaves_nothing(tmp_path, error):
     with pytest.raises(error), result_folder(tmp_path / 'a' / 'out', overwrite=False) as folder:

@@ -264,24 +264,13 @@ def killed_while_writing(path, calls, *options):
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
 
 
-def test_what_a_killed_process_left_is_named_and_removed(tmp_path, caplog):
+def test_what_a_killed_process_left_hinders_no_other(tmp_path):
     killed_while_writing(tmp_path / 'out', "bag.add_topic('/izmp', 'std_msgs/msg/String', {})")
     (remnant,) = tmp_path.iterdir()
+    assert remnant.name.startswith('.out.partial-')
     write_walk(tmp_path / 'out')
-    assert [x.name for x in tmp_path.iterdir()] == ['out']
-    assert remnant.name in caplog.text
-
-
-def test_a_killed_recording_is_named_and_kept(tmp_path, caplog):
-    calls = (
-        "bag.add_raw_topic('/x', 'std_msgs/msg/String'); "
-        f"bag.write_raw('/x', {START}, bytes([0, 1, 0, 0, 2, 0, 0, 0, 65, 0])); bag.flush()"
-    )
-    killed_while_writing(tmp_path / 'out', calls)
-    write_walk(tmp_path / 'out')
-    (kept,) = (path for path in tmp_path.iterdir() if path.name != 'out')
-    assert kept.name in caplog.text
-    assert storage_file(kept).suffix == '.mcap'
+    with BagReader(tmp_path / 'out') as bag:
+        assert '/robot_description' in bag.topics
 
 
 @STORAGES
@@ -339,26 +328,13 @@ def test_a_recorder_flushes_unasked(tmp_path, monkeypatch):
     assert (tmp_path / 'out' / 'out.db3').read_bytes()[18:20] == bytes([1, 1])  # no log needed
 
 
-def test_a_process_that_is_still_writing_is_not_hindered(tmp_path, caplog):
+def test_a_process_that_is_still_writing_is_not_hindered(tmp_path):
     with raising(BagError, 'place_taken'), BagWriter(tmp_path / 'out') as bag:
         bag.add_topic('/izmp', POINT, {})
         bag.write_batch('/izmp', stamps(3))
         write_walk(tmp_path / 'out')
-    assert not caplog.text
     with BagReader(tmp_path / 'out') as found:
         assert '/robot_description' in found.topics
-
-
-def test_a_bag_that_a_killed_process_had_moved_comes_back(tmp_path, caplog):
-    path = imu_bag(tmp_path / 'out', 3)
-    (tmp_path / '.out.partial-1').mkdir()
-    path.rename(tmp_path / '.out.partial-1' / '.replaced')
-    with raising(BagError, 'place_taken', path=path):
-        write_walk(path)
-    with BagReader(path) as bag:
-        assert list(bag.topics) == ['/imu']
-    assert [x.name for x in tmp_path.iterdir()] == ['out']
-    assert str(path) in caplog.text
 
 
 @STORAGES

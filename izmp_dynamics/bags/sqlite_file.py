@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from izmp_dynamics.bags.raws import Raws
+from izmp_dynamics.bags.scratch import Scratch
 from izmp_dynamics.bags.sqlite_database import Database
 from izmp_dynamics.bags.sqlite_salvage import Salvage, header_size
 from izmp_dynamics.bags.storage import FOREVER, Block, Channel, read_up_to
 from izmp_dynamics.bags.typestores import normalised
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import BagError
-from izmp_dynamics.files.scratch import Scratch
 
 _BLOCK = 4096
 """Messages per block."""

@@ -290,7 +290,7 @@ class BagWriter:
             )  # fmt: skip
         with self._writing():
             if not self._raw_topics:
-                self._place.keep_if_killed()
+                self._place.keep = True
                 self._commit('WAL')
             self._raw_topics[name] = self._writer.add_connection(
                 name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
@@ -461,7 +461,7 @@ class BagWriter:
         if self._writer is not None:
             with suppress(Exception):  # what made writing fail may make closing fail as well
                 self._writer.abort()
-        return self._place.rescue()
+        return self._place.discard()
 
     def _raise(self, error: BaseException, kept: Path | None = None) -> NoReturn:
         """Raise a `BagError` for a failure of writing, any other error as it is."""

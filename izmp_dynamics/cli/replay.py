@@ -156,7 +156,7 @@ def _state(expectations: 'Sequence[Expectation]') -> int:
 
 
 def _write(path: Path | None, text: str) -> None:
-    from izmp_dynamics.files.whole_file import write_whole
+    from izmp_dynamics.files.place import write_whole
 
     if path is not None:
         write_whole(path, text.encode(errors='backslashreplace'))

@@ -16,7 +16,7 @@ from izmp_dynamics.export.replayed import Replayed
 from izmp_dynamics.export.robot import Robot
 from izmp_dynamics.export.series import PANELS, write_events, write_series
 from izmp_dynamics.files.libraries import library
-from izmp_dynamics.files.whole_file import write_whole
+from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.model.urdf import parse_urdf
 
 APPLICATION = 'izmp_dynamics'

@@ -1,29 +1,46 @@
-"""The place where results shall be: written beside it, moved there when complete.
+"""Files and folders that are there whole or not at all: written beside their place, then moved.
 
-Nothing at the place is ever deleted that was not allowed to be replaced, also if it appears while
-the results are made. Results that cannot be moved to their place stay beside it.
+Nothing at the place of a folder is ever deleted that was not allowed to be replaced, also if it
+appears while the results are made. Results that cannot be moved to their place stay beside it. A
+process that is killed leaves a hidden file or folder, `.NAME.partial-…`, beside the place.
 """
 
-import logging
 import os
 import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.files.locked_folder import LockedFolder, remnants
 
 _REPLACED = '.replaced'
 """What was at the place, inside the hidden folder."""
 
-_RECORDING = '.recording'
-"""Marks a hidden folder whose contents cannot be computed again."""
-
-_log = logging.getLogger(__name__)
-
 Obstacle = tuple[str, str, str]
 """Why a place must not be replaced: kind of the error, the reason, and the file in the way."""
+
+
+def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
+    """Write a file beside its place and move it there when it is complete.
+
+    Args:
+        path: of the file; one that is there is replaced.
+        content: of the file, or what writes it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f'.{path.stem}.partial-{_token()}{path.suffix}')
+    try:
+        with unfinished.open('xb') as file:
+            file.write(content) if isinstance(content, bytes) else content(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 class Place:
@@ -31,6 +48,8 @@ class Place:
 
     Attributes:
         path: the folder.
+        keep: whether the new folder is a recording, which is kept beside its place where it cannot
+            be completed.
     """
 
     def __init__(
@@ -50,36 +69,28 @@ class Place:
             IzmpError: of the class `error`, if the place is taken and must not be replaced.
         """
         self.path = path
+        self.keep = False
         self._obstacle = obstacle
         self._error = error
-        self._folder: LockedFolder | None = None
+        self._folder: Path | None = None
         self._made: list[Path] = []
-        self._check()
+        self._check(path)
 
     def prepare(self) -> Path:
         """Make a hidden folder beside the place; return where in it to make the new folder.
-
-        What killed processes left for this place is removed; recordings are kept.
 
         Raises:
             IzmpError: the place was taken meanwhile.
             OSError: the folder cannot be made.
         """
-        prefix = f'.{self.path.name}.partial-'
-        with remnants(self.path.parent, prefix) as found:
-            for remnant in found:
-                self._clear(remnant)
-        self._check()
+        self._check(self.path)
         self._made = [parent for parent in self.path.parents if not parent.exists()]
-        for parent in self._made[:1]:
-            parent.mkdir(parents=True, exist_ok=True)
-        self._folder = LockedFolder(self.path.parent, prefix)
-        return self._new
-
-    def keep_if_killed(self) -> None:
-        """Mark the results as a recording, which a later run must not remove."""
-        if self._folder:
-            (self._folder.path / _RECORDING).touch()
+        if self._made:
+            self._made[0].mkdir(parents=True, exist_ok=True)
+        folder = self.path.with_name(f'.{self.path.name}.partial-{_token()}')
+        self._folder = folder
+        folder.mkdir(mode=0o700)
+        return folder / self.path.name
 
     def publish(self) -> None:
         """Move the new folder to its place, and an old one out of it.
@@ -88,107 +99,79 @@ class Place:
             IzmpError: the place is taken by something that must not be replaced; the new folder
                 is kept beside it.
         """
+        assert self._folder is not None
+        new, old = self._folder / self.path.name, self._folder / _REPLACED
         try:
             if os.path.lexists(self.path):
-                self._check()
-                self.path.rename(self._old)
-                self._check(self._old)  # something may have come into it meanwhile
-            self._new.rename(self.path)  # fails if there is something again
+                self._check(self.path)
+                self.path.rename(old)
+                self._check(old)  # something may have come into it meanwhile
+            new.rename(self.path)  # fails if there is something again
         except (IzmpError, OSError) as failure:
-            raise self._kept(failure) from failure
+            raise self._kept(failure, new, old) from failure
         self._remove()
 
-    def discard(self) -> None:
-        """Remove everything that `prepare` made; a folder that was to be replaced comes back."""
-        if self._folder is None:
-            self._remove_parents()
-            return
-        if self._old.exists() and not os.path.lexists(self.path):
-            self._old.rename(self.path)
-        self._remove()
-        self._remove_parents()
+    def discard(self) -> Path | None:
+        """Remove everything that `prepare` made; a folder that was to be replaced comes back.
 
-    def rescue(self) -> Path | None:
-        """Do as `discard`, but keep a recording beside the place; return where it is.
-
-        Where it cannot be moved, as on a disk that has become read-only, it stays.
+        Returns:
+            where a recording is kept: beside the place, or in the hidden folder if it cannot be
+            moved, as on a disk that has become read-only.
         """
         kept = None
-        if self._folder and (self._partial / _RECORDING).exists() and self._new.exists():
+        if self._folder:
+            new = self._folder / self.path.name
+            self._put_back(self._folder / _REPLACED)
+            if self.keep and new.exists():
+                try:
+                    kept = self._beside(new, 'recovered')
+                except OSError:
+                    self._folder = None
+                    return new
+            self._remove()
+        for parent in self._made:  # made for results that did not come; the innermost first
             try:
-                kept = self._beside(self._new, 'recovered')
+                parent.rmdir()
             except OSError:
-                kept, self._folder = self._new, None
-                return kept
-        self.discard()
+                break
         return kept
 
-    @property
-    def _partial(self) -> Path:
-        assert self._folder is not None
-        return self._folder.path
-
-    @property
-    def _new(self) -> Path:
-        return self._partial / self.path.name
-
-    @property
-    def _old(self) -> Path:
-        return self._partial / _REPLACED
-
-    def _check(self, moved: Path | None = None) -> None:
+    def _check(self, found: Path) -> None:
         """Refuse what lies at the place, or was moved from there."""
-        found = moved or self.path
         obstacle = self._obstacle(found) if os.path.lexists(found) else None
         if obstacle:
             kind, reason, name = obstacle
             raise self._error(f"'{self.path}' {reason}.", kind=kind, path=self.path, name=name)
 
-    def _kept(self, failure: IzmpError | OSError) -> IzmpError:
+    def _kept(self, failure: IzmpError | OSError, new: Path, old: Path) -> IzmpError:
         """Restore what was at the place, keep the new folder beside it, and say so."""
-        if os.path.lexists(self._old) and not os.path.lexists(self.path):
-            self._old.rename(self.path)
-        reason, data = f"'{self.path}' was taken meanwhile: {failure}.", {}
-        kind = 'place_taken'
+        self._put_back(old)
+        kind, reason, data = 'place_taken', f"'{self.path}' was taken meanwhile: {failure}.", {}
         if isinstance(failure, IzmpError):
-            reason, kind, data = str(failure), failure.kind, failure.data
-        kept = [self._beside(self._new, 'new')]
-        if os.path.lexists(self._old):
-            kept.append(self._beside(self._old, 'old'))
+            kind, reason, data = failure.kind, str(failure), failure.data
+        kept = [self._beside(new, 'new')]
+        if os.path.lexists(old):
+            kept.append(self._beside(old, 'old'))
+        self._remove()
         names = ' and '.join(f"'{path}'" for path in kept)
         sentence = f'{reason} The results are complete and kept as {names}.'
-        self._remove()
         return self._error(sentence, kind=kind, **(data | {'path': self.path, 'kept': kept[0]}))
+
+    def _put_back(self, old: Path) -> None:
+        if os.path.lexists(old) and not os.path.lexists(self.path):
+            old.rename(self.path)
 
     def _beside(self, folder: Path, what: str) -> Path:
         """Move a folder to a free name beside the place."""
-        target = self.path.with_name(f'{self.path.name}-{what}-{uuid.uuid4().hex[:8]}')
+        target = self.path.with_name(f'{self.path.name}-{what}-{_token()}')
         folder.rename(target)
         return target
 
-    def _clear(self, remnant: Path) -> None:
-        """Remove what a killed process left, unless it cannot be made again."""
-        new, old = remnant / self.path.name, remnant / _REPLACED
-        if os.path.lexists(old) and not os.path.lexists(self.path):
-            old.rename(self.path)
-            _log.warning("'%s' is restored: a run that was killed had moved it.", self.path)
-        if (remnant / _RECORDING).exists() and new.exists():
-            kept = self._beside(new, 'recovered')
-            _log.warning("A recording that was killed is kept as '%s'.", kept)
-        else:
-            _log.warning("'%s', which a killed run left, is removed.", remnant)
-        shutil.rmtree(remnant, ignore_errors=True)
-
     def _remove(self) -> None:
         if self._folder:
-            self._folder.remove()
+            shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def _remove_parents(self) -> None:
-        """Remove folders that were made for results that did not come, the innermost first."""
-        for folder in self._made:
-            try:
-                folder.rmdir()
-            except OSError:
-                break
-        self._made = []
+
+def _token() -> str:
+    return uuid.uuid4().hex[:8]

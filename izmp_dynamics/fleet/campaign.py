@@ -16,7 +16,7 @@ from izmp_dynamics.engine.cluster import PURPOSE, Cluster, connected
 from izmp_dynamics.engine.interrupts import held_back
 from izmp_dynamics.engine.outcomes import outcomes
 from izmp_dynamics.files.libraries import library
-from izmp_dynamics.files.whole_file import write_whole
+from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.fleet.code import LIBRARIES, code
 from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page, libraries

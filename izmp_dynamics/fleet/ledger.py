@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from izmp_dynamics.base.errors import FleetError
-from izmp_dynamics.files.whole_file import write_whole
+from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.fleet.code import code
 from izmp_dynamics.fleet.row import Row, parsed
 from izmp_dynamics.fleet.task import Done, Task

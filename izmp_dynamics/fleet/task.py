@@ -12,12 +12,12 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import izmp_dynamics
 from izmp_dynamics.bags.metadata import FILE
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import FleetError, IzmpError
-from izmp_dynamics.files.temporary_folder import temporary_folder
 from izmp_dynamics.fleet.code import code
 from izmp_dynamics.fleet.robots import digest_if_usable
 from izmp_dynamics.fleet.row import Row, blank, of_error, of_metadata, of_report
@@ -31,8 +31,6 @@ from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.verdict.summary import summary_of
 
 REPORT = ('report.html', 'report.json')
-
-_PREFIX = 'izmp-fleet-'
 
 _OTHER_ROBOT = 'other_robot'
 
@@ -81,7 +79,8 @@ def evaluate(task: Task) -> Done:
     Raises:
         OSError: it could not be fetched; another try may succeed.
     """
-    with _one_at_a_time, temporary_folder(_PREFIX) as folder:
+    with _one_at_a_time, TemporaryDirectory(prefix='izmp-fleet-') as name:
+        folder = Path(name)
         begin = time.perf_counter()
         bag = task.bag.fetch(folder)
         sha256 = content_hash(bag)

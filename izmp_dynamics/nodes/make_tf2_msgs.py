@@ -17,12 +17,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
-from izmp_dynamics.files.temporary_folder import temporary_folder
 
 PACKAGE = 'tf2_msgs'
 INTERFACE = Path('msg/TFMessage.msg')
@@ -66,8 +66,8 @@ def make_tf2_msgs(site: Path | None = None) -> str:
     site = site or Path(sysconfig.get_path('platlib'))
     _require()
     os.environ.setdefault('AMENT_PREFIX_PATH', sys.prefix)  # where the generators find themselves
-    with temporary_folder('izmp_tf2_msgs_') as folder:
-        package, extension = _build(folder)
+    with tempfile.TemporaryDirectory(prefix='izmp_tf2_msgs_') as folder:
+        package, extension = _build(Path(folder))
         for implementation in _IMPLEMENTATIONS:
             shutil.copy(extension, Path(sys.prefix) / 'lib' / f'lib{PACKAGE}__{implementation}.so')
         shutil.copytree(package, site / PACKAGE)

@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.files.whole_file import write_whole
+from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.pages.picture import Picture, Table
 
 

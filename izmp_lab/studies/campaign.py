@@ -39,7 +39,6 @@ def perform_all(
         IzmpError: if a run cannot be done; the finished ones are kept.
         KeyboardInterrupt: likewise.
     """
-    store.tidy()
     ordered = _in_order(runs)
     waiting = [run for run in ordered if not _is_kept(run, store)]
     effort = sum(run.effort for run in ordered) or 1.0
@@ -47,13 +46,10 @@ def perform_all(
     progress(done / effort)
     here = is_here(cluster, len(waiting))
     ended = _here(waiting, store) if here else _on_cluster(waiting, store, cluster)
-    try:
-        with closing(ended):
-            for run in ended:
-                done += run.effort
-                progress(done / effort)
-    finally:
-        store.tidy()
+    with closing(ended):
+        for run in ended:
+            done += run.effort
+            progress(done / effort)
 
 
 def _in_order(runs: Iterable[Run]) -> list[Run]:

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.files.temporary_folder import remove_remnants
-from izmp_dynamics.files.whole_file import write_whole
+from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.pages.files import StoreError
 
 Arrays = dict[str, np.ndarray]
 
 _save: Any = np.savez
-_UNFINISHED = '.run.partial-'
 
 
 class Store:
@@ -52,14 +50,10 @@ class Store:
             StoreError: if it cannot be written.
         """
         try:
-            write_whole(self.path(kind, key), lambda file: _save(file, **arrays), _UNFINISHED)
+            write_whole(self.path(kind, key), lambda file: _save(file, **arrays))
         except OSError as error:
             raise StoreError(
                 f"Results cannot be written to '{self.folder}': {error.strerror or error}.",
                 kind='not_written',
                 folder=self.folder,
             ) from error
-
-    def tidy(self) -> None:
-        """Remove what processes that were stopped in the middle of writing left behind."""
-        remove_remnants(self.folder, _UNFINISHED)

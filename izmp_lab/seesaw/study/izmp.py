@@ -1,5 +1,6 @@
 """The IZMP on the moving board and the true CoP of a run, and how far apart they are."""
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps, seconds
-from izmp_dynamics.files.temporary_folder import temporary_folder
 from izmp_lab.seesaw.study.points import ASSUMPTIONS, points_on_board
 from izmp_lab.seesaw.study.robot_digest import robot_digest
 from izmp_lab.studies.runs import Load, Run
@@ -70,8 +70,8 @@ def board_points(
     pushes = [Shove.parse(push, balancing.torso)] if push else []
     balance_on_seesaw(plant, control, duration, pushes)
     run = recorder.run(plant, f'seesaw {controller}')
-    with temporary_folder('izmp_seesaw_') as folder:
-        bag = folder / 'bag'
+    with tempfile.TemporaryDirectory(prefix='izmp_seesaw_') as folder:
+        bag = Path(folder) / 'bag'
         record_seesaw(run, plant, bag)
         stamps, replayed = replayed_points(bag)
     rows = np.searchsorted(run.stamps, stamps)

@@ -5,13 +5,13 @@ import copy
 import io
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
-from izmp_dynamics.files.temporary_folder import temporary_folder
 from izmp_dynamics.model.audit import floating_root_joint
 from izmp_dynamics.model.urdf import Urdf
 from izmp_lab.simulation.visuals import colours
@@ -41,8 +41,8 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
     names = def_names([link.name for link in urdf.robot.links])
     _rename_links(robot, names)
     said = io.StringIO()
-    with temporary_folder('izmp_proto_') as staging:
-        path = staging / f'{name}.proto'
+    with tempfile.TemporaryDirectory(prefix='izmp_proto_') as staging:
+        path = Path(staging) / f'{name}.proto'
         try:
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
                 text = ElementTree.tostring(robot, encoding='unicode')

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import yaml
 
 from izmp_dynamics.base.errors import SimulationError
-from izmp_dynamics.files.whole_file import write_whole
+from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.model.robot_file import (
     Accelerometer,
     FootWrench,

@@ -7,44 +7,32 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from izmp_dynamics.base.errors import BagError
-from izmp_dynamics.files.locked_folder import LockedFolder
-from izmp_dynamics.files.temporary_folder import make_temporary
-
-_PREFIX = 'izmp_bag_'
 
 
 class Scratch:
-    """The folder lies in TMPDIR; what killed processes left there is removed."""
+    """The folder lies in TMPDIR."""
 
     def __init__(self) -> None:
-        self._folder: LockedFolder | None = None
-
-    @property
-    def path(self) -> Path:
-        """The folder.
-
-        Raises:
-            BagError: it cannot be made.
-        """
-        if self._folder is None:
-            with _writing(Path(os.environ.get('TMPDIR', '/tmp'))):
-                parent = Path(tempfile.gettempdir())
-            with _writing(parent):
-                self._folder = make_temporary(_PREFIX)
-        return self._folder.path
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def write(self, name: str, pieces: Iterator[bytes]) -> Path:
         """Write a file into the folder; return its path.
 
         Raises:
-            BagError: the folder is full or cannot be written to.
+            BagError: the folder cannot be made, is full or cannot be written to.
         """
-        target = self.path / name
-        with _writing(self.path.parent):
+        with _writing(Path(os.environ.get('TMPDIR', '/tmp'))):
+            parent = Path(tempfile.gettempdir())
+        with _writing(parent):
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(
+                    prefix='izmp_bag_', dir=parent, ignore_cleanup_errors=True
+                )
+            target = Path(self._folder.name) / name
             stream = target.open('wb')
         with stream:
             for piece in pieces:
-                with _writing(self.path.parent):
+                with _writing(parent):
                     stream.write(piece)
                     stream.flush()
         return target
@@ -52,7 +40,7 @@ class Scratch:
     def remove(self) -> None:
         """Remove the folder with its contents."""
         if self._folder:
-            self._folder.remove()
+            self._folder.cleanup()
             self._folder = None
 
 
