@@ -52,15 +52,15 @@ def test_the_ground_is_where_the_soles_are():
 
 def test_points_and_frames_are_those_of_the_bag(result, sound_points):
     (span,) = Replayed.spans(result)
-    stamps, points = span.points('/mr_ad/izmp')
+    stamps, points = span.values('/mr_ad/izmp')
     assert dict(zip(stamps.tolist(), points.tolist(), strict=True)) == {
         stamp: list(point) for stamp, point in sound_points['/mr_ad/izmp'].items()
     }
     at, level = span.level_frame
-    to_world, poses = span.root_poses
+    to_world, poses = span.values('/odom')
     shared, rows, others = np.intersect1d(at, to_world, return_indices=True)
     assert len(shared) > 50
-    vertical = Rotation.from_quat(poses[others, 3:]) * Rotation.from_quat(level[rows])
+    vertical = Rotation.from_quat(poses[others, 3:7]) * Rotation.from_quat(level[rows])
     np.testing.assert_allclose(vertical.as_matrix()[:, :, 2], [[0, 0, 1]] * len(rows), atol=0.01)
     assert {frame for frame, _ in span.soles.values()} == {'l_sole', 'r_sole'}
     _, polygons = span.polygons
@@ -123,19 +123,19 @@ def column(rows, name):
 def test_the_recording_has_what_the_bag_has(recorded, result, monkeypatch):
     monkeypatch.undo()
     (span,) = Replayed.spans(result)
-    stamps, points = span.points('/mr_ad/izmp')
+    stamps, points = span.values('/mr_ad/izmp')
     at, positions = column(recorded['/points/mr_ad'], 'Points3D:positions')
     assert at == stamps.tolist()
     np.testing.assert_allclose(np.array(positions)[:, 0], points, atol=1e-6)
     at, margin = column(recorded['/series/margin/mr_ad'], 'Scalars:scalars')
     margin = np.ravel(margin)
-    np.testing.assert_array_equal(margin[~np.isnan(margin)], span.numbers('/margin')[1])
-    joints, _ = span.joints
+    np.testing.assert_array_equal(margin[~np.isnan(margin)], span.values('/margin')[1])
+    joints, _ = span.values('/joint_kinematics')
     at, frames = column(recorded['/frames/l_foot'], 'Transform3D:child_frame')
     assert at == joints.tolist()
     assert frames == [['l_foot']] * len(joints)
     origins = column(recorded['/forces/cop'], 'Arrows3D:origins')[1]
-    np.testing.assert_allclose(np.array(origins)[:, 0], span.points('/cop')[1], atol=1e-6)
+    np.testing.assert_allclose(np.array(origins)[:, 0], span.values('/cop')[1], atol=1e-6)
     assert {'/soles/l_foot', '/soles/r_foot', '/polygon', '/points/com'} <= set(recorded)
     assert any(name.startswith('/robot/pelvis/') for name in recorded)
     events = json.loads((result / 'report.json').read_text())['events']

@@ -73,7 +73,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
 
     from izmp_dynamics.nodes.bag_player import BagPlayer
     from izmp_dynamics.nodes.qos import DEPTH
-    from izmp_dynamics.replay.external_wrench import external_of
+    from izmp_dynamics.results.topics import external_of
 
     expected, rig = expected
     results = {topic: expected.points[name] for topic, name in TRACKS.items()}

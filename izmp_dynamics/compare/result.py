@@ -1,18 +1,18 @@
 """A result of `izmp replay`, read back: its report, and its series as the bag holds them."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.bags.batch import RawMessages
-from izmp_dynamics.bags.messages import point_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.results.topics import TOPICS
 
 REPORT, BAG = 'report.json', 'bag'
 
@@ -159,36 +159,27 @@ def margin_known(report: Mapping[str, Any]) -> bool:
 
 
 def _series(bag: Path, start: int) -> Iterator[tuple[str, Series]]:
-    topics = ('/margin', '/mr_ad/izmp', '/cop', '/gap', '/mr_ad/contact_wrench')
+    """What there is of `QUANTITIES`."""
     with BagReader(bag) as reader:
-        there = [topic for topic in topics if topic in reader.topics]
-        batch = next(iter(reader.batches(there, 1e9))) if there else None
-        if batch is None:
-            return
-        if '/margin' in there:
-            margin = batch['/margin']
-            values = [group['data'] for group in margin.decode().groups]
-            joined = np.concatenate([np.asarray(part, float).ravel() for part in values])
-            yield 'margin', _made(margin.received, start, 1e3 * joined)
-        for topic, name in (('/mr_ad/izmp', 'izmp'), ('/cop', 'cop')):
-            if topic in there:
-                points = point_batch(batch[topic])
-                for axis, letter in enumerate('xy'):
-                    values_mm = 1e3 * points.points[:, axis]
-                    yield f'{name}_{letter}', _made(points.stamps, start, values_mm)
-        if '/gap' in there:
-            yield 'gap', _gap(batch['/gap'], start)
-        if '/mr_ad/contact_wrench' in there:
-            wrenches = wrench_batch(batch['/mr_ad/contact_wrench'])
-            yield 'force', _made(wrenches.stamps, start, wrenches.wrenches[:, 2])
+        there = [topic for topic in _SERIES if f'/{topic}' in reader.topics]
+        batches = reader.batches([f'/{topic}' for topic in there], 1e9) if there else iter(())
+        for batch, topic in product(batches, there):
+            stamps, values = TOPICS[topic].read(batch[f'/{topic}'])
+            for name, quantity in _SERIES[topic].items():
+                yield name, Series((stamps - start) / NANOSECONDS, quantity(values))
 
 
-def _gap(messages: RawMessages, start: int) -> Series:
-    """The length of the vectors of a topic."""
-    parts = [np.asarray(group['vector'], float).reshape(-1, 3)
-             for group in messages.decode().groups]  # fmt: skip
-    return _made(messages.received, start, 1e3 * np.linalg.norm(np.concatenate(parts), axis=1))
-
-
-def _made(stamps: Stamps, start: int, values: Array) -> Series:
-    return Series((stamps - start) / NANOSECONDS, values)
+_SERIES: Mapping[str, Mapping[str, Callable[[Array], Array]]] = {
+    'margin': {'margin': lambda margins: 1e3 * margins},
+    'mr_ad/izmp': {
+        'izmp_x': lambda points: 1e3 * points[:, 0],
+        'izmp_y': lambda points: 1e3 * points[:, 1],
+    },
+    'cop': {
+        'cop_x': lambda points: 1e3 * points[:, 0],
+        'cop_y': lambda points: 1e3 * points[:, 1],
+    },
+    'gap': {'gap': lambda gaps: 1e3 * np.linalg.norm(gaps, axis=1)},
+    'mr_ad/contact_wrench': {'force': lambda wrenches: wrenches[:, 2]},
+}
+"""Topic of the bag → quantities of its values (K, …)."""

@@ -28,7 +28,7 @@ def draw_points(log: Log, replayed: Replayed) -> None:
     """Write the points and the support polygon of a span."""
     for name, topic in POINTS.items():
         if topic in replayed.batch.topics:
-            stamps, points = replayed.points(topic)
+            stamps, points = replayed.values(topic)
             entity = ['points', name]
             dot = log.rerun.Points3D.from_fields(colors=[COLOURS[name]], radii=[0.01])
             log.still(entity, dot, frame=replayed.root)
@@ -49,13 +49,13 @@ def draw_forces(log: Log, replayed: Replayed) -> None:
     """Write a span's contact forces, at IZMP and CoP, and pushes, at the centre of mass."""
     for name, topic in FORCES.items():
         if topic in replayed.batch.topics:
-            origins, contact = replayed.points(POINTS[name]), replayed.forces(topic)
+            origins, contact = replayed.values(POINTS[name]), replayed.values(topic)
             _arrows(log, replayed, ['forces', name], name, origins, contact, 1.0)
     if any(event['kind'] == 'push' for event in replayed.report['events']):
-        stamps, forces = replayed.forces('/external_wrench')
+        stamps, forces = replayed.values('/external_wrench')
         pushed = _during(replayed, stamps)
         push = (stamps[pushed], forces[pushed])
-        _arrows(log, replayed, ['push'], 'push', replayed.points('/com'), push, 3.0)
+        _arrows(log, replayed, ['push'], 'push', replayed.values('/com'), push, 3.0)
 
 
 def _arrows(
@@ -68,7 +68,7 @@ def _arrows(
     log.still(entity, look, frame=replayed.root)
     at, counts = shown_at(replayed.instants, stamps)
     columns = log.rerun.Arrows3D.columns(
-        origins=origins[1][first], vectors=scale * forces[1][second]
+        origins=origins[1][first], vectors=scale * forces[1][second, :3]
     )
     log.over_time(entity, at, columns.partition(counts))
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.bags.batch import Batch, RawMessages
-from izmp_dynamics.bags.messages import point_batch, pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.compare.result import BAG, load_report
+from izmp_dynamics.results.topics import TOPICS
 
 SPAN = 30.0
 """So much of a log is held at once [s]."""
@@ -66,29 +66,14 @@ class Replayed:
         return text
 
     @property
-    def joints(self) -> Timed:
-        """(K, n) joint positions [rad] or [m]."""
-        messages = self._messages('/joint_kinematics')
-        if messages is None:
-            return _nothing(0)
-        decoded = messages.decode()
-        positions = decoded.column('points[0].positions')
-        return messages.received[decoded.index], positions.reshape(len(decoded.index), -1)
-
-    @property
     def located(self) -> bool:
         """Whether the pose of the root in the world is known, at some instants at least."""
         return '/odom' in self.batch.topics
 
-    @property
-    def root_poses(self) -> Timed:
-        """(K, 7) position [m] and quaternion (x, y, z, w) of the root in the world; maybe none."""
-        messages = self._messages('/odom')
-        if messages is None:
-            return _nothing(7)
-        poses = pose_batch(messages)
-        assert poses.orientations is not None
-        return poses.stamps, np.hstack([poses.positions, poses.orientations])
+    def values(self, topic: str) -> Timed:
+        """Numbers (K, …) of a topic of `TOPICS`, its fields side by side; maybe none, (0, 7)."""
+        messages = self._messages(topic)
+        return _nothing(7) if messages is None else TOPICS[topic[1:]].read(messages)
 
     @property
     def level_frame(self) -> Timed:
@@ -108,30 +93,6 @@ class Replayed:
                 stamps.append(messages.received[group.index])
                 turned.append(group[f'{place}.transform.rotation'].reshape(-1, 4))
         return _ordered(np.concatenate(stamps), np.concatenate(turned))
-
-    def points(self, topic: str) -> Timed:
-        """(K, 3) points of a topic in the root frame [m]; maybe none."""
-        messages = self._messages(topic)
-        if messages is None:
-            return _nothing(3)
-        found = point_batch(messages)
-        return found.stamps, found.points
-
-    def forces(self, topic: str) -> Timed:
-        """(K, 3) forces of a topic in the root frame [N]; maybe none."""
-        messages = self._messages(topic)
-        if messages is None:
-            return _nothing(3)
-        found = wrench_batch(messages)
-        return found.stamps, found.wrenches[:, :3]
-
-    def numbers(self, topic: str) -> Timed:
-        """(K,) values of a topic; maybe none."""
-        messages = self._messages(topic)
-        if messages is None:
-            return np.empty(0, np.int64), np.empty(0)
-        decoded = messages.decode()
-        return messages.received[decoded.index], decoded.column('data').astype(float)
 
     @property
     def instants(self) -> Stamps:

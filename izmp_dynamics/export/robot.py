@@ -40,8 +40,9 @@ class Robot:
 
     def move(self, replayed: Replayed) -> None:
         """Write where the links are in a span."""
-        stamps, positions = replayed.joints
+        stamps, joints = replayed.values('/joint_kinematics')
         if len(stamps):
+            positions, *_ = np.hsplit(joints, 3)
             poses = np.moveaxis(self._links.poses(positions), 1, 0)
             for (parent, child), pose in zip(self._links.moving, poses, strict=True):
                 self._log.frame(parent, child, stamps, pose)

@@ -23,17 +23,19 @@ PANELS = {
 
 def write_series(log: Log, replayed: Replayed) -> None:
     """Write the numbers of a span; a line is broken where it has no value."""
-    lines = [('margin', 'mr_ad', '/margin', replayed.numbers('/margin'))]
+    numbers = (('margin', 'mr_ad', '/margin'), ('fall', 'fall', '/fall_probability'))
+    lines = []
+    for panel, name, topic in numbers:
+        stamps, values = replayed.values(topic)
+        lines.append((panel, name, topic, (stamps, values.ravel())))
     for name in ('mr_ad', 'ir_md', 'cop'):
-        stamps, points = replayed.points(POINTS[name])
+        stamps, points = replayed.values(POINTS[name])
         lines += [
             (axis, name, POINTS[name], (stamps, points[:, k])) for k, axis in enumerate('xy')
         ]
     for name, topic in FORCES.items():
-        stamps, forces = replayed.forces(topic)
+        stamps, forces = replayed.values(topic)
         lines.append(('force', name, topic, (stamps, forces[:, 2])))
-    chance = '/fall_probability'
-    lines.append(('fall', 'fall', chance, replayed.numbers(chance)))
     for panel, name, topic, (stamps, values) in lines:
         if topic in replayed.batch.topics:
             entity = ['series', panel, name]

@@ -1,5 +1,6 @@
 """Collects the evaluated spans of a log into the one value that the report is made of."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -9,20 +10,22 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.base.store import Column, Store
 from izmp_dynamics.model.motion import Motion
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.replay.external_wrench import external_of
-from izmp_dynamics.replay.settling import filter_bandwidth, filter_settle_time
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
+from izmp_dynamics.results.topics import TRACKS, external_of
 from izmp_dynamics.sensing.vertical import Vertical
+from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.signals.stream import filter_in_words
 
 MOTION_RATE = 50.0
 """About this rate the joints are kept for pictures of the robot, if the bus is faster [Hz]."""
 
-TRACKS = ('mr_ad', 'ir_md', 'cop')
+FORGOTTEN = 1e-2
+"""What is left of a disturbance when the filter counts as settled [-]."""
 
 _USED_AS = {
     'joints': 'joint positions',
@@ -196,3 +199,29 @@ class Collector:
 
 def _nothing(count: int, width: int | None = None) -> Array:
     return np.full(count if width is None else (count, width), np.nan)
+
+
+def filter_settle_time(robot: RobotFile, period: float) -> float:
+    """Time from an end or a gap of the signals within which values are still settling [s].
+
+    Forwards and backwards, a low-pass starts at either end of a stretch from an invented past. The
+    matched filter has no values there instead.
+
+    Args:
+        robot: whose signals are filtered.
+        period: time between the samples of the joints [s].
+    """
+    cutoff, order = robot.low_pass.cutoff, robot.low_pass.order
+    if cutoff is None or not 0.0 < 2.0 * cutoff * period < 1.0:
+        return 0.0
+    from izmp_dynamics.signals.low_pass import settle_time  # scipy.signal takes long to import
+
+    return settle_time(cutoff, period, order, FORGOTTEN)
+
+
+def filter_bandwidth(robot: RobotFile) -> float:
+    """Bandwidth of the filter that all signals pass [Hz]; infinite without one."""
+    cutoff, half_width = robot.low_pass.cutoff, robot.filter.half_width
+    if half_width is not None:
+        return bandwidth(half_width)
+    return math.inf if cutoff is None else cutoff

@@ -10,11 +10,10 @@ from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, unused_name
 from izmp_dynamics.base.rotations import quaternions_of_matrices
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.pipeline.evaluator import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.replay.external_wrench import external_of
+from izmp_dynamics.results.topics import TOPICS, Topic
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.events.message import MSGTYPE, EventMessage, event_message
@@ -44,6 +43,10 @@ class ResultWriter:
         self.root = rig.model.root
         taken = (*rig.model.frame_names, rig.robot.ground.frame or '')
         self.world, self.nif = (unused_name(name, taken) for name in ('world', 'nif'))
+        ground = rig.robot.ground.frame or ''
+        self._frames = {
+            'root': self.root, 'points': self.root, 'world': self.world, 'ground': ground
+        }  # fmt: skip
         self.links = LinkTransforms(rig.model)
         self.tf_step = max(1, round(rig.robot.rates.bus / TF_RATE))
         self._topics: set[str] = set()
@@ -52,10 +55,8 @@ class ResultWriter:
 
     def write(self, results: Evaluated) -> None:
         """Write a span; rows without a value are left out, topic by topic."""
-        self._write_kinematics(results)
-        self._write_wrenches(results)
-        self._write_points(results)
-        self._write_fall(results)
+        for topic in TOPICS.values():
+            self._put(topic, results)
         self._write_polygons(results)
         self._write_tf(results)
         self.bag.flush()
@@ -74,132 +75,24 @@ class ResultWriter:
             self.bag.write('/events', found.end, _diagnostic_array(found))
         self.bag.flush()
 
-    def _put(
-        self,
-        topic: str,
-        msgtype: str,
-        stamps: Stamps,
-        path: str,
-        values: Array,
-        frame: str | None = None,
-        **constants: object,
-    ) -> None:
-        """Write the finite rows of `values` (K, m) under one path of the message."""
-        like = {'header.frame_id': frame} if frame is not None else {}
-        rows = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
-        if topic not in self._topics and not rows.any():
+    def _put(self, topic: Topic, results: Evaluated) -> None:
+        """Write the instants of a span that have a message."""
+        values = topic.values(results, self.rig)
+        if values is None:
             return
-        self._add(topic, msgtype, like | constants)
-        self.bag.write_batch(topic, stamps[rows], {path: values[rows]})
+        name, rows = f'/{topic.name}', topic.known(results, values)
+        if rows.any() or name in self._topics:
+            frame = {'header.frame_id': self._frames[topic.frame]} if topic.frame else {}
+            self._add(name, topic.msgtype, frame | dict(topic.like(self.rig)))
+            fields = zip(topic.fields, values, strict=True)
+            self.bag.write_batch(
+                name, results.stamps[rows], {field: part[rows] for field, part in fields}
+            )
 
     def _add(self, topic: str, msgtype: str, like: dict[str, object]) -> None:
         if topic not in self._topics:
             self.bag.add_topic(topic, msgtype, like)
             self._topics.add(topic)
-
-    def _write_kinematics(self, results: Evaluated) -> None:
-        stamps, joints, root = results.stamps, results.joints, results.root
-        zeros = np.zeros(self.rig.model.dof)
-        topic = '/joint_kinematics'
-        parts = ('positions', 'velocities', 'accelerations')
-        like = {'joint_names': self.rig.model.joint_names, 'points': 1}
-        self._add(
-            topic,
-            'trajectory_msgs/msg/JointTrajectory',
-            like | {f'points[0].{part}': zeros for part in parts},
-        )
-        rows = joints.valid
-        self.bag.write_batch(
-            topic,
-            stamps[rows],
-            {f'points[0].{part}': getattr(joints, part)[rows] for part in parts},
-        )
-        acceleration = np.hstack([root.proper_acceleration, root.angular_acceleration])
-        twist = np.hstack([np.zeros_like(root.angular_velocity), root.angular_velocity])
-        self._put(
-            '/root_acceleration',
-            f'{_GEOMETRY}AccelStamped',
-            stamps,
-            'accel',
-            acceleration,
-            self.root,
-        )
-        self._put('/root_twist', f'{_GEOMETRY}TwistStamped', stamps, 'twist', twist, self.root)
-        self._put('/com', f'{_GEOMETRY}PointStamped', stamps, 'point', results.com, self.root)
-        self._write_odometry(results)
-
-    def _write_odometry(self, results: Evaluated) -> None:
-        world = results.world
-        rows = np.isfinite(np.hstack([world.p, world.v, results.root.angular_velocity])).all(
-            axis=1
-        )
-        if not rows.any():
-            return
-        R, v = world.R[rows], world.v[rows]
-        self._add(
-            '/odom',
-            'nav_msgs/msg/Odometry',
-            {'header.frame_id': self.world, 'child_frame_id': self.root},
-        )
-        twist = np.hstack([np.einsum('tji,tj->ti', R, v), results.root.angular_velocity[rows]])
-        pose = np.hstack([world.p[rows], quaternions_of_matrices(R)])
-        self.bag.write_batch(
-            '/odom', results.stamps[rows], {'pose.pose': pose, 'twist.twist': twist}
-        )
-
-    def _write_wrenches(self, results: Evaluated) -> None:
-        world, model = results.world, self.rig.model
-        gravity = self.rig.robot.gravity
-        down = -gravity * world.R[:, 2, :]
-        kind = f'{_GEOMETRY}WrenchStamped'
-        for name, wrench in results.wrenches.items():
-            contact = ContactWrench.from_array(wrench)
-            if name == 'cop':
-                self._put(
-                    '/feet/contact_wrench', kind, results.stamps, 'wrench', wrench, self.root
-                )
-                continue
-            rate = contact.momentum_rate(model.total_mass, down, results.com)
-            frame = self.root
-            if name == 'ir_md':
-                contact = contact.transformed(world.R, world.p)
-                rate = rate.transformed(world.R, world.p)
-                frame = self.world
-            for topic, quantity in (('contact_wrench', contact), ('momentum_rate', rate)):
-                self._put(
-                    f'/{name}/{topic}', kind, results.stamps, 'wrench', quantity.as_array(), frame
-                )
-        external = external_of(results, self.rig)
-        if external is not None:
-            self._put('/external_wrench', kind, results.stamps, 'wrench', external, self.root)
-
-    def _write_points(self, results: Evaluated) -> None:
-        stamps = results.stamps
-        for name, point in results.points.items():
-            topic = '/cop' if name == 'cop' else f'/{name}/izmp'
-            self._put(topic, f'{_GEOMETRY}PointStamped', stamps, 'point', point, self.root)
-            if results.frame is not None:
-                seen = results.frame.points(point)
-                frame = self.rig.robot.ground.frame
-                self._put(
-                    f'{topic}_in_ground', f'{_GEOMETRY}PointStamped', stamps, 'point', seen, frame
-                )
-        self._put('/margin', 'std_msgs/msg/Float64', stamps, 'data', results.margins['mr_ad'])
-        if 'cop' in results.points:
-            gap = results.points['mr_ad'] - results.points['cop']
-            self._put('/gap', f'{_GEOMETRY}Vector3Stamped', stamps, 'vector', gap, self.root)
-
-    def _write_fall(self, results: Evaluated) -> None:
-        """Write the fall alarm where it is known; while it is raised, also where it is not."""
-        fall = results.fall
-        if fall is None:
-            return
-        stamps, probability = results.stamps, fall.probability
-        self._put('/fall_probability', 'std_msgs/msg/Float64', stamps, 'data', probability)
-        stated = np.flatnonzero(np.isfinite(probability) | fall.alarm)
-        if len(stated):
-            self._add('/fall_alarm', 'std_msgs/msg/Bool', {})
-            self.bag.write_batch('/fall_alarm', stamps[stated], {'data': fall.alarm[stated]})
 
     def _write_polygons(self, results: Evaluated) -> None:
         """Write the hulls of the loaded soles; their number of corners varies."""

@@ -1,0 +1,270 @@
+"""The table of results: each topic, its type and frame, and what of an evaluated span it holds.
+
+The bag of a replay is written and read by it, and the nodes publish by it, instant by instant.
+Not in the table is what is no list of numbers: support polygon, TF, events and markers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.bags.batch import RawMessages
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.rotations import quaternions_of_matrices
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.external_wrench import external_wrench
+from izmp_dynamics.pipeline.evaluator import Evaluated
+from izmp_dynamics.pipeline.rig import Rig
+
+Values = tuple[Array, ...]
+
+TRACKS = ('mr_ad', 'ir_md', 'cop')
+"""Sources of contact wrenches: two methods, and the feet's force sensors."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic of results.
+
+    Attributes:
+        name: without the leading slash.
+        msgtype: ROS type.
+        frame: of the header: 'root', 'world', 'ground' (the frame of a ground that has one),
+            'points' (in a replay the root, in a node its evaluation frame), '' for no header.
+        fields: paths in the message, to which the values go in this order.
+        values: gives of K instants, for each field, (K, …) numbers; None if the robot, with its
+            sensors, has no such result. An instant with a NaN has no message.
+        rows: gives (K,) which instants have a message, where that is not so simple.
+        like: gives what all messages have in common, by path.
+        of_world: whether it needs the position of the root, which a live system knows later.
+    """
+
+    name: str
+    msgtype: str
+    frame: Literal['root', 'world', 'ground', 'points', '']
+    fields: tuple[str, ...]
+    values: Callable[[Evaluated, Rig], Values | None]
+    rows: Callable[[Evaluated], npt.NDArray[np.bool_]] | None = None
+    like: Callable[[Rig], Mapping[str, Any]] = lambda rig: {}
+    of_world: bool = False
+
+    def known(self, results: Evaluated, values: Values) -> npt.NDArray[np.bool_]:
+        """(K,) which instants have a message."""
+        if self.rows is not None:
+            return self.rows(results)
+        finite = [np.isfinite(each).reshape(len(each), -1).all(axis=1) for each in values]
+        known: npt.NDArray[np.bool_] = np.logical_and.reduce(finite)
+        return known
+
+    def read(self, messages: RawMessages) -> tuple[Stamps, Array]:
+        """Stamps (K,) [ns] and numbers (K, …), of all fields side by side, of a result's bag."""
+        decoded = messages.decode()
+        columns = [np.asarray(decoded.column(field), np.float64) for field in self.fields]
+        joined = columns[0] if len(columns) == 1 else np.hstack(columns)
+        return messages.received[decoded.index], joined
+
+
+def external_of(results: Evaluated, rig: Rig) -> Array | None:
+    """Return what acted on the robot besides the ground.
+
+    Args:
+        results: of a span.
+        rig: the robot.
+
+    Returns:
+        (K, 6) about the root origin in root axes, NaN where it is not known; None unless every
+        foot measures its whole wrench.
+    """
+    if 'cop' not in results.wrenches or any(foot.normal_only for foot in rig.feet):
+        return None
+    moved, measured = (
+        ContactWrench.from_array(results.wrenches[name]) for name in ('mr_ad', 'cop')
+    )
+    return external_wrench(moved, measured).as_array()
+
+
+def _some(*values: Array | None) -> Values | None:
+    found = tuple(each for each in values if each is not None)
+    return found if len(found) == len(values) else None
+
+
+def _acceleration(results: Evaluated, rig: Rig) -> Values:
+    root = results.root
+    return (np.hstack([root.proper_acceleration, root.angular_acceleration]),)
+
+
+def _twist(results: Evaluated, rig: Rig) -> Values:
+    omega = results.root.angular_velocity
+    return (np.hstack([np.zeros_like(omega), omega]),)
+
+
+def _odometry(results: Evaluated, rig: Rig) -> Values | None:
+    """Pose, and twist in the axes of the root."""
+    world, omega = results.world, results.root.angular_velocity
+    turned = np.einsum('tji,tj->ti', world.R, world.v)
+    unknown = ~np.isfinite(np.hstack([world.p, turned])).all(axis=1)
+    R = np.where(unknown[:, None, None], np.eye(3), world.R)
+    return np.hstack([world.p, quaternions_of_matrices(R)]), np.hstack([turned, omega])
+
+
+def _momentum_rate(results: Evaluated, rig: Rig) -> ContactWrench:
+    """After MR-AD, about the root."""
+    contact = ContactWrench.from_array(results.wrenches['mr_ad'])
+    down = -rig.robot.gravity * results.world.R[:, 2, :]
+    return contact.momentum_rate(rig.model.total_mass, down, results.com)
+
+
+def _in_world(results: Evaluated, rig: Rig, rate: bool) -> Values | None:
+    """Contact wrench or rate of momentum after IR-MD, about the origin of the world."""
+    wrench, world = results.wrenches.get('ir_md'), results.world
+    if wrench is None:
+        return None
+    contact = ContactWrench.from_array(wrench)
+    if rate:
+        down = -rig.robot.gravity * world.R[:, 2, :]
+        contact = contact.momentum_rate(rig.model.total_mass, down, results.com)
+    return (contact.transformed(world.R, world.p).as_array(),)
+
+
+def _gap(results: Evaluated, rig: Rig) -> Values | None:
+    points = results.points
+    return _some(points['mr_ad'] - points['cop']) if 'cop' in points else None
+
+
+def _trajectory(rig: Rig) -> Mapping[str, Any]:
+    zeros = np.zeros(rig.model.dof)
+    return {
+        'joint_names': rig.model.joint_names, 'points': 1, **dict.fromkeys(_JOINTS, zeros)
+    }  # fmt: skip
+
+
+def _fall(part: Literal['probability', 'alarm']) -> Callable[[Evaluated, Rig], Values | None]:
+    return lambda results, rig: _some(getattr(results.fall, part, None))
+
+
+def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
+    """Where the fall alarm is known; while it is raised, also where it is not."""
+    fall = results.fall
+    assert fall is not None
+    stated: npt.NDArray[np.bool_] = np.isfinite(fall.probability) | fall.alarm
+    return stated
+
+
+def _point(track: str) -> Callable[[Evaluated, Rig], Values | None]:
+    return lambda results, rig: _some(results.points.get(track))
+
+
+def _in_ground(track: str) -> Callable[[Evaluated, Rig], Values | None]:
+    def seen(results: Evaluated, rig: Rig) -> Values | None:
+        point = results.points.get(track)
+        if results.frame is None or point is None:
+            return None
+        return (results.frame.points(point),)
+
+    return seen
+
+
+_GEOMETRY = 'geometry_msgs/msg/'
+_POINT, _WRENCH = f'{_GEOMETRY}PointStamped', f'{_GEOMETRY}WrenchStamped'
+_NUMBER = 'std_msgs/msg/Float64'
+_JOINTS = tuple(f'points[0].{part}' for part in ('positions', 'velocities', 'accelerations'))
+
+POINTS = {'mr_ad': 'mr_ad/izmp', 'ir_md': 'ir_md/izmp', 'cop': 'cop'}
+"""Track → topic of its point on the ground."""
+
+TOPICS: Mapping[str, Topic] = {
+    topic.name: topic
+    for topic in (
+        Topic(
+            'joint_kinematics',
+            'trajectory_msgs/msg/JointTrajectory',
+            '',
+            _JOINTS,
+            lambda e, rig: (e.joints.positions, e.joints.velocities, e.joints.accelerations),
+            rows=lambda e: e.joints.valid,
+            like=_trajectory,
+        ),
+        Topic('root_acceleration', f'{_GEOMETRY}AccelStamped', 'root', ('accel',), _acceleration),
+        Topic('root_twist', f'{_GEOMETRY}TwistStamped', 'root', ('twist',), _twist),
+        Topic('com', _POINT, 'root', ('point',), lambda e, rig: (e.com,)),
+        Topic(
+            'odom',
+            'nav_msgs/msg/Odometry',
+            'world',
+            ('pose.pose', 'twist.twist'),
+            _odometry,
+            like=lambda rig: {'child_frame_id': rig.model.root},
+            of_world=True,
+        ),
+        Topic(
+            'mr_ad/contact_wrench',
+            _WRENCH,
+            'root',
+            ('wrench',),
+            lambda e, rig: (e.wrenches['mr_ad'],),
+        ),
+        Topic(
+            'mr_ad/momentum_rate',
+            _WRENCH,
+            'root',
+            ('wrench',),
+            lambda e, rig: (_momentum_rate(e, rig).as_array(),),
+            of_world=True,
+        ),
+        Topic(
+            'ir_md/contact_wrench',
+            _WRENCH,
+            'world',
+            ('wrench',),
+            lambda e, rig: _in_world(e, rig, rate=False),
+            of_world=True,
+        ),
+        Topic(
+            'ir_md/momentum_rate',
+            _WRENCH,
+            'world',
+            ('wrench',),
+            lambda e, rig: _in_world(e, rig, rate=True),
+            of_world=True,
+        ),
+        Topic(
+            'feet/contact_wrench',
+            _WRENCH,
+            'root',
+            ('wrench',),
+            lambda e, rig: _some(e.wrenches.get('cop')),
+        ),
+        Topic(
+            'external_wrench',
+            _WRENCH,
+            'root',
+            ('wrench',),
+            lambda e, rig: _some(external_of(e, rig)),
+        ),
+        *(
+            Topic(name, _POINT, 'points', ('point',), _point(track), of_world=track == 'ir_md')
+            for track, name in POINTS.items()
+        ),
+        *(
+            Topic(
+                f'{name}_in_ground',
+                _POINT,
+                'ground',
+                ('point',),
+                _in_ground(track),
+                of_world=track == 'ir_md',
+            )
+            for track, name in POINTS.items()
+        ),
+        Topic('margin', _NUMBER, '', ('data',), lambda e, rig: (e.margins['mr_ad'],)),
+        Topic('gap', f'{_GEOMETRY}Vector3Stamped', 'points', ('vector',), _gap),
+        Topic('fall_probability', _NUMBER, '', ('data',), _fall('probability')),
+        Topic(
+            'fall_alarm', 'std_msgs/msg/Bool', '', ('data',), _fall('alarm'), rows=_alarm_stated
+        ),
+    )
+}
+"""Name → topic."""
