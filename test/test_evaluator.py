@@ -360,7 +360,7 @@ def test_joints_that_stop_do_not_fill_the_memory_with_what_waits_for_ir_md(rig):
         evaluator.trim()
     longest = (HORIZON + 5.0) / 0.01
     assert len(evaluator.world._fixes) < longest
-    for stage in evaluator._stages:
+    for stage in evaluator._stages.all:
         for source in (*stage.sources, *(stream.buffer for stream in stage.streams)):
             assert len(source.stamps) < longest
 

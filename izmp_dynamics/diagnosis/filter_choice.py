@@ -12,7 +12,8 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup, enough_of
 from izmp_dynamics.pipeline.uncertainty import (
     SampleNoise,

@@ -46,7 +46,8 @@ from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.nodes.tare import Tare
 from izmp_dynamics.nodes.template import JointTemplate
 from izmp_dynamics.nodes.wire import ImuSample, WrenchSample
-from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, izmp_covariance, joint_speeds
 

@@ -5,115 +5,30 @@ here once. The samples may come in pieces of any length; every sample is judged 
 of arrival, and an instant is evaluated as soon as no further sample can change it.
 """
 
-from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.errors import UnknownNameError
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Faults
-from izmp_dynamics.base.kernel import kernel
-from izmp_dynamics.base.vectors import add, cross, rotate_back, scale, store, vector
 from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.falling import FallStage
-from izmp_dynamics.pipeline.feet import FeetStage
-from izmp_dynamics.pipeline.ground import Ground, GroundStage, require_orientation
-from izmp_dynamics.pipeline.joints import JointGroup, JointStage, joined
+from izmp_dynamics.pipeline.ground import require_orientation
+from izmp_dynamics.pipeline.inbox import Inbox
+from izmp_dynamics.pipeline.joints import JointGroup, joined
+from izmp_dynamics.pipeline.located import Located
 from izmp_dynamics.pipeline.momentum import IrMdStage
-from izmp_dynamics.pipeline.pose_imu import PoseImu
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.root import RootStage
+from izmp_dynamics.pipeline.stages import Stages
 from izmp_dynamics.pipeline.stance import StanceAcceleration
-from izmp_dynamics.pipeline.world import WorldStage, WorldState
+from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.signals.clock import Clocks
-from izmp_dynamics.signals.joint_hangs import Changes
 from izmp_dynamics.signals.publisher_clock import PublisherClock
-from izmp_dynamics.signals.samples import Samples, Signals
+from izmp_dynamics.signals.samples import Signals
 from izmp_dynamics.signals.stage import PATIENCE, Stage, Tidying
-from izmp_dynamics.signals.stream import Filtering, SampleStream
-from izmp_dynamics.stability.fall_alarm import FallRisk
-from izmp_dynamics.stability.ground_frame import GroundFrame
-from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """What was computed at K instants of the bus.
-
-    NaN stands where there is no value. Unless stated otherwise, everything is in the root frame.
-
-    Attributes:
-        joints: q, q̇, q̈.
-        root: ω, ω̇, φ.
-        world: pose and velocity of the root in the world.
-        com: (K, 3) centre of mass [m].
-        wrenches: 'mr_ad', 'ir_md', 'cop' → (K, 6) contact wrench about the root origin; those
-            that the sensors allow.
-        points: same keys → (K, 3) IZMP or CoP [m].
-        margins: same keys → (K,) distance from the edge of the support polygon [m].
-        ground: plane, soles, loaded feet.
-        fall: whether the robot is about to fall; None where that is not asked for, and for a
-            robot without feet.
-    """
-
-    joints: JointKinematics
-    root: RootState
-    world: WorldState
-    com: Array
-    wrenches: dict[str, Array]
-    points: dict[str, Array]
-    margins: dict[str, Array]
-    ground: Ground
-    fall: FallRisk | None = None
-
-    @property
-    def stamps(self) -> Stamps:
-        """(K,) the instants [ns]."""
-        return self.joints.stamps
-
-    def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Evaluated':
-        """Return the instants that a mask or a slice selects."""
-
-        def some(quantity: dict[str, Array]) -> dict[str, Array]:
-            return {name: values[rows] for name, values in quantity.items()}
-
-        return Evaluated(
-            self.joints.select(rows),
-            self.root.select(rows),
-            self.world.rows(rows),
-            self.com[rows],
-            some(self.wrenches),
-            some(self.points),
-            some(self.margins),
-            self.ground.select(rows),
-            None if self.fall is None else self.fall.select(rows),
-        )
-
-    @property
-    def plane(self) -> GroundPlane:
-        """The ground plane."""
-        return self.ground.plane
-
-    @property
-    def soles(self) -> tuple[Sole, ...]:
-        """One per foot."""
-        return self.ground.soles
-
-    @property
-    def loaded(self) -> npt.NDArray[np.bool_]:
-        """(K, F) which feet carry load."""
-        return self.ground.loaded
-
-    @property
-    def frame(self) -> GroundFrame | None:
-        """The ground's own frame; None unless the ground is that of a frame."""
-        return self.ground.frame
 
 
 class Evaluator:
@@ -170,29 +85,13 @@ class Evaluator:
         self._prompt = prompt
         self._only_ir_md = only_ir_md
         robot, model = rig.robot, rig.model
-        self._patience = patience
-        filtering = Filtering.of(robot, causal=live)
         if orientation is None:
             require_orientation(robot)
-        sensed = [f'feet[{foot.name}]' for foot in rig.feet if foot.sensor is not None]
-        self._witnesses = ('imu', *sensed)
-        self.joints = JointStage(
-            model,
-            robot,
-            filtering,
-            groups=groups,
-            patience=patience,
-            witnesses=self._witnesses,
-            relearn=live,
+        self._stages = stages = Stages(
+            rig, groups, periods, orientation=orientation, live=live, patience=patience
         )
-        self.root = RootStage(rig, filtering, periods, patience=patience, fall_back=live)
-        self.world = WorldStage(
-            rig, filtering, orientation or 'imu', periods, patience, imu=self.root.imu
-        )
-        self.world.orientation.available = orientation is not None
-        self.feet = FeetStage(rig, filtering, periods, patience)
-        self.ground = GroundStage(rig, filtering, periods, patience)
-        self._stages = (self.root, self.world, self.feet, self.ground)
+        self.joints, self.root, self.world = stages.joints, stages.root, stages.world
+        self.feet, self.ground = stages.feet, stages.ground
         self._in_world = robot.ground.moves and rig.ground_reference is None
         where = self.world if self._in_world else self.world.orientation
         self._for_izmp = (self.root, where, self.feet, self.ground)
@@ -202,102 +101,49 @@ class Evaluator:
         self.mr_ad = MrAd(model)
         self._fall = FallStage(rig) if rig.feet and not only_ir_md else None
         self._judges = self._fall is not None
-        self._ir_md: IrMdStage | None = None
-        if self.world.position is not None and orientation is not None:
-            self._ir_md = IrMdStage(model, robot)
-        self._only_bus = self._ir_md is None or robot.ir_md.step == 'bus'
-        self.signals = (
-            *('joints', 'imu', 'orientation', 'position', 'ground'),
-            *(stream.signal for stream in self.root.accelerometers),
-            *(f'feet[{foot.name}]' for foot in rig.feet),
-            *(f'foot_imus[{foot.name}]' for foot in rig.feet),
-        )
-        self._pose_imu = PoseImu(rig, periods) if robot.imu.from_position else None
-        self._stages_of = self._entrances()
-        self._alone = self._streams_alone()
-        self._locates = True
+        has_ir_md = self.world.position is not None and orientation is not None
+        self._located = Located(stages, IrMdStage(model, robot) if has_ir_md else None)
+        self._only_bus = not has_ir_md or robot.ir_md.step == 'bus'
+        self._inbox = Inbox(rig, stages, self._add_instants)
+        self.signals = self._inbox.signals
         self._tidying = Tidying()
-        self._clocks: Clocks[Samples] = Clocks('joints')
         self.resets = 0
         self.set_back: tuple[str, ...] = ()
         self._begin()
 
-    @property
-    def faults(self) -> dict[str, Faults]:
-        """Signal → samples and instants that could not be used, by reason."""
-        oriented = self.world.orientation
-        faults = {
-            'joints': self.joints.faults,
-            'imu': self.root.imu_faults,
-            'position': self.world.position_faults,
-            **{stream.signal: stream.faults for stream in self.root.accelerometers},
-            **{stream.signal: stream.faults for stream in self.feet.streams},
-            **self.ground.faults,
-        }
-        faults[oriented.stream.signal] = faults[oriented.stream.signal] + oriented.faults
-        for signal, clock in self._clocks.gates.items():
-            if signal != 'orientation':  # the same messages are counted elsewhere
-                faults[signal] = faults.get(signal, Faults()) + clock.faults
-        return faults
+    # ---- The method ---------------------------------------------------------------------------
 
-    def assume(self, former: 'Evaluator', without: Container[str] = ()) -> None:
-        """Begin with the rates that another one has learned, until a clock is set back.
+    def _evaluated(self, joints: JointKinematics, root: RootState) -> Evaluated:
+        """Evaluate MR-AD and the feet at instants of the bus."""
+        if self._in_world:
+            world = self.world.at(joints.stamps, joints.moving)
+        else:
+            nowhere = np.full((len(joints), 3), np.nan)
+            R = self.world.orientation.at(joints.stamps, joints.moving)
+            world = WorldState(R, nowhere, nowhere)
+        feet = self.feet.evaluate(joints, root, world.R)
+        ground = self.ground.evaluate(joints, root, world, feet)
+        mr_ad, com = self.mr_ad.of_states(feet.states)
+        wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
+        if feet.wrench is not None:
+            wrenches['cop'] = feet.wrench.as_array()
+        points, margins = ground.judge(wrenches)
+        fall = None
+        if self._fall is not None and self._judges:
+            fall = self._fall.evaluate(joints, root, world.R[:, 2], ground, self.joints.groups)
+        return Evaluated(
+            joints=joints,
+            root=root,
+            world=world,
+            com=com,
+            wrenches=wrenches,
+            points=points,
+            margins=margins,
+            ground=ground,
+            fall=fall,
+        )
 
-        Args:
-            former: evaluated the same signals.
-            without: signals whose rates are to be learned.
-
-        Raises:
-            SensingError: if a signal is too slow for the low-pass.
-        """
-        self.joints.assume(former.joints.groups)
-        periods = dict(former.periods())
-        for stream in self._streams():
-            if stream.signal in periods and stream.signal not in without:
-                stream.assume(periods[stream.signal])
-
-    @property
-    def locates(self) -> bool:
-        """Whether instants get the pose of the root and IR-MD, which cost a third of the work.
-
-        If not, `prompt` alone is given instants, unless there is none.
-        A ground that moves in the world needs the pose in any case.
-        """
-        return self._locates
-
-    @locates.setter
-    def locates(self, wanted: bool) -> None:
-        wanted = wanted or self._in_world
-        if wanted and not self._locates and self._ir_md is not None:
-            self._ir_md.reset()
-        self._locates = wanted
-
-    @property
-    def judges(self) -> bool:
-        """Whether the fall alarm is evaluated; false for a robot without feet."""
-        return self._judges
-
-    @judges.setter
-    def judges(self, wanted: bool) -> None:
-        if self._fall is not None:
-            if wanted and not self._judges:
-                self._fall.reset()
-            self._judges = wanted
-
-    @property
-    def hung(self) -> dict[str, list[tuple[int, int]]]:
-        """Signal → first and last instant [ns] of the times in which it hung."""
-        logs = [('joints', self.joints.hung), *((s.signal, s.hung) for s in self._streams())]
-        return {signal: log.spans for signal, log in logs if log.spans}
-
-    @property
-    def clocks(self) -> dict[str, PublisherClock]:
-        """Signal → clock of a publisher whose stamps came in bursts."""
-        streams = reversed(list(self._streams()))
-        clocks = {s.signal: s.clock for s in streams if s.clock is not None}
-        for clock in self.joints.clocks:
-            clocks['joints'] = clock if clock.faults else clocks.get('joints', clock)
-        return {signal: clock for signal, clock in clocks.items() if clock.faults}
+    # ---- Samples in, instants out -------------------------------------------------------------
 
     def push(self, signals: Signals) -> list[Evaluated]:
         """Take samples; return the instants that they complete: usually one piece or none.
@@ -311,92 +157,6 @@ class Evaluator:
         self.take(signals)
         return self.advance()
 
-    @property
-    def is_set_back(self) -> bool:
-        """Whether a clock was set back in what was taken: `advance` before more is taken."""
-        return bool(self._clocks.new_time or self._clocks.alone)
-
-    def advance(self) -> list[Evaluated]:
-        """Return the instants that what was taken completes, usually one piece or none."""
-        results = self._advance()
-        while self._clocks.new_time:
-            self.set_back = self._clocks.turned
-            results += self._finish() + self._begin_new_time()
-        for signal in self._clocks.alone:
-            self.resets += 1
-            self.set_back = (signal,)
-            stage = self._stages_of[signal][0]
-            stage.flush()
-            results += self._advance()
-            stage.reset()
-            held = self._clocks.gates[signal].release()
-            self.take({} if held is None else {signal: held})
-        return results
-
-    def awaits(self, newest: Mapping[str, int]) -> bool:
-        """Whether samples that have not been taken yet may complete an instant.
-
-        Args:
-            newest: signal → newest stamp of these samples [ns].
-        """
-        if self.waits:
-            return True
-        if self._pushed < self._izmp_known and self.world.awaited in newest:
-            return True
-        stamp = newest.get('joints')
-        return stamp is not None and stamp >= self.joints.due(stamp)
-
-    @property
-    def waits(self) -> bool:
-        """Whether an instant of the joints lacks other signals."""
-        return self._izmp_known < len(self._pending)
-
-    def idle_after(self, stamp: int) -> float:
-        """Time after joints at `stamp` [ns] in which no samples complete an instant [s].
-
-        As far as that can be foreseen, see `JointStage.idle_after`.
-        """
-        return 0.0 if self.waits else self.joints.idle_after(stamp)
-
-    def flush(self) -> list[Evaluated]:
-        """Return the instants that are left at the end of the signals."""
-        results = self._finish()
-        while 'joints' in self._clocks.gates and self._clocks.gates['joints'].turned:
-            results += self._begin_new_time() + self._finish()
-        for gate in self._clocks.gates.values():
-            gate.drop_doubtful()
-        return results
-
-    def trim(self) -> None:
-        """Drop samples that are too old to be needed; to be called while no joints come."""
-        for stage in self._stages:
-            stage.trim()
-
-    def pause(self) -> list[Evaluated]:
-        """Return the instants that wait for a next sample, as none has come for a while."""
-        return self._finish(final=False)
-
-    def periods(self) -> Iterator[tuple[str, float]]:
-        """Signals with the time between their samples, as far as it is known [s]."""
-        yield from (('joints', group.period) for group in self.joints.groups)
-        yield from ((s.signal, s.period) for s in self._streams() if s.period is not None)
-
-    def _streams(self) -> list[SampleStream]:
-        streams = [stream for stage in self._stages for stream in stage.streams]
-        return [*streams, *(imu.stream for imu in self.ground.imus.values())]
-
-    def _begin(self) -> None:
-        self._pending = joined([], self.rig.model.dof)
-        self._reaches_bus = np.zeros(0, dtype=np.bool_)
-        self._differenced: Array = np.empty((0, 6))
-        self._worlds = WorldState.unknown(0)
-        self._pieces: deque[Evaluated] = deque()
-        self._begun = self._izmp_known = self._pushed = self._last = self._newest = 0
-        if self._stance is not None:
-            self._stance.reset()
-        if self._fall is not None:
-            self._fall.reset()
-
     def take(self, signals: Signals) -> None:
         """Hand samples to the stages that need them; `advance` evaluates.
 
@@ -406,83 +166,161 @@ class Evaluator:
             UnknownNameError: if there is no such signal.
             ShapeError: if its samples have another width.
         """
-        for signal, samples in signals.items():
-            if signal != 'joints' and signal not in self._stages_of:
-                if signal not in self.signals:
-                    raise UnknownNameError('signal', signal, self.signals)
-                continue
-            admitted = self._clocks.admit(signal, samples)
-            if not admitted.stamps.size or (signal == 'position' and not self._locates):
-                continue
-            self._newest = max(self._newest, int(admitted.stamps[-1]))
-            if signal == 'joints':
-                self._add_instants(self.joints.push(admitted))
-            else:
-                if signal in self._witnesses:
-                    self.joints.witness(signal, admitted)
-                self._stages_of[signal][1](admitted)
+        self._inbox.take(signals)
 
     def take_one(self, signal: str, stamp: int, values: Array) -> None:
         """Do as `take` with a single sample (m,) of a signal at `stamp` [ns], at a lower cost."""
-        alone, gate = self._alone.get(signal), self._clocks.gates.get(signal)
-        follows = gate is not None and gate.follows(stamp)
-        if follows and signal == 'position' and not self._locates:
-            return
-        if alone is None or not follows:
-            self.take({signal: Samples.one(stamp, values)})
-            return
-        stream, changes = alone
-        self._newest = max(self._newest, stamp)
-        if changes is not None:
-            changes.see_one(stamp, values)
-        needed = signal == 'imu' and self.root.method == 'gyro'
-        if needed or stream.follow(stamp, values) is None:
-            self._stages_of[signal][1](Samples.one(stamp, values))
+        self._inbox.take_one(signal, stamp, values)
 
-    def _streams_alone(self) -> dict[str, tuple[SampleStream, Changes | None]]:
-        """Signal → its stream, where usual samples need nothing else than to be there.
+    def advance(self) -> list[Evaluated]:
+        """Return the instants that what was taken completes, usually one piece or none."""
+        clocks, results = self._inbox.clocks, self._advance()
+        while clocks.new_time:
+            self.set_back = clocks.turned
+            results += self._finish() + self._begin_new_time()
+        for signal in clocks.alone:
+            self.resets += 1
+            self.set_back = (signal,)
+            stage = self._inbox.stage_of(signal)
+            stage.flush()
+            results += self._advance()
+            stage.reset()
+            held = clocks.gates[signal].release()
+            self.take({} if held is None else {signal: held})
+        return results
 
-        Beside it, what shows by this signal that the robot moves. The IMU needs nothing else as
-        long as the gyroscope is not differenced.
+    def flush(self) -> list[Evaluated]:
+        """Return the instants that are left at the end of the signals."""
+        gates, results = self._inbox.clocks.gates, self._finish()
+        while 'joints' in gates and gates['joints'].turned:
+            results += self._begin_new_time() + self._finish()
+        for gate in gates.values():
+            gate.drop_doubtful()
+        return results
+
+    def pause(self) -> list[Evaluated]:
+        """Return the instants that wait for a next sample, as none has come for a while."""
+        return self._finish(final=False)
+
+    @property
+    def locates(self) -> bool:
+        """Whether instants get the pose of the root and IR-MD, which cost a third of the work.
+
+        If not, `prompt` alone is given instants, unless there is none.
+        A ground that moves in the world needs the pose in any case.
         """
-        streams = (*self.root.accelerometers, *self.feet.sensors.values())
-        alone = {stream.signal: stream for stream in streams}
-        if self._pose_imu is None:
-            alone |= {'imu': self.root.imu, 'orientation': self.world.orientation.stream}
-        return {name: (stream, self.joints.changes_of(name)) for name, stream in alone.items()}
+        return self._inbox.locates
 
-    def _entrances(self) -> dict[str, tuple[Stage, Callable[[Samples], object]]]:
-        """Signal → the stage that needs it, and what takes its samples."""
-        root, world, ground = self.root, self.world, self.ground
-        pose = self._pose_imu
+    @locates.setter
+    def locates(self, wanted: bool) -> None:
+        wanted = wanted or self._in_world
+        if wanted and not self.locates:
+            self._located.reset()
+        self._inbox.locates = wanted
 
-        def push_derived(samples: Samples) -> None:
-            self.joints.witness('imu', samples)
-            root.push_imu(samples)
+    @property
+    def judges(self) -> bool:
+        """Whether the fall alarm is evaluated; false for a robot without feet."""
+        return self._judges
 
-        def push_position(samples: Samples) -> None:
-            world.push_position(samples)
-            if pose is not None:
-                push_derived(pose.push_position(samples))
+    @judges.setter
+    def judges(self, wanted: bool) -> None:
+        if self._fall is not None:
+            if wanted and not self._judges:
+                self._fall.reset()
+            self._judges = wanted
 
-        def push_orientation(samples: Samples) -> None:
-            world.push_orientation(samples)
-            if pose is not None:
-                push_derived(pose.push_orientation(samples))
+    # ---- What has been learned and found ------------------------------------------------------
 
-        entrances: dict[str, tuple[Stage, Callable[[Samples], object]]] = {
-            'imu': (root, root.push_imu),
-            'orientation': (world, push_orientation),
-            'position': (world, push_position),
-            'ground': (ground, ground.push_pose),
-        }
-        for k, stream in enumerate(root.accelerometers):
-            entrances[stream.signal] = (root, partial(root.push_accelerometer, k))
-        for stream in self.feet.sensors.values():
-            entrances[stream.signal] = (self.feet, stream.push)
-        for imu in ground.imus.values():
-            entrances[imu.stream.signal] = (ground, imu.push)
-        return entrances
+    @property
+    def faults(self) -> dict[str, Faults]:
+        """Signal → samples and instants that could not be used, by reason."""
+        faults = self._stages.faults
+        for signal, found in self._inbox.faults.items():
+            faults[signal] = faults.get(signal, Faults()) + found
+        return faults
+
+    @property
+    def hung(self) -> dict[str, list[tuple[int, int]]]:
+        """Signal → first and last instant [ns] of the times in which it hung."""
+        return self._stages.hung
+
+    @property
+    def clocks(self) -> dict[str, PublisherClock]:
+        """Signal → clock of a publisher whose stamps came in bursts."""
+        return self._stages.clocks
+
+    def periods(self) -> Iterator[tuple[str, float]]:
+        """Signals with the time between their samples, as far as it is known [s]."""
+        return self._stages.periods()
+
+    def assume(self, former: 'Evaluator', without: Container[str] = ()) -> None:
+        """Begin with the rates that another one has learned, until a clock is set back.
+
+        Args:
+            former: evaluated the same signals.
+            without: signals whose rates are to be learned.
+
+        Raises:
+            SensingError: if a signal is too slow for the low-pass.
+        """
+        self._stages.assume(former._stages, without)
+
+    def trim(self) -> None:
+        """Drop samples that are too old to be needed; to be called while no joints come."""
+        self._stages.trim()
+
+    # ---- What is to come ----------------------------------------------------------------------
+
+    @property
+    def is_set_back(self) -> bool:
+        """Whether a clock was set back in what was taken: `advance` before more is taken."""
+        return bool(self._inbox.clocks.new_time or self._inbox.clocks.alone)
+
+    @property
+    def waits(self) -> bool:
+        """Whether an instant of the joints lacks other signals."""
+        return self._izmp_known < len(self._pending)
+
+    def awaits(self, newest: Mapping[str, int]) -> bool:
+        """Whether samples that have not been taken yet may complete an instant.
+
+        Args:
+            newest: signal → newest stamp of these samples [ns].
+        """
+        if self.waits:
+            return True
+        if self._located.pushed < self._izmp_known and self.world.awaited in newest:
+            return True
+        stamp = newest.get('joints')
+        return stamp is not None and stamp >= self.joints.due(stamp)
+
+    def idle_after(self, stamp: int) -> float:
+        """Time after joints at `stamp` [ns] in which no samples complete an instant [s].
+
+        As far as that can be foreseen, see `JointStage.idle_after`.
+        """
+        return 0.0 if self.waits else self.joints.idle_after(stamp)
+
+    # ---- The instants that wait ---------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._pending = joined([], self.rig.model.dof)
+        self._reaches_bus = np.zeros(0, dtype=np.bool_)
+        self._begun = self._izmp_known = self._last = self._inbox.newest = 0
+        self._located.begin()
+        if self._stance is not None:
+            self._stance.reset()
+        if self._fall is not None:
+            self._fall.reset()
+
+    def _begin_new_time(self) -> list[Evaluated]:
+        """Forget all samples of the time before; take those that came since."""
+        self.resets += 1
+        self._stages.reset()
+        self._begin()
+        self.take(self._inbox.clocks.begin_new_time())
+        return self._advance()
 
     def _add_instants(self, joints: JointKinematics) -> None:
         """Take instants of the joints; those off the bus only if IR-MD differences them."""
@@ -506,12 +344,14 @@ class Evaluator:
             return []
         self._evaluate_izmp()
         if not self.locates and self._prompt is not None:
-            self._pass_over()
+            self._located.pass_over()
+            self._drop(self._izmp_known)
             return []
         if not self.locates:
             return self._complete(self._izmp_known)
-        count = self._decided((self.world,), self._pushed, self._izmp_known)
-        return self._complete(self._pushed + count) if count else []
+        begin = self._located.pushed
+        count = self._decided((self.world,), begin, self._izmp_known)
+        return self._complete(begin + count) if count else []
 
     def _finish(self, final: bool = True) -> list[Evaluated]:
         """Evaluate all that is pending, as nothing follows.
@@ -520,10 +360,7 @@ class Evaluator:
             final: whether rates that are not known yet are learned from what there is.
         """
         self._add_instants(self.joints.flush(final))
-        if self._pose_imu is not None:
-            self.root.push_imu(self._pose_imu.flush(final))
-        for stage in self._stages:
-            stage.flush(final)
+        self._stages.flush(final)
         self._evaluate_izmp()
         if self._stance is not None:
             self._take_pieces(self._stance.flush())
@@ -567,7 +404,8 @@ class Evaluator:
         self._izmp_known = self._begun
         if held:
             self._izmp_known = int(np.flatnonzero(self._reaches_bus[: self._begun])[-held])
-        self._pieces += pieces
+        for piece in pieces:
+            self._located.add(piece)
         if self._prompt is not None:
             for piece in pieces:
                 self._prompt(piece)
@@ -577,157 +415,31 @@ class Evaluator:
         return max(1.0 / self.rig.robot.rates.bus, self.joints.groups[0].period)
 
     def _complete(self, decided: int, final: bool = False) -> list[Evaluated]:
-        """Locate the first of the pending instants and evaluate IR-MD, as far as it is known."""
-        count = self._difference(decided, final)
-        if not count:
-            return []
-        on_bus = self._reaches_bus[:count]
-        if not self.locates:
-            self._worlds = WorldState.unknown(count)
-        elif self._ir_md is None:
-            part = self._pending.select(slice(count))
-            self._worlds = self.world.evaluate(part.stamps, moving=part.moving)
-        world = self._worlds.rows(slice(count))
-        results = self._located(self._differenced[on_bus], world.rows(on_bus))
-        self._worlds = self._worlds.rows(slice(count, None))
-        self._differenced = self._differenced[count:]
-        self._drop(count)
+        """Hand out pending instants, with pose and IR-MD if those are asked for."""
+        if self.locates:
+            pending, on_bus = self._pending, self._reaches_bus
+            decided, results = self._located.locate(pending, on_bus, decided, final)
+        else:
+            results = self._located.leave(self._reaches_bus, decided)
+        self._drop(decided)
         return results
-
-    def _pass_over(self) -> None:
-        """Leave instants whose IZMP is known as they are: `prompt` was given all there is."""
-        self._pieces.clear()
-        if len(self._differenced) or len(self._worlds.p):
-            self._worlds, self._differenced = WorldState.unknown(0), np.empty((0, 6))
-        self._pushed = 0
-        if self._izmp_known:
-            self._drop(self._izmp_known)
 
     def _drop(self, count: int) -> None:
         """Go on after the first of the pending instants."""
+        if not count:
+            return
         self._last = int(self._pending.stamps[count - 1])
         self._pending = self._pending.select(slice(count, None))
         self._reaches_bus = self._reaches_bus[count:]
         self._izmp_known -= count
         self._begun -= count
-        self._pushed = max(self._pushed - count, 0)
         self._forget()
-
-    def _difference(self, decided: int, final: bool) -> int:
-        """Difference the momentum of decided instants; return how many are known by then."""
-        if self._ir_md is None or not self.locates:
-            self._differenced = np.full((decided, 6), np.nan)
-            return decided
-        new = self._pending.select(slice(self._pushed, decided))
-        wrenches = [self._differenced]
-        if len(new):
-            counted = self._reaches_bus[self._pushed : decided]
-            world = self.world.evaluate(new.stamps, counted, new.moving)
-            self._worlds = self._worlds.followed_by(world)
-            omega = self.root.angular_velocity(new.stamps, new.moving)
-            wrenches.append(self._ir_md.push(new, world, omega)[1])
-        if final:
-            wrenches.append(self._ir_md.flush()[1])
-        if len(wrenches) > 1:
-            self._differenced = np.concatenate(wrenches)
-        self._pushed = max(self._pushed, decided)
-        return len(self._differenced)
-
-    def _evaluated(self, joints: JointKinematics, root: RootState) -> Evaluated:
-        """Evaluate MR-AD and the feet at instants of the bus."""
-        if self._in_world:
-            world = self.world.at(joints.stamps, joints.moving)
-        else:
-            nowhere = np.full((len(joints), 3), np.nan)
-            R = self.world.orientation.at(joints.stamps, joints.moving)
-            world = WorldState(R, nowhere, nowhere)
-        feet = self.feet.evaluate(joints, root, world.R)
-        ground = self.ground.evaluate(joints, root, world, feet)
-        mr_ad, com = self.mr_ad.of_states(feet.states)
-        wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
-        if feet.wrench is not None:
-            wrenches['cop'] = feet.wrench.as_array()
-        points, margins = ground.judge(wrenches)
-        fall = None
-        if self._fall is not None and self._judges:
-            fall = self._fall.evaluate(joints, root, world.R[:, 2], ground, self.joints.groups)
-        return Evaluated(
-            joints=joints,
-            root=root,
-            world=world,
-            com=com,
-            wrenches=wrenches,
-            points=points,
-            margins=margins,
-            ground=ground,
-            fall=fall,
-        )
-
-    def _located(self, in_world: Array, world: WorldState) -> list[Evaluated]:
-        """Add pose and IR-MD to the next pieces, given its wrenches (K, 6) in the world."""
-        results = []
-        while len(in_world):
-            piece = self._pieces.popleft()
-            count = min(len(piece.stamps), len(in_world))
-            if count < len(piece.stamps):
-                self._pieces.appendleft(piece.select(slice(count, None)))
-                piece = piece.select(slice(count))
-            results.append(self._with_world(piece, in_world[:count], world.rows(slice(count))))
-            in_world, world = in_world[count:], world.rows(slice(count, None))
-        return results
-
-    def _with_world(self, piece: Evaluated, in_world: Array, world: WorldState) -> Evaluated:
-        """Add pose and IR-MD to a piece, given its wrenches (K, 6) in the world."""
-        if self._ir_md is None or not self.locates:
-            return replace(piece, world=world)
-        wrench = in_root(in_world, world)
-        points, margins = piece.ground.judge({'ir_md': wrench})
-        return replace(
-            piece,
-            world=world,
-            wrenches=piece.wrenches | {'ir_md': wrench},
-            points=piece.points | points,
-            margins=piece.margins | margins,
-        )
 
     def _forget(self) -> None:
         """Drop the samples that no instant from now on needs."""
         before = int(self._pending.stamps[0]) if len(self._pending) else self._last
-        if not self._tidying.is_due(self._newest):
+        if not self._tidying.is_due(self._inbox.newest):
             return
-        for stage in self._stages:
-            stage.forget(before)
-            if not len(self._pending):
-                stage.trim()
-
-    def _begin_new_time(self) -> list[Evaluated]:
-        """Forget all samples of the time before; take those that came since."""
-        self.resets += 1
-        self.joints.reset()
-        if self._pose_imu is not None:
-            self._pose_imu.reset()
-        for stage in self._stages:
-            stage.reset()
-        if self._ir_md is not None:
-            self._ir_md.reset()
-        self._begin()
-        self.take(self._clocks.begin_new_time())
-        return self._advance()
-
-
-def in_root(in_world: Array, world: WorldState) -> Array:
-    """Bring contact wrenches (K, 6) about the world's origin to the root frame."""
-    in_root = np.empty(in_world.shape)
-    _in_root(np.array(in_world), np.array(world.R), np.array(world.p), in_root)
-    return in_root
-
-
-@kernel
-def _in_root(in_world: Array, world_R_root: Array, p_root: Array, in_root: Array) -> None:
-    """Write what `in_root` returns."""
-    for t in range(len(in_world)):
-        R = world_R_root[t].ravel()
-        force, moment = vector(in_world[t], 0), vector(in_world[t], 3)
-        lever = scale(-1.0, cross(vector(p_root[t], 0), force))
-        store(in_root[t], 0, rotate_back(R, force))
-        store(in_root[t], 3, rotate_back(R, add(moment, lever)))
+        self._stages.forget(before)
+        if not len(self._pending):
+            self._stages.trim()

@@ -8,7 +8,8 @@ import numpy as np
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.model.robot_file import Filter, LowPass
-from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.sensing.vertical import Vertical

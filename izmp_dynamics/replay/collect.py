@@ -13,7 +13,7 @@ from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.pipeline.evaluator import Evaluated
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
 from izmp_dynamics.results.topics import TRACKS, external_of

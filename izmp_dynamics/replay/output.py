@@ -11,7 +11,7 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, unused_name
 from izmp_dynamics.base.rotations import quaternions_of_matrices
 from izmp_dynamics.model.link_transforms import LinkTransforms
-from izmp_dynamics.pipeline.evaluator import Evaluated
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.topics import TOPICS, Topic
 from izmp_dynamics.stability.support_polygon import plane_axes

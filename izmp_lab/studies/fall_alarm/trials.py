@@ -19,7 +19,8 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.model.robot_file import Acd, RobotFile, load_robot_file
-from izmp_dynamics.pipeline.evaluator import Evaluated, Evaluator
+from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.kernel_noise import overlap, quotient_weights
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples

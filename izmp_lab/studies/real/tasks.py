@@ -10,7 +10,7 @@ from izmp_dynamics.base.conventions import Array, seconds
 from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pipeline.evaluator import Evaluated
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.stability.support_polygon import plane_axes

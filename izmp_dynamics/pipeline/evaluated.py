@@ -1,0 +1,89 @@
+"""What the evaluation of a robot's signals computes at the instants of the bus."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.pipeline.world import WorldState
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.fall_alarm import FallRisk
+from izmp_dynamics.stability.ground_frame import GroundFrame
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What was computed at K instants of the bus.
+
+    NaN stands where there is no value. Unless stated otherwise, everything is in the root frame.
+
+    Attributes:
+        joints: q, q̇, q̈.
+        root: ω, ω̇, φ.
+        world: pose and velocity of the root in the world.
+        com: (K, 3) centre of mass [m].
+        wrenches: 'mr_ad', 'ir_md', 'cop' → (K, 6) contact wrench about the root origin; those
+            that the sensors allow.
+        points: same keys → (K, 3) IZMP or CoP [m].
+        margins: same keys → (K,) distance from the edge of the support polygon [m].
+        ground: plane, soles, loaded feet.
+        fall: whether the robot is about to fall; None where that is not asked for, and for a
+            robot without feet.
+    """
+
+    joints: JointKinematics
+    root: RootState
+    world: WorldState
+    com: Array
+    wrenches: dict[str, Array]
+    points: dict[str, Array]
+    margins: dict[str, Array]
+    ground: Ground
+    fall: FallRisk | None = None
+
+    @property
+    def stamps(self) -> Stamps:
+        """(K,) the instants [ns]."""
+        return self.joints.stamps
+
+    def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Evaluated':
+        """Return the instants that a mask or a slice selects."""
+
+        def some(quantity: dict[str, Array]) -> dict[str, Array]:
+            return {name: values[rows] for name, values in quantity.items()}
+
+        return Evaluated(
+            self.joints.select(rows),
+            self.root.select(rows),
+            self.world.rows(rows),
+            self.com[rows],
+            some(self.wrenches),
+            some(self.points),
+            some(self.margins),
+            self.ground.select(rows),
+            None if self.fall is None else self.fall.select(rows),
+        )
+
+    @property
+    def plane(self) -> GroundPlane:
+        """The ground plane."""
+        return self.ground.plane
+
+    @property
+    def soles(self) -> tuple[Sole, ...]:
+        """One per foot."""
+        return self.ground.soles
+
+    @property
+    def loaded(self) -> npt.NDArray[np.bool_]:
+        """(K, F) which feet carry load."""
+        return self.ground.loaded
+
+    @property
+    def frame(self) -> GroundFrame | None:
+        """The ground's own frame; None unless the ground is that of a frame."""
+        return self.ground.frame

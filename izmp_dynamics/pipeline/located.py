@@ -1,0 +1,155 @@
+"""What follows from the pose of the root, which is known later than the IZMP: IR-MD."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.vectors import add, cross, rotate_back, scale, store, vector
+from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.momentum import IrMdStage
+from izmp_dynamics.pipeline.stages import Stages
+from izmp_dynamics.pipeline.world import WorldState
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.signals.repeats import Flags
+
+
+class Located:
+    """Adds pose and IR-MD to instants of the bus whose IZMP is known.
+
+    Args:
+        stages: of the robot.
+        ir_md: differences the momentum; None: there is no IR-MD.
+
+    Attributes:
+        pushed: how many of the pending instants have been differenced.
+    """
+
+    def __init__(self, stages: Stages, ir_md: IrMdStage | None) -> None:
+        self._stages, self._ir_md = stages, ir_md
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget all instants."""
+        self.pushed = 0
+        self._pieces: deque[Evaluated] = deque()
+        self._differenced: Array = np.empty((0, 6))
+        self._worlds = WorldState.unknown(0)
+        self.reset()
+
+    def reset(self) -> None:
+        """Difference anew, as instants were left out."""
+        if self._ir_md is not None:
+            self._ir_md.reset()
+
+    def add(self, piece: Evaluated) -> None:
+        """Take the next instants of the bus."""
+        self._pieces.append(piece)
+
+    def pass_over(self) -> None:
+        """Leave the instants so far as they are."""
+        self._pieces.clear()
+        if len(self._differenced) or len(self._worlds.p):
+            self._worlds, self._differenced = WorldState.unknown(0), np.empty((0, 6))
+        self.pushed = 0
+
+    def locate(
+        self, pending: JointKinematics, on_bus: Flags, decided: int, final: bool
+    ) -> tuple[int, list[Evaluated]]:
+        """Evaluate the first pending instants; return how many are done, and those of the bus.
+
+        Args:
+            pending: instants of the joints.
+            on_bus: which of them reach the bus.
+            decided: how many have a pose, or never will.
+            final: whether nothing follows.
+        """
+        if self._ir_md is not None:
+            self._difference(self._ir_md, pending, on_bus, decided, final)
+        elif decided:
+            self._differenced = np.full((decided, 6), np.nan)
+            part = pending.select(slice(decided))
+            self._worlds = self._stages.world.evaluate(part.stamps, moving=part.moving)
+        count = len(self._differenced)
+        if not count:
+            return 0, []
+        world, of_bus = self._worlds.rows(slice(count)), on_bus[:count]
+        results = [
+            self._with_ir_md(piece, wrenches)
+            for piece, wrenches in self._placed(self._differenced[of_bus], world.rows(of_bus))
+        ]
+        self._worlds = self._worlds.rows(slice(count, None))
+        self._differenced = self._differenced[count:]
+        self.pushed = max(self.pushed - count, 0)
+        return count, results
+
+    def leave(self, on_bus: Flags, decided: int) -> list[Evaluated]:
+        """Hand out the first pending instants without pose and IR-MD."""
+        number = int(np.count_nonzero(on_bus[:decided]))
+        self._worlds, self._differenced = WorldState.unknown(0), np.empty((0, 6))
+        self.pushed = max(self.pushed - decided, 0)
+        placed = self._placed(np.full((number, 6), np.nan), WorldState.unknown(number))
+        return [piece for piece, _ in placed]
+
+    def _difference(
+        self, ir_md: IrMdStage, pending: JointKinematics, on_bus: Flags, decided: int, final: bool
+    ) -> None:
+        """Difference the momentum of decided instants."""
+        stages, new = self._stages, pending.select(slice(self.pushed, decided))
+        wrenches = [self._differenced]
+        if len(new):
+            counted = on_bus[self.pushed : decided]
+            world = stages.world.evaluate(new.stamps, counted, new.moving)
+            self._worlds = self._worlds.followed_by(world)
+            omega = stages.root.angular_velocity(new.stamps, new.moving)
+            wrenches.append(ir_md.push(new, world, omega)[1])
+        if final:
+            wrenches.append(ir_md.flush()[1])
+        if len(wrenches) > 1:
+            self._differenced = np.concatenate(wrenches)
+        self.pushed = max(self.pushed, decided)
+
+    def _placed(self, in_world: Array, world: WorldState) -> Iterator[tuple[Evaluated, Array]]:
+        """Give the next pieces their pose; yield them with their wrenches (K, 6) in the world."""
+        while len(in_world):
+            piece = self._pieces.popleft()
+            count = min(len(piece.stamps), len(in_world))
+            if count < len(piece.stamps):
+                self._pieces.appendleft(piece.select(slice(count, None)))
+                piece = piece.select(slice(count))
+            yield replace(piece, world=world.rows(slice(count))), in_world[:count]
+            in_world, world = in_world[count:], world.rows(slice(count, None))
+
+    def _with_ir_md(self, piece: Evaluated, in_world: Array) -> Evaluated:
+        """Add IR-MD to a piece, given its wrenches (K, 6) in the world."""
+        if self._ir_md is None:
+            return piece
+        wrench = in_root(in_world, piece.world)
+        points, margins = piece.ground.judge({'ir_md': wrench})
+        return replace(
+            piece,
+            wrenches=piece.wrenches | {'ir_md': wrench},
+            points=piece.points | points,
+            margins=piece.margins | margins,
+        )
+
+
+def in_root(in_world: Array, world: WorldState) -> Array:
+    """Bring contact wrenches (K, 6) about the world's origin to the root frame."""
+    in_root = np.empty(in_world.shape)
+    _in_root(np.array(in_world), np.array(world.R), np.array(world.p), in_root)
+    return in_root
+
+
+@kernel
+def _in_root(in_world: Array, world_R_root: Array, p_root: Array, in_root: Array) -> None:
+    """Write what `in_root` returns."""
+    for t in range(len(in_world)):
+        R = world_R_root[t].ravel()
+        force, moment = vector(in_world[t], 0), vector(in_world[t], 3)
+        lever = scale(-1.0, cross(vector(p_root[t], 0), force))
+        store(in_root[t], 0, rotate_back(R, force))
+        store(in_root[t], 3, rotate_back(R, add(moment, lever)))
