@@ -16,7 +16,7 @@ from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.rotations import quaternions_of_matrices
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
-from izmp_dynamics.pipeline.evaluator import Evaluated
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 
 Values = tuple[Array, ...]
