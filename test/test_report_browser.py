@@ -97,9 +97,12 @@ def test_keys_step_play_and_jump(tab):
     assert tab.run('parts.clock.playing') is False
 
 
-def test_printed_it_shows_pictures(tab):
+def test_printed_it_shows_the_plots_and_the_list_of_events(tab):
+    def display(selector):
+        return tab.run(f'getComputedStyle(document.querySelector("{selector}")).display')
+
     tab.call('Emulation.setEmulatedMedia', media='print')
-    assert tab.run('getComputedStyle(document.querySelector("#player")).display') == 'none'
-    assert tab.run('getComputedStyle(document.querySelector("figure.static")).display') == 'block'
+    assert display('.stage') == display('.controls') == 'none'
+    assert display('#panels') == display('section.static') == 'block'
     tab.call('Emulation.setEmulatedMedia', media='')
     assert tab.messages == []

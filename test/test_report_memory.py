@@ -6,8 +6,8 @@ import pytest
 
 from izmp_dynamics.base import selection, store
 from izmp_dynamics.base.store import Store
-from izmp_dynamics.report.player import playback, series
-from izmp_dynamics.report.player.packing import Block
+from izmp_dynamics.report import plots
+from izmp_dynamics.report.player import playback
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
 
@@ -23,7 +23,7 @@ def small_blocks(monkeypatch):
     """What does not depend on the length is small."""
     monkeypatch.setattr(selection, 'FEW', 256)
     monkeypatch.setattr(selection, '_BITS', 8)
-    monkeypatch.setattr(series, 'BINS', 100)
+    monkeypatch.setattr(plots, 'BINS', 100)
     monkeypatch.setattr(playback, 'MOST_FRAMES', 50)
     monkeypatch.setattr(store, '_TAKEN', 16)
 
@@ -35,7 +35,7 @@ def peak(evaluation, folder):
     try:
         scene = Scene(evaluation)
         summary = summarise(scene)
-        series.describe_series(scene, summary, Block())
+        plots.plots_of(scene, summary)
         playback.play_back(scene, summary.events)
         return tracemalloc.get_traced_memory()[1]
     finally:

@@ -14,10 +14,8 @@ import pytest
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.report import writer
-from izmp_dynamics.report.figures import draw_figures
-from izmp_dynamics.report.ground_track import ground_track
-from izmp_dynamics.report.panels import margin_panel
-from izmp_dynamics.report.svg import Axes
+from izmp_dynamics.report.ground import ground_of
+from izmp_dynamics.report.plots import plots_of
 from izmp_dynamics.report.writer import ReportError, write_report
 from izmp_dynamics.results.evaluation import Foot, SignalHealth, Track
 from izmp_dynamics.verdict.scene import Scene
@@ -205,26 +203,21 @@ def test_of_a_single_instant_nothing_is_drawn_over_time(reports):
     assert '1 instants' not in page.text
 
 
-def test_the_smallest_margin_is_in_view_and_legends_show_what_is_drawn():
+def test_the_smallest_margin_is_in_view_and_wild_signals_are_faint():
     scene = Scene(standing(offset=bump(4.0, 1.5, 0.6)))
     summary = summarise(scene)
-    low, _ = margin_panel(scene, summary).limits
+    low, _ = plots_of(scene, summary)['margin'].limits
     assert low < 1e3 * summary.judged.averaged_margin < -3e3 * summary.verdict.room
     scene = Scene(walking(noise={'mr_ad': 0.2, 'ir_md': 3.0}))
     summary = summarise(scene)
-    figures = draw_figures(scene, summary)
-    for name in ('margin', 'coordinates'):
-        legend = {text: sample for sample, text in figures[name].legend}
-        assert [f'stroke-opacity="{opacity}"' in legend[text]
-                for text, opacity in (('MR-AD', 0.45), ('CoP', 0.55))] == [True, True]  # fmt: skip
-    legend = {text: sample for sample, text in figures['ground'].legend}
-    assert 'h0' in legend['MR-AD']
-    assert 'h0' not in legend['CoP']
+    for name in ('margin', 'x'):
+        styles = {trace.label: trace.style for trace in plots_of(scene, summary)[name].traces}
+        assert (styles['MR-AD'].opacity, styles['CoP'].opacity) == (0.45, 0.55)
+    as_line = {track.name: track.as_line for track in ground_of(scene, summary).tracks}
+    assert (as_line['mr_ad'], as_line['cop']) == (False, True)
 
 
-def test_the_ring_on_the_ground_is_at_the_averaged_point(monkeypatch):
-    rings = []
-    monkeypatch.setattr(Axes, 'ring', lambda self, x, y: rings.append([x, y]))
+def test_the_ring_on_the_ground_is_at_the_averaged_point():
     evaluation = walking(noise={'mr_ad': 0.05})
     for seen in (evaluation, replace(evaluation, world_p_root=None, world_R_root=None)):
         scene = Scene(seen)
@@ -232,11 +225,8 @@ def test_the_ring_on_the_ground_is_at_the_averaged_point(monkeypatch):
         k = scene.timeline.time.tolist().index(summary.judged.averaged_margin_time)
         point = scene.averaged('mr_ad').point[k : k + 1]
         world = scene.evaluation.in_world(point, slice(k, k + 1))
-        rings.clear()
-        ground_track(scene, summary)
         expected = scene.level(point, slice(k, k + 1)) if world is None else world[:, :2]
-        scale = 1e3 if np.abs(rings[0]).max() > 5.0 else 1.0
-        np.testing.assert_allclose(rings[0], scale * expected[0], rtol=1e-9)
+        np.testing.assert_allclose(ground_of(scene, summary).place, expected[0], rtol=1e-9)
 
 
 def test_health_parameters_and_hashes_are_shown(reports):
@@ -353,13 +343,25 @@ def test_a_missing_library_is_named_with_its_remedy(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_page_needs_no_matplotlib(tmp_path):
+def test_a_page_that_plays_needs_no_matplotlib():
     code = (
         'import sys\n'
-        'import izmp_dynamics.report.figures, izmp_dynamics.report.player.assemble\n'
+        'import izmp_dynamics.report.writer, izmp_dynamics.report.page\n'
+        'import izmp_dynamics.report.player.assemble\n'
         'assert "matplotlib" not in sys.modules\n'
     )
     subprocess.run([sys.executable, '-c', code], check=True)
+
+
+def test_without_matplotlib_a_page_without_scripts_says_what_to_install(tmp_path, monkeypatch):
+    for module in ('pages.drawing', 'pages.look', 'pages.rendering', 'report.pictures'):
+        monkeypatch.delitem(sys.modules, f'izmp_dynamics.{module}', raising=False)
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    page, report, html = written(walking(duration=3.0), tmp_path)
+    assert '<svg' not in html
+    assert 'pip install matplotlib' in page.text
+    assert report['verdict']['sentence'][1:] in page.text
+    assert set(report['out_of_view']) == {'ground', 'margin', 'coordinates', 'force', 'gap'}
 
 
 def test_the_verdict_needs_no_jinja2():

@@ -14,7 +14,7 @@ from izmp_dynamics.compare.difference import (
     over_time,
 )
 from izmp_dynamics.compare.result import Result
-from izmp_dynamics.pages.look import Entry, Look, line, panels
+from izmp_dynamics.pages.look import Entry, Look, legible, line, panels
 from izmp_dynamics.pages.picture import Picture, Table
 
 COLOURS = ('mr-ad', 'ir-md', 'cop', 'other', 'outside', 'sole')
@@ -24,7 +24,7 @@ COLOURS = ('mr-ad', 'ir-md', 'cop', 'other', 'outside', 'sole')
 def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned) -> Picture:
     """Draw a quantity."""
     quantity, names = aligned.quantity, [result.name for result in results]
-    drawn = [_drawable(name) for name in names]
+    drawn = [legible(name) for name in names]
     differences = [_difference(alignment, aligned, k) for k in range(1, len(results))]
     means = [_mean(rows) for rows in aligned.rows]
     label = f'{quantity.label} [{quantity.unit}]'
@@ -69,11 +69,6 @@ def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned
         why='',
         data=_data(aligned, x_label, names, means, differences),
     )
-
-
-def _drawable(name: str) -> str:
-    """A name that matplotlib draws as it is: no formula, and not left out for its underscore."""
-    return '\u200b' * name.startswith('_') + name.replace('$', r'\$')
 
 
 def _difference(alignment: Alignment, aligned: Aligned, k: int) -> Difference:

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from izmp_dynamics.base.errors import MissingDependencyError
-from izmp_dynamics.pages.styles import LineStyle
 
 try:
     import matplotlib
@@ -107,15 +106,3 @@ def to_svg(canvas: Any, name: str, description: str) -> str:
     viewbox = re.search(r'viewBox="[^"]*"', text)
     opening = f'<svg {viewbox.group() if viewbox else ""} role="img" aria-label="{description}">'
     return re.sub(r'<svg [^>]*>', lambda _: opening, text, count=1, flags=re.S).strip()
-
-
-def keywords(style: LineStyle) -> dict[str, Any]:
-    """Return the arguments for matplotlib's `plot`."""
-    dashes = (0, style.dashes) if style.dashes else '-'
-    return {
-        'color': PLACEHOLDERS[style.colour],
-        'linewidth': style.width,
-        'linestyle': dashes,
-        'alpha': style.opacity,
-        'solid_joinstyle': 'round',
-    }

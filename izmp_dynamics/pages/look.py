@@ -13,7 +13,7 @@ from typing import Any
 
 from izmp_dynamics.pages import drawing
 from izmp_dynamics.pages.drawing import PLACEHOLDERS
-from izmp_dynamics.pages.styles import WIDE, style_of
+from izmp_dynamics.pages.styles import WIDE, LineStyle, style_of
 
 LIGHT = {
     'ink': '#1a2027', 'muted': '#5a6571', 'grid': '#e2e6ea', 'mr-ad': '#0072b2',
@@ -73,6 +73,30 @@ class Entry:
 
     text: str
     handle: Any
+
+
+def stroke(look: Look, style: LineStyle, **more: Any) -> dict[str, Any]:
+    """Arguments of matplotlib's `plot` for a line."""
+    of_line: dict[str, Any] = {
+        'color': look[style.colour],
+        'linewidth': style.width,
+        'linestyle': (0, style.dashes) if style.dashes else '-',
+        'alpha': style.opacity,
+        'solid_joinstyle': 'round',
+    }
+    return of_line | more
+
+
+def sample(look: Look, style: LineStyle, **more: Any) -> Any:
+    """A sample of a line style for a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **stroke(look, style, **more))
+
+
+def legible(text: str) -> str:
+    """A text that matplotlib draws as it is: no formula, and in a legend despite an underscore."""
+    return '\u200b' * text.startswith('_') + text.replace('$', r'\$')
 
 
 def line(look: Look, colour: str, **style: Any) -> Any:
@@ -162,8 +186,7 @@ def _no_label(value: float, position: int | None = None) -> str:
 
 def series(look: Look, method: str, **style: Any) -> dict[str, Any]:
     """Arguments of matplotlib's `plot` for a method's curve, as in the report."""
-    of_method = style_of(method)
-    return drawing.keywords(of_method) | {'color': look[of_method.colour]} | style
+    return stroke(look, style_of(method), **style)
 
 
 def is_wide(width: float) -> bool:
@@ -171,5 +194,21 @@ def is_wide(width: float) -> bool:
     return width >= SIDE_BY_SIDE
 
 
-__all__ = ['DARK', 'FILES', 'LIGHT', 'PAGE', 'WIDE', 'Entry', 'Look', 'is_wide', 'line',
-           'log_ticks', 'panels', 'patch', 'series']  # fmt: skip
+__all__ = [
+    'DARK',
+    'FILES',
+    'LIGHT',
+    'PAGE',
+    'WIDE',
+    'Entry',
+    'Look',
+    'is_wide',
+    'legible',
+    'line',
+    'log_ticks',
+    'panels',
+    'patch',
+    'sample',
+    'series',
+    'stroke',
+]  # fmt: skip

@@ -2,12 +2,12 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import izmp_dynamics
 from izmp_dynamics.pages import drawing
-from izmp_dynamics.pages.look import DARK, FILES, LIGHT, PAGE, WIDE
+from izmp_dynamics.pages.look import DARK, FILES, LIGHT, PAGE, WIDE, Look
 from izmp_dynamics.pages.page import Page
 from izmp_dynamics.pages.picture import Picture
 from izmp_dynamics.pages.styles import NARROW
@@ -23,7 +23,10 @@ def render(page: Page, pictures: Sequence[Picture]) -> str:
     claims = [(p, fact) for p in pictures for fact in p.facts if fact.holds is not None]
     return template(__name__, TEMPLATE, {'trusted': Markup}, _unbroken).render(
         version=izmp_dynamics.__version__,
-        pictures=[(picture, *inline_svgs(picture)) for picture in pictures],
+        pictures=[
+            (p, *(inline_svg(p.draw, width, p.name, p.title) for width in (WIDE, NARROW)))
+            for p in pictures
+        ],
         claims=claims,
         kept=sum(bool(fact.holds) for _, fact in claims),
         page=page,
@@ -32,14 +35,17 @@ def render(page: Page, pictures: Sequence[Picture]) -> str:
     )
 
 
-def inline_svgs(picture: Picture) -> tuple[str, str]:
-    """Draw a picture for wide and for narrow windows, with colours as CSS variables."""
-    drawn = []
-    for width, suffix in ((WIDE, 'wide'), (NARROW, 'narrow')):
-        with PAGE.applied():
-            name = f'{picture.name}-{suffix}'
-            drawn.append(drawing.to_svg(picture.draw(PAGE, width), name, picture.title))
-    return drawn[0], drawn[1]
+def inline_svg(draw: Callable[[Look, float], Any], width: float, name: str, title: str) -> str:
+    """Draw for inlining, with colours as CSS variables.
+
+    Args:
+        draw: draws in a look, at a width [inch].
+        width: of the picture [inch].
+        name: of the picture, unique in the page.
+        title: what is shown.
+    """
+    with PAGE.applied():
+        return drawing.to_svg(draw(PAGE, width), f'{name}-{round(10 * width)}', title)
 
 
 def standalone_svg(picture: Picture) -> str:

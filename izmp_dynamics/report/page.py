@@ -1,14 +1,14 @@
 """The page: a summary and its figures in one self-contained HTML text."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.pages.templates import Markup, template
-from izmp_dynamics.report.figure import Figure
 from izmp_dynamics.verdict import errors, excursions, formatting, significance, verdict
 from izmp_dynamics.verdict.events.event import STEPS
 from izmp_dynamics.verdict.lying import FALLEN_HEIGHT
@@ -38,19 +38,34 @@ _FILTERS = {name: getattr(formatting, name) for name in _FORMATS} | {
 }
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A picture of the page.
+
+    Attributes:
+        title: heading.
+        svgs: one for every width of the window, or one for wide and one for narrow windows.
+        caption: what is shown, and what the limits hide; plain text.
+    """
+
+    title: str
+    svgs: tuple[str, ...]
+    caption: str
+
+
 def render(
     report: Mapping[str, Any],
     figures: Mapping[str, Figure],
     player: str = '',
-    why_static: str = '',
+    absent: Sequence[str] = (),
 ) -> str:
     """Build the page.
 
     Args:
         report: what report.json holds (`Summary.as_dict`).
-        figures: name → figure, as `draw_figures` returns them.
+        figures: name → figure, as `draw_pictures` returns them.
         player: HTML of what plays, as `player_html` returns it; '' for a page of pictures.
-        why_static: sentence about what is missing for an interactive page.
+        absent: sentences about libraries that are missing for plots.
 
     Returns:
         HTML; every text of `report` is escaped.
@@ -60,7 +75,7 @@ def render(
         judged=report['tracks'].get(report['verdict']['judged_by']),
         figures=figures,
         player=player,
-        why_static=why_static,
+        absent=absent,
         cards=cards(report),
         symbol=_SYMBOLS.get(report['verdict']['state'], '?'),
         recorded=_recorded(report['start_stamp']),

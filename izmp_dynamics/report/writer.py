@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
+from izmp_dynamics.report.ground import Ground, ground_of
+from izmp_dynamics.report.plots import Plot, plots_of
 from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import Summary, summarise
@@ -38,13 +40,13 @@ def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) 
     """Write report.html and report.json into `folder`; existing ones are replaced.
 
     The page is self-contained: it needs no network and no other file. It plays the recording, if
-    the libraries for that are installed, and says otherwise what to install; printed, and without
-    scripts, it shows pictures. The same evaluation gives the same bytes.
+    the libraries for that are installed; otherwise it shows pictures, if matplotlib is, and says
+    what to install. The same evaluation gives the same bytes.
 
     Args:
         evaluation: what to report.
         folder: made if it does not exist.
-        static: write a page of pictures alone, without scripts.
+        static: write a page of pictures, without scripts.
 
     Returns:
         the paths of the two files (`html`, `json`) and the numbers that both state (`summary`).
@@ -60,29 +62,40 @@ def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) 
 def write_summary(
     scene: Scene, summary: Summary, folder: Path, *, static: bool = False
 ) -> ReportPaths:
-    """Do so with the numbers that are known already; see `write_report`."""
-    # Here, because jinja2 and what draws are needed by a report alone.
-    from izmp_dynamics.report.figures import draw_figures
-    from izmp_dynamics.report.page import render
+    """Write a report whose numbers are known already; see `write_report`."""
+    from izmp_dynamics.report.page import render  # here, because jinja2 is needed here alone
 
-    figures = draw_figures(scene, summary)
-    report = {'format': FORMAT, **summary.as_dict()}
-    report['out_of_view'] = {name: dict(f.out_of_view) for name, f in figures.items()}
+    ground, plots = ground_of(scene, summary), plots_of(scene, summary)
+    report = {'format': FORMAT, **summary.as_dict(), 'out_of_view': _out_of_view(ground, plots)}
     text = json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
     html, data = Path(folder) / 'report.html', Path(folder) / 'report.json'
-    player, why_static = ('', '') if static else _player(scene, summary)
-    _write_all({html: render(report, figures, player, why_static), data: text})
+    player, figures, absent = '', {}, []
+    if not static:
+        from izmp_dynamics.report.player.assemble import player_html
+
+        try:
+            player = player_html(scene, summary, plots.values())
+        except MissingDependencyError as error:
+            absent.append(str(error))
+    if not player:
+        try:
+            from izmp_dynamics.report.pictures import draw_pictures
+
+            figures = draw_pictures(scene, summary, ground, plots)
+        except MissingDependencyError as error:
+            absent.append(str(error))
+    _write_all({html: render(report, figures, player, absent), data: text})
     return ReportPaths(html, data, summary)
 
 
-def _player(scene: Scene, summary: Summary) -> tuple[str, str]:
-    """HTML of what plays, or why there is none."""
-    from izmp_dynamics.report.player.assemble import player_html
-
-    try:
-        return player_html(scene, summary), ''
-    except MissingDependencyError as error:
-        return '', str(error)
+def _out_of_view(ground: Ground | None, plots: Mapping[str, Plot]) -> dict[str, dict[str, float]]:
+    """Figure → track → share of its values that the limits of the figure hide."""
+    hidden = {'ground': dict(ground.out_of_view)} if ground is not None else {}
+    for plot in plots.values():
+        shares = hidden.setdefault('coordinates' if plot.name in 'xy' else plot.name, {})
+        for name, share in plot.out_of_view.items():
+            shares[name] = max(shares.get(name, 0.0), share)
+    return hidden
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:

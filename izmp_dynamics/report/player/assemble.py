@@ -1,5 +1,6 @@
 """The player as HTML: numbers, texts and code in one piece that needs nothing else."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from izmp_dynamics.pages.templates import template, text_file
 from izmp_dynamics.report.player.libraries import THREE, UPLOT, UPLOT_STYLE
 from izmp_dynamics.report.player.packing import Block, json_for_script
 from izmp_dynamics.report.player.playback import Playback, play_back
-from izmp_dynamics.report.player.series import describe_series
 from izmp_dynamics.report.player.shapes import Shape, robot_shapes
+from izmp_dynamics.report.plots import Plot
 from izmp_dynamics.verdict.events.event import STEPS, Event
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import label_of
@@ -33,12 +34,13 @@ _RANGE = 32767  # of the integers that poses are stored as
 _UNKNOWN = -32768
 
 
-def player_html(scene: Scene, summary: Summary) -> str:
+def player_html(scene: Scene, summary: Summary, plots: Iterable[Plot]) -> str:
     """Build the interactive part of the page.
 
     Args:
         scene: what is shown.
         summary: its numbers.
+        plots: its series.
 
     Returns:
         HTML; '' for an evaluation of fewer than two instants, in which nothing moves.
@@ -50,7 +52,7 @@ def player_html(scene: Scene, summary: Summary) -> str:
     if len(scene.timeline.time) < 2:
         return ''
     block = Block()
-    document = player_document(scene, summary, block)
+    document = player_document(scene, summary, plots, block)
     return template(__name__, TEMPLATE).render(
         document=json_for_script(document),
         block=block.text,
@@ -62,7 +64,9 @@ def player_html(scene: Scene, summary: Summary) -> str:
     )
 
 
-def player_document(scene: Scene, summary: Summary, block: Block) -> dict[str, Any]:
+def player_document(
+    scene: Scene, summary: Summary, plots: Iterable[Plot], block: Block
+) -> dict[str, Any]:
     """Describe the recording for the page; the numbers go into `block`."""
     playback = play_back(scene, summary.events)
     shapes: list[Shape] = []
@@ -78,7 +82,7 @@ def player_document(scene: Scene, summary: Summary, block: Block) -> dict[str, A
         'judged': summary.verdict.judged_by,
         'remark': remark,
         'events': [_listed(event) for event in summary.events],
-        'panels': describe_series(scene, summary, block),
+        'panels': [_series(plot, block) for plot in plots],
         'scene': _scene(scene, playback, shapes, block),
     }
 
@@ -90,6 +94,29 @@ def _listed(event: Event) -> dict[str, Any]:
         'kind': event.kind,
         'sentence': event.sentence,
         'step': event.kind in STEPS,
+    }
+
+
+def _series(plot: Plot, block: Block) -> dict[str, Any]:
+    return {
+        'name': plot.name,
+        'title': plot.title,
+        'unit': plot.label.rpartition('[')[2].rstrip(']'),
+        'limits': plot.limits,
+        'lines': plot.lines,
+        'hidden': plot.hidden and f'outside the view: {plot.hidden}',
+        'time': block.add(np.fmax.accumulate(plot.time)),  # NaN where a line is broken
+        'traces': [
+            {
+                'label': trace.label,
+                'colour': trace.style.colour,
+                'width': trace.style.width,
+                'dashes': trace.style.dashes,
+                'opacity': trace.style.opacity,
+                'values': block.add(trace.values),
+            }
+            for trace in plot.traces
+        ],
     }
 
 
