@@ -77,7 +77,12 @@ setup(
         'rich>=12.3',
     ],
     extras_require={
-        'offline': ['rosbags>=0.11', 'lz4>=4', 'backports.zstd; python_version < "3.14"'],
+        'offline': [
+            'rosbags>=0.11',
+            'mcap>=1.1',
+            'lz4>=4',
+            'backports.zstd; python_version < "3.14"',
+        ],
         'sim': ['mujoco>=3.3.4'],
         # Pictures of models, plans, studies and comparisons; reports need none of it.
         'plots': ['matplotlib>=3.5'],
@@ -110,7 +115,6 @@ setup(
             'qpsolvers>=4',
             'quadprog>=0.1.12',
             'websockets>=12',  # drives Chromium, where that is installed
-            'mcap>=1.1',
             'pandas>=2',
             'duckdb>=1',
             's3fs>=2024.1',

@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 from mcap.writer import CompressionType, Writer
 
-from izmp_dynamics.bags import expansion
+from izmp_dynamics.bags import storage
 from izmp_dynamics.bags.mcap_file import McapFile
-from izmp_dynamics.bags.mcap_records import Fields, Statistics
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.spans import Merger
 from izmp_dynamics.bags.sqlite_file import _blocks
-from izmp_dynamics.bags.sqlite_salvage import Salvage
 from izmp_dynamics.bags.storage import FOREVER, Block
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import BagError, ModelError, RobotFileError
@@ -60,7 +58,7 @@ def read(path):
 @pytest.fixture
 def small_allowance(monkeypatch):
     """Few bytes may be decompressed whatever their ratio is."""
-    monkeypatch.setattr(expansion, 'ALLOWANCE', 2**16)
+    monkeypatch.setattr(storage, 'ALLOWANCE', 2**16)
 
 
 @pytest.mark.usefixtures('small_allowance')
@@ -97,8 +95,8 @@ def test_a_chunk_that_grows_beyond_all_measure_is_left_out(tmp_path, kind, cut):
 
 
 def test_many_chunks_are_measured_together(monkeypatch):
-    counted = expansion.Expansion()
-    monkeypatch.setattr(expansion, 'ALLOWANCE', 1000)
+    counted = storage.Expansion()
+    monkeypatch.setattr(storage, 'ALLOWANCE', 1000)
     for _ in range(4):
         counted.add(1, 250)
     with raising(BagError, 'decompression_bomb'):
@@ -111,7 +109,7 @@ def test_what_robots_record_is_far_below_the_limit(tmp_path):
     log = [('/imu', 'sensor_msgs/msg/Imu', list(range(START, START + 2000)), raws)]
     path = storage_file(write_bag(tmp_path / 'bag', log, mode='FILE'))
     packed = len(zstandard().decompress(path.read_bytes())) / path.stat().st_size
-    assert packed < expansion.RATIO / 2
+    assert packed < storage.RATIO / 2
 
 
 def test_a_full_temporary_folder_is_named(tmp_path, monkeypatch):
@@ -233,48 +231,12 @@ def test_messages_that_are_no_table_are_refused(tmp_path, messages):
 
 def test_a_query_that_takes_longer_than_its_file_explains_is_ended(tmp_path, monkeypatch):
     path = imu_bag(tmp_path / 'bag', 3000, storage='sqlite3')
-    monkeypatch.setattr('izmp_dynamics.bags.sqlite_database._STEPS', 100)
-    monkeypatch.setattr('izmp_dynamics.bags.sqlite_database._LEAST_STEPS', 10_000)
-    monkeypatch.setattr('izmp_dynamics.bags.sqlite_database._STEPS_PER_BYTE', 0)
+    monkeypatch.setattr('izmp_dynamics.bags.sqlite_file._STEPS', 100)
+    monkeypatch.setattr('izmp_dynamics.bags.sqlite_file._LEAST_STEPS', 10_000)
+    monkeypatch.setattr('izmp_dynamics.bags.sqlite_file._STEPS_PER_BYTE', 0)
     received, damage = read(path)
     assert len(received) < 3000
     assert 'bag.db3' in damage
-
-
-def test_an_overflow_page_that_points_to_itself(tmp_path):
-    """And a row that claims to be as long as that chain is."""
-    page = 4096
-    pages = bytearray(3 * page)
-    pages[16:18] = page.to_bytes(2, 'big')
-    pages[page : page + 10] = bytes([0x0D, 0, 0, 0, 1, 0, 0, 0, 0, 100])  # a leaf with one cell
-    claimed = bytes([0x81, 0x80, 0x80, 0x80, 0x80, 0])  # 2**35
-    pages[page + 100 : page + 107] = claimed + bytes([1])
-    for at in (*range(page + 108, 2 * page, 4), *range(2 * page, 3 * page, 4)):
-        pages[at : at + 4] = (3).to_bytes(4, 'big')  # the number of the third page
-    path = tmp_path / 'x.db3'
-    path.write_bytes(pages)
-    assert list(Salvage(path, {1}).messages()) == []
-
-
-def test_a_leaf_whose_rows_are_all_the_same(tmp_path):
-    """Ten thousand pointers to one cell."""
-    page = 65536
-    pages = bytearray(2 * page)
-    pages[16:18] = (1).to_bytes(2, 'big')
-    raw = bytes(30_000)
-    payload = bytes([7, 0, 1, 6]) + _varint(2 * len(raw) + 12) + bytes([1]) + bytes(8) + raw
-    cell = _varint(len(payload)) + bytes([1]) + payload
-    pages[page : page + 8] = bytes([0x0D, 0, 0, *(10_000).to_bytes(2, 'big'), 0, 0, 0])
-    for k in range(10_000):
-        pages[page + 8 + 2 * k : page + 10 + 2 * k] = (30_000).to_bytes(2, 'big')
-    pages[page + 30_000 : page + 30_000 + len(cell)] = cell
-    path = tmp_path / 'x.db3'
-    path.write_bytes(pages)
-    assert list(Salvage(path, {1}).messages()) == [(1, 0, raw)] * 2
-
-
-def _varint(number):
-    return bytes([number >> 14 | 0x80, number >> 7 & 0x7F | 0x80, number & 0x7F])
 
 
 def test_rows_that_need_more_space_than_the_file_has():
@@ -286,15 +248,6 @@ def test_rows_that_need_more_space_than_the_file_has():
 
 
 # -- mcap -------------------------------------------------------------------------------------
-
-
-def test_long_statistics_are_read_in_time():
-    pairs = struct.pack('<HQ', 1, 2) * 400_000
-    body = struct.pack('<QHIIIIQQI', 1, 1, 1, 0, 0, 1, 1, 2, len(pairs)) + pairs
-    with within_a_minute():
-        assert Statistics.parse(body).counts == {1: 2}
-    with pytest.raises(BagError):
-        Fields(b'').number(1)
 
 
 def test_a_chunk_that_the_index_names_twice(tmp_path):
@@ -326,7 +279,7 @@ def test_a_chunk_that_the_index_names_twice(tmp_path):
 
 
 def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path, monkeypatch):
-    monkeypatch.setattr('izmp_dynamics.bags.mcap_index._WINDOW', 2**24)
+    monkeypatch.setattr('izmp_dynamics.bags.mcap_file._WINDOW', 2**24)
     nothing = RECORD.pack(0x90, 0)
     chunk = struct.pack('<QQQIIQ', 0, 0, 0, 0, 0, 0)
     (tmp_path / 'x.mcap').write_bytes(

@@ -7,31 +7,17 @@ in the summary.
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.mcap_records import (
-    CHANNEL,
-    CHUNK,
-    CHUNK_INDEX,
-    DATA_END,
-    FOOTER,
-    HEADER,
-    MAGIC,
-    MESSAGE,
-    MESSAGE_INDEX,
-    RECORD,
-    SCHEMA,
-    STATISTICS,
-)
+from izmp_dynamics.bags.mcap_file import MAGIC, MESSAGE, MESSAGE_INDEX, RECORD
 from izmp_dynamics.bags.raws import Raw, Raws, copy_pieces, read_only
 from izmp_dynamics.base.conventions import Indices, Stamps
-
-METADATA, METADATA_INDEX, SUMMARY_OFFSET = 12, 13, 14
+from izmp_dynamics.files.libraries import library
 
 CHUNK_SIZE = 2**20
 """A chunk ends with the message that makes it larger than this [bytes]."""
@@ -42,6 +28,8 @@ _HEAD = np.dtype(
      ('logged', '<u8'), ('published', '<u8')]
 )  # fmt: skip
 _INDEX = np.dtype([('stamp', '<u8'), ('offset', '<u8')])
+_INDEX_OF = struct.Struct('<HI')
+"""Channel and length before its entries."""
 
 
 class McapStorage:
@@ -61,36 +49,36 @@ class McapStorage:
         """
         self.path = folder / f'{folder.name}.mcap'
         self._file = self.path.open('xb')
-        self._file.write(MAGIC + _record(HEADER, _text('ros2') + _text(library)))
+        self._file.write(MAGIC + _record('Header', profile='ros2', library=library))
         self._schemas: dict[str, bytes] = {}
         self._channels: list[bytes] = []
         self._counts: dict[int, int] = {}
-        self._chunk_indices: list[bytes] = []
+        self._chunks: list[bytes] = []
         self._chunk = _Chunk()
         self._spans: list[tuple[int, int]] = []
 
     def add_msgtype(self, connection: Any) -> None:
         """Define the message type of a topic."""
         definition = connection.msgdef
-        encoding = 'ros2msg' if definition.format.name == 'MSG' else 'ros2idl'
-        number = _uint16(len(self._schemas) + 1)
-        texts = (connection.msgtype, encoding, definition.data)
-        record = _record(SCHEMA, number + b''.join(map(_text, texts)))
+        record = _record(
+            'Schema',
+            id=len(self._schemas) + 1,
+            name=connection.msgtype,
+            encoding='ros2msg' if definition.format.name == 'MSG' else 'ros2idl',
+            data=definition.data.encode(),
+        )
         self._schemas[connection.msgtype] = record
         self._chunk.define(record)
 
     def add_connection(self, connection: Any, offered_qos_profiles: str) -> None:
         """Define a topic."""
-        schema = list(self._schemas).index(connection.msgtype) + 1
-        qos = _text('offered_qos_profiles') + _text(offered_qos_profiles)
         record = _record(
-            CHANNEL,
-            _uint16(connection.id)
-            + _uint16(schema)
-            + _text(connection.topic)
-            + _text(connection.ext.serialization_format)
-            + _uint32(len(qos))
-            + qos,
+            'Channel',
+            id=connection.id,
+            schema_id=list(self._schemas).index(connection.msgtype) + 1,
+            topic=connection.topic,
+            message_encoding=connection.ext.serialization_format,
+            metadata={'offered_qos_profiles': offered_qos_profiles},
         )
         self._channels.append(record)
         self._counts[connection.id] = 0
@@ -144,78 +132,71 @@ class McapStorage:
         """Complete the file; `metadata` is the content of metadata.yaml."""
         if self._chunk.size:
             self._close_chunk()
-        data = _text('serialized_metadata') + _text(metadata)
-        record = _record(METADATA, _text('rosbag2') + _uint32(len(data)) + data)
         place = self._file.tell()
-        self._file.write(record + _record(DATA_END, _uint32(0)))
-        index = _uint64(place) + _uint64(len(record)) + _text('rosbag2')
-        summary = self._file.tell()
-        groups = (
-            (SCHEMA, [*self._schemas.values()]),
-            (CHANNEL, self._channels),
-            (CHUNK_INDEX, self._chunk_indices),
-            (METADATA_INDEX, [_record(METADATA_INDEX, index)]),
-            (STATISTICS, [_record(STATISTICS, self._statistics())]),
+        record = _record('Metadata', name='rosbag2', metadata={'serialized_metadata': metadata})
+        self._file.write(record + _record('DataEnd', data_section_crc=0))
+        index = _record('MetadataIndex', offset=place, length=len(record), name='rosbag2')
+        begins, ends = zip(*self._spans or [(0, 0)], strict=True)
+        statistics = _record(
+            'Statistics',
+            attachment_count=0,
+            channel_count=len(self._channels),
+            channel_message_counts=dict(sorted(self._counts.items())),
+            chunk_count=len(self._chunks),
+            message_count=sum(self._counts.values()),
+            message_start_time=min(begins),
+            message_end_time=max(ends),
+            metadata_count=1,
+            schema_count=len(self._schemas),
         )
-        offsets = b''.join(self._groups(groups))
+        summary, offsets = self._file.tell(), b''
+        for group in (
+            [*self._schemas.values()],
+            self._channels,
+            self._chunks,
+            [index],
+            [statistics],
+        ):
+            place, data = self._file.tell(), b''.join(group)
+            self._file.write(data)
+            if data:
+                fields = {'group_opcode': data[0], 'group_start': place, 'group_length': len(data)}
+                offsets += _record('SummaryOffset', **fields)
         place = self._file.tell()
-        footer = _uint64(summary) + _uint64(place) + _uint32(0)
-        self._file.write(offsets + _record(FOOTER, footer) + MAGIC)
+        footer = _record(
+            'Footer', summary_start=summary, summary_offset_start=place, summary_crc=0
+        )
+        self._file.write(offsets + footer + MAGIC)
         self._file.close()
 
     def abort(self) -> None:
         """Close the file as it is."""
         self._file.close()
 
-    def _groups(self, groups: Iterable[tuple[int, list[bytes]]]) -> Iterator[bytes]:
-        """Write the groups of the summary; yields the record of the place of each."""
-        for opcode, records in groups:
-            place = self._file.tell()
-            self._file.write(b''.join(records))
-            length = self._file.tell() - place
-            if length:
-                fields = bytes([opcode]) + _uint64(place) + _uint64(length)
-                yield _record(SUMMARY_OFFSET, fields)
-
-    def _statistics(self) -> bytes:
-        counts = b''.join(_uint16(key) + _uint64(n) for key, n in sorted(self._counts.items()))
-        attachments, metadata = 0, 1
-        begins, ends = zip(*self._spans, strict=True) if self._spans else ((0,), (0,))
-        return (
-            _uint64(sum(self._counts.values()))
-            + _uint16(len(self._schemas))
-            + struct.pack('<4I', len(self._channels), attachments, metadata,
-                          len(self._chunk_indices))
-            + struct.pack('<2Q', min(begins), max(ends))
-            + _uint32(len(counts))
-            + counts
-        )  # fmt: skip
-
     def _close_chunk(self) -> None:
         chunk, self._chunk = self._chunk, _Chunk()
         if chunk.has_messages:
             self._spans.append(chunk.span)
-        span = struct.pack('<2Q', *chunk.span)
-        size, place = chunk.size, self._file.tell()
-        fields = span + _uint64(size) + _uint32(0) + _text('') + _uint64(size)
-        self._file.write(RECORD.pack(CHUNK, len(fields) + size) + fields)
-        self._file.writelines(chunk.parts)
+        first, last = chunk.span
+        times = {'message_start_time': first, 'message_end_time': last}
+        place, records = self._file.tell(), b''.join(chunk.parts)
+        fields = times | {'compression': '', 'uncompressed_size': chunk.size}
+        self._file.write(_record('Chunk', data=records, uncompressed_crc=0, **fields))
         after = self._file.tell()
-        places = b''
+        places = {}
         for channel, entries in chunk.indices():
-            places += _uint16(channel) + _uint64(self._file.tell())
-            index = _uint16(channel) + _uint32(len(entries)) + entries
-            self._file.write(_record(MESSAGE_INDEX, index))
-        self._chunk_indices.append(
+            places[channel] = self._file.tell()
+            head = RECORD.pack(MESSAGE_INDEX, _INDEX_OF.size + len(entries))
+            self._file.write(head + _INDEX_OF.pack(channel, len(entries)) + entries)
+        self._chunks.append(
             _record(
-                CHUNK_INDEX,
-                span
-                + struct.pack('<2Q', place, after - place)
-                + _uint32(len(places))
-                + places
-                + _uint64(self._file.tell() - after)
-                + _text('')
-                + struct.pack('<2Q', size, size),
+                'ChunkIndex',
+                chunk_start_offset=place,
+                chunk_length=after - place,
+                compressed_size=chunk.size,
+                message_index_offsets=places,
+                message_index_length=self._file.tell() - after,
+                **fields,
             )
         )
 
@@ -315,22 +296,9 @@ def _records(
     return data.data
 
 
-def _record(opcode: int, fields: bytes) -> bytes:
-    return RECORD.pack(opcode, len(fields)) + fields
-
-
-def _text(text: str) -> bytes:
-    data = text.encode()
-    return _uint32(len(data)) + data
-
-
-def _uint16(number: int) -> bytes:
-    return number.to_bytes(2, 'little')
-
-
-def _uint32(number: int) -> bytes:
-    return number.to_bytes(4, 'little')
-
-
-def _uint64(number: int) -> bytes:
-    return number.to_bytes(8, 'little')
+def _record(kind: str, **fields: Any) -> bytes:
+    """A record of the package mcap in bytes."""
+    builder = library('mcap.data_stream', 'Writing an mcap file').RecordBuilder()
+    getattr(library('mcap.records', 'Writing an mcap file'), kind)(**fields).write(builder)
+    data: bytes = builder.end()
+    return data

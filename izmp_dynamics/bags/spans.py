@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from izmp_dynamics.bags.expansion import Expansion
 from izmp_dynamics.bags.raws import Raws
-from izmp_dynamics.bags.storage import FOREVER, ZSTD, Block, Storage
+from izmp_dynamics.bags.storage import FOREVER, ZSTD, Block, Expansion, Storage
 from izmp_dynamics.base.conventions import Stamps
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.files.libraries import zstandard
