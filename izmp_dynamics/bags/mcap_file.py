@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.raws import Raws
+from izmp_dynamics.bags.raws import Raw, Raws
 from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Expansion, after, read_up_to
 from izmp_dynamics.bags.typestores import normalised
 from izmp_dynamics.base.conventions import Stamps
@@ -33,6 +33,10 @@ FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, DATA_END = 2, 3, 4, 5, 6
 RECORD = struct.Struct('<BQ')
 """Opcode and length."""
 
+_CHUNK = struct.Struct('<QQQII')
+"""First and last stamp, size and checksum when decompressed, and length of the compression."""
+
+_LENGTH = struct.Struct('<Q')
 _HEAD = RECORD.size
 _BEFORE_DATA = 22
 """Channel, sequence number, log time and publish time of a message [bytes]."""
@@ -167,9 +171,8 @@ class McapFile:
         """
         if run.end - run.begin > LARGEST:
             raise BagError(f'a chunk claims {run.end - run.begin} bytes')
-        records = self._at(run.begin, run.end - run.begin)
-        if run.chunk:
-            records = _unpacked(records, self._expansion, partial=run.cut)
+        body = self._at(run.begin, run.end - run.begin)
+        records = _unpacked(body, self._expansion, partial=run.cut) if run.chunk else body
         contents = _walked(records, wanted)
         if contents.size != len(records) and not run.cut:
             raise BagError('records do not follow each other')
@@ -361,7 +364,7 @@ def _records(data: bytes) -> Iterator[Any]:
         raise BagError('a record is shorter than its fields') from error
 
 
-def _unpacked(body: bytes, expansion: Expansion, *, partial: bool) -> bytes:
+def _unpacked(body: bytes, expansion: Expansion, *, partial: bool) -> Raw:
     """Decompress the body of a chunk record and check its checksum.
 
     Args:
@@ -373,25 +376,30 @@ def _unpacked(body: bytes, expansion: Expansion, *, partial: bool) -> bytes:
         BagError: it cannot be decompressed or grows beyond all measure, or size or checksum are
             wrong.
     """
-    chunk = next(_records(RECORD.pack(CHUNK, len(body)) + body))
-    size = chunk.uncompressed_size
+    try:
+        _, _, size, checksum, named = _CHUNK.unpack_from(body)
+        compression = body[_CHUNK.size : _CHUNK.size + named].decode()
+        (length,) = _LENGTH.unpack_from(body, _CHUNK.size + named)
+    except (struct.error, UnicodeDecodeError) as error:
+        raise BagError('a record is shorter than its fields') from error
+    packed = memoryview(body)[_CHUNK.size + named + _LENGTH.size :][:length]
     if size > LARGEST:
         raise BagError(f'a chunk claims {size} bytes')
     try:
-        expansion.add(len(chunk.data), size if chunk.compression else len(chunk.data))
+        expansion.add(len(packed), size if compression else len(packed))
     except BagError as error:
         raise BagError(f'a chunk is refused: {error}', kind=error.kind) from error
-    records = _decompressed(chunk.data, chunk.compression, size)
+    records = _decompressed(packed, compression, size)
     if partial:
         return records
-    if len(records) != size:
+    if len(packed) != length or len(records) != size:
         raise BagError('a chunk has another length than it states')
-    if chunk.uncompressed_crc and zlib.crc32(records) != chunk.uncompressed_crc:
+    if checksum and zlib.crc32(records) != checksum:
         raise BagError("a chunk's checksum is wrong")
     return records
 
 
-def _decompressed(packed: bytes, compression: str, size: int) -> bytes:
+def _decompressed(packed: memoryview, compression: str, size: int) -> Raw:
     """At most `size` + 1 bytes; a cut stream gives what can be had of it."""
     if not compression:
         return packed
@@ -409,7 +417,7 @@ def _decompressed(packed: bytes, compression: str, size: int) -> bytes:
         raise BagError(f'a chunk cannot be decompressed ({error})') from error
 
 
-def _walked(records: bytes, wanted: Collection[int] | None) -> _Contents:
+def _walked(records: Raw, wanted: Collection[int] | None) -> _Contents:
     """Walk over records in memory up to their end or up to what is no record.
 
     Args:
@@ -429,7 +437,7 @@ def _walked(records: bytes, wanted: Collection[int] | None) -> _Contents:
             raws = Raws.cut(data, begins[rows], ends[rows] - begins[rows])
             messages[channel] = stamps[rows], raws
     others = np.flatnonzero(~of_messages) if wanted is None else ()
-    declared = [records[begins[row] - _HEAD : ends[row]] for row in others]
+    declared = [bytes(records[begins[row] - _HEAD : ends[row]]) for row in others]
     return _Contents(messages, declared, size)
 
 

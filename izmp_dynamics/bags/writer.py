@@ -118,6 +118,7 @@ class BagWriter:
 
     def __enter__(self) -> 'BagWriter':
         rosbag2 = library('rosbags.rosbag2', 'Writing a bag')
+        library('mcap.records', 'Writing a bag')
         plugin = rosbag2.StoragePlugin[self.storage.upper()]
         try:
             self._partial = self._place.prepare()
