@@ -27,16 +27,6 @@ MOTION_RATE = 50.0
 FORGOTTEN = 1e-2
 """What is left of a disturbance when the filter counts as settled [-]."""
 
-_USED_AS = {
-    'joints': 'joint positions',
-    'imu': 'angular velocity and specific force of the root',
-    'accelerometers': 'angular acceleration of the root',
-    'position': 'position of the root in the world',
-    'ground': 'pose of the ground',
-    'feet': 'measured contact wrench',
-    'foot_imus': 'inclination of the ground',
-}
-
 
 class Collector:
     """Gathers results span by span; `evaluation` joins them.
@@ -183,11 +173,12 @@ class Collector:
         return self._columns.pop(column, Column()).rows
 
     def _health(self, faults: Mapping[str, Faults]) -> tuple[SignalHealth, ...]:
+        used_as = {signal.name: signal.used_as for signal in self.recording.robot.signals()}
         return tuple(
             SignalHealth(
                 topic=use.topic,
                 msgtype=use.msgtype,
-                used_as=_USED_AS[signal.partition('[')[0]],
+                used_as=used_as[signal],
                 count=use.count,
                 rate=use.rate,
                 longest_gap=use.longest_gap,
