@@ -27,7 +27,7 @@ from izmp_dynamics.model.method import (
 from izmp_dynamics.model.robot_file_links import link_mistakes
 from izmp_dynamics.model.sensors import Accelerometer, Imu, Joints, Noise, Position
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
-from izmp_dynamics.model.signals import Signal, signals_of
+from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH, Signal
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,41 @@ class RobotFile:
             )  # fmt: skip
 
     def signals(self) -> Iterator[Signal]:
-        """List the signals that the robot publishes."""
-        return signals_of(self)
+        """List the signals that the robot publishes; an IMU derived from the pose is none."""
+        yield Signal(
+            'joints', 'joints', self.joints.topic, (JOINT_STATE,), 'joint positions', required=True
+        )
+        if not self.imu.from_position:
+            yield Signal(
+                'imu', 'imu', self.imu.topic, (IMU,),
+                'angular velocity and specific force of the root',
+                required=True, mounted=True, frame=self.imu.frame,
+            )  # fmt: skip
+        if self.position is not None:
+            yield Signal(
+                'position', 'position', self.position.topic, POSITIONS,
+                'position of the root in the world', frame=self.position.frame,
+            )  # fmt: skip
+        if self.ground.topic is not None:
+            yield Signal('ground', 'ground', self.ground.topic, POSES, 'pose of the ground')
+        for k, sensor in enumerate(self.accelerometers):
+            name = f'accelerometers[{k}]'
+            yield Signal(
+                name, name, sensor.topic, (IMU,), 'angular acceleration of the root',
+                mounted=True, frame=sensor.frame,
+            )  # fmt: skip
+        for k, foot in enumerate(self.feet):
+            if foot.wrench is not None:
+                yield Signal(
+                    f'feet[{foot.name}]', f'feet[{k}].wrench', foot.wrench.topic, (WRENCH,),
+                    'measured contact wrench', mounted=True, frame=foot.wrench.frame,
+                )  # fmt: skip
+            if foot.imu is not None:
+                yield Signal(
+                    f'foot_imus[{foot.name}]', f'feet[{k}].imu', foot.imu.topic, (IMU,),
+                    'inclination of the ground',
+                    mounted=True, frame=foot.imu.frame, link=foot.sole,
+                )  # fmt: skip
 
     def topics(self) -> list[str]:
         """Every topic that the robot publishes."""
