@@ -16,6 +16,7 @@ import heapq
 import logging
 import os
 import random
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -33,7 +34,7 @@ from rich.table import Table
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.engine.cluster import Cluster, connected
-from izmp_dynamics.engine.outcomes import outcomes
+from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.fleet.campaign import run_fleet
 from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page
@@ -136,7 +137,8 @@ def under_fire(logs: Path, folder: Path, options: argparse.Namespace) -> str:
         cluster = Cluster(options.workers)
         fleet = run_fleet([url], [robot], folder / 'fire', cluster, progress=killer)
         seconds = time.perf_counter() - begin
-    lines = (folder / 'fire' / 'rows.jsonl').read_bytes().count(b'\n')
+    with sqlite3.connect(folder / 'fire' / 'rows.sqlite') as table:
+        ((lines,),) = table.execute('SELECT count(*) FROM rows')
     equal = sum(
         without(row, PLACE) == without(single[row['name']] or {}, PLACE) for row in fleet.rows
     )

@@ -17,8 +17,7 @@ pytest.importorskip('distributed', reason='the engine is Dask')
 
 from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
-from izmp_dynamics.engine.held import Held
-from izmp_dynamics.engine.outcomes import outcomes
+from izmp_dynamics.engine.tasks import Held, outcomes
 
 from .raising import raising
 

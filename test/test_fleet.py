@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from izmp_dynamics.fleet.sources import find_bags
 
 from .bag_surgery import TOPICS, Draft
 from .command_line import REPOSITORY, izmp, with_site_code
+from .raising import raising
 
 distributed = pytest.importorskip('distributed', reason='a fleet runs on Dask')
 
@@ -97,9 +99,12 @@ def workers_of_this_process():
 
 
 def rows_in(folder):
-    path = folder / 'rows.jsonl'
-    lines = path.read_text().split('\n')[:-1] if path.exists() else []
-    return [json.loads(line) for line in lines]
+    """The rows of a folder, also while a run has it."""
+    try:
+        with sqlite3.connect(f'file:{folder}/rows.sqlite?immutable=1', uri=True) as table:
+            return [json.loads(text) for (text,) in table.execute('SELECT row FROM rows')]
+    except sqlite3.DatabaseError:
+        return []
 
 
 ONE_BAG_ALONE = """
@@ -163,14 +168,14 @@ def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
     assert rows['walk_2']['software'] == '4.2'
     assert len(rows_in(out)) == 5  # nothing was written twice
     assert sorted(path.name for path in out.iterdir()) == [
-        'fleet.html', 'fleet.json', 'fleet.parquet', 'reports', 'rows.jsonl',
+        'fleet.html', 'fleet.json', 'fleet.parquet', 'reports', 'rows.sqlite',
     ]  # fmt: skip
 
-    written = (out / 'rows.jsonl').read_bytes()
+    written = rows_in(out)
     again = run_fleet([s3], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker)
     assert again.kept == 5
     assert again.rows == fleet.rows
-    assert (out / 'rows.jsonl').read_bytes() == written
+    assert rows_in(out) == written
     _read_by_others(out)
 
 
@@ -246,8 +251,10 @@ def test_a_row_is_kept_until_bag_robot_or_code_change(kept, robot, monkeypatch):
         assert ledger.result(Task(task.bag, task.robot, task.robot_sha256, report=True)) is None
         (bag / 'walk_0.mcap').write_bytes(b'other')
         assert ledger.result(task_of(bag, robot)) is None
-        monkeypatch.setattr('izmp_dynamics.fleet.ledger.code', lambda: 'newer')
+    monkeypatch.setattr('izmp_dynamics.fleet.ledger.code', lambda: 'newer')
+    with Ledger(out) as ledger:
         assert ledger.result(task) is None
+        assert ledger.hashes_like(task) == ()
 
 
 def test_a_copied_bag_is_known_by_its_content(kept, robot):
@@ -275,8 +282,10 @@ def test_a_rotated_log_is_known_after_its_old_name_has_a_new_row(kept, robot):
         }  # fmt: skip
 
 
-def test_what_failed_for_a_reason_outside_of_the_bag_is_tried_again(kept):
-    out, _, task, _ = kept
+def test_what_failed_for_a_reason_outside_of_the_bag_is_tried_again(kept, robot):
+    out, bag, _, _ = kept
+    (bag / 'walk_0.mcap').write_bytes(b'other')
+    task = task_of(bag, robot)
     failed = blank(task.bag, task.robot) | of_error('no network', 'OSError', transient=True)
     with Ledger(out) as ledger:
         assert ledger.add(task, Done(failed)) == ledger.result(task)  # a row of this run
@@ -284,44 +293,27 @@ def test_what_failed_for_a_reason_outside_of_the_bag_is_tried_again(kept):
         assert ledger.result(task) is None
 
 
-def test_a_half_written_line_is_cut_off(kept):
+def test_what_a_killed_process_had_not_finished_is_not_there(kept):
     out, _, task, row = kept
-    with (out / 'rows.jsonl').open('a') as file:
-        file.write('{"bag": "/lo')
+    program = (
+        'import os, signal, sqlite3, sys\n'
+        'rows = sqlite3.connect(sys.argv[1])\n'
+        'rows.execute("INSERT INTO rows VALUES (?, ?)", ("", "half"))\n'
+        'os.kill(os.getpid(), signal.SIGKILL)\n'
+    )
+    subprocess.run([sys.executable, '-c', program, out / 'rows.sqlite'], check=False)
     with Ledger(out) as ledger:
         assert ledger.result(task) == row
         ledger.add(task, Done(row | {'gated': 7}, 'abc'))
-    assert [line['gated'] for line in rows_in(out)] == [None, 7]
+    assert [row['gated'] for row in rows_in(out)] == [None, 7]
 
 
-@pytest.mark.parametrize(
-    'damage',
-    [
-        lambda line: line[:-5],
-        lambda line: line.replace('"size": ', '"size": "a'),
-        lambda line: line.replace('"margin": null', '"margin": "a"'),
-        lambda line: '[' * 5000,
-        lambda line: '\udcff' + line,
-        lambda line: '7',
-    ],
-)
-def test_a_damaged_line_is_named_and_its_bag_evaluated_again(kept, damage, caplog):
-    out, _, task, row = kept
-    rows, other = out / 'rows.jsonl', '{"another": "version"}\n'
-    with rows.open('a') as file:
-        file.write(other)
-    rows.write_text(
-        damage(rows.read_text().splitlines()[0]) + '\n' + other, 'utf-8', 'surrogateescape'
-    )
-    with Ledger(out) as ledger:
-        assert f"Line 1 of '{rows}' is damaged" in caplog.text
-        assert ledger.result(task) is None
-        ledger.add(task, Done(row, 'abc'))
-    caplog.clear()
-    with Ledger(out) as ledger:
-        assert ledger.result(task) == row
-    assert not caplog.text
-    assert rows.read_text().split('\n')[1] + '\n' == other
+@pytest.mark.parametrize('damage', [lambda data: b'no table', lambda data: data[:4200]])
+def test_a_damaged_table_is_a_sentence(kept, damage):
+    table = kept[0] / 'rows.sqlite'
+    table.write_bytes(damage(table.read_bytes()))
+    with raising(FleetError, 'damaged', path=table):
+        Ledger(kept[0])
 
 
 def test_two_runs_do_not_write_to_one_folder(kept):

@@ -224,7 +224,7 @@ def test_the_worst_is_first():
 
 def test_the_table_holds_every_column(rows, tmp_path):
     parquet = pytest.importorskip('pyarrow.parquet')
-    from izmp_dynamics.fleet.parquet import parquet as written
+    from izmp_dynamics.fleet.row import parquet as written
 
     full = rows[1] | {
         'metadata': {'robot_id': 'a'}, 'transient': False, 'missing': ['x'],

@@ -10,9 +10,8 @@ pytest.importorskip('fsspec', reason='bags are found with fsspec')
 
 from izmp_dynamics.base.errors import FleetError, IzmpError
 from izmp_dynamics.fleet.robots import RobotFiles
-from izmp_dynamics.fleet.sources import BagSource, find_bags
+from izmp_dynamics.fleet.sources import BagSource, find_bags, public
 from izmp_dynamics.fleet.task import content_hash
-from izmp_dynamics.fleet.urls import public
 from izmp_dynamics.replay.hashes import data_hashes
 
 from .conftest import REPOSITORY

@@ -30,7 +30,7 @@ from izmp_dynamics.calibration.read_stretches import read_stretches
 from izmp_dynamics.calibration.regressor import LinkInertia, link_inertias
 from izmp_dynamics.calibration.result import CalibrationResult
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
-from izmp_dynamics.engine.held import Held
+from izmp_dynamics.engine.tasks import Held
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, read_urdf

@@ -19,7 +19,7 @@ from izmp_dynamics.calibration.linear import Linear, linearise
 from izmp_dynamics.calibration.noise import Noise, weigh
 from izmp_dynamics.calibration.parameters import Layout
 from izmp_dynamics.calibration.validation import folds
-from izmp_dynamics.engine.held import Held
+from izmp_dynamics.engine.tasks import Held
 
 LENGTH = 20.0
 """Of a piece [s]: many blocks, and few megabytes."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.base.errors import ClusterError
-from izmp_dynamics.engine.interrupts import held_back
+from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
 
 PURPOSE = 'Work in several processes or on a cluster'

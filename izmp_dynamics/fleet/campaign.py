@@ -13,20 +13,18 @@ from pathlib import Path
 
 from izmp_dynamics.base.errors import FleetError
 from izmp_dynamics.engine.cluster import PURPOSE, Cluster, connected
-from izmp_dynamics.engine.interrupts import held_back
-from izmp_dynamics.engine.outcomes import outcomes
+from izmp_dynamics.engine.tasks import outcomes
+from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
 from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.fleet.code import LIBRARIES, code
 from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page, libraries
-from izmp_dynamics.fleet.parquet import parquet
 from izmp_dynamics.fleet.robots import RobotFiles
-from izmp_dynamics.fleet.row import Row, badness, blank, of_error
-from izmp_dynamics.fleet.sources import BagSource, find_bags
+from izmp_dynamics.fleet.row import Row, badness, blank, of_error, parquet
+from izmp_dynamics.fleet.sources import BagSource, find_bags, public
 from izmp_dynamics.fleet.statistics import fleet_statistics
 from izmp_dynamics.fleet.task import Done, Task, evaluate
-from izmp_dynamics.fleet.urls import public
 
 RETRIES = 2
 """How often a bag is tried again whose evaluation raised what no bag should cause."""
@@ -95,8 +93,7 @@ def run_fleet(
         finally:
             rows = [row for task in tasks if (row := ledger.result(task)) is not None]
             rows = sorted([*rows, *refused], key=badness)
-            with held_back():
-                _write(ledger.folder, rows, len(bags))
+            _write(ledger.folder, rows, len(bags))
             if len(rows) < len(bags):
                 _log.warning(
                     "%d of %d bags are in the results in '%s'; the same command goes on.",

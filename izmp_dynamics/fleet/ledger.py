@@ -1,28 +1,26 @@
-"""The rows of a folder of results: one line per evaluated bag, in the file rows.jsonl.
+"""The rows of a folder of results: one per evaluated bag, in the SQLite table `rows`.
 
-A line is appended as soon as its bag is evaluated, by one process alone. So whatever ends that
+A row is added as soon as its bag is evaluated, by one process alone. So whatever ends that
 process, all finished bags are kept, and nothing is written twice.
 """
 
-import fcntl
 import json
-import logging
-import os
 import re
+import sqlite3
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from izmp_dynamics.base.errors import FleetError
 from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.fleet.code import code
-from izmp_dynamics.fleet.row import Row, parsed
+from izmp_dynamics.fleet.row import Row
 from izmp_dynamics.fleet.task import Done, Task
 
-FILE = 'rows.jsonl'
+FILE = 'rows.sqlite'
 
 REPORTS = 'reports'
-
-_log = logging.getLogger(__name__)
 
 
 class Ledger:
@@ -37,7 +35,10 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        try:
+        self._rows: dict[tuple[str, str], Row] = {}
+        self._by_size: defaultdict[int, list[Row]] = defaultdict(list)
+        self._added: set[Task] = set()
+        with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
             if not (folder / FILE).exists() and any(folder.iterdir()):
                 raise FleetError(
@@ -45,30 +46,20 @@ class Ledger:
                     'choose another place.',
                     kind='not_a_result', path=folder,
                 )  # fmt: skip
-            self._file = (folder / FILE).open('r+b' if (folder / FILE).exists() else 'w+b')
-        except OSError as error:
-            raise FleetError(
-                f"The results cannot be written to '{folder}': {error.strerror or error}.",
-                kind='cannot_write', path=folder, errno=error.errno,
-            ) from error  # fmt: skip
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._file.close()
-            raise FleetError(
-                f"Another run is writing to '{folder}'; wait for it, or choose another place.",
-                kind='in_use', path=folder,
-            ) from error  # fmt: skip
-        self._rows: dict[tuple[str, str], Row] = {}
-        self._by_size: defaultdict[int, list[Row]] = defaultdict(list)
-        self._added: set[Task] = set()
-        self._read()
+            self._table = sqlite3.connect(folder / FILE, isolation_level=None, timeout=0.0)
+            self._table.execute('PRAGMA locking_mode = EXCLUSIVE')  # until it is closed
+            self._table.execute('BEGIN EXCLUSIVE')
+            self._table.execute('CREATE TABLE IF NOT EXISTS rows (code TEXT, row TEXT)')
+            self._table.execute('COMMIT')
+            found = self._table.execute('SELECT row FROM rows WHERE code = ?', (code(),))
+            for (text,) in found.fetchall():
+                self._note(json.loads(text))
 
     def __enter__(self) -> 'Ledger':
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._table.close()
 
     def result(self, task: Task) -> Row | None:
         """Return the row of a task: this run's, or an earlier one that is still right.
@@ -88,7 +79,11 @@ class Ledger:
         return tuple(sorted({row['sha256'] for row in alike if row['sha256']}))
 
     def add(self, task: Task, done: Done) -> Row:
-        """Keep what came out of a task, and return its row."""
+        """Keep what came out of a task, and return its row.
+
+        Raises:
+            FleetError: it cannot be written.
+        """
         if done.row is None:
             same = next(
                 row
@@ -98,19 +93,20 @@ class Ledger:
             place = {'bag': task.bag.url, 'name': task.bag.name, 'stamp': task.bag.stamp}
             row = same | place | {'robot_file': task.robot}
         else:
-            row = done.row | ({'report': self._write(task, done)} if done.files else {})
+            row = done.row
+        with self._writing():
+            if done.files:
+                row = row | {'report': self._write(task, done)}
+            text = json.dumps(row, ensure_ascii=True, allow_nan=False)
+            self._table.execute('INSERT INTO rows VALUES (?, ?)', (row['code'], text))
         self._note(row)
         self._added.add(task)
-        self._file.write(json.dumps(row, ensure_ascii=True, allow_nan=False).encode() + b'\n')
-        self._file.flush()
-        os.fsync(self._file.fileno())
         return row
 
     def _is_valid(self, row: Row, task: Task) -> bool:
         has_report = row['report'] is not None and (self.folder / row['report']).is_file()
         return (
             not row['transient']
-            and row['code'] == code()
             and row['robot_sha256'] == task.robot_sha256 != ''
             and (not task.report or row['state'] == 'error' or has_report)
         )
@@ -123,30 +119,29 @@ class Ledger:
             write_whole(self.folder / place / file, content)
         return f'{place}/report.html'
 
-    def _read(self) -> None:
-        """Read all lines; one that a killed process left half-written is cut off.
-
-        A damaged one is named and blanked out, so that its bag is evaluated again.
-        """
-        lines = self._file.read().split(b'\n')
-        self._file.truncate(sum(len(line) + 1 for line in lines[:-1]))
-        begin = 0
-        for number, line in enumerate(lines[:-1], 1):
-            try:
-                row = parsed(line) if line.strip() else None
-            except ValueError as error:
-                _log.warning(
-                    "Line %d of '%s' is damaged (%s); its bag is evaluated again.",
-                    number, self.folder / FILE, error,
-                )  # fmt: skip
-                self._file.seek(begin)
-                self._file.write(b' ' * len(line))
-            else:
-                if row is not None:
-                    self._note(row)
-            begin += len(line) + 1
-        self._file.seek(0, os.SEEK_END)
-
     def _note(self, row: Row) -> None:
         self._rows[row['bag'], row['robot_file']] = row
         self._by_size[row['size']].append(row)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.OperationalError) as error:
+            if 'locked' in str(error):
+                raise FleetError(
+                    f"Another run is writing to '{self.folder}'; wait for it, or choose another "
+                    'place.',
+                    kind='in_use', path=self.folder,
+                ) from error  # fmt: skip
+            reason = getattr(error, 'strerror', None) or error
+            raise FleetError(
+                f"The results cannot be written to '{self.folder}': {reason}.",
+                kind='cannot_write', path=self.folder, errno=getattr(error, 'errno', None),
+            ) from error  # fmt: skip
+        except (sqlite3.DatabaseError, ValueError) as error:
+            raise FleetError(
+                f"'{self.folder / FILE}' is damaged ({error}); remove it, and all bags are "
+                'evaluated again.',
+                kind='damaged', path=self.folder / FILE,
+            ) from error  # fmt: skip

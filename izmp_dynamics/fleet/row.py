@@ -3,11 +3,12 @@
 Lengths in m, times in s, forces in N, shares from 0 to 1; None where there is no value.
 """
 
-import json
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from izmp_dynamics.base.faults import Fault, left_out
+from izmp_dynamics.files.libraries import library
 from izmp_dynamics.fleet.sources import BagSource
 
 Row = dict[str, Any]
@@ -50,11 +51,6 @@ COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 """Column → kind; 'stamp' is nanoseconds since the epoch."""
 
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    'text': str, 'int': int, 'float': (int, float), 'bool': bool, 'stamp': int,
-    'texts': list, 'map': dict, 'events': list, 'signals': list,
-}  # fmt: skip
-
 EVENT = {'kind': 'text', 'begin': 'float', 'end': 'float', 'sentence': 'text', 'subject': 'text',
          'size': 'float', 'unit': 'text', 'significance': 'float'}  # fmt: skip
 SIGNAL = {'topic': 'text', 'used_as': 'text', 'count': 'int', 'rate': 'float',
@@ -76,27 +72,6 @@ def blank(bag: BagSource, robot_file: str) -> Row:
         'transient': False,
     }
     return dict.fromkeys(COLUMNS) | known
-
-
-def parsed(line: bytes) -> Row | None:
-    """Return the row that a line of JSON holds; None if it has the columns of another version.
-
-    Raises:
-        ValueError: it is damaged.
-    """
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f'no JSON: {error}') from error
-    if not isinstance(row, dict):
-        raise ValueError('no row')
-    if row.keys() != COLUMNS.keys():
-        return None
-    for name, kind in COLUMNS.items():
-        needed = name in ('bag', 'robot_file', 'size', 'stamp', 'transient')
-        if not isinstance(row[name], _TYPES[kind]) and (needed or row[name] is not None):
-            raise ValueError(f'{name} is {row[name]!r:.40}')
-    return row
 
 
 def of_report(report: Mapping[str, Any]) -> Row:
@@ -176,6 +151,48 @@ def badness(row: Mapping[str, Any]) -> tuple[int, float, str]:
     state, margin = row['state'], row['margin']
     rank = STATES.index(state) if state in STATES else len(STATES)
     return rank, float('inf') if margin is None else margin, row['bag']
+
+
+def parquet(rows: Sequence[Row]) -> bytes:
+    """Write rows as a Parquet file, in the order in which they are given.
+
+    Raises:
+        MissingDependencyError: pyarrow is not installed.
+    """
+    arrow = library('pyarrow', 'Writing the table')
+    writer = library('pyarrow.parquet', 'Writing the table', 'pyarrow')
+    table = arrow.Table.from_pylist(_unicode(list(rows)), schema=_schema(arrow))
+    file = io.BytesIO()
+    writer.write_table(table, file, compression='zstd')
+    return file.getvalue()
+
+
+def _unicode(value: Any) -> Any:
+    r"""The same with texts that are Unicode: the name of a file need not be, e.g. '\xff'."""
+    if isinstance(value, str):
+        return value.encode('utf-8', 'backslashreplace').decode('utf-8')
+    if isinstance(value, dict):
+        return {_unicode(key): _unicode(entry) for key, entry in value.items()}
+    return [_unicode(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _schema(arrow: Any) -> Any:
+    """The columns and their types."""
+    plain = {
+        'text': arrow.string(),
+        'float': arrow.float64(),
+        'int': arrow.int64(),
+        'bool': arrow.bool_(),
+        'stamp': arrow.timestamp('ns', tz='UTC'),
+        'texts': arrow.list_(arrow.string()),
+        'map': arrow.map_(arrow.string(), arrow.string()),
+    }
+
+    def entries(fields: Mapping[str, str]) -> Any:
+        return arrow.list_(arrow.struct([(name, plain[kind]) for name, kind in fields.items()]))
+
+    types = plain | {'events': entries(EVENT), 'signals': entries(SIGNAL)}
+    return arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
 
 
 def _compares(pair: Mapping[str, Any], judged: str | None) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 from izmp_dynamics.bags.metadata import FILE
 from izmp_dynamics.base.errors import FleetError, MissingDependencyError
 from izmp_dynamics.files.libraries import library
-from izmp_dynamics.fleet.urls import public, refuse_password, url_of
 
 DATA = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
 """Ends of the names of storage files."""
@@ -112,7 +111,7 @@ def file_system(url: str) -> tuple[Any, str]:
         MissingDependencyError: the library for the protocol is not installed.
     """
     fsspec = library('fsspec', 'Finding bags')
-    refuse_password(url)
+    _refuse_password(url)
     try:
         files, path = fsspec.core.url_to_fs(url)
     except ValueError as error:
@@ -168,7 +167,7 @@ def _lines(place: str) -> Iterator[str]:
         entry = line.strip()
         if entry and not entry.startswith('#'):
             absolute = '://' in entry or entry.startswith('/')
-            yield entry if absolute else url_of(files, place, f'{base}/{entry}')
+            yield entry if absolute else _url_of(files, place, f'{base}/{entry}')
 
 
 def _listed(place: str) -> list[BagSource]:
@@ -229,10 +228,35 @@ def _is_result(files: Any, folder: str) -> bool:
 
 
 def _bag(files: Any, path: str, found: list[SourceFile], place: str) -> BagSource:
-    url = public(url_of(files, place, path))
+    url = public(_url_of(files, place, path))
     return BagSource(url.removeprefix('file://'), tuple(found), place)
 
 
 def _file(path: str, info: Mapping[str, Any]) -> SourceFile:
     stamp = next((str(info[key]) for key in _STAMPS if info.get(key)), '')
     return SourceFile(path, int(info.get('size') or 0), stamp)
+
+
+def _url_of(files: Any, place: str, path: str) -> str:
+    """The URL of a path in the file system that was made for a place, which states the host."""
+    if 'host' not in files.storage_options:
+        return str(files.unstrip_protocol(path))
+    protocol, _, rest = place.partition('://')
+    return f'{protocol}://{rest.partition("/")[0]}/{path.lstrip("/")}'
+
+
+def public(text: str) -> str:
+    """Return a text whose URLs have no user and, in the web, no query: it may be a signature."""
+    text = re.sub(r"(https?://[^?#\s]*)[?#][^\s'\"]*", r'\1', text)
+    return re.sub(r'(\w://)[^/\s]*@', r'\1', text)
+
+
+def _refuse_password(url: str) -> None:
+    """Refuse a URL that contains a password or token, which the sentence does not repeat."""
+    for protocol, user in re.findall(r'(\w+)://([^/?#]*)@', url):
+        if protocol in ('http', 'https') or (':' in user and protocol != 'github'):
+            raise FleetError(
+                f"The URL '{public(url)}' was given with a password or token; give them to fsspec "
+                f'instead, for example in the environment, as FSSPEC_{protocol.upper()}_PASSWORD.',
+                kind='password_in_url', place=public(url),
+            )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
-from izmp_dynamics.engine.outcomes import outcomes
+from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.pages.files import StoreError
 from izmp_lab.studies.runs import Run, perform
 from izmp_lab.studies.store import Store

@@ -11,7 +11,7 @@ pytest.importorskip('distributed', reason='several processes are started by Dask
 from ..command_line import with_site_code
 
 EVERY_PROCESS = """
-import itertools, os, signal, sys
+import os, signal, sys
 from multiprocessing import util
 
 MOMENT, DONE = os.environ['MOMENT'], os.environ['DONE']
@@ -36,22 +36,12 @@ class Finder:
         if name == 'izmp_lab.studies.runs':
             interrupt(os.getpid(), os.getppid())
 
-class Counter:
-    count = itertools.count()
-
-    def __next__(self):
-        interrupt(os.getpid())
-        return next(self.count)
-
 if MOMENT == 'before it is told what to do' and not WORKER:
     util.spawnv_passfds = start_and_interrupt
 if MOMENT == 'as it starts' and WORKER:
     interrupt(os.getpid(), os.getppid())
 if MOMENT == 'as it unpickles what to do' and WORKER:
     sys.meta_path.insert(0, Finder)
-if MOMENT == 'as a task is submitted' and not WORKER:
-    from distributed.client import Future
-    Future._counter = Counter()  # asked in the middle of its __init__
 """
 """A process interrupts itself and its parent, once for all processes."""
 
@@ -62,7 +52,6 @@ if MOMENT == 'as a task is submitted' and not WORKER:
         'before it is told what to do',
         'as it starts',
         'as it unpickles what to do',
-        'as a task is submitted',
     ],
 )
 def test_an_interrupt_leaves_no_traceback(tmp_path, moment):

@@ -8,17 +8,18 @@ exception.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import TopologicalSorter
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import PURPOSE
-from izmp_dynamics.engine.interrupts import held_back
 from izmp_dynamics.files.libraries import library
 
 AT_A_TIME = 4000
 """Tasks that the scheduler knows at a time: enough for a thousand workers."""
 
 T = TypeVar('T')
+V = TypeVar('V')
+A = TypeVar('A')
 R = TypeVar('R')
 
 
@@ -51,35 +52,22 @@ def outcomes(
     waiting = deque(order.get_ready())
     running: dict[Any, T] = {}
     ended = library('distributed', PURPOSE).as_completed()
-    at_a_time = _at_a_time(client, len(tasks))
-
-    def begin() -> None:
+    # The scheduler keeps many tasks until a worker is free. Few it would hand out all at once, and
+    # those that only wait at a worker would count as killed with it: they get one per worker.
+    threads = sum(client.nthreads().values())
+    at_a_time = threads if threads and len(tasks) <= 2 * threads else AT_A_TIME
+    while order.is_active():
         while waiting and len(running) < at_a_time:
             task = waiting.popleft()
             future = client.submit(function, task, *given(task), pure=False, retries=retries)
             running[future] = task
             ended.add(future)
-
-    with held_back():  # Ctrl-C in the middle of a future leaves a traceback
-        begin()
-    for future in ended:
+        future = next(ended)
         task = running.pop(future)
         yield task, _outcome(future)
-        with held_back():
-            del future  # the workers forget the result
-            order.done(task)
-            waiting += order.get_ready()
-            begin()
-
-
-def _at_a_time(client: Any, count: int) -> int:
-    """How many tasks the scheduler may know at a time.
-
-    It keeps many tasks until a worker is free. Few it would hand out all at once, and those that
-    only wait at a worker would count as killed with it: they get one per worker from here.
-    """
-    threads = sum(client.nthreads().values())
-    return threads if threads and count <= 2 * threads else AT_A_TIME
+        del future  # the workers forget the result
+        order.done(task)
+        waiting += order.get_ready()
 
 
 def _outcome(future: Any) -> Any:
@@ -95,6 +83,62 @@ def _outcome(future: Any) -> Any:
         return error
 
 
+class Held(Generic[V]):
+    """Values that the workers keep, or this process, for rounds of tasks on them.
+
+    Args:
+        values: as they are sent once. What a worker that dies had, another one gets.
+        client: `distributed.Client`; None for this process.
+    """
+
+    def __init__(self, values: Sequence[V], client: Any = None) -> None:
+        self._values, self._client = values, client
+        if client is not None:
+            self._futures = [client.submit(_same, value, pure=False) for value in values]
+
+    def map(
+        self,
+        function: Callable[[V, A], R],
+        arguments: Sequence[A],
+        progress: Callable[[float], None] = lambda fraction: None,
+    ) -> list[R]:
+        """Apply a function to every value and its argument; give the results in their order.
+
+        Args:
+            function: importable on the workers.
+            arguments: one for each value.
+            progress: called with the fraction that is done.
+
+        Raises:
+            ClusterError: the connection to the scheduler is lost, or all workers that did a task
+                died.
+            Exception: what the function raises; of several values, for the first of them.
+        """
+        found: dict[int, Any] = {}
+        results: list[R] = []
+        for done, (number, outcome) in enumerate(self._outcomes(function, arguments), 1):
+            found[number] = outcome
+            progress(done / len(self._values))
+            while len(results) in found:
+                first = found.pop(len(results))
+                if isinstance(first, Exception):
+                    raise error_of(first)
+                results.append(first)
+        return results
+
+    def _outcomes(
+        self, function: Callable[[V, A], R], arguments: Sequence[A]
+    ) -> Iterator[tuple[int, R | Exception]]:
+        if self._client is None:
+            return enumerate(map(function, self._values, arguments))
+        return outcomes(
+            self._client,
+            _apply,
+            range(len(self._values)),
+            given=lambda k: (function, self._futures[k], arguments[k]),
+        )
+
+
 def error_of(outcome: Exception) -> Exception:
     """The exception of a task; a sentence if the workers that did it died."""
     if type(outcome).__name__ != 'KilledWorker':
@@ -104,3 +148,11 @@ def error_of(outcome: Exception) -> Exception:
         'each more with --memory, and take fewer of them.',
         kind='process_lost',
     )
+
+
+def _same(value: V) -> V:
+    return value
+
+
+def _apply(_: int, function: Callable[[V, A], R], value: V, argument: A) -> R:
+    return function(value, argument)
