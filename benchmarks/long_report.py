@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.store import Store
+from izmp_dynamics.base.columns import Column, Columns
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.report.writer import write_summary
@@ -20,14 +20,14 @@ from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
 
 
-def repeated(value: Any, count: int, times: int, period: int, store: Store) -> Any:
+def repeated(value: Any, count: int, times: int, period: int, columns: Columns) -> Any:
     """A value of an evaluation of `count` instants in which all columns are repeated."""
 
     def of(value: Any, count: int = count) -> Any:
-        return repeated(value, count, times, period, store)
+        return repeated(value, count, times, period, columns)
 
     if isinstance(value, np.ndarray) and len(value) == count:
-        column = store.column()
+        column = Column(columns)
         for k in range(times):
             column.extend(value + k * period if value.dtype == np.int64 else value)
         return column.rows
@@ -47,10 +47,10 @@ def repeated(value: Any, count: int, times: int, period: int, store: Store) -> A
 def main(bag: str, robot: str, hours: str, folder: str) -> None:
     """Write the report."""
     short = evaluate_bag(bag, robot)
-    stamps, store = short.stamps, Store(Path(folder))
+    stamps, columns = short.stamps, Columns(Path(folder))
     period = int(stamps[-1] - stamps[0] + np.median(np.diff(stamps)))
     times = round(float(hours) * 3.6e12 / period)
-    long = replace(repeated(short, len(stamps), times, period, store), store=store)
+    long = replace(repeated(short, len(stamps), times, period, columns), columns=columns)
     scene = Scene(long)
     write_summary(scene, summarise(scene), Path(folder))
 

@@ -8,7 +8,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.bag_player import message_class
+from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, LOOK_EVERY
@@ -86,7 +86,7 @@ class PlayedGraph:
 
     def play(self, bag, change=lambda topic, message: message, flush=True):
         """Play a bag; `change` returns what comes in place of a message, None if nothing."""
-        topics = [f'/{topic}' for topic in self.robot.topics()]
+        topics = [f'/{topic}' for topic in sensor_topics(self.robot)]
         with BagReader(bag) as reader:
             for item in reader.messages([topic for topic in topics if topic in reader.topics]):
                 kind = message_class(reader.topics[item.topic].msgtype)

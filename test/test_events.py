@@ -7,10 +7,16 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.results.evaluation import Outage
-from izmp_dynamics.verdict.events.directions import edge_towards, from_where, where_to
-from izmp_dynamics.verdict.events.event import KINDS, STEPS, Event
+from izmp_dynamics.verdict.events.event import (
+    KINDS,
+    STEPS,
+    Event,
+    edge_towards,
+    event_message,
+    from_where,
+    where_to,
+)
 from izmp_dynamics.verdict.events.fall import _for_good, _impact, _velocity
-from izmp_dynamics.verdict.events.message import event_message
 from izmp_dynamics.verdict.summary import summary_of
 from izmp_lab.walking.walk_parameters import WalkParameters
 

@@ -10,8 +10,13 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.cli.replay import _filter as option
 from izmp_dynamics.diagnosis.filter_choice import propose_filter
-from izmp_dynamics.model.method import Filter, LowPass, RootAcceleration
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import (
+    Filter,
+    LowPass,
+    RobotFile,
+    RootAcceleration,
+    load_robot_file,
+)
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.survey import Survey

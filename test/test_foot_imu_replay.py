@@ -11,7 +11,7 @@ from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import ReplayError, SensingError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.diagnosis.anomalies import nothing_came_out
-from izmp_dynamics.model.feet import FootImu, Ground
+from izmp_dynamics.model.robot_file import FootImu, Ground
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig

@@ -12,8 +12,7 @@ from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.feet import Ground
-from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_file import Ground, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.replay.check import check

@@ -14,7 +14,7 @@ from geometry_msgs.msg import PointStamped
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.model.feet import FootImu
+from izmp_dynamics.model.robot_file import FootImu
 from izmp_dynamics.nodes.bag_player import BagPlayer
 from izmp_dynamics.nodes.listeners import Listeners, graph_listeners, said
 from izmp_dynamics.nodes.registry import node_class

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 
-from izmp_dynamics.model.method import Filter
+from izmp_dynamics.model.robot_file import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance, wrench_covariance
 from izmp_dynamics.replay.evaluate import evaluate_bag

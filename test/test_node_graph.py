@@ -17,8 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.model.method import Filter, LowPass
-from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_file import Filter, LowPass, load_robot_file
 from izmp_dynamics.nodes import health
 from izmp_dynamics.nodes.health import ERROR, OK, WARN
 from izmp_dynamics.nodes.messages import vector

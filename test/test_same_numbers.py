@@ -5,8 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from izmp_dynamics.model.feet import FootImu, Ground
-from izmp_dynamics.model.method import Filter, IrMd, LowPass, RootAcceleration
+from izmp_dynamics.model.robot_file import (
+    Filter,
+    FootImu,
+    Ground,
+    IrMd,
+    LowPass,
+    RootAcceleration,
+)
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig

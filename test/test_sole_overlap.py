@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.sole_overlap import overlap_depth, sole_overlap
 from izmp_dynamics.verdict.summary import summary_of
+from izmp_dynamics.verdict.support import overlap_depth
 
 from .report_scenarios import standing, walking
 from .test_input_findings import evaluated
@@ -43,7 +43,7 @@ def enlarged(evaluation, factor):
 
 @pytest.mark.parametrize('motion', [walking, standing])
 def test_soles_side_by_side_do_not_overlap(motion):
-    assert sole_overlap(Scene(motion(duration=4.0))) is None
+    assert Scene(motion(duration=4.0)).sole_overlap is None
 
 
 def test_soles_far_too_large_cannot_be_judged_by():

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Track
-from izmp_dynamics.verdict.leg_odometry import ground_fixed
 from izmp_dynamics.verdict.timeline import Timeline
-from izmp_dynamics.verdict.tipping import averaged
+from izmp_dynamics.verdict.tipping import averaged, ground_fixed
 
 WIDTH = 0.16  # [s]
 CORNERS = np.array([[0.1, 0.05, 0.0], [-0.1, 0.05, 0.0], [-0.1, -0.05, 0.0], [0.1, -0.05, 0.0]])
@@ -46,7 +45,7 @@ def test_a_foot_in_the_air_supports_where_it_lifts_off_and_lands(turn):
     point = evaluation.tracks['mr_ad'].point
     point[:] = np.einsum('kij,kj->ki', R, point)
     timeline = Timeline.of(evaluation.stamps)
-    ground = ground_fixed(evaluation.feet, timeline, evaluation.store)
+    ground = ground_fixed(evaluation.feet, timeline, evaluation.columns)
     usable = {'mr_ad': np.ones(200, dtype=bool)}
     margin = averaged(evaluation, ground, timeline, usable, WIDTH)['mr_ad'].margin
     np.testing.assert_allclose(margin[20:84], -0.1, atol=1e-6)  # the swinging sole is behind

@@ -10,9 +10,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.parameters import LAG, Layout
 from izmp_dynamics.calibration.residuals import inertia_changes
-from izmp_dynamics.model.feet import Foot, FootWrench
-from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.sensors import Imu
+from izmp_dynamics.model.robot_file import Foot, FootWrench, Imu, RobotFile
 from izmp_dynamics.signals.correction import offset_without
 
 DIGITS = 9

@@ -25,8 +25,7 @@ from izmp_dynamics.calibration.residuals import (
     root_motion,
 )
 from izmp_dynamics.calibration.stretch import Stretch
-from izmp_dynamics.model.feet import FootWrench
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import FootWrench, RobotFile
 from izmp_dynamics.pipeline.below import link_at
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.unloaded import EDGE

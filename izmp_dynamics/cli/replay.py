@@ -117,8 +117,7 @@ def _wrong_usage(options: argparse.Namespace) -> str:
 
 def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
     from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.model.method import Filter
-    from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_dynamics.model.robot_file import Filter, load_robot_file
     from izmp_dynamics.replay.run import replay
     from izmp_dynamics.verdict.expect.limits import load_limits
 

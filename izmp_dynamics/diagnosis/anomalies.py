@@ -8,7 +8,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
-from izmp_dynamics.model.method import Rates
+from izmp_dynamics.model.robot_file import Rates
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.topic_use import TopicUse
 from izmp_dynamics.results.evaluation import Evaluation

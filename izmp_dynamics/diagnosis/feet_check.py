@@ -9,8 +9,7 @@ import numpy.typing as npt
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.diagnosis.in_air import in_air
-from izmp_dynamics.model.feet import FootWrench
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import FootWrench, RobotFile
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 
 FORCE_TOLERANCE = 0.05

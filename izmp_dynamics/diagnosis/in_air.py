@@ -35,5 +35,5 @@ def in_air(evaluation: Evaluation, foot: Foot) -> npt.NDArray[np.bool_]:
             lowest: Array = np.min(heights, axis=0)
             return np.asarray(lowest > CLEARANCE_BY_JOINTS)
 
-    found: npt.NDArray[np.bool_] = evaluation.store.by_rows(len(evaluation.stamps), aloft)
+    found: npt.NDArray[np.bool_] = evaluation.columns.by_blocks(len(evaluation.stamps), aloft)
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.base.store import Store
+from izmp_dynamics.base.robust import median
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 
 LEAST_PART = 0.02
@@ -58,9 +58,7 @@ def external_wrench(moved: ContactWrench, measured: ContactWrench) -> ContactWre
     return ContactWrench(moved.force - measured.force, moved.moment - measured.moment)
 
 
-def find_forces(
-    stamps: Stamps, force: Array, weight: float, store: Store | None = None
-) -> tuple[ExternalForce, ...]:
+def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalForce, ...]:
     """Find the external forces that lasted.
 
     Args:
@@ -68,26 +66,20 @@ def find_forces(
         force: (T, 3) external force [N], in axes that do not turn much meanwhile; NaN where it is
             not known.
         weight: of the robot [N].
-        store: keeps what is as long as the recording; None: in memory.
 
     Returns:
         The forces that rose above LEAST_PART of the weight and above ABOVE_MEDIAN times the
         median size, for at least SHORTEST, in the order of time.
     """
-    store = store or Store()
-    size: Array = store.by_rows(len(force), lambda rows: np.linalg.norm(force[rows], axis=1))
-    median = store.median(size)
-    if not np.isfinite(median):
+    size = np.linalg.norm(force, axis=1)
+    typical = median(size)
+    if not np.isfinite(typical):
         return ()
-    threshold = max(LEAST_PART * weight, ABOVE_MEDIAN * median)
-    large = store.by_rows(len(size), lambda rows: np.nan_to_num(size[rows]) > threshold)
-    acting = np.concatenate([[False], large, [False]])
-    starts, ends = store.changes(acting).reshape(-1, 2).T - 1
-    begin = store.take(stamps, starts)
-    after = store.take(stamps, np.minimum(ends, len(stamps) - 1))
+    large = np.nan_to_num(size) > max(LEAST_PART * weight, ABOVE_MEDIAN * typical)
+    starts, ends = np.flatnonzero(np.diff(large, prepend=False, append=False)).reshape(-1, 2).T
+    begin, after = stamps[starts], stamps[np.minimum(ends, len(stamps) - 1)]
     found = []
     for k in np.flatnonzero(after - begin >= SHORTEST * NANOSECONDS).tolist():
         mean = force[starts[k] : ends[k]].mean(axis=0)
         found.append(ExternalForce(int(begin[k]), int(after[k]), mean))
-        store.release()
     return tuple(found)

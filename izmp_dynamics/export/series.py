@@ -5,8 +5,7 @@ import numpy as np
 from izmp_dynamics.export.forces import COLOURS, FORCES, POINTS
 from izmp_dynamics.export.log import Log, shown_at
 from izmp_dynamics.export.replayed import Replayed
-from izmp_dynamics.verdict.events.event import Event
-from izmp_dynamics.verdict.events.message import ERROR, OK, WARN, event_message
+from izmp_dynamics.verdict.events.event import ERROR, OK, WARN, Event, event_message
 
 _LEVELS = {OK: 'INFO', WARN: 'WARN', ERROR: 'ERROR'}
 _LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'force sensors', 'fall': 'fall'}

@@ -32,9 +32,6 @@ MOST_VALUES = 10_000
 MOST_MISTAKES = 20
 """Mistakes after which no more are looked for."""
 
-METRES = 'metres, not millimetres'
-"""Hint for lengths."""
-
 NOT_IN_FILE = {'hidden': True}
 """Metadata of a field that is set by the program, not by the file."""
 

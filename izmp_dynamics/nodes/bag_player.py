@@ -77,7 +77,7 @@ class BagPlayer:
         self.pass_time: Callable[[int], None] = lambda stamp: None
         self._publishers: dict[str, Any] = {}
         self._topics: list[str] = []
-        for wanted in robot.topics():
+        for wanted in sensor_topics(robot):
             name = resolve_topic(wanted, self.bag.topics)
             if name is not None:
                 kind = message_class(self.bag.topics[name].msgtype)
@@ -203,6 +203,11 @@ class BagPlayer:
     def close(self) -> None:
         """Close the bag."""
         self.bag.close()
+
+
+def sensor_topics(robot: RobotFile) -> list[str]:
+    """The topics that a robot publishes, as its file names them."""
+    return list(robot.topics())
 
 
 def message_class(msgtype: str) -> Any:

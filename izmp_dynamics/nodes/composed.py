@@ -23,9 +23,7 @@ from izmp_dynamics.base.conventions import Array, all_finite
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.feet import FootImu, FootWrench
-from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.sensors import Accelerometer
+from izmp_dynamics.model.robot_file import Accelerometer, FootImu, FootWrench, RobotFile
 from izmp_dynamics.nodes.collected import MOST_COLLECTED, Collected, together
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.force_watch import ForceWatch

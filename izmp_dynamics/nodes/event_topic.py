@@ -6,8 +6,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.output import Output
-from izmp_dynamics.verdict.events.event import Event
-from izmp_dynamics.verdict.events.message import DEPTH, EventMessage, event_message
+from izmp_dynamics.verdict.events.event import DEPTH, Event, EventMessage, event_message
 
 QOS = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,

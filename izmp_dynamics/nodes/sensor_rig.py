@@ -25,12 +25,16 @@ class SensorRig:
         self._names = names
         self.robot = robot
         self.model = model
-        framed = {s.topic: s for s in robot.signals() if s.mounted or s.name == 'ground'}
-        self._asked = {t for t in topics if t in framed and framed[t].frame is None}
+        stated = {robot.imu.topic: robot.imu.frame}
+        stated |= {sensor.topic: sensor.frame for sensor in robot.accelerometers}
+        stated |= {foot.wrench.topic: foot.wrench.frame for foot in robot.feet if foot.wrench}
+        stated |= {robot.ground.topic: None} if robot.ground.topic is not None else {}
+        in_feet = {foot.imu.topic: foot for foot in robot.feet if foot.imu}
+        stated |= {topic: foot.imu.frame for topic, foot in in_feet.items() if foot.imu}
+        self._asked = {topic for topic in topics if stated.get(topic, '') is None}
         self.unknown = set(self._asked)
-        self._frames: dict[str, str | None] = {
-            topic: signal.link or model.root for topic, signal in framed.items()
-        }
+        self._frames: dict[str, str | None] = dict.fromkeys(stated, model.root)
+        self._frames |= {topic: foot.sole for topic, foot in in_feet.items()}
 
     def learn(self, topic: str, frame: str) -> bool:
         """Learn the frame that messages on a topic name; return whether that is news."""

@@ -21,7 +21,7 @@ from rich.live import Live
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer
+from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer, sensor_topics
 from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
 from izmp_dynamics.nodes.other_publishers import OtherPublishers
@@ -221,7 +221,7 @@ class LiveSession:
             'End that program, or give this session a ROS domain of its own, e.g. '
             f'ROS_DOMAIN_ID={domain + 1} (now: {domain}).'
         )
-        return OtherPublishers(self._node, [IZMP, *self.robot.topics()], remedy)
+        return OtherPublishers(self._node, [IZMP, *sensor_topics(self.robot)], remedy)
 
     def _look_for_others(self) -> None:
         """Say once if somebody begins to publish the same."""

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.model.feet import Foot, FootWrench
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import Foot, FootWrench, RobotFile
 from izmp_dynamics.nodes.health import WARN
 from izmp_dynamics.nodes.stage_node import StageNode
 from izmp_dynamics.pipeline.rig import Rig

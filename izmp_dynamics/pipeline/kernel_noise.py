@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.model.method import Acd
+from izmp_dynamics.model.robot_file import Acd
 from izmp_dynamics.signals.differences import central_quotient, local_polynomial
 from izmp_dynamics.signals.matched_filter import kernel_weights
 from izmp_dynamics.signals.stamps import nanoseconds

@@ -7,7 +7,7 @@ import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.kernel import announced_compilation
-from izmp_dynamics.model.method import Filter, LowPass
+from izmp_dynamics.model.robot_file import Filter, LowPass
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages

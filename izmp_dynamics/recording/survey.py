@@ -11,12 +11,11 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.model.signals import POINT
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.recording.joint_names import JointNames
-from izmp_dynamics.recording.topic_use import credible
+from izmp_dynamics.recording.topic_use import POINT, credible
 from izmp_dynamics.recording.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
 from izmp_dynamics.sensing.imu_check import check_imu
@@ -180,22 +179,30 @@ class Survey:
 
     def _frame_ids(self) -> dict[str, str | None]:
         """Topic as in the robot file → its frame_id, for the sensors whose frame is needed."""
+        robot = self.topics.robot
+        sensors: list[tuple[str, str, Any]] = []
+        if not robot.imu.from_position:
+            sensors.append(('imu', 'imu', robot.imu))
+        for k, accelerometer in enumerate(robot.accelerometers):
+            sensors.append((f'accelerometers[{k}]', f'accelerometers[{k}]', accelerometer))
+        for foot in robot.feet:
+            if foot.wrench is not None:
+                sensors.append((f'feet[{foot.name}]', f'feet[{foot.name}].wrench', foot.wrench))
+            if foot.imu is not None:
+                sensors.append((f'foot_imus[{foot.name}]', f'feet[{foot.name}].imu', foot.imu))
         ids: dict[str, str | None] = {}
-        for signal in self.topics.robot.signals():
-            if not signal.mounted:
-                continue
-            use = self.topics.uses[signal.name]
-            frames = sorted(use.frame_ids)
-            if len(frames) > 1 and signal.frame is None:
+        for signal, key, sensor in sensors:
+            frames = sorted(self.topics.uses[signal].frame_ids)
+            if len(frames) > 1 and sensor.frame is None:
                 raise ReplayError(
-                    f"The messages of '{use.topic}' name several frames "
+                    f"The messages of '{self.topics.uses[signal].topic}' name several frames "
                     f'({", ".join(map(repr, frames))}): two publishers on one topic? State the '
-                    f'right one as {signal.key}.frame in the robot file.',
+                    f'right one as {key}.frame in the robot file.',
                     kind='several_frames',
-                    signal=signal.name,
+                    signal=signal,
                     frames=tuple(frames),
                 )
-            ids[signal.topic] = frames[0] if frames else None
+            ids[sensor.topic] = frames[0] if frames else None
         return ids
 
     def _ground_frame(self, poses: list[Any]) -> dict[str, str | None]:

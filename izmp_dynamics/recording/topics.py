@@ -1,17 +1,25 @@
 """Which topics of a bag are the signals of a robot; sensors that are not there are left out."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.topic_names import resolve_topic, topics_ending_in
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
-from izmp_dynamics.model.feet import Foot, Ground
-from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.signals import POINT, POSITIONS, WRENCH, Signal
-from izmp_dynamics.recording.topic_use import TopicUse
+from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
+from izmp_dynamics.recording.topic_use import (
+    IMU,
+    JOINT_STATE,
+    POINT,
+    POSES,
+    POSITIONS,
+    WRENCH,
+    TopicUse,
+)
+
+_REQUIRED = ('joints', 'imu')
 
 
 class SignalTopics:
@@ -44,15 +52,19 @@ class SignalTopics:
             raise ReplayError(
                 f"The bag '{bag.path}' holds no messages.", kind='empty_bag', path=bag.path
             )
-        absent = [signal for signal in robot.signals() if not self._find(signal)]
-        for signal in absent:
-            if signal.name == 'imu' and self._posed:
-                self._do_without_imu(self._absence(signal.topic)[1])
-            elif signal.required:
-                raise self._not_there(signal)
-            else:
-                others = self._unused(signal.types, robot)
-                self.leave_out(signal.name, *self._absence(signal.topic), others)
+        absent = {
+            signal: self._absence(wanted)
+            for signal, wanted, types in _signals(robot)
+            if not self._find(signal, wanted, types)
+        }
+        for signal, wanted, types in _signals(robot):
+            if signal == 'imu' and signal in absent and self._posed:
+                self._do_without_imu(absent.pop('imu')[1])
+            elif signal in absent and signal in _REQUIRED:
+                raise self._not_there(signal, wanted, types, *absent[signal])
+        types_of = {signal: types for signal, _, types in _signals(robot)}
+        for signal, (kind, why) in absent.items():
+            self.leave_out(signal, kind, why, self._unused(types_of[signal], robot))
         if robot.imu.from_position:
             self._require_pose()
         without = [foot.name for foot in robot.feet if foot.wrench is None]
@@ -126,34 +138,32 @@ class SignalTopics:
         Raises:
             ReplayError: if joints or IMU are among them.
         """
-        required = {signal.name for signal in self.robot.signals() if signal.required}
         for use in [use for use in self.uses.values() if not use.steps]:
             kind, why = _unusable(use)
-            if use.signal in required:
+            if use.signal in _REQUIRED:
                 raise ReplayError(
                     f'{use.signal}: {why}.', kind=kind, signal=use.signal, topic=use.topic
                 )
             self.leave_out(use.signal, kind, why)
 
-    def _find(self, signal: Signal) -> bool:
-        name = resolve_topic(signal.topic, self.bag.topics)
+    def _find(self, signal: str, wanted: str, types: tuple[str, ...]) -> bool:
+        name = resolve_topic(wanted, self.bag.topics)
         if name is None:
             return False
         msgtype = self.bag.topics[name].msgtype
-        if msgtype not in signal.types:
+        if msgtype not in types:
             raise ReplayError(
-                f"{signal.name}: topic '{name}' has the type {msgtype}; valid: "
-                f'{", ".join(signal.types)}.',
+                f"{signal}: topic '{name}' has the type {msgtype}; valid: {', '.join(types)}.",
                 kind='topic_type',
-                signal=signal.name,
+                signal=signal,
                 topic=name,
                 msgtype=msgtype,
-                valid=signal.types,
+                valid=types,
             )
         if not self.bag.topics[name].count:
             return False
         self.bag.decoder(name)
-        self.uses[signal.name] = TopicUse(signal.name, name, msgtype)
+        self.uses[signal] = TopicUse(signal, name, msgtype)
         return True
 
     def _absence(self, wanted: str) -> tuple[str, str]:
@@ -169,32 +179,30 @@ class SignalTopics:
     def _unused(self, types: tuple[str, ...], robot: RobotFile) -> tuple[str, ...]:
         """Topics with messages of these types that no signal of the robot takes."""
         topics = self.bag.topics
-        used = {resolve_topic(wanted, topics) for wanted in robot.topics()}
+        used = {resolve_topic(wanted, topics) for _, wanted, _ in _signals(robot)}
         return tuple(
             topic.name
             for topic in topics.values()
             if topic.msgtype in types and topic.count and topic.name not in used
         )
 
-    def _not_there(self, signal: Signal) -> ReplayError:
+    def _not_there(
+        self, signal: str, wanted: str, types: tuple[str, ...], kind: str, why: str
+    ) -> ReplayError:
         """The error that a required topic is not there; it lists the topics that may be meant."""
-        kind, why = self._absence(signal.topic)
-        topics = self.bag.topics.values()
-        there = [t.name for t in topics if t.msgtype in signal.types and t.count]
-        if len(topics_ending_in(signal.topic, self.bag.topics)) > 1:
-            remedy = f'State the one that is meant, with its namespace, as {_key(signal.name)}.'
+        topics = self.bag.topics
+        there = [t.name for t in topics.values() if t.msgtype in types and t.count]
+        if len(topics_ending_in(wanted, topics)) > 1:
+            remedy = f'State the one that is meant, with its namespace, as {_key(signal)}.'
         elif there:
-            remedy = _perhaps(signal.name, there)
+            remedy = _perhaps(signal, there)
         else:
-            remedy = (
-                f'No other topic has messages of type {signal.types[0]} either; it must be '
-                'recorded.'
-            )
+            remedy = f'No other topic has messages of type {types[0]} either; it must be recorded.'
         return ReplayError(
-            f'{signal.name}: {why}. {remedy}',
+            f'{signal}: {why}. {remedy}',
             kind=kind,
-            signal=signal.name,
-            topic=signal.topic,
+            signal=signal,
+            topic=wanted,
             candidates=tuple(there),
         )
 
@@ -246,6 +254,24 @@ class SignalTopics:
         self.missing.append(
             Finding('note', kind, message, _perhaps(signal, others) if others else '')
         )
+
+
+def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Signal, topic as in the robot file, valid types."""
+    yield 'joints', robot.joints.topic, (JOINT_STATE,)
+    if not robot.imu.from_position:
+        yield 'imu', robot.imu.topic, (IMU,)
+    if robot.position is not None:
+        yield 'position', robot.position.topic, POSITIONS
+    if robot.ground.topic is not None:
+        yield 'ground', robot.ground.topic, POSES
+    for k, sensor in enumerate(robot.accelerometers):
+        yield f'accelerometers[{k}]', sensor.topic, (IMU,)
+    for foot in robot.feet:
+        if foot.wrench is not None:
+            yield f'feet[{foot.name}]', foot.wrench.topic, (WRENCH,)
+        if foot.imu is not None:
+            yield f'foot_imus[{foot.name}]', foot.imu.topic, (IMU,)
 
 
 def _perhaps(signal: str, topics: Sequence[str]) -> str:

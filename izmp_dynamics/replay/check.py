@@ -29,8 +29,7 @@ from izmp_dynamics.replay.collect import Collector
 from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.sole_overlap import REMEDY as SOLE_REMEDY
-from izmp_dynamics.verdict.sole_overlap import sole_overlap
+from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 
 GAP_TOLERANCE = 0.01
 """Median distance of IZMP and CoP from which on a calibration is suggested [m]."""
@@ -142,10 +141,10 @@ def judge(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
     scene = Scene(evaluation)
     if scene.astray:
         return  # a finding says why; all that follows needs to know where the feet are
-    overlap = sole_overlap(scene)
+    overlap = scene.sole_overlap
     if overlap is not None:
         text = f'{overlap.text[0].upper()}{overlap.text[1:]}.'
-        yield Finding('warning', 'soles_overlap', text, SOLE_REMEDY)
+        yield Finding('warning', 'soles_overlap', text, OVERLAP_REMEDY)
     stands = scene.stands
     yield from judge_force(evaluation, stands)
     if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known

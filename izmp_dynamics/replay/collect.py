@@ -2,13 +2,16 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from izmp_dynamics.base.columns import Column, Columns
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Faults
-from izmp_dynamics.base.store import Column, Store
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.settings import flatten
@@ -27,6 +30,16 @@ MOTION_RATE = 50.0
 FORGOTTEN = 1e-2
 """What is left of a disturbance when the filter counts as settled [-]."""
 
+_USED_AS = {
+    'joints': 'joint positions',
+    'imu': 'angular velocity and specific force of the root',
+    'accelerometers': 'angular acceleration of the root',
+    'position': 'position of the root in the world',
+    'ground': 'pose of the ground',
+    'feet': 'measured contact wrench',
+    'foot_imus': 'inclination of the ground',
+}
+
 
 class Collector:
     """Gathers results span by span; `evaluation` joins them.
@@ -34,57 +47,57 @@ class Collector:
     Args:
         recording: what is evaluated.
         urdf: of the robot, for its looks; None: its shapes follow from the inertias.
-        store: keeps the results; None: in memory.
+        columns: makes those of the results; None: in memory.
     """
 
     def __init__(
-        self, recording: Recording, urdf: Urdf | None = None, store: Store | None = None
+        self, recording: Recording, urdf: Urdf | None = None, columns: Columns | None = None
     ) -> None:
         self.recording = recording
         self.urdf = urdf
-        self.store = store or Store()
-        self._columns: defaultdict[str, Column] = defaultdict(self.store.column)
+        self.columns = columns or Columns()
+        self._columns: defaultdict[str, Column] = defaultdict(partial(Column, self.columns))
         self._motion_step = max(1, round(recording.robot.rates.bus / MOTION_RATE))
         self._count = 0
         self._vertical = Vertical(recording.robot.gravity)
 
     def add(self, results: Evaluated) -> None:
         """Take the results of one span."""
-        count = len(results.stamps)
-        put = self._columns
-        put['stamps'].extend(results.stamps)
-        put['normal'].extend(results.plane.normal)
-        put['ground_point'].extend(results.plane.point)
-        put['com'].extend(results.com)
-        put['world_p'].extend(results.world.p)
-        put['world_R'].extend(results.world.R)
+        for name, values in self._of(results):
+            self._columns[name].extend(values)
+        self._count += len(results.stamps)
+
+    def _of(self, results: Evaluated) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+        """Name and rows of each column."""
+        stamps, rig, root, fall = results.stamps, self.recording.rig, results.root, results.fall
+        nothing = np.full((len(stamps), 6), np.nan)
+        yield 'stamps', stamps
+        yield 'normal', results.plane.normal
+        yield 'ground_point', results.plane.point
+        yield 'com', results.com
+        yield 'world_p', results.world.p
+        yield 'world_R', results.world.R
         for name in TRACKS:
-            put[f'{name}.wrench'].extend(results.wrenches.get(name, _nothing(count, 6)))
-            put[f'{name}.point'].extend(results.points.get(name, _nothing(count, 3)))
-            put[f'{name}.margin'].extend(results.margins.get(name, _nothing(count)))
-        external = external_of(results, self.recording.rig)
-        put['external'].extend(_nothing(count, 3) if external is None else external[:, :3])
-        root = results.root
+            yield f'{name}.wrench', results.wrenches.get(name, nothing)
+            yield f'{name}.point', results.points.get(name, nothing[:, :3])
+            yield f'{name}.margin', results.margins.get(name, nothing[:, 0])
+        external = external_of(results, rig)
+        yield 'external', (nothing if external is None else external)[:, :3]
         omega, phi = root.angular_velocity, root.proper_acceleration
-        put['up'].extend(self._vertical.push(results.stamps, omega, phi, results.world.R[:, 2]))
-        fall = results.fall
-        put['fall.probability'].extend(_nothing(count) if fall is None else fall.probability)
-        put['fall.alarm'].extend(np.zeros(count, np.bool_) if fall is None else fall.alarm)
+        yield 'up', self._vertical.push(stamps, omega, phi, results.world.R[:, 2])
+        yield 'fall.probability', nothing[:, 0] if fall is None else fall.probability
+        yield 'fall.alarm', np.zeros(len(stamps), np.bool_) if fall is None else fall.alarm
         some = slice(-self._count % self._motion_step, None, self._motion_step)
         known = results.joints.valid[some, None]
-        put['motion.stamps'].extend(results.stamps[some])
-        put['motion.q'].extend(np.where(known, results.joints.positions[some], np.nan))
-        self._count += count
-        rig = self.recording.rig
+        yield 'motion.stamps', stamps[some]
+        yield 'motion.q', np.where(known, results.joints.positions[some], np.nan)
         for k, (sole, foot) in enumerate(zip(results.soles, rig.feet, strict=True)):
-            force = sole.normal_force
-            put[f'sole{k}'].extend(sole.corners)
-            put[f'axes{k}'].extend(sole.R)
+            yield f'sole{k}', sole.corners
+            yield f'axes{k}', sole.R
             if foot.sensor is not None:
-                sensor = rig.model.frame_pose(foot.sensor, results.joints.positions)[1]
-                put[f'sensor{k}'].extend(sensor)
-            put[f'force{k}'].extend(_nothing(count) if force is None else force)
-            put[f'loaded{k}'].extend(results.loaded[:, k])
+                yield f'sensor{k}', rig.model.frame_pose(foot.sensor, results.joints.positions)[1]
+            yield f'force{k}', nothing[:, 0] if sole.normal_force is None else sole.normal_force
+            yield f'loaded{k}', results.loaded[:, k]
 
     def evaluation(
         self,
@@ -107,40 +120,36 @@ class Collector:
             outages: times in which signals could not be used.
             damage: what of the bag could not be read.
         """
-        model, robot = self.recording.model, self.recording.robot
+        model, robot, join = self.recording.model, self.recording.robot, self._join
+        parts = ('wrench', 'point', 'margin')
         tracks = {
-            name: Track(
-                name, *(self._join(f'{name}.{part}') for part in ('wrench', 'point', 'margin'))
-            )
-            for name in TRACKS
+            name: Track(name, *(join(f'{name}.{part}') for part in parts)) for name in TRACKS
         }
-        world_p, world_R = self._join('world_p'), self._join('world_R')
-        external, up = self._join('external'), self._join('up')
-        probability, alarm = self._join('fall.probability'), self._join('fall.alarm')
-        known = self.store.has_numbers
-        located = known(world_p) and known(world_R)
-        judged = known(probability)
+        world_p, world_R = self._known('world_p'), self._known('world_R')
+        probability, alarm = self._known('fall.probability'), join('fall.alarm')
         return Evaluation(
             robot=model.name,
             root=model.root,
             total_mass=model.total_mass,
             gravity=robot.gravity,
-            stamps=self._join('stamps'),
-            tracks={name: track for name, track in tracks.items() if known(track.wrench)},
-            normal=self._join('normal'),
-            ground_point=self._join('ground_point'),
-            com=self._join('com'),
+            stamps=join('stamps'),
+            tracks={
+                name: track for name, track in tracks.items() if self._any_known(track.wrench)
+            },
+            normal=join('normal'),
+            ground_point=join('ground_point'),
+            com=join('com'),
             feet=tuple(self._foot(k) for k in range(len(robot.feet))),
-            external_force=external if known(external) else None,
-            up=up if known(up) else None,
-            fall_probability=probability if judged else None,
-            fall_alarm=alarm if judged else None,
+            external_force=self._known('external'),
+            up=self._known('up'),
+            fall_probability=probability,
+            fall_alarm=None if probability is None else alarm,
             settle_time=filter_settle_time(robot, self.recording.groups[0].period),
             filtering=filter_in_words(robot),
             filter_bandwidth=filter_bandwidth(robot),
-            motion=Motion(model, self.urdf, self._join('motion.stamps'), self._join('motion.q')),
-            world_p_root=world_p if located else None,
-            world_R_root=world_R if located else None,
+            motion=Motion(model, self.urdf, join('motion.stamps'), join('motion.q')),
+            world_p_root=None if world_R is None else world_p,
+            world_R_root=None if world_p is None else world_R,
             missing=tuple(missing),
             notes=tuple(notes),
             damage=damage or '',
@@ -148,7 +157,7 @@ class Collector:
             outages=tuple(outages),
             parameters=flatten(robot) | dict(stages),
             hashes=dict(hashes),
-            store=self.store,
+            columns=self.columns,
         )
 
     def _foot(self, k: int) -> Foot:
@@ -169,16 +178,25 @@ class Collector:
         use = self.recording.uses.get(f'feet[{foot}]')
         return use is not None and use.forces.only_normal
 
-    def _join(self, column: str) -> np.ndarray:
-        return self._columns.pop(column, Column()).rows
+    def _join(self, column: str) -> npt.NDArray[Any]:
+        return self._columns.pop(column, Column(self.columns)).rows
+
+    def _known(self, column: str) -> Array | None:
+        """The rows of a column; None if no number of them is known."""
+        rows = self._join(column)
+        return rows if self._any_known(rows) else None
+
+    def _any_known(self, values: Array) -> bool:
+        step = self.columns.block
+        blocks = (values[first : first + step] for first in range(0, len(values), step))
+        return any(np.isfinite(block).any() for block in blocks)
 
     def _health(self, faults: Mapping[str, Faults]) -> tuple[SignalHealth, ...]:
-        used_as = {signal.name: signal.used_as for signal in self.recording.robot.signals()}
         return tuple(
             SignalHealth(
                 topic=use.topic,
                 msgtype=use.msgtype,
-                used_as=used_as[signal],
+                used_as=_USED_AS[signal.partition('[')[0]],
                 count=use.count,
                 rate=use.rate,
                 longest_gap=use.longest_gap,
@@ -186,10 +204,6 @@ class Collector:
             )
             for signal, use in self.recording.uses.items()
         )
-
-
-def _nothing(count: int, width: int | None = None) -> Array:
-    return np.full(count if width is None else (count, width), np.nan)
 
 
 def filter_settle_time(robot: RobotFile, period: float) -> float:

@@ -15,8 +15,7 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.topics import TOPICS, Topic
 from izmp_dynamics.stability.support_polygon import plane_axes
-from izmp_dynamics.verdict.events.event import Event
-from izmp_dynamics.verdict.events.message import MSGTYPE, EventMessage, event_message
+from izmp_dynamics.verdict.events.event import MSGTYPE, Event, EventMessage, event_message
 
 TF_RATE = 50.0
 """About this rate /tf is written, if the bus is faster [Hz]."""

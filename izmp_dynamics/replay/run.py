@@ -9,7 +9,7 @@ from pathlib import Path
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.base.store import Store
+from izmp_dynamics.base.columns import Columns
 from izmp_dynamics.diagnosis.anomalies import nothing_came_out, signal_findings
 from izmp_dynamics.diagnosis.filter_choice import chosen_filter, stated
 from izmp_dynamics.diagnosis.stretches import outages, stretch_findings
@@ -92,7 +92,7 @@ def replay(
         recording = Recording(bag, robot, model)
         choice = chosen_filter(recording)
         evaluator = make_evaluator(recording)
-        collector = Collector(recording, urdf, Store(partial))
+        collector = Collector(recording, urdf, Columns(partial))
         with (
             hashing(bag_path, robot, urdf) as hashes,
             BagWriter(partial / 'bag', storage=storage) as out,

@@ -11,8 +11,7 @@ from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.pages.templates import Markup, template
 from izmp_dynamics.verdict import errors, excursions, formatting, significance, verdict
 from izmp_dynamics.verdict.events.event import STEPS
-from izmp_dynamics.verdict.lying import FALLEN_HEIGHT
-from izmp_dynamics.verdict.scene import FALL_TIMES
+from izmp_dynamics.verdict.posture import FALL_TIMES, FALLEN_HEIGHT
 
 TEMPLATE = 'report.html.j2'
 

@@ -15,8 +15,8 @@ from izmp_dynamics.report.ground import Ground, fitted
 from izmp_dynamics.report.page import Figure
 from izmp_dynamics.report.plots import Plot, Trace, gap_reference
 from izmp_dynamics.verdict.formatting import newtons, percent, seconds
-from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.statistics import TrackStatistics, label_of
+from izmp_dynamics.verdict.scene import Scene, label_of
+from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.summary import Summary
 
 _MARKED_BINS = 600  # resolution of the marks of outside intervals

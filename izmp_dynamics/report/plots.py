@@ -9,8 +9,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.styles import LineStyle, back_to_front, restlessness
 from izmp_dynamics.report.decimation import envelope, robust_limits, share_outside
 from izmp_dynamics.verdict.formatting import percent
-from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.statistics import label_of
+from izmp_dynamics.verdict.scene import Scene, label_of
 from izmp_dynamics.verdict.summary import Summary
 
 BINS = 3750

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.columns import Columns
 from izmp_dynamics.base.conventions import Array, Indices, Stamps, seconds
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.faults import Fault
-from izmp_dynamics.base.store import Store
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.stability.support_polygon import plane_axes
 
@@ -157,7 +157,7 @@ class Evaluation:
         outages: times in which a signal could not be used, as far as they are known one by one.
         parameters: parameters that were used, by dotted name (for the report).
         hashes: SHA-256 of the inputs by file name.
-        store: keeps what is as long as the recording.
+        columns: makes what is as long as the recording.
     """
 
     robot: str
@@ -187,7 +187,7 @@ class Evaluation:
     outages: tuple[Outage, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
-    store: Store = field(default_factory=Store, repr=False, compare=False)
+    columns: Columns = field(default_factory=Columns, repr=False, compare=False)
 
     @property
     def time(self) -> Array:
@@ -274,7 +274,7 @@ class Evaluation:
         return rotated + p.reshape((-1,) + (1,) * (points.ndim - 2) + (3,))
 
     def _at(self, values: Array, rows: slice | Indices) -> Array:
-        return values[rows] if isinstance(rows, slice) else self.store.take(values, rows)
+        return values[rows] if isinstance(rows, slice) else self.columns.take(values, rows)
 
 
 def _xyz(name: str, vectors: Array) -> Iterator[tuple[str, Array]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.robust import MAD_TO_SIGMA, median, percentile
 from izmp_dynamics.verdict.frames import in_sole
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.timeline import Mask
@@ -25,7 +26,6 @@ IMU, joint offsets, elasticity. It moves the point by this angle times the heigh
 
 _RAYLEIGH_MEDIAN = 1.1774  # median distance of a 2-D normal distribution in its σ per axis
 _RAYLEIGH_95 = 2.4477  # its 95th percentile
-_MAD_TO_SIGMA = 1.4826
 _SECOND_DIFFERENCE_GAIN = np.sqrt(6.0)  # white noise of σ has second differences of σ√6
 
 
@@ -93,40 +93,37 @@ def track_error(scene: Scene, name: str) -> TrackError:
         bias = 0.0 if name == 'cop' else _assumed_bias(scene)
         bound = float(np.hypot(usual, bias))
         return TrackError('itself', scatter, remaining, nan, nan, nan, bound, usual)
-    cop_judged = scene.judged('cop')
-    both = scene.by_rows(lambda rows: judged[rows] & cop_judged[rows])
+    both = judged & scene.judged('cop')
     points = [scene.evaluation.tracks[track].point for track in (name, 'cop')]
     averages = [scene.averaged(track).point for track in (name, 'cop')]
 
-    def sizes(rows: slice) -> Array:
+    def sizes(rows: slice) -> tuple[Array, ...]:
         """Sizes of the gap of the averaged points, of the points, and of the difference."""
         off, gap = (
             np.where(both[rows, None], one[rows] - cop[rows], np.nan)
             for one, cop in (averages, points)
         )
-        return np.stack([np.linalg.norm(v, axis=1) for v in (off, gap, gap - off)], axis=1)
+        return tuple(np.linalg.norm(v, axis=1) for v in (off, gap, gap - off))
 
-    store = scene.store
-    distance, gap, rest = scene.by_rows(sizes).T
-    if len(store.finite(distance)) < 3:
-        return TrackError('itself', nan, nan, nan, nan, nan, _assumed_bias(scene), 0.0)
-    scatter = store.median(rest) / _RAYLEIGH_MEDIAN
-
-    def in_soles(rows: slice) -> Array:
+    def in_soles(rows: slice) -> tuple[Array, ...]:
         off = in_sole(scene, averages[0], rows) - in_sole(scene, averages[1], rows)
-        found: Array = off[both[rows] & finite_rows(off)]
-        return found
+        return tuple(np.where(both[rows] & finite_rows(off), off.T, np.nan))
 
-    bias_x, bias_y = map(store.median, scene.by_rows(in_soles).T)
-    typical = store.median(distance)
+    by_blocks = scene.columns.by_blocks
+    distance, gap, rest = by_blocks(len(both), sizes)
+    if np.isfinite(distance).sum() < 3:
+        return TrackError('itself', nan, nan, nan, nan, nan, _assumed_bias(scene), 0.0)
+    scatter = median(rest) / _RAYLEIGH_MEDIAN
+    bias_x, bias_y = map(median, by_blocks(len(both), in_soles))
+    typical = median(distance)
     return TrackError(
         against='cop',
         scatter=scatter,
         averaged_scatter=scatter * _average_gain(scene),
         bias_x=bias_x,
         bias_y=bias_y,
-        slow=min(typical, store.median(gap)),
-        uncertainty=store.percentile(distance, 100.0 * CONFIDENCE),
+        slow=min(typical, median(gap)),
+        uncertainty=percentile(distance, 100.0 * CONFIDENCE),
         usual=typical * _RAYLEIGH_95 / _RAYLEIGH_MEDIAN,
     )
 
@@ -139,16 +136,9 @@ def _assumed_bias(scene: Scene) -> float:
 
 def _jumps(scene: Scene, name: str, judged: Mask) -> float:
     """Noise per axis [m] of a track from its second differences."""
-    points = scene.points[name]
-
-    def bends(rows: slice) -> Array:
-        three = slice(rows.start, rows.stop + 2)
-        point = np.where(judged[three, None], points[three], np.nan)
-        bend: Array = np.abs(np.diff(point, n=2, axis=0))
-        return bend
-
-    bend = scene.store.by_rows(max(len(points) - 2, 0), bends)
-    return float(_MAD_TO_SIGMA * scene.store.median(bend.ravel()) / _SECOND_DIFFERENCE_GAIN)
+    x, y = (np.where(judged, axis, np.nan) for axis in scene.points[name].T)
+    bend = np.abs(np.concatenate([np.diff(x, n=2), np.diff(y, n=2)]))
+    return float(MAD_TO_SIGMA * median(bend) / _SECOND_DIFFERENCE_GAIN)
 
 
 def _average_gain(scene: Scene) -> float:

@@ -8,7 +8,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.verdict.errors import TrackError
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.significance import significance
-from izmp_dynamics.verdict.timeline import Indices, Mask
+from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
 
 TOLERANCE = 0.005
 """Distance from the edge [m] that the geometry of soles and model leaves open at best."""
@@ -44,12 +44,10 @@ class Excursion:
 
 def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion, ...]:
     """Find the excursions of a track; errors last, those first that throw farthest."""
-    timeline, store = scene.timeline, scene.store
-    margin = scene.judged_margin(name)
-    outside = scene.by_rows(lambda rows: margin[rows] < 0)
-    first, last = timeline.runs(outside)
-    deep = store.running_sum(len(margin), lambda rows: margin[rows] < -TOLERANCE)
-    kept = store.take(deep, last) > store.take(deep, first)
+    timeline, margin = scene.timeline, scene.judged_margin(name)
+    first, last = timeline.runs(margin < 0)
+    deep = running_sum(margin < -TOLERANCE)
+    kept = deep[last] > deep[first]
     first, last = first[kept], last[kept]
     if not len(first):
         return ()
@@ -78,7 +76,6 @@ def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion
                 significance=float(sizes[k]),
             )
         )
-        store.release()
     return tuple(sorted(found, key=lambda found: (found.cause == 'error', -found.throw)))
 
 
@@ -88,14 +85,14 @@ def _significance(
     """How far each gap to the CoP stands out of all others; NaN and False without a CoP."""
     if not with_cop:
         return np.full(len(first), np.nan), np.zeros(len(first), dtype=bool)
-    judged = [scene.judged(track) for track in (name, 'cop')]
-    points = [scene.averaged(track).point for track in (name, 'cop')]
+    both = scene.judged(name) & scene.judged('cop')
+    point, cop = (scene.averaged(track).point for track in (name, 'cop'))
 
     def gap(rows: slice) -> Array:
-        both = judged[0][rows] & judged[1][rows]
-        off = points[0][rows] - points[1][rows]
-        level: Array = np.where(both[:, None], scene.level(off, rows), np.nan)
+        off = scene.level(point[rows] - cop[rows], rows)
+        level: Array = np.where(both[rows, None], off, np.nan)
         return level
 
     events = list(zip(first.tolist(), last.tolist(), strict=True))
-    return significance(scene.timeline.time, scene.by_rows(gap), events, _FLOOR, scene.store)
+    gaps = scene.columns.by_blocks(len(both), gap)
+    return significance(scene.timeline.time, gaps, events, _FLOOR)

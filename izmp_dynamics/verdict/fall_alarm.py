@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.stability.held_joints import unknown_foot
 from izmp_dynamics.verdict.events.event import Event
@@ -63,14 +64,14 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
     probability, raised = scene.evaluation.fall_probability, scene.evaluation.fall_alarm
     if probability is None or raised is None:
         return _unknown(scene)
-    largest = scene.store.lowest(scene.by_rows(lambda rows: -probability[rows]))
+    largest = lowest(-probability)
     if largest is None:
         return None
     found = [event for event in events if event.kind == 'fall alarm']
     fall = next((event for event in events if event.kind == 'fall'), None)
     lead = _lead(found, fall)
     at, most = float(scene.timeline.time[largest]), float(probability[largest])
-    known = scene.timeline.total(scene.by_rows(lambda rows: np.isfinite(probability[rows])))
+    known = scene.timeline.total(np.isfinite(probability))
     too_short = not found and known < SHORTEST_TIME
     sentence = 'cannot say: the recording is too short' if too_short else _raised(found)
     if fall is not None:

@@ -14,9 +14,9 @@ from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.verdict.excursions import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
-from izmp_dynamics.verdict.scene import FALL_TIMES, LABELS, Scene
-from izmp_dynamics.verdict.sole_overlap import REMEDY, sole_overlap
-from izmp_dynamics.verdict.statistics import TrackStatistics, time_mean, where
+from izmp_dynamics.verdict.scene import LABELS, Scene
+from izmp_dynamics.verdict.statistics import TrackStatistics
+from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 from izmp_dynamics.verdict.verdict import USABLE_SHARE, bias_in_words, noise_in_words
 
 FORCE_DEVIATION = 0.05
@@ -100,9 +100,11 @@ def _damage(scene: Scene) -> Iterator[ReportFinding]:
 
 def _soles(scene: Scene) -> Iterator[ReportFinding]:
     """Support polygon and margins follow from the soles."""
-    found = sole_overlap(scene)
+    found = scene.sole_overlap
     if found is not None:
-        sentence = f'{found.text[0].upper()}{found.text[1:]}, so margins are too large. {REMEDY}'
+        sentence = (
+            f'{found.text[0].upper()}{found.text[1:]}, so margins are too large. {OVERLAP_REMEDY}'
+        )
         yield ReportFinding('soles_overlap', sentence)
 
 
@@ -112,16 +114,14 @@ def _support(scene: Scene) -> Iterator[ReportFinding]:
     in_flight = scene.in_flight & ~scene.lies
     flight = timeline.total(in_flight)
     if scene.loaded.any():
-        last = int(scene.store.true(scene.loaded)[-1])
+        last = int(np.flatnonzero(scene.loaded)[-1])
         after = scene.in_flight[last + 1 :]
         at = float(timeline.time[last])
         if timeline.duration - at > SHORT and after.any():
             yield ReportFinding(
                 'unloaded_at_end', f'From {instant(at)} to the end no foot carries load.'
             )
-            flight -= timeline.total(
-                scene.by_rows(lambda rows: in_flight[rows] & (timeline.time[rows] > at))
-            )
+            flight -= timeline.total(in_flight & (timeline.time > at))
         elif timeline.duration - at > SHORT:
             yield ReportFinding(
                 'support_unknown_at_end',
@@ -155,8 +155,8 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[ReportFindin
         return
     margin = scene.evaluation.tracks[judged.name].margin
     stands = scene.loaded & ~scene.lies
-    there = scene.by_rows(lambda rows: stands[rows] & np.isfinite(margin[rows]))
-    loaded, value = scene.timeline.total(stands), scene.timeline.total(there)
+    loaded = scene.timeline.total(stands)
+    value = scene.timeline.total(stands & np.isfinite(margin))
     if loaded > 0 and value < 0.99 * loaded:
         yield ReportFinding(
             f'no_value[{judged.name}]',
@@ -234,7 +234,7 @@ def _cop_outside(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterato
         rows = slice(np.searchsorted(time, found.start), np.searchsorted(time, end, side='right'))
         izmp = np.concatenate([margin[rows] for margin in others]) if others else np.empty(0)
         at_edge = bool(np.nanmin(izmp, initial=np.inf) < TOLERANCE)
-        brief = found.duration < FALL_TIMES * scene.time_constant
+        brief = found.duration < scene.falls_for
         (rocking if brief and at_edge else impossible).append(found)
     if impossible:
         worst = max(impossible, key=lambda found: found.depth)
@@ -260,8 +260,8 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Rep
         return
     for track in tracks.values():
         settled = stands & scene.settled(track.name)
-        force = where(scene, settled, scene.normal_forces[track.name])
-        share = time_mean(scene, force) / scene.weight
+        force = np.where(settled, scene.normal_forces[track.name], np.nan)
+        share = scene.timeline.mean(force) / scene.weight
         if track.name != 'cop' and abs(share - 1) > FORCE_DEVIATION:
             yield ReportFinding(
                 f'mean_force[{track.name}]',
@@ -270,7 +270,7 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Rep
                 f'check {_FORCE_FROM.get(track.name, "its signals")}, and gravity. '
                 'A slope leaves the cosine of its angle.',
             )
-    measured = time_mean(scene, where(scene, stands, scene.measured_force))
+    measured = scene.timeline.mean(np.where(stands, scene.measured_force, np.nan))
     if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
         yield ReportFinding(
             'mean_foot_force',

@@ -5,16 +5,13 @@ and a small one in a frame that walks along. So it never stands alone: beside it
 the bias per axis, above all in the frame of the loaded sole, whose axes an engineer can see.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows, mean_of_corners
 from izmp_dynamics.base.rotations import rotated_back
-from izmp_dynamics.base.store import Store
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.timeline import Mask
 
@@ -49,70 +46,26 @@ def axis_statistics(
     scene: Scene, first: str, second: str, rows: Mask
 ) -> tuple[AxisStatistics, ...]:
     """Compare the points of two tracks at some instants (K,) in each frame that is known."""
+    points = [scene.evaluation.tracks[name].point for name in (first, second)]
+    seen = {
+        'sole': [scene.columns.by_blocks(len(rows), partial(in_sole, scene, p)) for p in points],
+        'root': [point[:, :2] for point in points],
+        'nif': [scene.points[name] for name in (first, second)],
+    }
     found = []
-    for frame, points in _coordinates(scene, (first, second)):
-        compared = _compare(scene.store, len(rows), partial(_known_pairs, rows, points))
-        if compared.number:
-            numbers = np.concatenate([compared.bias, compared.rmse, compared.correlation])
-            found.append(AxisStatistics(frame, *numbers.tolist()))
+    for frame, (a, b) in seen.items():
+        known = rows & finite_rows(a) & finite_rows(b)
+        if known.any():
+            axes = [_compare(a[known, axis], b[known, axis]) for axis in range(2)]
+            numbers = [number for kind in zip(*axes, strict=True) for number in kind]
+            found.append(AxisStatistics(frame, *numbers))
     return tuple(found)
 
 
-def _known_pairs(wanted: Mask, points: Sequence[Array], rows: slice) -> tuple[Array, Array]:
-    """Of some rows of two arrays of points (K, d) those that are wanted and known in both.
-
-    Two times (d, S), each of the d rows in one piece of memory: numpy adds along such a row
-    pairwise, so that the mean of a constant is the constant, and many times as fast.
-    """
-    a, b = (values[rows] for values in points)
-    known = wanted[rows] & finite_rows(a) & finite_rows(b)
-    first, second = (np.stack([column[known] for column in v.T]) for v in (a, b))
-    return first, second
-
-
-class _Compared(NamedTuple):
-    """Two arrays of N vectors against each other, column by column.
-
-    Attributes:
-        number: N.
-        bias: (d,) mean difference; NaN without any.
-        rmse: (d,) root of the mean squared difference.
-        correlation: (d,) Pearson's; NaN for fewer than three vectors, or of a constant column.
-    """
-
-    number: int
-    bias: Array
-    rmse: Array
-    correlation: Array
-
-
-def _compare(store: Store, count: int, pairs: Callable[[slice], tuple[Array, Array]]) -> _Compared:
-    """Compare two arrays, of which `pairs` gives two times (d, S) for some of their rows."""
-
-    def sums(rows: slice) -> Array:
-        a, b = pairs(rows)
-        off, number = a - b, np.full(len(a), float(a.shape[1]))
-        values = a, b, a * a, b * b, off, off * off
-        return np.stack([number, *(value.sum(axis=1) for value in values)])
-
-    number, *totals = store.reduce(np.add, count, sums)
-    nothing = np.full(len(number), np.nan)
-    if not number[0]:
-        return _Compared(0, nothing, nothing, nothing)
-    mean_a, mean_b, squares_a, squares_b, bias, squares = (total / number for total in totals)
-
-    def products(rows: slice) -> Array:
-        a, b = pairs(rows)
-        x, y = a - mean_a[:, None], b - mean_b[:, None]
-        return np.stack([value.sum(axis=1) for value in (x * x, y * y, x * y)])
-
-    related = nothing
-    if number[0] >= 3:
-        around_a, around_b, product = store.reduce(np.add, count, products) / number
-        scale, size = np.sqrt(around_a * around_b), np.sqrt(squares_a * squares_b)
-        varies = scale > _CONSTANT * size
-        related = np.divide(product, scale, out=nothing.copy(), where=varies)
-    return _Compared(int(number[0]), bias, np.sqrt(squares), related)
+def _compare(a: Array, b: Array) -> tuple[float, float, float]:
+    """Mean difference, root of the mean squared one, and correlation of known values (N,)."""
+    off = a - b
+    return float(off.mean()), float(np.sqrt((off * off).mean())), correlation(a, b)
 
 
 def in_sole(scene: Scene, points: Array, rows: slice) -> Array:
@@ -137,25 +90,15 @@ def in_sole(scene: Scene, points: Array, rows: slice) -> Array:
     return seen
 
 
-def correlation(first: Array, second: Array, store: Store | None = None) -> float:
-    """Pearson's correlation over the common finite instants.
+def correlation(first: Array, second: Array) -> float:
+    """Pearson's correlation (K,) over the common finite instants.
 
-    Args:
-        first: (K,) one signal.
-        second: (K,) the other.
-        store: keeps what is as long as they are; None: in memory.
-
-    Returns:
-        The correlation; NaN when fewer than three instants are common or a signal is constant.
+    NaN where fewer than three are common, or a signal is constant.
     """
-    wanted = np.ones(len(first), dtype=np.bool_)
-    columns = [values[:, None] for values in (first, second)]
-    compared = _compare(store or Store(), len(first), partial(_known_pairs, wanted, columns))
-    return float(compared.correlation[0])
-
-
-def _coordinates(scene: Scene, names: tuple[str, str]) -> Iterator[tuple[str, list[Array]]]:
-    tracks = [scene.evaluation.tracks[name].point for name in names]
-    yield 'sole', [scene.by_rows(partial(in_sole, scene, point)) for point in tracks]
-    yield 'root', [point[:, :2] for point in tracks]
-    yield 'nif', [scene.points[name] for name in names]
+    known = np.isfinite(first) & np.isfinite(second)
+    a, b = first[known], second[known]
+    if len(a) < 3:
+        return float('nan')
+    x, y = a - a.mean(), b - b.mean()
+    scale, size = np.sqrt((x @ x) * (y @ y)), np.sqrt((a @ a) * (b @ b))
+    return float(x @ y / scale) if scale > _CONSTANT * size else float('nan')

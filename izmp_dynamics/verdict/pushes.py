@@ -7,7 +7,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.dynamics.external_wrench import LEAST_PART, find_forces
-from izmp_dynamics.verdict.events.directions import from_where
+from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.significance import LEAST_SIGMA, significance
@@ -81,14 +81,14 @@ def external_forces(scene: Scene) -> ExternalForces:
         in_nif = rotated(scene.evaluation.nif_R_root(rows), force[rows])
         return np.where(settled[rows, None], in_nif, np.nan)
 
-    in_nif = scene.by_rows(seen)
-    found = find_forces(stamps, in_nif, scene.weight, scene.store)
+    in_nif = scene.columns.by_blocks(len(stamps), seen)
+    found = find_forces(stamps, in_nif, scene.weight)
     events = []
     for push in found:
         first, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
         events.append((first, max(stop, first + 1)))
     sizes, stands_out = significance(
-        scene.timeline.time, in_nif, events, LEAST_PART * scene.weight / LEAST_SIGMA, scene.store
+        scene.timeline.time, in_nif, events, LEAST_PART * scene.weight / LEAST_SIGMA
     )
     forces = [
         PushStatistics(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.base.store import Store
-from izmp_dynamics.verdict.timeline import Mask
+from izmp_dynamics.base.robust import MAD_TO_SIGMA
+from izmp_dynamics.verdict.timeline import Mask, running_sum
 
 LEAST_SIGMA = 5.0
 """Standard deviations from which on a deviation can stand out."""
@@ -24,7 +24,6 @@ RATIO = 2.0
 MOST, AROUND = 3, 3.0
 """Events of 1/RATIO of its size or more, itself included, that there may be within ± [s] of it."""
 
-_MAD_TO_SIGMA = 1.4826
 _WINSORISED = 3.0
 
 
@@ -41,31 +40,23 @@ class Background:
     covariance: Array
 
     @classmethod
-    def of(cls, values: Array, floor: float, store: Store | None = None) -> 'Background':
-        """Estimate it from values (K, d), of which rows may be NaN.
+    def of(cls, known: Array, floor: float) -> 'Background':
+        """Estimate it.
 
         Args:
-            values: the signal.
+            known: (K, d) finite values of the signal.
             floor: smallest standard deviation per axis, in its unit.
-            store: keeps what is as long as the signal; None: in memory.
         """
-        store = store or Store()
-        known = _finite(values, store)
+        width = known.shape[1]
         if not len(known):
-            width = values.shape[1]
             return cls(np.zeros(width), floor**2 * np.eye(width))
-        centre = np.array([store.median(axis) for axis in known.T])
-        off = store.by_rows(len(known), lambda rows: np.abs(known[rows] - centre))
-        sigma = np.maximum(_MAD_TO_SIGMA * np.array([store.median(v) for v in off.T]), floor)
-
-        def products(rows: slice) -> Array:
-            clipped = np.clip((known[rows] - centre) / sigma, -_WINSORISED, _WINSORISED)
-            squares: Array = clipped.T @ clipped
-            return squares
-
-        joint = store.reduce(np.add, len(known), products) / len(known)
+        centre = np.median(known, axis=0)
+        off = known - centre
+        sigma = np.maximum(MAD_TO_SIGMA * np.median(np.abs(off), axis=0), floor)
+        clipped = np.clip(off / sigma, -_WINSORISED, _WINSORISED)
+        joint = clipped.T @ clipped / len(known)
         spread = np.sqrt(np.maximum(np.diag(joint), 1e-12))
-        correlation = 0.999 * joint / np.outer(spread, spread) + 0.001 * np.eye(len(joint))
+        correlation = 0.999 * joint / np.outer(spread, spread) + 0.001 * np.eye(width)
         return cls(centre, correlation * np.outer(sigma, sigma))
 
     def sizes(self, values: Array) -> Array:
@@ -76,46 +67,16 @@ class Background:
         return sizes
 
 
-def _finite(values: Array, store: Store) -> Array:
-    """The rows of values (K, d) that are finite."""
-    found: Array = store.by_rows(len(values), lambda rows: values[rows][finite_rows(values[rows])])
-    return found
-
-
-def running_mean(values: Array, count: int, store: Store | None = None) -> Array:
+def running_mean(values: Array, count: int) -> Array:
     """(K − count + 1, d) means of `count` consecutive values; NaN where one of them is."""
-    store = store or Store()
-    sums = store.running_sum(
-        len(values),
-        lambda rows: np.where(finite_rows(values[rows])[:, None], values[rows], 0.0),
-    )
-    holes = store.running_sum(len(values), lambda rows: ~finite_rows(values[rows]))
-
-    def mean(rows: slice) -> Array:
-        after = slice(rows.start + count, rows.stop + count)
-        whole = holes[after] == holes[rows]
-        means: Array = np.where(whole[:, None], (sums[after] - sums[rows]) / count, np.nan)
-        return means
-
-    means: Array = store.by_rows(max(len(values) - count + 1, 0), mean)
+    known = finite_rows(values)
+    holes = running_sum(~known)
+    means = np.empty((max(len(values) - count + 1, 0), values.shape[1]))
+    for axis, column in enumerate(values.T):
+        sums = running_sum(np.where(known, column, 0.0))
+        means[:, axis] = (sums[count:] - sums[:-count]) / count
+    means[holes[count:] != holes[:-count]] = np.nan
     return means
-
-
-def _without(values: Array, events: list[tuple[int, int]], store: Store) -> Array:
-    """Values (K, d) that are NaN during the events."""
-    during = np.zeros(len(values), dtype=bool)
-    for first, stop in events:
-        during[first:stop] = True
-    calm: Array = store.by_rows(
-        len(values), lambda rows: np.where(during[rows, None], np.nan, values[rows])
-    )
-    return calm
-
-
-def _largest(background: Background, values: Array, store: Store) -> float:
-    return float(
-        store.reduce(np.maximum, len(values), lambda rows: background.sizes(values[rows]).max())
-    )
 
 
 def significance(
@@ -123,7 +84,6 @@ def significance(
     values: Array,
     events: list[tuple[int, int]],
     floor: float,
-    store: Store | None = None,
 ) -> tuple[Array, Mask]:
     """Judge events by the mean of the signal over each.
 
@@ -132,7 +92,6 @@ def significance(
         values: (K, d) the signal; NaN where it is not known.
         events: first and one-past-last row of each, disjoint.
         floor: smallest standard deviation per axis, in the unit of the signal.
-        store: keeps what is as long as the signal; None: in memory.
 
     Returns:
         (E,) size of each event in standard deviations of means over as many rows, NaN where there
@@ -140,16 +99,18 @@ def significance(
     """
     if not events:
         return np.empty(0), np.zeros(0, dtype=bool)
-    store = store or Store()
-    calm = _without(values, events, store)
+    calm = np.array(values)
+    for first, stop in events:
+        calm[first:stop] = np.nan
     sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
     lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
     for rows in np.unique(lengths).tolist():
-        others = _finite(running_mean(calm, rows, store), store)
+        others = running_mean(calm, rows)
+        others = others[finite_rows(others)]
         if len(others) < rows:
             continue  # nothing to compare with
-        background = Background.of(others, floor, store)
-        largest = _largest(background, others, store)
+        background = Background.of(others, floor)
+        largest = float(background.sizes(others).max())
         for k in np.flatnonzero(lengths == rows).tolist():
             within = values[slice(*events[k])]
             within = within[finite_rows(within)]

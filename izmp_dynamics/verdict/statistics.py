@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.robust import finite, lowest, mean, percentile, rms
 from izmp_dynamics.verdict.errors import TrackError, track_error
 from izmp_dynamics.verdict.excursions import TOLERANCE, Excursion, excursions_of
 from izmp_dynamics.verdict.frames import AxisStatistics, axis_statistics, correlation
-from izmp_dynamics.verdict.scene import FALL_TIMES, LABELS, Scene
-from izmp_dynamics.verdict.timeline import Mask
+from izmp_dynamics.verdict.scene import Scene, label_of
+from izmp_dynamics.verdict.timeline import running_sum
 
 LISTED = 12
 """Excursions that are listed, the worst first."""
@@ -111,33 +112,27 @@ class PairStatistics:
         return next((axes for axes in self.frames if axes.frame == frame), None)
 
 
-def label_of(name: str) -> str:
-    """Name a track as the field does; an unknown track keeps its name."""
-    return LABELS.get(name, name)
-
-
 def track_statistics(scene: Scene, name: str) -> TrackStatistics:
     """Describe the track `name` of `scene`."""
-    timeline, store, by_rows = scene.timeline, scene.store, scene.by_rows
+    timeline = scene.timeline
     evaluated, settled = scene.judged(name), scene.settled(name)
-    margin = where(scene, evaluated, scene.evaluation.tracks[name].margin)
-    outside = by_rows(lambda rows: margin[rows] < 0)
-    inside = by_rows(lambda rows: ~outside[rows])
+    margin = np.where(evaluated, scene.evaluation.tracks[name].margin, np.nan)
+    outside = margin < 0
     error = track_error(scene, name)
     excursions = excursions_of(scene, name, error)
     averaged = scene.judged_margin(name)
-    force = where(scene, settled, scene.normal_forces[name])
-    between = where(scene, settled, scene.between_feet(name))
-    mean_force = time_mean(scene, force)
-    longest, longest_at = longest_run(scene, outside)
+    force = np.where(settled, scene.normal_forces[name], np.nan)
+    between = np.where(settled, scene.between_feet(name), np.nan)
+    mean_force = timeline.mean(force)
+    longest, longest_at = timeline.longest_run(outside)
     return TrackStatistics(
         name=name,
         label=label_of(name),
-        valid_share=store.mean(by_rows(lambda rows: np.isfinite(scene.points[name][rows, 0]))),
+        valid_share=mean(1.0 * np.isfinite(scene.points[name][:, 0])),
         evaluated_time=timeline.total(evaluated),
-        inside_share=timeline.share(inside, evaluated),
+        inside_share=timeline.share(~outside, evaluated),
         outside_time=timeline.total(outside),
-        first_percentile_margin=store.percentile(margin, 1.0),
+        first_percentile_margin=percentile(margin, 1.0),
         crossings=len(timeline.runs(outside)[0]),
         longest_outside=longest,
         longest_outside_time=longest_at,
@@ -148,10 +143,8 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
         excursions=excursions[:LISTED],
         mean_normal_force=mean_force,
         force_over_weight=mean_force / scene.weight if scene.weight > 0 else np.nan,
-        force_rms_error=_rms(
-            scene, by_rows(lambda rows: force[rows] - scene.measured_force[rows])
-        ),
-        load_split_correlation=correlation(between, scene.load_split, store),
+        force_rms_error=rms(force - scene.measured_force),
+        load_split_correlation=correlation(between, scene.load_split),
         **_lowest(scene, margin, 'smallest_margin'),
         **_lowest(scene, averaged, 'averaged_margin'),
     )
@@ -159,10 +152,10 @@ def track_statistics(scene: Scene, name: str) -> TrackStatistics:
 
 def _lowest(scene: Scene, values: Array, name: str) -> dict[str, float]:
     """Smallest value and its instant; NaN without any."""
-    lowest = scene.store.lowest(values)
-    if lowest is None:
+    row = lowest(values)
+    if row is None:
         return {name: np.nan, f'{name}_time': np.nan}
-    return {name: float(values[lowest]), f'{name}_time': float(scene.timeline.time[lowest])}
+    return {name: float(values[row]), f'{name}_time': float(scene.timeline.time[row])}
 
 
 def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -> float:
@@ -172,91 +165,39 @@ def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -
     excursion needs a push, and pushes are looked for. Without one only the noise counts: of an
     assumed bias nothing follows.
     """
-    uncertain = error.uncertainty if error.against == 'cop' else error.usual
-    cop = scene.averaged('cop').margin if name != 'cop' and scene.cop_is_whole else None
-    time, span = scene.timeline.time, scene.timeline.span
-
-    def outwards(rows: slice) -> Array:
-        bound = margin[rows] - uncertain
-        if cop is not None:
-            bound = np.fmax(bound, cop[rows] - TOLERANCE)
-        depth: Array = np.maximum(-np.nan_to_num(bound, nan=0.0), 0.0) * span[rows]
-        return depth
-
-    gained = scene.store.running_sum(len(time), outwards)
-
-    def thrown(rows: slice) -> float:
-        """Largest throw that begins at one of the rows, until the last instant within the time."""
-        falls = time[rows] + FALL_TIMES * scene.time_constant
-        until = np.searchsorted(time, falls, side='right')
-        until -= until < len(time)
-        return float((gained[until] - gained[rows]).max(initial=0.0))
-
-    return float(scene.store.reduce(np.maximum, len(time), thrown)) / scene.time_constant
-
-
-def longest_run(scene: Scene, mask: Mask) -> tuple[float, float]:
-    """Duration of the longest run of a mask (K,), and its first instant; 0 and NaN without [s]."""
-    span, store = scene.timeline.span, scene.store
-    first, stop = scene.timeline.runs(mask)
-    if not len(first):
-        return 0.0, np.nan
-    ends = store.running_sum(len(span), lambda rows: span[rows] * mask[rows])
-    lasts = store.take(ends, stop) - store.take(ends, first)
-    longest = int(lasts.argmax())
-    return float(lasts[longest]), float(scene.timeline.time[first[longest]])
+    time = scene.timeline.time
+    bound = margin - (error.uncertainty if error.against == 'cop' else error.usual)
+    if name != 'cop' and scene.cop_is_whole:
+        bound = np.fmax(bound, scene.averaged('cop').margin - TOLERANCE)
+    outwards = np.maximum(-np.nan_to_num(bound, nan=0.0), 0.0)
+    gained = running_sum(outwards * scene.timeline.span)
+    until = np.searchsorted(time, time + scene.falls_for, side='right')
+    until -= until < len(time)  # the last instant within the time
+    return float((gained[until] - gained[:-1]).max(initial=0.0)) / scene.time_constant
 
 
 def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
     """Compare the points of two tracks of `scene` where both filters are settled."""
-    settled = scene.settled(first), scene.settled(second)
-    both = scene.by_rows(lambda rows: settled[0][rows] & settled[1][rows])
+    both = scene.settled(first) & scene.settled(second)
     along, related = 'plane', np.nan
     frames: tuple[AxisStatistics, ...] = ()
     if 'cop' in (first, second) and not scene.cop_is_whole:
         along = 'line between the feet'
-        one, other = (where(scene, both, scene.on_line(name)) for name in (first, second))
-        related = correlation(one, other, scene.store)
-        distance = scene.by_rows(lambda rows: np.abs(one[rows] - other[rows]))
+        one, other = (np.where(both, scene.on_line(name), np.nan) for name in (first, second))
+        related = correlation(one, other)
+        distance = finite(np.abs(one - other))
     else:
         frames = axis_statistics(scene, first, second, both)
-        distance = where(scene, both, scene.apart(first, second))
-    distance = scene.store.finite(distance)
+        distance = finite(np.where(both, scene.apart(first, second), np.nan))
     return PairStatistics(
         first=first,
         second=second,
         label=f'{label_of(first)} – {label_of(second)}',
         along=along,
         count=len(distance),
-        mean=scene.store.mean(distance),
-        rms=_rms(scene, distance),
-        largest=scene.store.extremes(distance)[1],
+        mean=mean(distance),
+        rms=rms(distance),
+        largest=float(distance.max()) if len(distance) else np.nan,
         frames=frames,
         correlation=related,
     )
-
-
-def time_mean(scene: Scene, values: Array) -> float:
-    """Mean of values (K,) over time: each instant weighs as long as it lasts."""
-    store, span = scene.store, scene.timeline.span
-
-    def product(rows: slice) -> float:
-        known = np.isfinite(values[rows])
-        return float(values[rows][known] @ span[rows][known])
-
-    time = scene.timeline.total(scene.by_rows(lambda rows: np.isfinite(values[rows])))
-    if time == 0:
-        return store.mean(values)
-    return float(store.reduce(np.add, len(values), product)) / time
-
-
-def where(scene: Scene, mask: Mask, values: Array) -> Array:
-    """Values (K,) where a mask (K,) is true, else NaN."""
-    found: Array = scene.by_rows(lambda rows: np.where(mask[rows], values[rows], np.nan))
-    return found
-
-
-def _rms(scene: Scene, values: Array) -> float:
-    """Root of the mean square of the finite values; NaN without any."""
-    squares = scene.store.by_rows(len(values), lambda rows: values[rows] ** 2)
-    return float(np.sqrt(scene.store.mean(squares)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault
+from izmp_dynamics.base.robust import mean
 from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.events.find import find_events
@@ -21,7 +22,6 @@ from izmp_dynamics.verdict.statistics import (
     PairStatistics,
     TrackStatistics,
     pair_statistics,
-    time_mean,
     track_statistics,
 )
 from izmp_dynamics.verdict.verdict import Verdict, judge
@@ -145,7 +145,7 @@ def summarise(scene: Scene) -> Summary:
     evaluation = scene.evaluation
     tracks = {name: track_statistics(scene, name) for name in scene.names}
     pairs = tuple(pair_statistics(scene, *pair) for pair in combinations(scene.names, 2))
-    measured = time_mean(scene, scene.measured_force)
+    measured = scene.timeline.mean(scene.measured_force)
     verdict = judge(scene, tracks)
     forces = external_forces(scene)
     judged = tracks.get(verdict.judged_by or '')
@@ -247,7 +247,7 @@ def _feet(scene: Scene) -> list[FootStatistics]:
         FootStatistics(
             foot.name,
             scene.timeline.share(np.asarray(foot.loaded, dtype=bool), scene.support_known),
-            scene.store.mean(foot.normal_force),
+            mean(foot.normal_force),
         )
         for foot in scene.evaluation.feet
     ]

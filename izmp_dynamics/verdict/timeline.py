@@ -1,15 +1,13 @@
 """Instants as spans of time: shares, runs and what is sustained, with uneven stamps and gaps."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps, seconds
-from izmp_dynamics.base.store import Store
+from izmp_dynamics.base.robust import median
 
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
@@ -29,43 +27,27 @@ class Timeline:
         time: (K,) instants since the first one [s].
         span: (K,) time until the next instant [s]; a gap counts as one median step.
         gap_after: (K,) whether the recording has a gap after the instant.
-        store: keeps what is as long as the recording.
     """
 
     time: Array
     span: Array
     gap_after: Mask
-    store: Store = field(default_factory=Store, repr=False, compare=False)
 
     @classmethod
-    def of(cls, stamps: Stamps, store: Store | None = None) -> 'Timeline':
-        """Build the timeline of ascending `stamps` (K,) [ns].
-
-        Args:
-            stamps: the instants.
-            store: keeps the times; None: in memory.
-        """
-        store = store or Store()
-        if len(stamps) < 2:
-            nothing = np.zeros(len(stamps))
-            return cls(seconds(stamps), nothing, np.zeros(len(stamps), dtype=bool), store)
-        by_rows = partial(store.by_rows, len(stamps))
-        origin = int(stamps[0])
-        time = by_rows(lambda rows: seconds(stamps[rows], origin))
-        step = by_rows(lambda rows: np.diff(time[rows.start : rows.stop + 1]))
-        typical = store.median(step)
-
-        def until_next(rows: slice) -> Array:
-            return step[rows] if rows.stop < len(time) else np.append(step[rows], 0.0)
-
-        gap_after = by_rows(lambda rows: until_next(rows) > GAP_FACTOR * typical)
-        span = by_rows(lambda rows: np.where(gap_after[rows], typical, until_next(rows)))
-        return cls(time, span, gap_after, store)
+    def of(cls, stamps: Stamps) -> 'Timeline':
+        """Build the timeline of ascending `stamps` (K,) [ns]."""
+        time = seconds(stamps)
+        if len(time) < 2:
+            return cls(time, np.zeros(len(time)), np.zeros(len(time), dtype=bool))
+        step = np.diff(time, append=time[-1])
+        typical = median(step[:-1])
+        gap_after = step > GAP_FACTOR * typical
+        return cls(time, np.where(gap_after, typical, step), gap_after)
 
     @cached_property
     def usual_step(self) -> float:
         """Median of the spans that are not empty [s]; NaN without any."""
-        return self.store.median(self.by_rows(lambda rows: self.span[rows][self.span[rows] > 0]))
+        return median(self.span[self.span > 0])
 
     @property
     def duration(self) -> float:
@@ -74,16 +56,7 @@ class Timeline:
 
     def total(self, mask: Mask) -> float:
         """Time that the instants of `mask` (K,) stand for [s]."""
-        return self.sum(lambda rows: self.span[rows][mask[rows]])
-
-    def by_rows(self, function: Callable[[slice], Any]) -> Any:
-        """Compute an array (K, …) from a function of some of its rows."""
-        return self.store.by_rows(len(self.time), function)
-
-    def sum(self, function: Callable[[slice], Array]) -> float:
-        """Add up what a function gives for some of the instants."""
-        total = self.store.reduce(np.add, len(self.time), lambda rows: function(rows).sum())
-        return float(total)
+        return float(self.span[mask].sum())
 
     def share(self, part: Mask, whole: Mask) -> float:
         """Share of the time of `whole` (K,) in which `part` (K,) holds; NaN for no time at all."""
@@ -94,6 +67,14 @@ class Timeline:
             return float((part & whole).sum() / whole.sum())
         return min(1.0, self.total(part & whole) / time)
 
+    def mean(self, values: Array) -> float:
+        """Mean of the known values (K,): each instant weighs as long as it lasts."""
+        known = np.isfinite(values)
+        time, values = self.total(known), values[known]
+        if time == 0:
+            return float(values.mean()) if len(values) else float('nan')
+        return float(values @ self.span[known]) / time
+
     def runs(self, mask: Mask) -> tuple[Indices, Indices]:
         """Find the unbroken runs of `mask` (K,); a gap in the recording ends a run.
 
@@ -101,11 +82,24 @@ class Timeline:
             first and one-past-last index of each run.
         """
         joined = mask[:-1] & mask[1:] & ~self.gap_after[:-1]
-        first = mask.copy()
+        first, last = mask.copy(), mask.copy()
         first[1:] &= ~joined
-        last = mask.copy()
         last[:-1] &= ~joined
         return np.flatnonzero(first), np.flatnonzero(last) + 1
+
+    def longest_run(self, mask: Mask) -> tuple[float, float]:
+        """Duration of the longest run of a mask (K,), and its first instant; 0 and NaN [s]."""
+        first, stop = self.runs(mask)
+        if not len(first):
+            return 0.0, float('nan')
+        ends = running_sum(self.span * mask)
+        lasts = ends[stop] - ends[first]
+        longest = int(lasts.argmax())
+        return float(lasts[longest]), float(self.time[first[longest]])
+
+    def within(self, first: float, stop: float) -> slice:
+        """Rows of the instants from one time [s] to just before another."""
+        return slice(*np.searchsorted(self.time, [first, stop]).tolist())
 
     def sustained(self, mask: Mask) -> Mask:
         """Find where `mask` (K,) holds for at least half of the `WINDOW` around an instant.
@@ -113,14 +107,20 @@ class Timeline:
         A single spike, however high, is not sustained; an excursion with a few samples of noise
         in it is.
         """
-        held = self.store.running_sum(len(self.time), lambda rows: self.span[rows] * mask[rows])
+        held = running_sum(self.span * mask)
+        start = np.searchsorted(self.time, self.time - WINDOW / 2, side='left')
+        stop = np.searchsorted(self.time, self.time + WINDOW / 2, side='right')
+        enough: Mask = held[stop] - held[start] >= WINDOW / 2 - 1e-9
+        return enough
 
-        def holds(rows: slice) -> Mask:
-            here = self.time[rows]
-            start = np.searchsorted(self.time, here - WINDOW / 2, side='left')
-            stop = np.searchsorted(self.time, here + WINDOW / 2, side='right')
-            enough: Mask = held[stop] - held[start] >= WINDOW / 2 - 1e-9
-            return enough
 
-        found: Mask = self.by_rows(holds)
-        return found
+def running_sum(values: npt.NDArray[np.generic]) -> Array:
+    """Sums (K + 1,) of all values (K,) before each one, and of all."""
+    sums = np.zeros(len(values) + 1)
+    np.cumsum(values, dtype=np.float64, out=sums[1:])
+    return sums
+
+
+def changes(values: npt.NDArray[np.generic]) -> Indices:
+    """Rows at which values (K,) differ from those of the row before."""
+    return np.flatnonzero(values[1:] != values[:-1]) + 1

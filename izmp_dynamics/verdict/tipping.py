@@ -7,25 +7,143 @@ judged after an average over that time: a triangle of this width at half its hei
 that is fixed to the ground. Noise of the sensors falls meanwhile to a tenth and less, so that the
 verdict hardly depends on a filter before.
 
+That frame follows from the feet alone: the sole that carries does not move. In it the points of
+different instants can be averaged although the robot walks. It needs neither a localizer nor an
+orientation; over some tenths of a second its drift does not matter.
+
 The support polygon of an instant is here that of all soles that carry load within the average,
 each where it stands: a foot in the air counts where it lifts off or lands, whichever is nearer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.base.store import Store
+from izmp_dynamics.base.columns import Column, Columns
+from izmp_dynamics.base.conventions import Array, cross, finite_rows, mean_of_corners
+from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.support_polygon import margins
-from izmp_dynamics.verdict.leg_odometry import GroundFixed
-from izmp_dynamics.verdict.timeline import Indices, Mask, Timeline
+from izmp_dynamics.verdict.timeline import Indices, Mask, Timeline, changes, running_sum
 
 LEAST_FILLED = 0.7
 """Share of the usual number of instants without which an average is none: at an end, in a hole."""
+
+
+@dataclass(frozen=True)
+class GroundFixed:
+    """Pose of the root in the frame that is fixed to the ground.
+
+    Attributes:
+        R: (K, 3, 3) ground_R_root; NaN where no foot carries load.
+        p: (K, 3) position of the root [m].
+        stretch: (K,) number of the stretch in which the frame is the same one; −1 without one.
+    """
+
+    R: Array
+    p: Array
+    stretch: Indices
+
+    def place(self, points: Array, rows: slice | Indices) -> Array:
+        """Bring points (S, 3) at the instants `rows` from the root frame to this one."""
+        placed: Array = rotated(self.R[rows], points) + self.p[rows]
+        return placed
+
+    def into_root(self, points: Array, rows: slice | Indices) -> Array:
+        """Bring points (S, 3) at the instants `rows` from this frame to the root frame."""
+        seen: Array = rotated_back(self.R[rows], points - self.p[rows])
+        return seen
+
+
+def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, columns: Columns) -> GroundFixed:
+    """Follow the root over the feet that carry; each keeps its place while it does.
+
+    A stretch ends where no foot carries, where kinematics are unknown and at a gap of the
+    recording.
+
+    Args:
+        feet: of the robot.
+        timeline: its instants.
+        columns: makes those of the poses.
+    """
+    count = len(timeline.time)
+    feet = tuple(foot for foot in feet if foot.sole.ndim == 3)
+    if not count or not feet:
+        nothing = np.full((count, 3), np.nan)
+        return GroundFixed(np.full((count, 3, 3), np.nan), nothing, np.full(count, -1))
+    found = Column(columns), Column(columns), Column(columns)
+    known = [columns.by_blocks(count, partial(_is_known, foot.sole)) for foot in feet]
+    carries: Mask = np.stack([foot.loaded & on for foot, on in zip(feet, known, strict=True)], 1)
+    number, foot = -1, -1
+    anchor_R, anchor_p = np.eye(3), np.zeros(3)
+    R, p = np.empty((0, 3, 3)), np.empty((0, 3))
+    for begin, end, joined in _segments(carries, timeline, columns.block):
+        carrying = np.flatnonzero(carries[begin])
+        continued = joined and foot >= 0
+        if len(carrying):
+            if not continued or foot not in carrying:
+                foot = int(carrying[0])
+                if continued and known[foot][begin - 1]:
+                    sole_R, sole_p = sole_frame(feet[foot].sole[begin - 1 : begin])
+                    anchor_R, anchor_p = R[-1] @ sole_R[0], R[-1] @ sole_p[0] + p[-1]
+                else:
+                    number, anchor_R, anchor_p = number + 1, np.eye(3), np.zeros(3)
+            sole_R, sole_p = sole_frame(feet[foot].sole[begin:end])
+            R = anchor_R @ np.swapaxes(sole_R, 1, 2)
+            p = anchor_p - rotated(R, sole_p)
+        else:
+            foot = -1
+            R, p = np.full((end - begin, 3, 3), np.nan), np.full((end - begin, 3), np.nan)
+        stretch = np.full(end - begin, number if len(carrying) else -1)
+        for column, values in zip(found, (R, p, stretch), strict=True):
+            column.extend(values)
+        if end % columns.block == 0:
+            columns.release()
+    return GroundFixed(*(column.rows for column in found))
+
+
+def _is_known(sole: Array, rows: slice) -> Mask:
+    return finite_rows(sole_frame(sole[rows])[1])
+
+
+def _segments(carries: Mask, timeline: Timeline, block: int) -> Iterator[tuple[int, int, bool]]:
+    """Begin and end of the runs with the same carrying feet, and whether the next joins on.
+
+    A run also ends after each `block` of rows.
+    """
+    changed: Mask = np.asarray((carries[1:] != carries[:-1]).any(axis=1)) | timeline.gap_after[:-1]
+    changed[block - 1 :: block] = True
+    edges = [0, *(np.flatnonzero(changed) + 1).tolist(), len(carries)]
+    for begin, end in pairwise(edges):
+        yield begin, end, begin > 0 and not timeline.gap_after[begin - 1]
+
+
+def sole_frame(corners: Array) -> tuple[Array, Array]:
+    """Axes that are fixed to a sole, and its middle.
+
+    Args:
+        corners: (K, V, 3) of the sole in the root frame [m].
+
+    Returns:
+        (K, 3, 3) axes of the sole in the root frame, as columns: x along the first edge, z along
+        the normal, up or down by the order of the corners; (K, 3) mean of the corners [m]. NaN
+        where the sole is not known; no axes if it has fewer than three corners, or its first three
+        lie on a line.
+    """
+    R = np.full((len(corners), 3, 3), np.nan)
+    if corners.shape[1] < 3:
+        return R, np.full((len(corners), 3), np.nan)
+    first = corners[:, 1] - corners[:, 0]
+    normal = cross(first, corners[:, 2] - corners[:, 0])
+    sizes = np.linalg.norm(first, axis=1), np.linalg.norm(normal, axis=1)
+    there = (sizes[0] > 0) & (sizes[1] > 0)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        x, z = first / sizes[0][:, None], normal / sizes[1][:, None]
+    R[there] = np.stack([x, cross(z, x), z], axis=2)[there]
+    return R, np.where(there[:, None], mean_of_corners(corners), np.nan)
 
 
 @dataclass(frozen=True)
@@ -57,22 +175,24 @@ def averaged(
         usable: name of a track → (K,) instants whose point may enter.
         width: of the triangle at half its height [s].
     """
-    store = evaluation.store
-    window = _windows(timeline, ground.stretch, width, store)
-    least = LEAST_FILLED * max(_usual_count(timeline, width), 1.0)
+    count, by_blocks = len(timeline.time), evaluation.columns.by_blocks
+    window = _window(timeline, ground.stretch, width)
+    usual = width / timeline.usual_step if timeline.usual_step > 0 else 1.0
+    least = LEAST_FILLED * max(usual, 1.0)
     points = [
-        _average(evaluation.tracks[name].point, on, ground, window, least, store)
+        _average(evaluation, evaluation.tracks[name].point, on, ground, window, least)
         for name, on in usable.items()
     ]
     if not evaluation.feet:
-        nothing = np.full(len(timeline.time), np.nan)
+        nothing = np.full(count, np.nan)
         return {name: Averaged(point, nothing) for name, point in zip(usable, points, strict=True)}
-    wide = _windows(timeline, ground.stretch, 2.0 * width, store)
-    carrying = [store.true(foot.loaded) for foot in evaluation.feet]
+    first, stop = _window(timeline, ground.stretch, 2.0 * width)
+    carrying = [np.flatnonzero(foot.loaded) for foot in evaluation.feet]
 
     def margin(rows: slice) -> tuple[Array, ...]:
+        within = first[rows], stop[rows]
         stands = [
-            _standing(foot, on, ground, timeline, wide[rows], rows)
+            _standing(foot, on, ground, timeline, within, rows)
             for foot, on in zip(evaluation.feet, carrying, strict=True)
         ]
         soles = tuple(sole for sole, _ in stands)
@@ -80,74 +200,61 @@ def averaged(
         here = tuple(point[rows] for point in points)
         return margins(here, soles, loaded, evaluation.normal[rows])
 
-    found = store.by_rows(len(timeline.time), margin)
+    found = by_blocks(count, margin)
     return {name: Averaged(*both) for name, *both in zip(usable, points, found, strict=True)}
 
 
+Window = tuple[Indices, Indices]
+"""(K,) first and one-past-last row of the instants about each one."""
+
+
 def _average(
-    track: Array, usable: Mask, ground: GroundFixed, window: Indices, least: float, store: Store
+    evaluation: Evaluation,
+    track: Array,
+    usable: Mask,
+    ground: GroundFixed,
+    window: Window,
+    least: float,
 ) -> Array:
     """Average the points (K, 3) of a track; NaN where fewer than `least` are in a window."""
-    by_rows = partial(store.by_rows, len(usable))
-    there: Mask = by_rows(lambda rows: _known(track, usable, ground, rows))
-    placed: Array = by_rows(
-        lambda rows: np.where(there[rows, None], ground.place(track[rows], rows), 0.0)
-    )
-    counts = store.running_sum(len(there), lambda rows: there[rows])
-    for _ in range(2):  # a rectangle twice is a triangle
-        placed = _mean(placed, there, counts, window, store)
+    count, by_blocks = len(track), evaluation.columns.by_blocks
+    first, stop = window
+    there: Mask = usable & (ground.stretch >= 0) & by_blocks(
+        count, lambda rows: finite_rows(track[rows])
+    )  # fmt: skip
 
-    def mean(rows: slice) -> Array:
-        first, stop = window[rows].T
-        full = there[rows] & (counts[stop] - counts[first] >= least)
-        return np.where(full[:, None], ground.into_root(placed[rows], rows), np.nan)
+    def placed(rows: slice) -> tuple[Array, ...]:
+        return tuple(np.where(there[rows, None], ground.place(track[rows], rows), 0.0).T)
 
-    point: Array = by_rows(mean)
+    counts = running_sum(there)
+    number = counts[stop] - counts[first]
+    means = []
+    for values in by_blocks(count, placed):
+        for _ in range(2):  # a rectangle twice is a triangle
+            sums = running_sum(np.where(there, values, 0.0))
+            values = (sums[stop] - sums[first]) / np.maximum(number, 1)
+        means.append(values)
+    full = there & (number >= least)
+
+    def seen(rows: slice) -> Array:
+        mean = np.stack([axis[rows] for axis in means], axis=1)
+        return np.where(full[rows, None], ground.into_root(mean, rows), np.nan)
+
+    point: Array = by_blocks(count, seen)
     return point
 
 
-def _known(track: Array, usable: Mask, ground: GroundFixed, rows: slice) -> Mask:
-    known: Mask = usable[rows] & finite_rows(track[rows]) & (ground.stretch[rows] >= 0)
-    return known
-
-
-def _windows(timeline: Timeline, stretch: Indices, width: float, store: Store) -> Indices:
-    """(K, 2) first and one-past-last instant within half of `width` that share the frame."""
-    time = timeline.time
-    borders = store.changes(stretch)
-    begins, ends = np.append(0, borders), np.append(borders, len(time))
-    half = width / 2 + 1e-9
-
-    def window(rows: slice) -> Indices:
-        here = time[rows]
-        run = np.searchsorted(ends, np.arange(rows.start, rows.stop), side='right')
-        first = np.maximum(np.searchsorted(time, here - half, side='left'), begins[run])
-        stop = np.minimum(np.searchsorted(time, here + half, side='right'), ends[run])
-        return np.stack([first, stop], axis=1)
-
-    windows: Indices = store.by_rows(len(time), window)
-    return windows
-
-
-def _usual_count(timeline: Timeline, width: float) -> float:
-    """How many instants a window usually holds."""
-    return width / timeline.usual_step if timeline.usual_step > 0 else 1.0
-
-
-def _mean(values: Array, there: Mask, counts: Indices, window: Indices, store: Store) -> Array:
-    """Mean (K, 3) of the values within each window; 0 where there is none."""
-    sums = store.running_sum(
-        len(values), lambda rows: np.where(there[rows, None], values[rows], 0.0)
+def _window(timeline: Timeline, stretch: Indices, width: float) -> Window:
+    """Find the instants within half of `width` [s] that share the frame."""
+    time, half = timeline.time, width / 2 + 1e-9
+    borders = changes(stretch)
+    lengths = np.diff(borders, prepend=0, append=len(time))
+    begins, ends = (
+        np.repeat(edges, lengths)
+        for edges in (np.append(0, borders), np.append(borders, len(time)))
     )
-
-    def mean(rows: slice) -> Array:
-        first, stop = window[rows].T
-        number = np.maximum(counts[stop] - counts[first], 1)
-        within: Array = (sums[stop] - sums[first]) / number[:, None]
-        return within
-
-    means: Array = store.by_rows(len(values), mean)
-    return means
+    first = np.maximum(np.searchsorted(time, time - half, side='left'), begins)
+    return first, np.minimum(np.searchsorted(time, time + half, side='right'), ends)
 
 
 def _standing(
@@ -155,7 +262,7 @@ def _standing(
     carrying: Indices,
     ground: GroundFixed,
     timeline: Timeline,
-    window: Indices,
+    window: Window,
     rows: slice,
 ) -> tuple[Array, Mask]:
     """Where a foot stands (S, V, 3) in the root frame, and whether it does within each window.
@@ -168,8 +275,8 @@ def _standing(
         carrying: the instants at which it carries load.
         ground: frame in which it stands.
         timeline: of the evaluation.
-        window: (S, 2) first and one-past-last instant.
-        rows: the S instants.
+        window: of the S instants.
+        rows: these instants.
     """
     indices, time = np.arange(rows.start, rows.stop), timeline.time
     if not len(carrying):
@@ -177,7 +284,7 @@ def _standing(
     next_one = np.searchsorted(carrying, indices)
     before = carrying[np.maximum(next_one - 1, 0)]
     after = carrying[np.minimum(next_one, len(carrying) - 1)]
-    reached = [(at >= window[:, 0]) & (at < window[:, 1]) for at in (before, after)]
+    reached = [(at >= window[0]) & (at < window[1]) for at in (before, after)]
     away = [
         np.where(on, np.abs(time[at] - time[rows]), np.inf)
         for on, at in zip(reached, (before, after), strict=True)

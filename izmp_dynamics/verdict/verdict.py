@@ -29,11 +29,10 @@ from izmp_dynamics.stability.held_joints import unknown_foot
 from izmp_dynamics.verdict.errors import TrackError
 from izmp_dynamics.verdict.excursions import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import hertz, instant, margin_mm, mm, percent, seconds, times
-from izmp_dynamics.verdict.lying import FALLEN_HEIGHT
-from izmp_dynamics.verdict.scene import FALL_TIMES, Scene
-from izmp_dynamics.verdict.sole_overlap import REMEDY as SOLE_REMEDY
-from izmp_dynamics.verdict.sole_overlap import sole_overlap
-from izmp_dynamics.verdict.statistics import TrackStatistics, longest_run
+from izmp_dynamics.verdict.posture import FALLEN_HEIGHT
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.statistics import TrackStatistics
+from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 
 SHORTEST_TIME = 0.5
 """Loaded time [s] that a verdict needs at least."""
@@ -166,15 +165,7 @@ def _evaluated_until(scene: Scene, track: TrackStatistics | None) -> float:
     if track is None:
         return 0.0
     margin = scene.evaluation.tracks[track.name].margin
-    known = scene.store.true(
-        scene.by_rows(
-            lambda rows: (
-                (scene.loaded[rows] & np.isfinite(margin[rows]))
-                | scene.in_flight[rows]
-                | scene.lies[rows]
-            )
-        )
-    )
+    known = np.flatnonzero((scene.loaded & np.isfinite(margin)) | scene.in_flight | scene.lies)
     until = float(scene.timeline.time[known[-1]]) if len(known) else 0.0
     return until if scene.timeline.duration - until > UNKNOWN_END else np.nan
 
@@ -283,10 +274,10 @@ def _missing(scene: Scene) -> _Answer | None:
 
 def _overlapping(scene: Scene) -> _Answer | None:
     """Refuse to judge by soles that cannot be the robot's: each reaches too far by half."""
-    found = sole_overlap(scene)
+    found = scene.sole_overlap
     if found is None or found.depth / 2 <= USABLE_SHARE * scene.room:
         return None
-    return _unclear('soles_overlap', f'{found.text}.', SOLE_REMEDY)
+    return _unclear('soles_overlap', f'{found.text}.', OVERLAP_REMEDY)
 
 
 def _weigh(
@@ -313,9 +304,7 @@ def _weigh(
 def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
     loaded = scene.timeline.total(scene.loaded)
     margin = scene.evaluation.tracks[track.name].margin
-    value = scene.timeline.total(
-        scene.by_rows(lambda rows: scene.loaded[rows] & np.isfinite(margin[rows]))
-    )
+    value = scene.timeline.total(scene.loaded & np.isfinite(margin))
     if value < COVERED_SHARE * loaded:
         return _unclear(
             'too_few_values',
@@ -456,7 +445,7 @@ def _contradicted(
     scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
 ) -> _Answer | None:
     """Refuse a stay outside that no robot survives."""
-    falls_within = FALL_TIMES * scene.time_constant
+    falls_within = scene.falls_for
     long = [found for found in track.excursions if found.duration > falls_within]
     if track.name == 'cop' or not long:
         return None
@@ -572,7 +561,7 @@ def _bound(scene: Scene, track: TrackStatistics) -> str:
     if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
         return ''
     if track.error.against == 'cop':
-        closest, _ = scene.store.extremes(scene.averaged('cop').margin)
+        closest = float(np.fmin.reduce(scene.averaged('cop').margin))
         if closest >= 0:
             return (
                 ' That is less than its uncertainty, but the measured CoP stayed '
@@ -584,9 +573,9 @@ def _bound(scene: Scene, track: TrackStatistics) -> str:
 def _at_edge(scene: Scene, track: TrackStatistics) -> str:
     """Say if the point was at the edge for longer than a fall takes; empty otherwise."""
     margin = scene.judged_margin(track.name)
-    near = scene.by_rows(lambda rows: margin[rows] < TOLERANCE)
-    longest, start = longest_run(scene, near)
-    if longest <= FALL_TIMES * scene.time_constant:
+    near = margin < TOLERANCE
+    longest, start = scene.timeline.longest_run(near)
+    if longest <= scene.falls_for:
         return ''
     return (
         f' For {seconds(scene.timeline.total(near))} it was at the edge, within {mm(TOLERANCE)} '

@@ -14,8 +14,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_dynamics.model.sensors import Imu
+from izmp_dynamics.model.robot_file import Imu, RobotFile, load_robot_file
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.physics import Physics, Servo
 

@@ -14,8 +14,7 @@ from izmp_dynamics.report.player.playback import Playback, play_back
 from izmp_dynamics.report.player.shapes import Shape, robot_shapes
 from izmp_dynamics.report.plots import Plot
 from izmp_dynamics.verdict.events.event import STEPS, Event
-from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.statistics import label_of
+from izmp_dynamics.verdict.scene import Scene, label_of
 from izmp_dynamics.verdict.summary import Summary
 
 FORMAT = 'izmp_dynamics player 1'

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Indices, Stamps, seconds
+from izmp_dynamics.base.robust import median
 from izmp_dynamics.base.rotations import matrices_from_quaternions, quaternions_of_matrices
-from izmp_dynamics.base.store import Store
 from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.stability.support_polygon import outlines
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.timeline import changes
 
 FRAME_RATE = 50.0
 """About this rate the frames have, if the evaluation is faster [Hz]."""
@@ -72,7 +73,7 @@ def play_back(scene: Scene, events: Sequence[Event]) -> Playback:
     view, R, p = _view(scene, rows)
 
     def taken(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return evaluation.store.take(values, rows)
+        return evaluation.columns.take(values, rows)
 
     def seen(points: Array) -> Array:
         """Points (F, …, 3) of the root frame in the view."""
@@ -129,30 +130,25 @@ def _frames(scene: Scene) -> tuple[Indices, Indices]:
     evaluation = scene.evaluation
     motion = evaluation.motion
     if motion is not None and len(motion.stamps):
-        moved = _decimated(motion.stamps, evaluation.store)
-        store = evaluation.store
-        rows = store.search(evaluation.stamps, store.take(motion.stamps, moved))
+        moved = _decimated(motion.stamps)
+        rows = np.searchsorted(evaluation.stamps, motion.stamps[moved])
         return np.minimum(rows, len(evaluation.stamps) - 1), moved
-    return _decimated(evaluation.stamps, evaluation.store), np.empty(0, dtype=np.int64)
+    return _decimated(evaluation.stamps), np.empty(0, dtype=np.int64)
 
 
-def _decimated(stamps: Stamps, store: Store) -> Indices:
+def _decimated(stamps: Stamps) -> Indices:
     """Pick instants at about `FRAME_RATE`, `MOST_FRAMES` at the most, and the last one."""
     count = len(stamps)
     if count < 2:
         return np.arange(count)
-    origin = int(stamps[0])
-    steps = store.by_rows(
-        count - 1, lambda rows: np.diff(seconds(stamps[rows.start : rows.stop + 1], origin))
-    )
-    step = store.median(steps)
+    step = median(np.diff(seconds(stamps)))
     stride = max(1, round(1.0 / FRAME_RATE / max(step, 1e-9)), -(-count // MOST_FRAMES))
     return np.unique(np.append(np.arange(0, count, stride), count - 1))
 
 
 def _view(scene: Scene, rows: Indices) -> tuple[str, Array, Array]:
     """Which view it is, and the pose of the root in it: (F, 3, 3) and (F, 3)."""
-    evaluation, taken = scene.evaluation, scene.evaluation.store.take
+    evaluation, taken = scene.evaluation, scene.evaluation.columns.take
     if evaluation.world_R_root is not None and evaluation.world_p_root is not None:
         R, p = (
             taken(values, rows) for values in (evaluation.world_R_root, evaluation.world_p_root)
@@ -179,11 +175,10 @@ def _walked(scene: Scene, rows: Indices) -> tuple[Array, Array]:
 
     Held where none carries; a new stretch begins where the last one ended.
     """
-    ground, take = scene.ground_fixed, scene.evaluation.store.take
+    ground, take = scene.ground_fixed, scene.evaluation.columns.take
     headings, places = np.zeros(len(rows)), np.zeros((len(rows), 2))
     heading, place = 0.0, np.zeros(2)
-    borders = scene.store.changes(ground.stretch).tolist()
-    edges = [0, *borders, len(ground.stretch)]
+    edges = [0, *changes(ground.stretch).tolist(), len(ground.stretch)]
     for begin, end in pairwise(edges):
         frames = slice(*np.searchsorted(rows, [begin, end]).tolist())
         headings[frames], places[frames] = heading, place
@@ -236,7 +231,7 @@ def _bridged(R: Array, p: Array, known: npt.NDArray[np.bool_]) -> tuple[Array, A
 def _bodies(evaluation: Evaluation, moved: Indices) -> Array:
     if evaluation.motion is None or not len(moved):
         return np.empty((len(moved), 0, 7))
-    positions = evaluation.store.take(evaluation.motion.positions, moved)
+    positions = evaluation.columns.take(evaluation.motion.positions, moved)
     motion = replace(evaluation.motion, positions=positions)
     R, p = motion.body_poses(np.arange(len(moved)))
     return np.stack([poses(R[:, body], p[:, body]) for body in range(p.shape[1])], axis=1)
@@ -246,7 +241,7 @@ def _polygons(evaluation: Evaluation, rows: Indices) -> Array:
     """(F, C, 3) support polygons in the root frame [m]."""
     if not evaluation.feet:
         return np.full((len(rows), 0, 3), np.nan)
-    take = evaluation.store.take
+    take = evaluation.columns.take
     corners, counts = outlines(
         tuple(take(foot.sole, rows) for foot in evaluation.feet),
         np.stack([take(foot.loaded, rows) for foot in evaluation.feet], axis=1),

@@ -1,12 +1,24 @@
-"""When each foot carries load, without chatter at the threshold."""
+"""When feet carry load, without chatter at the threshold: touchdowns, lift-offs and flights."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.base.store import Store
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.results.evaluation import Evaluation, Foot
-from izmp_dynamics.verdict.timeline import WINDOW, Mask, Timeline
+from izmp_dynamics.verdict.events.event import NONE, Event
+from izmp_dynamics.verdict.formatting import newtons, seconds
+from izmp_dynamics.verdict.posture import LONGEST_FLIGHT
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.timeline import WINDOW, Mask, Timeline, changes, running_sum
+
+LANDING = 0.1
+"""Time after a touchdown in which its largest force is looked for [s]."""
+
+LEAST = 0.02
+"""Of a flight; in less time no robot leaves the ground by a millimetre [s]."""
 
 
 @dataclass(frozen=True)
@@ -27,28 +39,90 @@ class Contact:
 
 def contacts_of(evaluation: Evaluation, timeline: Timeline) -> list[Contact]:
     """Follow each foot of an evaluation."""
-    return [_contact(foot, timeline, evaluation.store) for foot in evaluation.feet]
+    time = timeline.time
+    first = np.searchsorted(time, time - WINDOW / 2 - 1e-9, side='left')
+    stop = np.searchsorted(time, time + WINDOW / 2 + 1e-9, side='right')
+    inside = (time >= WINDOW / 2) & (time <= timeline.duration - WINDOW / 2)
+    found = []
+    for foot in evaluation.feet:
+        known = np.isfinite(foot.normal_force)
+        if not known.any():
+            known = evaluation.columns.by_blocks(len(time), partial(_is_known, foot.sole))
+        missing = ~known | timeline.gap_after
+        missing[1:] |= timeline.gap_after[:-1]
+        lost = running_sum(missing)
+        carries = timeline.sustained(foot.loaded & known)
+        found.append(Contact(foot, carries, (lost[stop] == lost[first]) & inside))
+    return found
 
 
-def _contact(foot: Foot, timeline: Timeline, store: Store) -> Contact:
-    time, gap_after, by_rows = timeline.time, timeline.gap_after, timeline.by_rows
-    known: Mask = by_rows(lambda rows: np.isfinite(foot.normal_force[rows]))
-    if not known.any():
-        known = by_rows(lambda rows: np.isfinite(foot.sole[rows]).all(axis=(1, 2)))
+def _is_known(sole: Array, rows: slice) -> Mask:
+    known: Mask = np.isfinite(sole[rows].sum(axis=(1, 2)))
+    return known
 
-    def missing(rows: slice) -> Mask:
-        before = np.maximum(np.arange(rows.start, rows.stop) - 1, 0)
-        lacking: Mask = ~known[rows] | gap_after[rows] | gap_after[before]
-        return lacking
 
-    lost = store.running_sum(len(time), missing)
+def steps(contacts: Sequence[Contact], timeline: Timeline) -> Iterator[Event]:
+    """Find where feet begin and cease to carry load.
 
-    def whole(rows: slice) -> Mask:
-        here = time[rows]
-        first = np.searchsorted(time, here - WINDOW / 2 - 1e-9, side='left')
-        stop = np.searchsorted(time, here + WINDOW / 2 + 1e-9, side='right')
-        inside = (here >= WINDOW / 2) & (here <= timeline.duration - WINDOW / 2)
-        return np.asarray((lost[stop] == lost[first]) & inside)
+    A touchdown is as large as the largest normal force within `LANDING` [N], where that is
+    measured; a lift-off as the time for which the foot carried load [s], where that is known.
+    """
+    for contact in contacts:
+        carries, known, name = contact.carries, contact.known, contact.foot.name
+        rows = changes(carries)
+        landed, before = NONE, 0
+        for row in rows[known[rows] & known[rows - 1]].tolist():
+            at = float(timeline.time[row])
+            if not known[before:row].all():
+                landed = NONE
+            if carries[row]:
+                landed = at
+                force = contact.foot.normal_force[timeline.within(at, at + LANDING)]
+                peak = float(np.fmax.reduce(force, initial=NONE))
+                yield _touchdown(name, at, peak)
+            else:
+                yield _lift_off(name, at, at - landed)
+            before = row
 
-    carries = timeline.sustained(by_rows(lambda rows: foot.loaded[rows] & known[rows]))
-    return Contact(foot, carries, by_rows(whole))
+
+def _touchdown(name: str, at: float, force: float) -> Event:
+    sentence = f'Foot {name} touches down'
+    if np.isfinite(force):
+        sentence += f', with a peak of {newtons(force)} in the next {seconds(LANDING)}'
+    return Event(at, at, 'touchdown', sentence, name, force, 'N')
+
+
+def _lift_off(name: str, at: float, stance: float) -> Event:
+    sentence = f'Foot {name} lifts off'
+    if np.isfinite(stance):
+        sentence += f' after {seconds(stance)} on the ground'
+    return Event(at, at, 'lift-off', sentence, name, stance, 's')
+
+
+def flights(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> list[Event]:
+    """Find the times without load; each is as large as it is long [s].
+
+    Args:
+        scene: the evaluation.
+        contacts: its feet.
+        upright: (K,) where the robot neither falls nor lies.
+    """
+    if not contacts:
+        return []
+    loaded = np.any([contact.carries for contact in contacts], axis=0)
+    timeline = scene.timeline
+    first, stop = timeline.runs(scene.in_flight & ~loaded & upright)
+    begins, ends = timeline.time[first], timeline.time[stop - 1] + timeline.span[stop - 1]
+    return [
+        _flight(begin, end)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        if end - begin >= LEAST
+    ]
+
+
+def _flight(begin: float, end: float) -> Event:
+    lasts = end - begin
+    sentence = f'No foot carries load for {seconds(lasts)}'
+    if lasts > LONGEST_FLIGHT:
+        sentence += ': too long for a flight, so the robot is held or lies'
+    return Event(begin, end, 'flight', sentence, size=lasts, unit='s')

@@ -17,9 +17,9 @@ from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.stability.support_polygon import margins, plane_axes
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import mm, seconds
-from izmp_dynamics.verdict.leg_odometry import sole_frame
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.timeline import Indices, Mask
+from izmp_dynamics.verdict.tipping import sole_frame
 from izmp_dynamics.verdict.verdict import FALLING_HEIGHT, FALLING_SPEED, Verdict
 
 SMOOTHING = 0.04
@@ -41,7 +41,7 @@ def falls(scene: Scene, verdict: Verdict) -> list[Event]:
     Each ends before the robot is up again.
     """
     found = [event for rows in scene.lying for event in _fall(scene, rows.start, rows.stop)]
-    known = scene.store.true(scene.by_rows(lambda rows: np.isfinite(scene.height[rows])))
+    known = np.flatnonzero(np.isfinite(scene.height))
     if verdict.reason == 'falling_at_end' and len(known):
         found += _fall(scene, int(known[-1]), len(scene.height))
     return found
@@ -180,23 +180,14 @@ def _impact(time: Array, speed: Array, begin: int, low: int) -> int | None:
 def _sinks(scene: Scene, low: int) -> int:
     """Row at which the COM begins to be lower than when it stands, before it is low."""
     stands = FALLING_HEIGHT * scene.initial_height
-    high = scene.store.true(scene.by_rows(lambda rows: scene.height[rows] >= stands))
+    high = np.flatnonzero(scene.height >= stands)
     high = high[: np.searchsorted(high, low)]
     return int(high[-1]) + 1 if len(high) else low
 
 
 def _sinking_speed(scene: Scene) -> Array:
     """(K,) speed of the centre of mass downwards [m/s]."""
-    m = _half_width(scene)
-
-    def speed(rows: slice) -> Array:
-        first = max(rows.start - m, 0)
-        around = slice(first, rows.stop + m)
-        slope = -_slope(scene.timeline.time[around], scene.height[around], m)
-        return slope[rows.start - first :][: rows.stop - rows.start]
-
-    speeds: Array = scene.by_rows(speed)
-    return speeds
+    return -_slope(scene.timeline.time, scene.height, _half_width(scene))
 
 
 def _half_width(scene: Scene) -> int:

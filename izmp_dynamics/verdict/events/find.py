@@ -1,22 +1,38 @@
 """All events of an evaluation in the order of time."""
 
+from collections.abc import Iterator
+from math import isfinite
+
 import numpy as np
 
-from izmp_dynamics.verdict.events.contact import contacts_of
-from izmp_dynamics.verdict.events.event import Event
-from izmp_dynamics.verdict.events.excursion import excursions
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.robust import MAD_TO_SIGMA
+from izmp_dynamics.diagnosis.in_air import in_air
+from izmp_dynamics.results.evaluation import Foot, Outage
+from izmp_dynamics.stability.support_polygon import Outline
+from izmp_dynamics.verdict.events.contact import contacts_of, flights, steps
+from izmp_dynamics.verdict.events.event import Event, edge_towards, from_where
 from izmp_dynamics.verdict.events.fall import falls
-from izmp_dynamics.verdict.events.flight import flights
-from izmp_dynamics.verdict.events.lowest_margin import lowest_margin
-from izmp_dynamics.verdict.events.push import pushes
-from izmp_dynamics.verdict.events.sensor_fault import sensor_faults
 from izmp_dynamics.verdict.events.slip import slips
-from izmp_dynamics.verdict.events.step import steps
+from izmp_dynamics.verdict.excursions import Excursion, excursions_of
 from izmp_dynamics.verdict.fall_alarm import alarms
-from izmp_dynamics.verdict.pushes import ExternalForces
+from izmp_dynamics.verdict.formatting import margin_mm, mm, newtons, seconds
+from izmp_dynamics.verdict.pushes import ExternalForces, PushStatistics
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.verdict import Verdict
+
+LEAST_OFFSET = 0.02
+"""Share of the weight from which on the force on a foot in the air is a fault [-]."""
+
+LEAST_TIME = 0.3
+"""Time in the air that is needed to judge a force sensor [s]."""
+
+_SENTENCES = {
+    'hangs': 'repeats one value for {} while the robot moves',
+    'stops': 'brings no message for {}',
+    'lacks': 'has no value for {}',
+}
 
 
 def find_events(
@@ -36,19 +52,19 @@ def find_events(
     fallen = falls(scene, verdict)
     down = _down(scene, fallen)
     time = scene.timeline.time
-    afoot = np.ones(len(time), dtype=np.bool_)
+    upright_at = np.ones(len(time), dtype=np.bool_)
     for onset, _, up in down:
-        afoot[slice(*np.searchsorted(time, [onset, up]).tolist())] = False
-    upright = [*steps(contacts, scene.timeline), *pushes(forces.pushes), *alarms(scene)]
+        upright_at[slice(*np.searchsorted(time, [onset, up]).tolist())] = False
+    standing = [*steps(contacts, scene.timeline), *_pushes(forces), *alarms(scene)]
     found = [
-        *(event for event in upright if not any(hit < event.begin < up for _, hit, up in down)),
-        *flights(scene, contacts, afoot),
-        *slips(scene, contacts, afoot),
+        *(event for event in standing if not any(hit < event.begin < up for _, hit, up in down)),
+        *flights(scene, contacts, upright_at),
+        *slips(scene, contacts, upright_at),
         *fallen,
-        *sensor_faults(scene),
+        *_sensor_faults(scene),
     ]
     if judged is not None:
-        found += [*excursions(scene, judged, forces.pushes), *lowest_margin(scene, judged)]
+        found += [*_excursions(scene, judged, forces.pushes), *_lowest_margin(scene, judged)]
     return tuple(sorted(found, key=lambda event: (event.begin, event.kind, event.subject)))
 
 
@@ -59,3 +75,146 @@ def _down(scene: Scene, fallen: list[Event]) -> list[tuple[float, float, float]]
     stops = stops or [np.inf]
     found = [event for event in fallen if event.kind == 'fall']
     return [(fall.begin, fall.end, up) for fall, up in zip(found, stops, strict=False)]
+
+
+def _pushes(forces: ExternalForces) -> Iterator[Event]:
+    for push in forces.pushes:
+        end = push.start + push.duration
+        sentence = f'Pushed {_described(push)} for {seconds(push.duration)}'
+        yield Event(push.start, end, 'push', sentence, '', push.size, 'N', push.significance)
+
+
+def _described(push: PushStatistics) -> str:
+    """Where a push came from and how large it was, e.g. 'from behind with 42.0 N'."""
+    return f'{from_where(push.force)} with {newtons(push.size)}'
+
+
+def _excursions(
+    scene: Scene, judged: TrackStatistics, pushes: tuple[PushStatistics, ...]
+) -> list[Event]:
+    """Make an event of each excursion of the judged track that its error does not explain.
+
+    The significance is its depth over the standard deviation per axis of the averaged point.
+    An average reaches half of its base to either side, so an excursion may begin as long before
+    its cause; a push is named if it acted meanwhile, or if it is within that of an excursion.
+    """
+    name = 'CoP' if judged.name == 'cop' else 'IZMP'
+    events = []
+    for found in excursions_of(scene, judged.name, judged.error):
+        if found.cause == 'error':
+            continue
+        edge = _edge(scene, judged.name, found)
+        outside = (
+            f'{name}, averaged over {seconds(scene.averaging_time)}, outside {edge} for '
+            f'{seconds(found.duration)}, by up to {mm(found.depth)}'
+        )
+        reason = _pushed(found, pushes, scene.averaging_time)
+        if found.cause == 'edge' and np.isfinite(found.cop_margin):
+            reason = f'; the measured CoP is at the edge too{reason}'
+        sigma = judged.error.sigma
+        events.append(
+            Event(
+                found.start,
+                found.start + found.duration,
+                'excursion',
+                f'{outside}{reason}',
+                judged.name,
+                found.depth,
+                'm',
+                found.depth / sigma if sigma > 0 else np.nan,
+            )
+        )
+    return events
+
+
+def _pushed(found: Excursion, pushes: tuple[PushStatistics, ...], reach: float) -> str:
+    """The largest push that acted within `reach` [s] of an excursion, if there was one."""
+    end = found.start + found.duration
+    near = [
+        push
+        for push in pushes
+        if push.start <= end + reach and found.start <= push.start + push.duration + reach
+    ]
+    return f'; pushed {_described(max(near, key=lambda push: push.size))}' if near else ''
+
+
+def _edge(scene: Scene, name: str, found: Excursion) -> str:
+    """Which edge it is, seen from the robot, where the point is farthest outside."""
+    averaged, time = scene.averaged(name), scene.timeline.time
+    end = found.start + found.duration
+    first = int(np.searchsorted(time, found.start - 1e-6))
+    stop = int(np.searchsorted(time, end + 1e-6, side='right'))
+    row = first + int(np.nanargmin(averaged.margin[first:stop]))
+    evaluation = scene.evaluation
+    soles = [foot.sole[row] for foot in evaluation.feet if foot.loaded[row]]
+    outline = Outline.of(soles, evaluation.normal[row], evaluation.ground_point[row])
+    if outline is None:
+        return 'the support polygon'
+    axes = evaluation.nif_R_root(slice(row, row + 1))[0, :2]
+    point = axes @ averaged.point[row]
+    corners = outline.corners @ axes.T
+    nearest = min(
+        (_nearest_on(corners[k - 1], corners[k], point) for k in range(len(corners))),
+        key=lambda place: float(np.linalg.norm(point - place)),
+    )
+    return f'the {edge_towards(point - nearest)} edge'
+
+
+def _nearest_on(start: Array, end: Array, point: Array) -> Array:
+    """The point of the line from `start` to `end` that is nearest to a point, each (2,)."""
+    along = end - start
+    share = np.clip((point - start) @ along / max(float(along @ along), 1e-12), 0.0, 1.0)
+    nearest: Array = start + share * along
+    return nearest
+
+
+def _lowest_margin(scene: Scene, judged: TrackStatistics) -> list[Event]:
+    """The instant at which the averaged point is nearest to the edge."""
+    margin, at = judged.averaged_margin, judged.averaged_margin_time
+    if not isfinite(margin):
+        return []
+    over = seconds(scene.averaging_time)
+    sentence = f'Smallest margin of {judged.described}, averaged over {over}: {margin_mm(margin)}'
+    if judged.name != 'cop':  # nothing measures the error of the CoP
+        sentence += f' (± {mm(judged.error.uncertainty)})'
+    return [Event(at, at, 'lowest margin', sentence, judged.name, margin, 'm')]
+
+
+def _sensor_faults(scene: Scene) -> list[Event]:
+    """Find the faults of an evaluation."""
+    found = [_outage(scene, outage) for outage in scene.evaluation.outages]
+    found += [_offset(scene, foot) for foot in scene.evaluation.feet]
+    return [event for event in found if event is not None]
+
+
+def _outage(scene: Scene, outage: Outage) -> Event | None:
+    """An outage, of which begin and end are cut to the evaluation; None if it is over before."""
+    stamps = scene.evaluation.stamps
+    if not len(stamps) or outage.end <= stamps[0]:
+        return None
+    first, last = int(stamps[0]), int(stamps[-1])
+    begin, end = (
+        (min(max(stamp, first), last) - first) / NANOSECONDS
+        for stamp in (outage.begin, outage.end)
+    )
+    lasts = (outage.end - outage.begin) / NANOSECONDS
+    sentence = f'{outage.topic} {_SENTENCES[outage.reason].format(seconds(lasts))}'
+    return Event(begin, end, 'sensor fault', sentence, outage.topic, lasts, 's')
+
+
+def _offset(scene: Scene, foot: Foot) -> Event | None:
+    """The force that a foot measures in the air, where the joints say that it is there."""
+    lifted = in_air(scene.evaluation, foot) & np.isfinite(foot.normal_force)
+    if scene.timeline.total(lifted) < LEAST_TIME:
+        return None
+    force = foot.normal_force[lifted]
+    offset = float(np.median(force))
+    spread = MAD_TO_SIGMA * float(np.median(np.abs(force - offset)))
+    sigma = max(spread, 1e-3 * scene.weight)
+    if not abs(offset) > max(LEAST_OFFSET * scene.weight, 3.0 * sigma):
+        return None
+    rows = np.flatnonzero(lifted)
+    begin, end = scene.timeline.time[rows[[0, -1]]].tolist()
+    sentence = f'The force sensor of {foot.name} measures {newtons(offset)} while it is in the air'
+    significance = abs(offset) / sigma
+    return Event(begin, end, 'sensor fault', sentence, foot.name, abs(offset), 'N', significance)

@@ -20,15 +20,15 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.robust import percentile
 from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.events.contact import Contact
-from izmp_dynamics.verdict.events.directions import where_to
-from izmp_dynamics.verdict.events.event import Event
+from izmp_dynamics.verdict.events.event import Event, where_to
 from izmp_dynamics.verdict.formatting import mm, seconds
-from izmp_dynamics.verdict.leg_odometry import sole_frame
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.timeline import Indices, Mask
+from izmp_dynamics.verdict.tipping import sole_frame
 
 WITHIN = 0.3
 """Time within which a sole must slide that far [s]."""
@@ -100,19 +100,19 @@ class _Sole(NamedTuple):
         return R, p
 
 
-def slips(scene: Scene, contacts: Sequence[Contact], afoot: Mask) -> list[Event]:
+def slips(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> list[Event]:
     """Find the slips of an evaluation; one that is seen against the world counts once.
 
     Args:
         scene: the evaluation.
         contacts: its feet.
-        afoot: (K,) where the robot neither falls nor lies: else its feet slide in any case.
+        upright: (K,) where the robot neither falls nor lies: else its feet slide in any case.
     """
     soles = [
         _Sole(
             contact,
-            scene.by_rows(partial(_firm, scene, contact, afoot)),
-            *_by_rows(scene, partial(_sole_frame, contact.foot.sole)),
+            _firm(scene, contact, upright),
+            *_by_blocks(scene, partial(_sole_frame, contact.foot.sole)),
             _lever(scene, contact.foot.sole),
             stays_point(contact.foot.sole),
         )
@@ -132,12 +132,11 @@ def slips(scene: Scene, contacts: Sequence[Contact], afoot: Mask) -> list[Event]
     return found
 
 
-def _firm(scene: Scene, contact: Contact, afoot: Mask, rows: slice) -> Mask:
-    """(S,) where a foot carries so much load that it is neither landing nor lifting off."""
-    force = contact.foot.normal_force[rows]
+def _firm(scene: Scene, contact: Contact, upright: Mask) -> Mask:
+    """(K,) where a foot carries so much load that it is neither landing nor lifting off."""
+    force = contact.foot.normal_force
     light = np.isfinite(force) & ~(force > LEAST_LOAD * scene.weight)
-    carries = contact.carries[rows] & contact.known[rows] & contact.foot.loaded[rows]
-    firm: Mask = carries & ~light & afoot[rows]
+    firm: Mask = contact.carries & contact.known & contact.foot.loaded & ~light & upright
     return firm
 
 
@@ -152,7 +151,7 @@ def _against_world(scene: Scene, sole: _Sole, soles: Sequence[_Sole]) -> Iterato
         p = rotated(R, sole.p[rows]) + world_p_root[rows]
         return np.broadcast_to(np.eye(3), R.shape) if sole.is_point else R @ sole.R[rows], p
 
-    for slide in _slides(scene, *_by_rows(scene, in_world), sole.firm, sole.lever):
+    for slide in _slides(scene, *_by_blocks(scene, in_world), sole.firm, sole.lever):
         moves = _moves_against(scene, sole, slide, soles)
         if any(moves) or not moves:
             in_root = world_R_root[slide.first].T @ slide.step
@@ -167,8 +166,8 @@ def _against_other(
     It is the one that moves against more of the feet that stand; of two, the one that carries
     less, as far as that is known.
     """
-    both = scene.by_rows(lambda rows: one.firm[rows] & other.firm[rows])
-    seen = _by_rows(scene, partial(one.seen_from, other))
+    both = one.firm & other.firm
+    seen = _by_blocks(scene, partial(one.seen_from, other))
     for slide in _slides(scene, *seen, both, one.lever):
         rows = slice(slide.first, slide.last + 1)
         moves, others = (sum(_moves_against(scene, sole, slide, soles)) for sole in (one, other))
@@ -206,18 +205,20 @@ def _moves_against(scene: Scene, sole: _Sole, slide: _Slide, soles: Sequence[_So
 
 def _lever(scene: Scene, sole: Array) -> float:
     """Half the length of a sole (K, V, 3) [m]."""
-    finite = scene.by_rows(lambda rows: np.isfinite(sole[rows]).all(axis=(1, 2)))
-    known = sole[scene.store.true(finite)[:1]]
+    finite = scene.columns.by_blocks(
+        len(sole), lambda rows: np.isfinite(sole[rows].sum(axis=(1, 2)))
+    )
+    known = sole[np.flatnonzero(finite)[:1]]
     if not known.size:
         return 0.0
     return float(np.linalg.norm(known[0, :, None] - known[0, None], axis=2).max()) / 2
 
 
-def _by_rows(
+def _by_blocks(
     scene: Scene, function: Callable[[slice], tuple[Array, Array]]
 ) -> tuple[Array, Array]:
     """Compute poses (K, 3, 3), (K, 3) from a function of some rows."""
-    R, p = scene.by_rows(function)
+    R, p = scene.columns.by_blocks(len(scene.loaded), function)
     return R, p
 
 
@@ -228,15 +229,15 @@ def _sole_frame(sole: Array, rows: slice) -> tuple[Array, Array]:
 def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterator[_Slide]:
     """Find slips of a sole by its pose (K, 3, 3), (K, 3) in a frame, where `on` (K,) holds."""
     timeline = scene.timeline
-    usable: Mask = scene.by_rows(
-        lambda rows: on[rows] & finite_rows(p[rows]) & np.isfinite(R[rows]).all(axis=(1, 2))
+    usable: Mask = on & scene.columns.by_blocks(
+        len(on), lambda rows: finite_rows(p[rows]) & np.isfinite(R[rows].sum(axis=(1, 2)))
     )
     first, stop = timeline.runs(usable)
     if not len(first):
         return
 
-    def motion(rows: slice) -> Array:
-        """(S, 2) motion within `WITHIN` along the normal, and along the ground [m]."""
+    def motion(rows: slice) -> tuple[Array, Array]:
+        """(S,) motion within `WITHIN` along the normal, and along the ground [m]."""
         at = np.flatnonzero(usable[rows]) + rows.start
         run = np.searchsorted(first, at, side='right') - 1
         time = timeline.time[at]
@@ -244,14 +245,14 @@ def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterato
         after = np.searchsorted(timeline.time, time + WITHIN / 2, side='right')
         before, after = np.maximum(before, first[run]), np.minimum(after, stop[run]) - 1
         ways = _ways(R, p, before, after, lever)
-        moved = np.full((rows.stop - rows.start, 2), np.nan)
-        moved[at - rows.start, 0] = np.abs(ways[:, 2])
-        moved[at - rows.start, 1] = np.linalg.norm(ways[:, [0, 1, 3]], axis=1)
-        return moved
+        normal, along = np.full((2, rows.stop - rows.start), np.nan)
+        normal[at - rows.start] = np.abs(ways[:, 2])
+        along[at - rows.start] = np.linalg.norm(ways[:, [0, 1, 3]], axis=1)
+        return normal, along
 
-    normal, along = scene.by_rows(motion).T
-    least = max(LEAST_DISTANCE, RATIO * scene.store.percentile(normal, NEARLY_ALL))
-    far = scene.by_rows(lambda rows: np.nan_to_num(along[rows]) >= least)
+    normal, along = scene.columns.by_blocks(len(on), motion)
+    least = max(LEAST_DISTANCE, RATIO * percentile(normal, NEARLY_ALL))
+    far = np.nan_to_num(along) >= least
     for begin, end in zip(first.tolist(), stop.tolist(), strict=True):
         rows = np.flatnonzero(far[begin:end]) + begin
         apart = np.flatnonzero(np.diff(timeline.time[rows]) > WITHIN / 2) + 1

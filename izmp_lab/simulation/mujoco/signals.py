@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.feet import Foot
+from izmp_dynamics.model.robot_file import Foot
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.mujoco.model import MujocoRobot
 from izmp_lab.simulation.mujoco.samples import Samples

@@ -15,8 +15,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
-from izmp_dynamics.model.feet import Foot
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import FrameMount, MassMoments, RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_lab.simulation.mujoco.engine import mujoco

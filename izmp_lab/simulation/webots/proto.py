@@ -20,9 +20,8 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
-from izmp_dynamics.model.feet import Foot
 from izmp_dynamics.model.kinematic_tree import link_inertia
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_lab.simulation.webots.def_names import def_names

@@ -15,8 +15,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, cross
 from izmp_dynamics.base.errors import IzmpError, SimulationError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.feet import Foot
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_lab.simulation.sensor_signals import SensorSignals
 from izmp_lab.simulation.simulated_run import ImuSignals

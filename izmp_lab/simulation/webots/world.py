@@ -18,10 +18,14 @@ import yaml
 
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.files.place import write_whole
-from izmp_dynamics.model.feet import FootWrench
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import (
+    Accelerometer,
+    FootWrench,
+    Imu,
+    RobotFile,
+    load_robot_file,
+)
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.model.sensors import Accelerometer, Imu
 from izmp_dynamics.model.urdf import Urdf, read_urdf
 from izmp_lab.simulation.webots.converter import convert
 from izmp_lab.simulation.webots.device_names import DeviceNames

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
-from izmp_dynamics.model.method import Acd
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import Acd, RobotFile, load_robot_file
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.kernel_noise import overlap, quotient_weights

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.model.sensors import Noise
+from izmp_dynamics.model.robot_file import Noise
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting
 from izmp_lab.studies.paper.root_sensors import Densities
 from izmp_lab.studies.paper.setups import PAPER_SETUPS, VARIANTS, Setup

@@ -1,0 +1,132 @@
+"""Columns as long as a recording: in memory or, where they are large, mapped from files."""
+
+import mmap
+import tempfile
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.base.conventions import Indices
+from izmp_dynamics.base.errors import ReplayError
+
+Rows = npt.NDArray[Any]
+
+
+class Columns:
+    """Makes columns, which are in nameless files of a folder where they are large.
+
+    Args:
+        folder: of the files; None: all columns are in memory.
+        block: rows that are worked on at a time where columns are in files.
+        small: bytes up to which a column stays in memory.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, block: int = 1 << 15, small: int = 1 << 22
+    ) -> None:
+        self.folder, self.block, self.small = folder, block, small
+        self.maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+
+    def by_blocks(self, count: int, function: Callable[[slice], Any]) -> Any:
+        """Compute an array, or a tuple of arrays, of which each row depends on few others.
+
+        Args:
+            count: number K of the rows.
+            function: gives what follows for some of the K rows; with files, block by block.
+        """
+        if self.folder is None or count <= self.block:
+            return function(slice(0, count))
+        columns: list[Column] = []
+        for first in range(0, count, self.block):
+            found = function(slice(first, min(first + self.block, count)))
+            parts = found if isinstance(found, tuple) else (found,)
+            columns = columns or [Column(self) for _ in parts]
+            for column, part in zip(columns, parts, strict=True):
+                column.extend(part)
+            self.release()
+        joined = tuple(column.rows for column in columns)
+        return joined if isinstance(found, tuple) else joined[0]
+
+    def take(self, array: Rows, rows: Indices) -> Rows:
+        """Read some rows of an array that lie far apart, with which much else is mapped."""
+        taken: Rows = array[rows]
+        self.release()
+        return taken
+
+    def release(self) -> None:
+        """Give back the memory into which files are mapped; the arrays stay valid."""
+        for mapped in self.maps:
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class Column:
+    """Rows in the order in which they came.
+
+    Args:
+        columns: says whether they may be in a file.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._array: Rows | None = None
+        self._file: IO[bytes] | None = None
+        self._count = 0
+
+    def extend(self, rows: Rows) -> None:
+        """Append rows (K, …); all must have one type and, but for K, one shape.
+
+        Raises:
+            ReplayError: the disk is full.
+        """
+        array, end = self._array, self._count + len(rows)
+        if array is None or (self._file is None and end > len(array)):
+            like = rows if array is None else array
+            longer = np.empty((max(end, 2 * self._count), *like.shape[1:]), like.dtype)
+            longer[: self._count] = like[: self._count]
+            array = self._array = longer
+        if self._columns.folder is not None and end * array[:1].nbytes > self._columns.small:
+            self._write(self._columns.folder, array, rows)
+        else:
+            array[self._count : end] = rows
+        self._count = end
+
+    def _write(self, folder: Path, array: Rows, rows: Rows) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+                self._file.write(array[: self._count].data)
+                self._array = array[:1].copy()  # of which only type and shape count
+            self._file.write(np.ascontiguousarray(rows, array.dtype).data)
+            self._file.flush()
+        except OSError as error:
+            raise _not_kept(folder, error) from error
+
+    @property
+    def rows(self) -> Rows:
+        """All rows; a view that stays as it is when more are appended. (0,) before any came.
+
+        Raises:
+            ReplayError: the file cannot be mapped into memory.
+        """
+        if self._array is None:
+            return np.empty(0)
+        if self._file is None:
+            return self._array[: self._count]
+        try:
+            mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise _not_kept(self._columns.folder, error) from error
+        self._columns.maps.add(mapped)
+        flat = np.frombuffer(mapped, self._array.dtype)
+        return flat.reshape(self._count, *self._array.shape[1:])
+
+
+def _not_kept(folder: Path | None, error: OSError) -> ReplayError:
+    return ReplayError(
+        f"What the report needs cannot be kept in '{folder}': {error.strerror}.",
+        kind='cannot_write', path=folder, errno=error.errno,
+    )  # fmt: skip

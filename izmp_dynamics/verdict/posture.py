@@ -1,0 +1,203 @@
+"""The posture: how high the robot is, when it stands, lies, tips or is carried.
+
+It lies where it stood before and is down for longer than a fall takes. It is down where its centre
+of mass is lower than half of what it was, or where it is tilted by 45° and its centre of mass is
+beside its feet, where none can stand: a quadruped that lies on its side is half as high as before.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.stability.fall_probability import FALLEN
+from izmp_dynamics.stability.support_polygon import margins
+from izmp_dynamics.verdict.support import SoleOverlap, Support
+from izmp_dynamics.verdict.timeline import Indices, Mask
+
+FALL_TIMES = 3.0
+"""A tipping robot has fallen after this many time constants."""
+
+LONGEST_FLIGHT = 1.0
+"""Longer without load, the robot is held, or lies: it would have jumped 1.2 m high [s]."""
+
+FALLEN_HEIGHT = 0.5
+"""Share of the height of the standing robot's COM below which it is down [-]."""
+
+STANDS = 0.9
+"""Share of the greatest height from which on the robot stands upright [-]."""
+
+_CARRIED = 0.5  # of the weight, from which on the feet carry the robot
+_DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
+_REFERENCE_TIME = 1.0  # [s] of standing that is the reference
+_SAMPLES = 2000
+
+
+class Posture(Support):
+    """Height and attitude of the robot of an evaluation."""
+
+    @cached_property
+    def height(self) -> Array:
+        """(K,) height of the COM over the ground [m], along the vertical where that is known.
+
+        A sole that tips takes the plane of the ground with it: along its normal a robot that lies
+        on its face is as high as before. The ground is the evaluation's plane or, where no foot
+        defines one or a sole is lower, the lowest sole corner.
+        """
+        height: Array = self.columns.by_blocks(self._count, self._height)
+        return height
+
+    def _height(self, rows: slice) -> Array:
+        normal, up = self.evaluation.normal[rows], self.evaluation.up
+        vertical: Mask = np.zeros(len(normal), dtype=np.bool_)
+        if up is not None:
+            vertical[:] = finite_rows(up[rows])
+            normal = np.where(vertical[:, None], up[rows], normal)
+        ground = np.einsum('ki,ki->k', normal, self.evaluation.ground_point[rows])
+        looked = np.flatnonzero(vertical | ~np.isfinite(ground))
+        for foot in self.evaluation.feet:
+            corners = np.einsum('ki,kvi->kv', normal[looked], foot.sole[rows][looked])
+            if corners.shape[1]:
+                ground[looked] = np.fmin(ground[looked], np.fmin.reduce(corners, axis=1))
+        height: Array = np.einsum('ki,ki->k', normal, self.evaluation.com[rows]) - ground
+        return height
+
+    @cached_property
+    def _standing(self) -> Indices:
+        """Rows of the first second in which the robot stands; none if no height is known.
+
+        That is the first second of the recording, unless the robot is much higher later on: it
+        may begin on the ground.
+        """
+        able = known = np.isfinite(self.height)
+        carried = self.measured_force >= _CARRIED * self.weight
+        if (known & carried).any():
+            able = known & carried
+        rows = np.flatnonzero(able)
+        if not len(rows):
+            return rows
+        some = rows[:: max(1, len(rows) // _SAMPLES)]
+        upright = STANDS * float(np.percentile(self.height[some], 90.0))
+        first = self._one_second(rows, 0)
+        if np.median(self.height[first]) >= upright:
+            return first
+        high = np.flatnonzero(able & (self.height >= upright))
+        return self._one_second(rows, int(np.searchsorted(rows, high[0])) if len(high) else 0)
+
+    def _one_second(self, rows: Indices, begin: int) -> Indices:
+        until = self.timeline.time[rows[begin]] + _REFERENCE_TIME
+        after = np.searchsorted(self.timeline.time, until, side='right')
+        return rows[begin : np.searchsorted(rows, after)]
+
+    @cached_property
+    def initial_height(self) -> float:
+        """Median height of the COM during the first second in which it stands [m]; NaN without."""
+        rows = self._standing
+        return float(np.median(self.height[rows])) if len(rows) else float('nan')
+
+    @property
+    def time_constant(self) -> float:
+        """Time constant √(h/g) [s] of the inverted pendulum of the COM's initial height."""
+        if not self.initial_height > 0:
+            return _DEFAULT_TIME_CONSTANT
+        return float(np.sqrt(self.initial_height / self.evaluation.gravity))
+
+    @property
+    def averaging_time(self) -> float:
+        """Half of the tipping time constant [s]."""
+        return self.time_constant / 2
+
+    @property
+    def falls_for(self) -> float:
+        """A robot that tips has fallen after this time [s]."""
+        return FALL_TIMES * self.time_constant
+
+    @cached_property
+    def room(self) -> float:
+        """Half the smallest width of the support polygon [m], over the phases that last.
+
+        A phase counts if the robot could tip meanwhile. NaN without a loaded foot.
+        """
+        return self.room_of(self.averaging_time)
+
+    @property
+    def sole_overlap(self) -> SoleOverlap | None:
+        """The two soles that overlap most; None if none do by more than encoders may be wrong."""
+        return self.sole_overlap_of(self.evaluation.gravity * self.time_constant**2)
+
+    @cached_property
+    def lying(self) -> tuple[slice, ...]:
+        """Rows of each time in which the robot lies on the ground, after it stood.
+
+        At the end of a recording it lies where it is low; before, where it is not up again after
+        the time of a fall.
+        """
+        timeline, standing = self.timeline, self._standing
+        if not len(standing):
+            return ()
+        low = self.height < FALLEN_HEIGHT * self.initial_height
+        is_down = low | self._tilted_beside
+        high = timeline.sustained(np.isfinite(self.height) & ~is_down)
+        down = timeline.sustained(is_down)
+        last_high = int(np.max(np.flatnonzero(high)[-1:], initial=-1))
+        found: list[slice] = []
+        for start, stop in zip(*(edges.tolist() for edges in timeline.runs(down)), strict=True):
+            never_up = stop > last_high
+            lasts = timeline.time[stop - 1] - timeline.time[start] > self.falls_for
+            if start > standing[0] and (lasts or (never_up and low[start:stop].any())):
+                found.append(slice(start, len(down) if never_up else stop))
+                if never_up:
+                    break
+        return tuple(found)
+
+    @property
+    def _tilted_beside(self) -> Mask:
+        """(K,) where it is tilted by 45° and its centre of mass is beside all of its feet."""
+        up, feet, com = self.evaluation.up, self.evaluation.feet, self.evaluation.com
+        nowhere: Mask = np.zeros(self._count, dtype=np.bool_)
+        if up is None or not feet:
+            return nowhere
+        upright = up[self._standing]
+        upright = upright[finite_rows(upright)]
+        if not len(upright):
+            return nowhere
+        axis = np.median(upright, axis=0)
+        axis = axis / np.linalg.norm(axis)
+
+        def beside(rows: slice) -> Mask:
+            found: Mask = up[rows] @ axis < np.cos(FALLEN)
+            soles = tuple(foot.sole[rows][found] for foot in feet)
+            every: Mask = np.ones((len(soles[0]), len(feet)), dtype=np.bool_)
+            (margin,) = margins((com[rows][found],), soles, every, up[rows][found])
+            found[found] = margin < 0.0
+            return found
+
+        found: Mask = self.columns.by_blocks(self._count, beside)
+        return found
+
+    @cached_property
+    def lies(self) -> Mask:
+        """(K,) whether the robot lies on the ground."""
+        lies: Mask = np.zeros(self._count, dtype=np.bool_)
+        for rows in self.lying:
+            lies[rows] = True
+        return lies
+
+    @cached_property
+    def stands(self) -> Mask:
+        """(K,) where the robot neither falls nor lies, hangs or is carried.
+
+        Feet that never carry load have wrong sensors, so these say nothing about it.
+        """
+        stands: Mask = ~self.lies
+        time = self.timeline.time
+        for rows in self.lying:
+            begin = int(np.searchsorted(time, time[rows.start] - self.falls_for))
+            stands[begin : rows.start + 1] = False
+        late = int(np.searchsorted(time, self.timeline.duration - self.falls_for))
+        stands[late:] &= ~(self.height[late:] < STANDS * self.initial_height)  # it may fall
+        in_the_air = self.timeline.runs(self.in_flight & self.loaded.any())
+        for first, stop in zip(*in_the_air, strict=True):
+            if float(self.timeline.span[first:stop].sum()) > LONGEST_FLIGHT:
+                stands[first:stop] = False
+        return stands

@@ -1,0 +1,267 @@
+"""The support: which feet carry load, how much of it, over which ground; soles that overlap."""
+
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array, mean_of_corners
+from izmp_dynamics.results.evaluation import Evaluation, Foot
+from izmp_dynamics.verdict.coordinates import Coordinates
+from izmp_dynamics.verdict.formatting import mm
+from izmp_dynamics.verdict.timeline import Indices, Mask, changes
+
+ENCODER_ERROR = np.radians(1.0)
+"""Error of the zero of a joint in each leg that may bring the soles closer to each other."""
+
+OVERLAP_REMEDY = (
+    'Check the polygons in the robot file: metres, in the frame of the sole, of one foot each.'
+)
+
+_LEAST_LOAD = 0.1  # of the weight, below which the load split means nothing
+_LOW = 10.0  # percentile of the phases that counts as the smallest, as kinematics scatter
+
+
+class Support(Coordinates):
+    """The feet of an evaluation that carry load.
+
+    Attributes:
+        loaded: (K,) whether any foot carries load.
+    """
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        super().__init__(evaluation)
+        self.loaded: Mask = np.zeros(self._count, dtype=bool)
+        for foot in evaluation.feet:
+            self.loaded |= foot.loaded.astype(bool)
+
+    @cached_property
+    def in_flight(self) -> Mask:
+        """(K,) whether every foot measures its force and none carries load.
+
+        Where neither this nor `loaded` holds, nothing is known about the support.
+        """
+        feet = self.evaluation.feet
+        measured: Mask = np.full(self._count, bool(feet))
+        for foot in feet:
+            measured &= np.isfinite(foot.normal_force)
+        return measured & ~self.loaded
+
+    @property
+    def astray(self) -> bool:
+        """Whether the robot stands on a foot of which the joints do not say where it is."""
+        return any(foot.held_joints and foot.loaded.any() for foot in self.evaluation.feet)
+
+    @property
+    def support_known(self) -> Mask:
+        """(K,) whether it is known which feet carry load."""
+        return self.loaded | self.in_flight
+
+    @property
+    def unknown_time(self) -> float:
+        """Time for which nothing is known about the support, gaps included [s]."""
+        known = self.timeline.total(self.loaded) + self.timeline.total(self.in_flight)
+        return max(self.timeline.duration - known, 0.0)
+
+    @property
+    def cop_is_whole(self) -> bool:
+        """Whether there is a CoP that is known in both directions."""
+        feet = self.evaluation.feet
+        return 'cop' in self.names and not any(foot.normal_only for foot in feet)
+
+    @cached_property
+    def supporting(self) -> Indices:
+        """(K,) index of the loaded foot that carries most; −1 where none does."""
+        foot: Indices = np.full(self._count, -1)
+        most = np.full(self._count, -np.inf)
+        for k, each in enumerate(self.evaluation.feet):
+            force = np.where(each.loaded, np.nan_to_num(each.normal_force, nan=0.0), -np.inf)
+            foot[force > most] = k
+            np.maximum(most, force, out=most)
+        return foot
+
+    @cached_property
+    def load_split(self) -> Array:
+        """(K,) (F_first − F_second)/(F_first + F_second) of two feet; NaN for any other number.
+
+        A force sensor that reads a pull counts as zero.
+        """
+        split = np.full(self._count, np.nan)
+        if len(self.evaluation.feet) == 2:
+            first, second = (np.maximum(foot.normal_force, 0.0) for foot in self.evaluation.feet)
+            carries = first + second > _LEAST_LOAD * self.weight
+            np.divide(first - second, first + second, out=split, where=carries)
+        return split
+
+    def between_feet(self, name: str) -> Array:
+        """(K,) where a track's point lies between two feet; NaN for any other number of feet.
+
+        1 beside the first foot's sensor, −1 beside the second's, 0 in the middle: forces that act
+        at the sensors have their CoP where the load split says. Without sensors, the centres of
+        the soles.
+        """
+        return self._between_feet(name)[0]
+
+    def on_line(self, name: str) -> Array:
+        """(K,) position of a track's point along the line between the feet [m].
+
+        From the middle between the sensors, positive towards the first one; NaN unless both feet
+        carry load, and for any other number of feet.
+        """
+        between, half = self._between_feet(name)
+        both = np.all([foot.loaded for foot in self.evaluation.feet], axis=0)
+        position: Array = np.where(both, between * half, np.nan)
+        return position
+
+    def _between_feet(self, name: str) -> tuple[Array, Array]:
+        """(K,) what `between_feet` returns, and half the distance of the feet [m]."""
+        feet = self.evaluation.feet
+        if len(feet) != 2 or not all(foot.sole.shape[1] for foot in feet):
+            return np.full(self._count, np.nan), np.full(self._count, np.nan)
+
+        def between(rows: slice) -> tuple[Array, Array]:
+            first, second = (
+                self.level(
+                    mean_of_corners(foot.sole[rows]) if foot.sensor is None else foot.sensor[rows],
+                    rows,
+                )
+                for foot in feet
+            )
+            across, middle = first - second, (first + second) / 2
+            along = np.einsum('ki,ki->k', self.points[name][rows] - middle, across)
+            distance = np.maximum(np.einsum('ki,ki->k', across, across), 1e-9)
+            return 2.0 * along / distance, np.linalg.norm(across, axis=1) / 2
+
+        position, half = self.columns.by_blocks(self._count, between)
+        return position, half
+
+    def room_of(self, shortest: float) -> float:
+        """Half the smallest width of the support polygon [m], over the phases that last so long.
+
+        No point can be farther inside. NaN without a loaded foot.
+        """
+        samples = self.sampled(self.phases(shortest))
+        feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
+        if not len(samples) or not feet:
+            return float('nan')
+        corners = []
+        for foot in feet:
+            sole = self.soles_in_nif(foot, samples)
+            corners.append(np.where(foot.loaded[samples, None, None], sole, np.nan))
+        smallest = _smallest_width(np.concatenate(corners, axis=1))
+        smallest = smallest[np.isfinite(smallest)]
+        return float(np.percentile(smallest, _LOW)) / 2 if len(smallest) else float('nan')
+
+    def phases(self, shortest: float) -> Indices:
+        """Rows in the middle of each phase that lasts so long [s]; all loaded ones if none does.
+
+        A phase is a time in which the same feet carry load.
+        """
+        code = np.zeros(self._count, dtype=np.int64)  # of each set of feet: one bit for each
+        for bit, foot in enumerate(self.evaluation.feet):
+            code += foot.loaded.astype(np.int64) << bit
+        borders, time = changes(code), self.timeline.time
+        first, last = np.append(0, borders), np.append(borders, len(code))
+        if not len(code):
+            return np.flatnonzero(self.loaded)
+        lasts = time[np.minimum(last, len(code) - 1)] - time[first]
+        middles = ((first + last) // 2)[(code[first] != 0) & (lasts >= shortest)]
+        return middles if len(middles) else np.flatnonzero(self.loaded)
+
+    @cached_property
+    def _overlaps(self) -> list['SoleOverlap']:
+        feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1] >= 3]
+        return [
+            SoleOverlap((one.name, other.name), self._median_depth(one, other))
+            for one, other in combinations(feet, 2)
+        ]
+
+    def sole_overlap_of(self, height: float) -> 'SoleOverlap | None':
+        """Find the two soles that overlap most; None if encoders may be wrong by so much.
+
+        Args:
+            height: of the centre of mass [m].
+        """
+        largest = max(self._overlaps, key=lambda overlap: overlap.depth, default=None)
+        if largest is None or not largest.depth > 2.0 * ENCODER_ERROR * height:
+            return None
+        return largest
+
+    def _median_depth(self, one: Foot, other: Foot) -> float:
+        """Median overlap [m] where both feet carry load, negative if apart; −inf without."""
+        instants = self.sampled(np.flatnonzero(one.loaded & other.loaded))
+        depths = overlap_depth(*(self.soles_in_nif(foot, instants) for foot in (one, other)))
+        depths = depths[np.isfinite(depths)]
+        return float(np.median(depths)) if len(depths) else -np.inf
+
+
+class SoleOverlap(NamedTuple):
+    """Two soles that overlap while both carry load: two bodies cannot, so they are too large.
+
+    Attributes:
+        feet: names.
+        depth: one would have to be moved by so much to be clear of the other, in the median over
+            the instants at which both carry load [m].
+    """
+
+    feet: tuple[str, str]
+    depth: float
+
+    @property
+    def text(self) -> str:
+        """Continues a sentence."""
+        return (
+            f'the soles of {self.feet[0]} and {self.feet[1]} overlap by {mm(self.depth)} while '
+            'both carry load (median), which is impossible'
+        )
+
+
+def overlap_depth(one: Array, other: Array) -> Array:
+    """How deep convex polygons overlap, by the separating axis theorem.
+
+    The depth is smallest across an edge of either, and every edge joins two corners.
+
+    Args:
+        one: (S, V, 2) corners in the plane [m], in any order; their hull counts.
+        other: (S, W, 2).
+
+    Returns:
+        (S,) [m], negative where they are apart; NaN where a corner is.
+    """
+    across, there = (
+        np.concatenate(each, axis=1)
+        for each in zip(*(_across_edges(polygon) for polygon in (one, other)), strict=True)
+    )
+    a, b = (np.einsum('svi,sei->sev', polygon, across) for polygon in (one, other))
+    depth = np.minimum(a.max(axis=-1) - b.min(axis=-1), b.max(axis=-1) - a.min(axis=-1))
+    smallest: Array = np.where(there, depth, np.inf).min(axis=-1)
+    return smallest
+
+
+def _smallest_width(corners: Array) -> Array:
+    """Smallest width (S,) of the convex hull of `corners` (S, C, 2); NaN corners don't count.
+
+    The width of a polygon is smallest across one of its edges, and every edge of the hull joins
+    two corners.
+    """
+    across, there = _across_edges(corners)
+    along = np.einsum('sci,sei->sce', corners, np.where(there[..., None], across, np.nan))
+    width = np.fmax.reduce(along, axis=1) - np.fmin.reduce(along, axis=1)
+    smallest: Array = np.fmin.reduce(width, axis=1)
+    return smallest
+
+
+def _across_edges(corners: Array) -> tuple[Array, Mask]:
+    """(S, E, 2) unit vectors across each line that joins two of (S, C, 2), and where there is one.
+
+    An unknown corner makes it NaN.
+    """
+    first, second = np.triu_indices(corners.shape[1], k=1)
+    edge = corners[:, second] - corners[:, first]
+    across = np.stack([-edge[..., 1], edge[..., 0]], axis=-1)
+    length = np.linalg.norm(edge, axis=-1)
+    there: Mask = length != 0
+    return np.divide(
+        across, length[..., None], out=np.zeros_like(across), where=there[..., None]
+    ), there
