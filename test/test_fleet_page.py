@@ -64,7 +64,7 @@ def test_a_fleet_of_three_bags(rows, tab):
         row |= {'unit': None, 'software': None, 'robot': robot, 'margin': margin}
         row |= {'duration': 10.0, 'size': 2_000_000, 'start': 1_000_000_000}
     html = page.fleet_page(few, fleet_statistics(few, 3))
-    assert '30 s recorded, 6.0 MB' in html
+    assert '30\u00a0s recorded, 6.0 MB' in html
     before = tab.run('location.href')
     other = Path(unquote(urlsplit(before).path)).with_name('few.html')
     other.write_text(html, encoding='utf-8')

@@ -55,7 +55,7 @@ def fleet_page(rows: Sequence[Row], numbers: Mapping[str, Any]) -> str:
     """
     found = libraries()
     scripts = '\n'.join(text_file(package, name) for package, name in _SCRIPTS)
-    return template(__name__, _TEMPLATE).render(
+    return template(__package__, _TEMPLATE).render(
         numbers=numbers,
         states={state: _headline(state) for state in STATES},
         recorded=_duration(numbers['duration']),

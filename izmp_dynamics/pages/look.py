@@ -13,20 +13,7 @@ from typing import Any
 
 from izmp_dynamics.pages import drawing
 from izmp_dynamics.pages.drawing import PLACEHOLDERS
-from izmp_dynamics.pages.styles import WIDE, LineStyle, style_of
-
-LIGHT = {
-    'ink': '#1a2027', 'muted': '#5a6571', 'grid': '#e2e6ea', 'mr-ad': '#0072b2',
-    'ir-md': '#d55e00', 'cop': '#009e73', 'measured': '#5a6571', 'other': '#b0559a',
-    'sole': '#6d7884', 'outside': '#b3196b', 'paper': '#ffffff',
-}  # fmt: skip
-"""Colours on white, by the names of `drawing.PLACEHOLDERS`."""
-
-DARK = {
-    'ink': '#e8ecf0', 'muted': '#9aa6b2', 'grid': '#2a3138', 'mr-ad': '#56b4e9',
-    'ir-md': '#f0883e', 'cop': '#1fbf92', 'measured': '#9aa6b2', 'other': '#d58fc2',
-    'sole': '#8e9aa6', 'outside': '#f06bb0', 'paper': '#14181d',
-}  # fmt: skip
+from izmp_dynamics.pages.styles import DARK, LIGHT, WIDE, LineStyle, style_of
 
 SIDE_BY_SIDE = 6.0
 """Width from which on panels stand side by side [inch]."""

@@ -1,27 +1,25 @@
 """From pictures to texts and bytes: the HTML page with all of them, SVG, PNG."""
 
 import io
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import izmp_dynamics
 from izmp_dynamics.pages import drawing
-from izmp_dynamics.pages.look import DARK, FILES, LIGHT, PAGE, WIDE, Look
+from izmp_dynamics.pages.look import FILES, LIGHT, PAGE, WIDE, Look
 from izmp_dynamics.pages.page import Page
 from izmp_dynamics.pages.picture import Picture
 from izmp_dynamics.pages.styles import NARROW
-from izmp_dynamics.pages.templates import Markup, template
+from izmp_dynamics.pages.templates import template
 
 TEMPLATE = 'page.html.j2'
 _DOTS_PER_INCH = 160
-_NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
 
 
 def render(page: Page, pictures: Sequence[Picture]) -> str:
     """Build the page; it needs no network, no script and no other file."""
     claims = [(p, fact) for p in pictures for fact in p.facts if fact.holds is not None]
-    return template(__name__, TEMPLATE, {'trusted': Markup}, _unbroken).render(
+    return template(__package__, TEMPLATE).render(
         version=izmp_dynamics.__version__,
         pictures=[
             (p, *(inline_svg(p.draw, width, p.name, p.title) for width in (WIDE, NARROW)))
@@ -30,8 +28,6 @@ def render(page: Page, pictures: Sequence[Picture]) -> str:
         claims=claims,
         kept=sum(bool(fact.holds) for _, fact in claims),
         page=page,
-        light=LIGHT,
-        dark=DARK,
     )
 
 
@@ -71,10 +67,3 @@ def to_png(picture: Picture) -> bytes:
             metadata={'Software': None},
         )  # fmt: skip
     return buffer.getvalue()
-
-
-def _unbroken(value: Any) -> Any:
-    """Keep a number and its unit on one line."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return _NUMBER_AND_UNIT.sub('\\1\u00a0\\2', value)
-    return value

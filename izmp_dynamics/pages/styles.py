@@ -10,6 +10,27 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 
+LIGHT = {
+    'ink': '#1a2027', 'muted': '#5a6571', 'grid': '#e2e6ea', 'mr-ad': '#0072b2',
+    'ir-md': '#d55e00', 'cop': '#009e73', 'measured': '#5a6571', 'other': '#b0559a',
+    'sole': '#6d7884', 'outside': '#b3196b', 'paper': '#ffffff',
+    'card': '#f5f7f9', 'line': '#d3d9df',
+    'good': '#00724f', 'warn': '#8a5a00', 'bad': '#b03a00', 'unsure': '#56616d',
+    'good-tint': '#e3f4ee', 'warn-tint': '#fdf2da', 'bad-tint': '#fdebe1',
+    'unsure-tint': '#eef1f4',
+}  # fmt: skip
+"""Colours on white. Those of tracks are Okabe and Ito's, which the colour-blind distinguish."""
+
+DARK = {
+    'ink': '#e8ecf0', 'muted': '#9aa6b2', 'grid': '#2a3138', 'mr-ad': '#56b4e9',
+    'ir-md': '#f0883e', 'cop': '#1fbf92', 'measured': '#9aa6b2', 'other': '#d58fc2',
+    'sole': '#8e9aa6', 'outside': '#f06bb0', 'paper': '#14181d',
+    'card': '#1d2329', 'line': '#39424b',
+    'good': '#3ed3a5', 'warn': '#f0b849', 'bad': '#ff8a52', 'unsure': '#a9b4bf',
+    'good-tint': '#10302a', 'warn-tint': '#33290f', 'bad-tint': '#3a2013',
+    'unsure-tint': '#252c33',
+}  # fmt: skip
+
 WIDE = 10.6
 """Width [inch] of a figure over the whole page: 1 pt on paper is 1 pt on a desktop's screen."""
 

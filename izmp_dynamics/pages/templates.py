@@ -1,20 +1,12 @@
-"""Pages from Jinja templates, whose compiled form is kept for the next start.
+"""Pages from Jinja templates: one layout, style and palette for all of them."""
 
-Compiling a page takes a tenth of a short replay. What is kept depends on the template, on the
-sources of the module whose filters it uses (constants are filtered when a template is compiled)
-and on the versions of Jinja and Python.
-"""
-
-import marshal
+import re
 from collections.abc import Callable, Mapping
 from importlib import resources
-from importlib.util import MAGIC_NUMBER
 from typing import Any
 
 from izmp_dynamics.base.errors import MissingDependencyError
-from izmp_dynamics.base.kept import kept
-from izmp_dynamics.base.kernel_cache import imports_file
-from izmp_dynamics.base.kernel_sources import source_digest
+from izmp_dynamics.pages.styles import DARK, LIGHT
 
 try:
     import jinja2
@@ -22,44 +14,54 @@ try:
 except ImportError as error:
     raise MissingDependencyError('jinja2', 'Writing a page', 'pip install jinja2') from error
 
+LAYOUT = 'layout.html.j2'
+"""What all pages extend: it has their style."""
+
+_NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
+
 
 def template(
-    module: str,
-    name: str,
-    filters: Mapping[str, Callable[..., Any]] | None = None,
-    finalize: Callable[[Any], Any] | None = None,
+    package: str, name: str, filters: Mapping[str, Callable[..., Any]] | None = None
 ) -> jinja2.Template:
     """Load a template, in which every text is escaped and every name must be given.
 
     Args:
-        module: the module that uses it, whose package the file belongs to.
+        package: that the file belongs to.
         name: of the file.
-        filters: functions of `module` or of what it imports, by the name that the template uses.
-        finalize: the same, for every value that is put out.
+        filters: by the name that the template uses.
     """
     environment = jinja2.Environment(
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=finalize,
+        finalize=_unbroken,
+        loader=jinja2.FunctionLoader(
+            lambda name: text_file(__package__ if name == LAYOUT else package, name)
+        ),
     )
-    environment.filters |= dict(filters or {})
-    text = text_file(module.rpartition('.')[0], name)
-
-    def compiled(_: bytes) -> bytes:
-        return marshal.dumps(environment.compile(text, name, name))
-
-    try:
-        sources = source_digest(module, imports_file())
-    except (OSError, ImportError, AttributeError, KeyError, SyntaxError):  # installed without them
-        code = environment.compile(text, name, name)
-    else:
-        source = f'{jinja2.__version__} {MAGIC_NUMBER.hex()} {sources}\n{text}'
-        code = marshal.loads(kept(f'{module}.{name}.code', source.encode(), compiled))
-    return jinja2.Template.from_code(environment, code, environment.make_globals(None))
+    environment.filters |= {'trusted': Markup, **(filters or {})}
+    environment.globals |= {'base_style': Markup(_palette() + text_file(__package__, 'base.css'))}
+    return environment.get_template(name)
 
 
 def text_file(package: str, name: str) -> str:
     """Text of a file that a package brings."""
     return resources.files(package).joinpath(name).read_text(encoding='utf-8')
+
+
+def _palette() -> str:
+    """Colours as CSS variables."""
+    light, dark = (
+        ''.join(f' --{name}: {colour};' for name, colour in colours.items())
+        for colours in (LIGHT, DARK)
+    )
+    dark = f'@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}'
+    return f':root {{{light} }}\n{dark}\n'
+
+
+def _unbroken(value: Any) -> Any:
+    """Keep a number and its unit on one line."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _NUMBER_AND_UNIT.sub('\\1\u00a0\\2', value)
+    return value

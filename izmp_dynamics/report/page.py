@@ -1,6 +1,5 @@
 """The page: a summary and its figures in one self-contained HTML text."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -8,7 +7,7 @@ from typing import Any
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault
-from izmp_dynamics.pages.templates import Markup, template
+from izmp_dynamics.pages.templates import template
 from izmp_dynamics.verdict import errors, excursions, formatting, significance, verdict
 from izmp_dynamics.verdict.events.event import STEPS
 from izmp_dynamics.verdict.posture import FALL_TIMES, FALLEN_HEIGHT
@@ -16,7 +15,6 @@ from izmp_dynamics.verdict.posture import FALL_TIMES, FALLEN_HEIGHT
 TEMPLATE = 'report.html.j2'
 
 _SYMBOLS = {'stable': '✓', 'marginal': '!', 'disturbed': '!', 'unstable': '✕', 'fell': '✕'}
-_NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kg|%)(?!\w)')
 _FIRST_REAL_STAMP = 100_000_000 * NANOSECONDS  # smaller stamps are a simulation's clock
 _CAUSES = {'edge': 'excursion', 'push': 'push', 'error': 'error of the signals'}
 _FRAMES = {'sole': 'the loaded sole', 'root': 'the root link', 'nif': 'nif'}
@@ -32,7 +30,6 @@ _RULES = {
 _FORMATS = ('mm', 'seconds', 'instant', 'percent', 'ratio', 'newtons', 'hertz', 'plain')
 _FILTERS = {name: getattr(formatting, name) for name in _FORMATS} | {
     'sentence': lambda text: text[:1].upper() + text[1:],
-    'trusted': Markup,
     'fault': lambda key: Fault.parse(key).text,
 }
 
@@ -69,7 +66,7 @@ def render(
     Returns:
         HTML; every text of `report` is escaped.
     """
-    return template(__name__, TEMPLATE, _FILTERS, _unbroken).render(
+    return template(__package__, TEMPLATE, _FILTERS).render(
         report=report,
         judged=report['tracks'].get(report['verdict']['judged_by']),
         figures=figures,
@@ -83,13 +80,6 @@ def render(
         frames=_FRAMES,
         steps=STEPS,
     )
-
-
-def _unbroken(value: Any) -> Any:
-    """Keep a number and its unit on one line."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return _NUMBER_AND_UNIT.sub('\\1\u00a0\\2', value)
-    return value
 
 
 def cards(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -52,7 +52,7 @@ def player_html(scene: Scene, summary: Summary, plots: Iterable[Plot]) -> str:
         return ''
     block = Block()
     document = player_document(scene, summary, plots, block)
-    return template(__name__, TEMPLATE).render(
+    return template(__package__, TEMPLATE).render(
         document=json_for_script(document),
         block=block.text,
         three=three,
