@@ -21,6 +21,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.pipeline.standstill import compile_stages, standstill
+from izmp_dynamics.signals.samples import Samples
 
 ROBOT = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 LEARNING = 100
@@ -62,7 +63,7 @@ def tick_times(rig: Rig, ticks: int, judges: bool) -> tuple[float, float]:
             time.sleep(0.004)
         before, evaluating.time, begin = len(known), 0, time.thread_time_ns()
         for signal, samples in signals.items():
-            evaluator.take_one(signal, stamp, samples.values[k])
+            evaluator.take({signal: Samples.one(stamp, samples.values[k])})
         evaluator.advance()
         if k >= LEARNING and len(known) == before + 1:
             times.append((evaluating.time, time.thread_time_ns() - begin))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import frozen
 from izmp_dynamics.signals.samples import Samples
 
 MS = 1_000_000
@@ -155,14 +156,9 @@ def evaluate(evaluator, pieces):
 
 
 def pushed(evaluator, piece):
-    """What a piece completes; single samples are taken as those of messages, read-only."""
+    """What a piece completes; single samples are read-only, as those of messages."""
     for signal, samples in piece.items():
-        if len(samples) == 1:
-            values = samples.values[0].copy()
-            values.setflags(write=False)
-            evaluator.take_one(signal, int(samples.stamps[0]), values)
-        else:
-            evaluator.take({signal: samples})
+        evaluator.take({signal: Samples(samples.stamps, frozen(samples.values))})
     return evaluator.advance()
 
 

@@ -19,7 +19,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.signals.buffer import HORIZON
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stream import Filtering, SampleStream
+from izmp_dynamics.signals.stream import Filtering
 
 from .pipeline_signals import START, chunks, columns, evaluate, joined, singles, walk, whole
 from .raising import raising
@@ -87,32 +87,6 @@ def test_no_instant_is_late_because_samples_are_collected(rig):
         if 'joints' in newest:
             idle = max(idle, waiting.idle_after(newest['joints']))
     assert 0.004 < idle < 0.01
-
-
-def test_single_samples_that_no_gate_holds_back_take_the_short_way(rig, monkeypatch):
-    """To the same results; only what needs more than to be there takes the long one."""
-    expected, short = Evaluator(rig, live=True), Evaluator(rig, live=True)
-    long_way, push = set(), SampleStream.push
-
-    def noted(stream, samples):
-        long_way.add(stream.signal)
-        return push(stream, samples)
-
-    count = 0
-    for message in singles(walk(rig, 1.2)):
-        results = expected.push(message)
-        ((signal, samples),) = message.items()
-        if count >= 10:
-            monkeypatch.setattr(SampleStream, 'push', noted)
-        short.take_one(signal, int(samples.stamps[0]), samples.values[0])
-        monkeypatch.setattr(SampleStream, 'push', push)
-        found = short.advance()
-        assert len(found) == len(results)
-        for one, other in zip(results, found, strict=True):
-            count += 1
-            assert_same(one, other)
-    assert count > 30
-    assert long_way == {'position'}
 
 
 def test_pose_and_ir_md_are_left_out_while_nobody_wants_them(rig):

@@ -1,25 +1,31 @@
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.signals.outlier_gate import (
-    ACCELERATION_LIMIT,
-    RESOLUTION,
-    GatedPositions,
-    gate_positions,
-)
+from izmp_dynamics.signals import outlier_gate
+from izmp_dynamics.signals.outlier_gate import ACCELERATION_LIMIT, RESOLUTION
 
 MS = 1_000_000
 COUNT_12_BIT = 2 * np.pi / 4096
 RATES = [100, 500, 1000]
 
 
+class GatedPositions(NamedTuple):
+    positions: np.ndarray
+    outliers: np.ndarray
+    kinks: np.ndarray
+
+
 def gate(stamps, positions, limit=ACCELERATION_LIMIT) -> GatedPositions:
-    joints = positions.shape[1]
-    return gate_positions(
-        stamps, positions, np.full(joints, limit), np.full(joints, RESOLUTION), 50 * MS
+    limits = np.full((2, positions.shape[1]), [[limit], [RESOLUTION]])
+    gated = GatedPositions(
+        np.empty(positions.shape), *np.empty((2, *positions.shape), dtype=np.bool_)
     )
+    outlier_gate.gate(stamps, positions, *limits, 50 * MS, *gated)
+    return gated
 
 
 def clock(rate: float, rows: int = 60) -> np.ndarray:

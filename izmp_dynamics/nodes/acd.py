@@ -88,11 +88,8 @@ class Acd(StageNode):
         """Differentiate what was collected."""
         for signal, samples in self._collected.take():
             try:
-                changes = self._stage.changes_of(signal)
                 if signal == 'joints':
                     self._put(self._stage.push(together(samples)))
-                elif changes is not None and len(samples) == 1:
-                    changes.see_one(*samples[0])
                 else:
                     self._stage.witness(signal, together(samples))
             except Exception as error:

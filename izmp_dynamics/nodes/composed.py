@@ -368,10 +368,7 @@ class Composed(StageNode):
             return
         for signal, samples in self._collected.take():
             try:
-                if len(samples) == 1:
-                    evaluator.take_one(signal, *samples[0])
-                else:
-                    evaluator.take({signal: together(samples)})
+                evaluator.take({signal: together(samples)})
             except Exception as error:
                 self.fail(signal, error)
         with self._guarded('joints'):

@@ -377,9 +377,6 @@ class StageNode(ManagedNode):
 
     def _admit(self, entry: Input, stamp: int, message: Any) -> None:
         """Hand a message on as soon as its stamp is beyond doubt."""
-        if self._clocks.follows(entry.topic, stamp):
-            self._takers[entry.topic](stamp, message)
-            return
         self._take_all(entry.topic, Messages.one(stamp, message))
         while self._clocks.new_time:
             self._announce_reset(self._clocks.leading)

@@ -3,17 +3,14 @@
 from collections.abc import Callable
 from functools import partial
 
-from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import Stages
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.clock import Clocks
-from izmp_dynamics.signals.joint_hangs import Changes
 from izmp_dynamics.signals.samples import Samples, Signals
 from izmp_dynamics.signals.stage import Stage
-from izmp_dynamics.signals.stream import SampleStream
 
 Entrance = tuple[Stage, Callable[[Samples], object]]
 """The stage that needs a signal, and what takes its samples."""
@@ -30,7 +27,6 @@ class Inbox:
     Attributes:
         signals: their names.
         clocks: of the signals.
-        newest: stamp of the newest sample [ns].
         locates: whether the position is needed.
     """
 
@@ -45,10 +41,8 @@ class Inbox:
             *(f'foot_imus[{foot.name}]' for foot in rig.feet),
         )
         self.clocks: Clocks[Samples] = Clocks('joints')
-        self.newest = 0
         self.locates = True
         self._entrances = self._made_entrances()
-        self._alone = self._streams_alone()
 
     @property
     def faults(self) -> dict[str, Faults]:
@@ -75,45 +69,14 @@ class Inbox:
                     raise UnknownNameError('signal', signal, self.signals)
                 continue
             admitted = self.clocks.admit(signal, samples)
-            if not admitted.stamps.size or (signal == 'position' and not self.locates):
+            if not len(admitted.stamps) or (signal == 'position' and not self.locates):
                 continue
-            self.newest = max(self.newest, int(admitted.stamps[-1]))
             if signal == 'joints':
                 self._instants(self._stages.joints.push(admitted))
             else:
                 if signal in self._stages.witnesses:
                     self._stages.joints.witness(signal, admitted)
                 self._entrances[signal][1](admitted)
-
-    def take_one(self, signal: str, stamp: int, values: Array) -> None:
-        """Do as `take` with a single sample (m,) of a signal at `stamp` [ns], at a lower cost."""
-        alone, gate = self._alone.get(signal), self.clocks.gates.get(signal)
-        follows = gate is not None and gate.follows(stamp)
-        if follows and signal == 'position' and not self.locates:
-            return
-        if alone is None or not follows:
-            self.take({signal: Samples.one(stamp, values)})
-            return
-        stream, changes = alone
-        self.newest = max(self.newest, stamp)
-        if changes is not None:
-            changes.see_one(stamp, values)
-        needed = signal == 'imu' and self._stages.root.method == 'gyro'
-        if needed or stream.follow(stamp, values) is None:
-            self._entrances[signal][1](Samples.one(stamp, values))
-
-    def _streams_alone(self) -> dict[str, tuple[SampleStream, Changes | None]]:
-        """Signal → its stream, where usual samples need nothing else than to be there.
-
-        Beside it, what shows by this signal that the robot moves. The IMU needs nothing else as
-        long as the gyroscope is not differenced.
-        """
-        stages = self._stages
-        streams = (*stages.root.accelerometers, *stages.feet.sensors.values())
-        alone = {stream.signal: stream for stream in streams}
-        if stages.pose_imu is None:
-            alone |= {'imu': stages.root.imu, 'orientation': stages.world.orientation.stream}
-        return {name: (stream, stages.joints.changes_of(name)) for name, stream in alone.items()}
 
     def _made_entrances(self) -> dict[str, Entrance]:
         """Signal → where it goes; that of the joints alone is another one."""

@@ -15,10 +15,10 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.signals.buffer import SampleBuffer, reach_of
 from izmp_dynamics.signals.bus_grid import BusGrid
-from izmp_dynamics.signals.joint_hangs import Changes, JointHangs, Witnesses
+from izmp_dynamics.signals.joint_hangs import JointHangs, Witnesses
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import HangLog
 from izmp_dynamics.signals.samples import Samples
@@ -171,10 +171,6 @@ class JointStage:
     def witness(self, signal: str, samples: Samples) -> None:
         """Take samples of a signal that shows whether the robot moves; others are ignored."""
         self._witnesses.see(signal, samples)
-
-    def changes_of(self, signal: str) -> Changes | None:
-        """What takes single samples of such a signal, at a lower cost; None for others."""
-        return self._witnesses.of(signal)
 
     def settle(self) -> JointKinematics:
         """Return the instants that waited for a witness.
@@ -451,21 +447,6 @@ class JointStage:
         return JointKinematics(
             first.stamps, first.positions, first.velocities, first.accelerations, valid
         )
-
-
-def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:
-    """One joint kinematics after the other; none at all for n = `dof` joints."""
-    parts = [part for part in parts if len(part)]
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        none = np.empty((0, dof))
-        stamps = np.empty(0, dtype=np.int64)
-        return JointKinematics(stamps, none, none, none, np.zeros(0, dtype=np.bool_))
-    names = ('stamps', 'positions', 'velocities', 'accelerations', 'valid')
-    return JointKinematics(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    )
 
 
 def group_joints(present: Flags, stamps: Stamps) -> tuple[JointGroup, ...]:

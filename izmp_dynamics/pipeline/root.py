@@ -155,11 +155,6 @@ class RootStage(Stage):
         count = super().decided(instants, newest)
         return super().decided(instants, newest) if count and self._falls_back() else count
 
-    def decides(self, instant: int, newest: int) -> bool:
-        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
-        decided = super().decides(instant, newest)
-        return super().decides(instant, newest) if decided and self._falls_back() else decided
-
     def _falls_back(self) -> bool:
         """Difference the gyroscope if an accelerometer that is needed has published nothing."""
         if not self._may_fall_back or self.method == 'gyro' or not self.without_messages:

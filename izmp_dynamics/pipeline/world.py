@@ -232,11 +232,6 @@ class WorldStage(Stage):
         self._locate()
         return super().decided(instants, newest)
 
-    def decides(self, instant: int, newest: int) -> bool:
-        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
-        self._locate()
-        return super().decides(instant, newest)
-
     def trim(self) -> None:
         """Drop samples that are too old to be needed."""
         self._locate()

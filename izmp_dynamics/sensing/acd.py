@@ -14,58 +14,44 @@ Before differentiating, `stamps` leaves out samples whose stamps cannot be used 
 deals with wild values; a low-pass, if there is one, comes after both.
 """
 
+import copy
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SensingError, ShapeError
-from izmp_dynamics.base.faults import Faults
-from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
-from izmp_dynamics.signals.central_instants import central_instants
+from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.signals.differences import (
-    Derivatives,
     Mask,
-    central_quotient,
+    backward,
+    central,
     check_method,
     check_window,
     contiguous,
-    local_polynomial,
-    paper_quotient,
+    polynomial,
 )
-from izmp_dynamics.signals.matched_filter import MARGIN, matched_means, settled
+from izmp_dynamics.signals.matched_filter import MARGIN, means
 from izmp_dynamics.signals.outlier_gate import (
     ACCELERATION_LIMIT,
     REACH,
     REPAIR_REACH,
     RESOLUTION,
-    GatedPositions,
-    gate_positions,
-    judge_instants,
+    gate,
+    judge,
     per_joint,
     settled_rows,
 )
 from izmp_dynamics.signals.sample_window import SampleWindow
-from izmp_dynamics.signals.stamps import StampVerdict, nanoseconds, screen_stamps
+from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream_filter import StreamFilter
 
-if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
-    from izmp_dynamics.signals.low_pass import ZeroPhaseLowPass
-
-
-@dataclass(frozen=True)
-class _Instants:
-    """Results in the rows of the admitted samples."""
-
-    kinematics: JointKinematics
-    exists: Mask
-    repaired: Mask
-    faulty: Mask
-    any_wrong: bool
+_CENTRAL, _PAPER, _POLYNOMIAL, _MATCHED = range(4)
+_QUOTIENTS = {'central': _CENTRAL, 'paper': _PAPER, 'savitzky_golay': _POLYNOMIAL}
 
 
 class ActuatorDifferentiator:
@@ -126,9 +112,7 @@ class ActuatorDifferentiator:
         self._low_pass = low_pass
         self.half_width = half_width
         self._half = self.window // 2 if half_width is None else round(half_width / period)
-        self._stencil = (0, self._half)
-        if half_width is not None:
-            self._stencil = (nanoseconds(half_width), MARGIN)
+        self._quotient = _QUOTIENTS[method] if half_width is None else _MATCHED
         behind = self._half if half_width is None else 2 * self._half + 4
         self._behind = behind + self.recovery + REPAIR_REACH + 2
         self.reset()
@@ -140,22 +124,15 @@ class ActuatorDifferentiator:
 
     @property
     def latency(self) -> int:
-        """Samples that `update` is behind the newest one, as long as no outlier shows up."""
+        """Samples that `extend` is behind the newest one, as long as no outlier shows up."""
         return self._half + self._reach + 1
 
-    def batch(
-        self,
-        stamps: Stamps,
-        positions: Array,
-        low_pass: 'ZeroPhaseLowPass | None' = None,
-    ) -> tuple[JointKinematics, JointFaults]:
-        """Differentiate a log or a window of it.
+    def batch(self, stamps: Stamps, positions: Array) -> tuple[JointKinematics, Faults]:
+        """Differentiate a log or a window of it; leaves the stream alone.
 
         Args:
             stamps: (T,) as recorded [ns].
             positions: (T, n) encoder values [rad] or [m].
-            low_pass: filters the positions after the gates and before the quotients; its context
-                adds to that of this stage.
 
         Returns:
             The instants, and what was wrong with the samples.
@@ -163,24 +140,10 @@ class ActuatorDifferentiator:
         Raises:
             ShapeError: if `positions` has another shape.
         """
-        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
-        positions = self._checked(positions, len(stamps))
-        verdicts = screen_stamps(stamps, self.min_spacing)
-        rows = np.flatnonzero(verdicts == StampVerdict.ADMITTED)
-        instants = self._differentiate(stamps[rows], positions[rows], low_pass)
-        repaired, faulty = np.zeros((2, *positions.shape), dtype=np.bool_)
-        repaired[rows], faulty[rows] = instants.repaired, instants.faulty
-        faults = JointFaults(self.joint_names, verdicts, repaired, faulty)
-        return instants.kinematics.select(instants.exists), faults
-
-    def update(self, stamp: int, positions: Array) -> JointKinematics:
-        """Take one sample; return the instants that it completes, usually none or one.
-
-        Args:
-            stamp: [ns].
-            positions: (n,) encoder values [rad] or [m].
-        """
-        return self.extend(np.array([stamp]), np.reshape(positions, (1, -1)))
+        fresh = copy.copy(self)
+        fresh.reset()
+        parts = [fresh.extend(stamps, positions), fresh.flush()]
+        return joined(parts, len(self.joint_names)), fresh.faults
 
     def extend(self, stamps: Stamps, positions: Array) -> JointKinematics:
         """Take the next samples of a stream; return the instants that they complete.
@@ -221,119 +184,53 @@ class ActuatorDifferentiator:
     @property
     def faults(self) -> Faults:
         """Fault → number of samples and instants of the stream."""
-        return self._faults + self._window.stamp_gate.faults
-
-    def _differentiate(
-        self, stamps: Stamps, positions: Array, low_pass: 'ZeroPhaseLowPass | None' = None
-    ) -> _Instants:
-        gated = self._gate(stamps, positions)
-        used = low_pass.batch(stamps, gated.positions) if low_pass else gated.positions
-        return self._evaluate(stamps, used, gated)
-
-    def _gate(self, stamps: Stamps, positions: Array) -> GatedPositions:
-        gap = nanoseconds(self.max_gap)
-        return gate_positions(stamps, positions, self._limit, self._resolution, gap)
-
-    def _evaluate(self, stamps: Stamps, positions: Array, gated: GatedPositions) -> _Instants:
-        """Difference quotients of positions that went through the gates (and the filter)."""
-        values, first, second, exists = self._quotients(stamps, positions)
-        valid, repaired, faulty, any_wrong = judge_instants(
-            stamps,
-            values,
-            first,
-            second,
-            exists,
-            gated.outliers,
-            gated.kinks,
-            nanoseconds(self.max_gap),
-            *self._stencil,
-            self.recovery,
-        )
-        kinematics = JointKinematics(stamps, values, first, second, valid)
-        return _Instants(kinematics, exists, repaired, faulty, any_wrong)
-
-    def _quotients(self, stamps: Stamps, positions: Array) -> Derivatives:
-        if self.half_width is not None:
-            return matched_means(stamps, positions, self.half_width, self.max_gap)
-        if self.method == 'savitzky_golay':
-            return local_polynomial(stamps, positions, self.window, self.degree, self.max_gap)
-        if self.method == 'paper':
-            return paper_quotient(stamps, positions, self.max_gap)
-        return central_quotient(stamps, positions, self.max_gap)
+        return self._faults + self._window.gate.faults
 
     def _completed(self, final: bool) -> JointKinematics:
         """Evaluate the window; hand out the instants that no further sample can change."""
-        if self.method == 'central' and self.half_width is None and self._low_pass is None:
-            return self._completed_at_once(final)
-        window = self._window
-        gated = self._gate(window.stamps, window.values)
-        used = self._usable(gated, final)
-        rows = len(used)
-        part = GatedPositions(gated.positions[:rows], gated.outliers[:rows], gated.kinks[:rows])
-        instants = self._evaluate(window.stamps[:rows], used, part)
-        end = rows if final else max(window.next_row, self._complete(window.stamps[:rows]))
-        while end < rows and self._closed(end, end + self._half):
-            end += 1
-        new = window.hand_out(end)
-        if instants.any_wrong:
-            self._count(instants.repaired[new], instants.faulty[new])
-        exists = instants.exists[new]
-        kinematics = instants.kinematics.select(new)
-        return kinematics if all(exists.tolist()) else kinematics.select(exists)
-
-    def _completed_at_once(self, final: bool) -> JointKinematics:
-        """Do so in one compiled call, as the stages cost less than the steps between them."""
-        window = self._window
+        window, gap = self._window, nanoseconds(self.max_gap)
         stamps, shape = window.stamps, window.values.shape
-        quotients, masks = np.empty((3, *shape)), np.zeros((2, *shape), dtype=np.bool_)
-        exists, valid = np.empty((2, len(stamps)), dtype=np.bool_)
-        end, any_wrong = central_instants(
-            stamps, window.values, self._limit, self._resolution, nanoseconds(self.max_gap),
-            self._reach, self.recovery, -1 if final else window.next_row,
-            quotients, exists, valid, masks,
+        used, found = np.empty(shape), np.empty((2, *shape), dtype=np.bool_)
+        rows = _gated(
+            stamps, window.values, self._limit, self._resolution, gap, self._reach, final,
+            used, found,
+        )  # fmt: skip
+        used = used[:rows] if self._low_pass is None else self._smooth(used[:rows], final)
+        quotients, masks = np.empty((3, *used.shape)), np.zeros((2, *used.shape), dtype=np.bool_)
+        exists, valid = np.empty((2, len(used)), dtype=np.bool_)
+        end, any_wrong = _differentiated(
+            stamps, used, found, self._quotient, self._half, self.degree,
+            nanoseconds(self.half_width or 0.0), gap, self.recovery,
+            -1 if final else window.next_row, quotients, exists, valid, masks,
         )  # fmt: skip
         new = window.hand_out(end)
         if any_wrong:
-            self._count(masks[0, new], masks[1, new])
+            self._count(masks[:, new])
         q, qd, qdd = quotients[:, new]
         kinematics = JointKinematics(stamps[new], q, qd, qdd, valid[new])
         exists = exists[new]
         return kinematics if all(exists.tolist()) else kinematics.select(exists)
 
-    def _complete(self, stamps: Stamps) -> int:
-        """How many leading rows have all samples that their quotients need."""
-        rows = len(stamps) - self._half
-        return rows if self.half_width is None else min(rows, settled(stamps, self.half_width))
-
-    def _usable(self, gated: GatedPositions, final: bool) -> Array:
-        """Positions of the rows whose gates (and filter) no further sample can change."""
-        window = self._window
-        end = len(window.stamps)
-        if not final:
-            gap = nanoseconds(self.max_gap)
-            end = settled_rows(window.stamps, gated.outliers, gap, self._reach)
-        if self._low_pass is None:
-            return gated.positions[:end]
+    def _smooth(self, positions: Array, final: bool) -> Array:
+        """Pass the rows of the window whose gates are settled through the low-pass."""
+        assert self._low_pass is not None
+        window, end = self._window, len(positions)
         new = slice(self._filtered_to - window.dropped, end)
         smooth = [
             self._filtered[window.dropped - self._filtered_from :],
-            self._low_pass.extend(window.stamps[new], gated.positions[new]),
+            self._low_pass.extend(window.stamps[new], positions[new]),
             *([self._low_pass.flush()] if final else []),
         ]
         self._filtered = np.concatenate(smooth)
         self._filtered_from, self._filtered_to = window.dropped, window.dropped + end
         return self._filtered
 
-    def _closed(self, row: int, last: int) -> bool:
-        """Whether a gap lies between `row` and `last`, as far as there are samples."""
-        stamps = self._window.stamps
-        newest = min(last, len(stamps) - 1)
-        return not contiguous(stamps, row, newest, nanoseconds(self.max_gap))
-
-    def _count(self, repaired: Mask, faulty: Mask) -> None:
-        if repaired.any() or faulty.any():
-            used = np.zeros(len(repaired), dtype=np.int8)
-            self._faults += JointFaults(self.joint_names, used, repaired, faulty).counts()
+    def _count(self, masks: Mask) -> None:
+        """Count values that were repaired, and faulty ones (2, K, n)."""
+        for reason, mask in zip((Reason.JOINT_REPAIRED, Reason.JOINT_FAULTY), masks, strict=True):
+            totals = mask.sum(axis=0)
+            for joint in np.flatnonzero(totals):
+                self._faults[Fault(reason, self.joint_names[joint])] += int(totals[joint])
 
     def _checked(self, positions: Array, rows: int) -> Array:
         positions = np.ascontiguousarray(positions, dtype=np.float64)
@@ -341,6 +238,92 @@ class ActuatorDifferentiator:
         if positions.shape != expected:
             raise ShapeError('positions', str(expected), positions.shape)
         return positions
+
+
+@kernel
+def _gated(
+    stamps: Stamps,
+    positions: Array,
+    limit: Array,
+    resolution: Array,
+    gap: int,
+    reach: int,
+    final: bool,
+    used: Array,
+    found: Mask,
+) -> int:
+    """Write what `gate` finds, outliers and kinks (2, T, n); return how many rows are settled."""
+    gate(stamps, positions, limit, resolution, gap, used, found[0], found[1])
+    return len(stamps) if final else settled_rows(stamps, found[0], gap, reach)
+
+
+@kernel
+def _differentiated(
+    stamps: Stamps,
+    used: Array,
+    found: Mask,
+    quotient: int,
+    half: int,
+    degree: int,
+    half_width: int,
+    gap: int,
+    recovery: int,
+    next_row: int,
+    quotients: Array,
+    exists: Mask,
+    valid: Mask,
+    masks: Mask,
+) -> tuple[int, bool]:
+    """Differentiate the settled samples of a stream.
+
+    Args:
+        stamps: (T,) strictly increasing [ns].
+        used: (R, n) settled positions [rad] or [m].
+        found: (2, T, n) outliers and kinks.
+        quotient: which one.
+        half: samples on either side of an instant that it takes in.
+        degree: of the polynomial.
+        half_width: of the matched filter [ns].
+        gap: samples further apart do not know each other [ns].
+        recovery: instants that a joint stays at fault after a kink.
+        next_row: first row that has not been handed out; negative: no sample follows.
+        quotients: (3, R, n) is given the values and their derivatives.
+        exists: (R,) is given whether there are quotients.
+        valid: (R,) is given whether all joints can be trusted.
+        masks: (2, R, n) False; is given what was repaired, and what is faulty.
+
+    Returns:
+        Before which row no further sample can change anything; whether anything is wrong.
+    """
+    rows, width = len(used), 0
+    settled, near = stamps[:rows], half
+    if quotient == _MATCHED:
+        means(settled, used, half_width, gap, 0, rows, True, quotients, exists)
+        width, near = half_width, MARGIN
+    elif quotient == _POLYNOMIAL:
+        polynomial(settled, used, half, degree, gap, quotients, exists)
+    else:
+        central(settled, used, gap, quotients, exists)
+    if quotient == _PAPER:
+        backward(settled, used, gap, quotients[1], valid)
+        for k in range(rows):
+            if not exists[k]:
+                quotients[1, k] = np.nan
+    valid[:] = exists
+    any_wrong = judge(
+        settled, quotients[0], quotients[1], quotients[2], exists, found[0, :rows],
+        found[1, :rows], gap, width, near, recovery, valid, masks[0], masks[1],
+    )  # fmt: skip
+    if next_row < 0:
+        return rows, any_wrong
+    known = rows - half
+    if quotient == _MATCHED:
+        whole = np.searchsorted(settled, settled[-3] - half_width, 'right') if rows > 2 else 0
+        known = min(known, whole)
+    end = max(next_row, known)
+    while end < rows and not contiguous(stamps, end, min(end + half, len(stamps) - 1), gap):
+        end += 1
+    return end, any_wrong
 
 
 def _check(

@@ -1,4 +1,4 @@
-"""The state of the joints at a series of instants, and what was wrong with its samples."""
+"""The state of the joints at a series of instants."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,9 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.signals.differences import Mask
-from izmp_dynamics.signals.stamps import Verdicts, count_verdicts
 
 
 @dataclass(frozen=True)
@@ -52,35 +50,16 @@ class JointKinematics:
         )
 
 
-@dataclass(frozen=True)
-class JointFaults:
-    """What was wrong with the samples of a batch; rows count the samples as they were given.
-
-    Attributes:
-        joint_names: the n joints.
-        verdicts: (T,) `StampVerdict` of each sample; 0: used.
-        repaired: (T, n) outliers that were replaced by interpolation.
-        faulty: (T, n) instants at which the joint has no trustworthy value.
-    """
-
-    joint_names: tuple[str, ...]
-    verdicts: Verdicts
-    repaired: Mask
-    faulty: Mask
-
-    def counts(self, rows: slice | Mask = slice(None)) -> Faults:
-        """Count the faults in `rows`, for reports."""
-        counts = count_verdicts(self.verdicts[rows])
-        for reason, mask in (
-            (Reason.JOINT_REPAIRED, self.repaired),
-            (Reason.JOINT_FAULTY, self.faulty),
-        ):
-            totals = mask[rows].sum(axis=0)
-            for joint in np.flatnonzero(totals):
-                counts[Fault(reason, self.joint_names[joint])] = int(totals[joint])
-        return counts
-
-    def gated(self, rows: slice = slice(None)) -> dict[str, int]:
-        """Return joint → number of values that were repaired or not trusted in `rows`."""
-        totals = (self.repaired[rows] | self.faulty[rows]).sum(axis=0)
-        return {self.joint_names[j]: int(totals[j]) for j in np.flatnonzero(totals)}
+def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:
+    """One joint kinematics after the other; none at all for n = `dof` joints."""
+    parts = [part for part in parts if len(part)]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        none = np.empty((0, dof))
+        stamps = np.empty(0, dtype=np.int64)
+        return JointKinematics(stamps, none, none, none, np.zeros(0, dtype=np.bool_))
+    names = ('stamps', 'positions', 'velocities', 'accelerations', 'valid')
+    return JointKinematics(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    )

@@ -122,35 +122,22 @@ class SampleBuffer:
     def append(self, stamps: Stamps, values: Array) -> None:
         """Take samples (T,), (T, width) that follow those that are there."""
         count = len(stamps)
-        if not count:
-            return
-        self.closed = False
+        all_stamps, all_values, begin = self.room(count)
+        all_stamps[begin : begin + count], all_values[begin : begin + count] = stamps, values
+        self.extend(count)
+
+    def room(self, count: int) -> tuple[Stamps, Array, int]:
+        """Arrays to write the next samples into, for `extend`, and the first row to be written."""
         if self._end + count > len(self._stamps):
             self._make_room(count)
-        self._stamps[self._end : self._end + count] = stamps
-        self._values[self._end : self._end + count] = values
-        self._end += count
-        self.newest = int(stamps[-1])
+        return self._stamps, self._values, self._end
 
-    def append_one(
-        self, stamp: int, values: Array, following: int, sample: Array, offered: bool
-    ) -> None:
-        """Take a sample that follows those that are there, and has been confirmed by a next one.
-
-        Args:
-            stamp: [ns].
-            values: (1, width).
-            following: stamp of the next one [ns].
-            sample: (1, width) the next one.
-            offered: whether that answers the instant of exactly its stamp.
-        """
-        self.closed = False
-        if self._end == len(self._stamps):
-            self._make_room(1)
-        self._stamps[self._end], self._values[self._end] = stamp, values
-        self._end += 1
-        self.newest, self.received_until = stamp, following
-        self.unconfirmed, self.sample = following if offered else 0, sample
+    def extend(self, count: int) -> None:
+        """Take so many samples that were written into the rows of `room`."""
+        if count:
+            self.closed = False
+            self._end += count
+            self.newest = int(self._stamps[self._end - 1])
 
     def offer(self, stamp: int, sample: Array) -> None:
         """Let a sample (1, width) answer the instant of exactly its stamp [ns]; 0: none does."""
@@ -184,22 +171,18 @@ class SampleBuffer:
             newest: the newest instant that is known [ns], which is the time.
             patience: an instant does not wait for a signal that is behind by more [s].
         """
-        if not len(instants):
+        count = len(instants)
+        if not count:
             return 0
-        until = self._decided_until(int(instants[0]), newest, patience)
-        if until >= instants[-1]:
-            return len(instants)
+        first, last = int(instants[0]), int(instants[-1])
+        if last <= self.newest or first == last == self.unconfirmed:
+            self._first_wanted = self._first_wanted or first
+            return count
+        until = self._decided_until(first, newest, patience)
+        if until >= last:
+            return count
         count = int(instants.searchsorted(until, 'right'))
-        if instants[count] == self.unconfirmed:
-            count += 1
-        return count
-
-    def decides(self, instant: int, newest: int, patience: float) -> bool:
-        """Whether a single instant [ns] can be answered, or never will be; as `decided`."""
-        if instant <= self.newest or instant == self.unconfirmed:
-            self._first_wanted = self._first_wanted or instant
-            return True
-        return instant <= self._decided_until(instant, newest, patience)
+        return count + int(instants[count] == self.unconfirmed)
 
     def _decided_until(self, first: int, newest: int, patience: float) -> int:
         """Instants up to this one are decided [ns], of those from `first` on."""

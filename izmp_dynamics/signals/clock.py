@@ -14,6 +14,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.signals.stamps import nanoseconds
 
 BACK = nanoseconds(1.0)
@@ -30,10 +31,6 @@ LONGEST_WAIT = 2.0
 
 MOST_HELD = 10_000
 """And while no more samples than these come, in case their stamps stand still."""
-
-
-_FEW = 8
-"""Stamps up to which Python is faster than numpy."""
 
 
 class Stamped(Protocol):
@@ -86,27 +83,20 @@ class ClockGate(Generic[Batch]):
 
     def admit(self, batch: Batch) -> Batch:
         """Take samples in the order of arrival; return those of the present time."""
-        count = len(batch.stamps)
-        if not count or (count == 1 and self.follows(int(batch.stamps[0]))):
+        if not len(batch.stamps):
             return batch
         if self.turned:
             self._hold(batch)
             return batch.rows(slice(0, 0))
-        unsure = self.held is not None or self._outdated or self._left is not None
-        if not unsure and self._is_steady(batch.stamps):
-            return batch
+        if self.held is None and not self._outdated and self._left is None:
+            steady, newest = _steady(batch.stamps, self.newest)
+            if steady:
+                self.newest = newest
+                return batch
         admitted = [batch.rows(slice(0, 0))]
         for row in range(len(batch.stamps)):
             admitted += self._judge(batch.rows(slice(row, row + 1)))
         return reduce(lambda before, later: before.followed_by(later), admitted)
-
-    def follows(self, stamp: int) -> bool:
-        """Whether a stamp [ns] goes on from those before without any doubt; then it is taken."""
-        unsure = self.turned or self.held is not None or self._outdated or self._left is not None
-        if unsure or not self.newest or stamp <= 0 or abs(stamp - self.newest) > BACK:
-            return False
-        self.newest = max(self.newest, stamp)
-        return True
 
     def release(self) -> Batch | None:
         """Begin the new time of a clock that turned; return what was held, to be admitted."""
@@ -120,28 +110,6 @@ class ClockGate(Generic[Batch]):
 
     def _hold(self, batch: Batch) -> None:
         self.held = batch if self.held is None else self.held.followed_by(batch)
-
-    def _is_steady(self, stamps: Stamps) -> bool:
-        """Whether no stamp is doubtful, the usual case; follows them if so."""
-        if len(stamps) <= _FEW:
-            newest = self.newest
-            for stamp in stamps.tolist():
-                if stamp > 0:
-                    if newest and abs(stamp - newest) > BACK:
-                        return False
-                    newest = max(newest, stamp)
-            self.newest = newest
-            return True
-        known = stamps[stamps > 0]
-        if not len(known):
-            return True
-        before = self.newest or int(known[0])
-        top = np.maximum.accumulate(np.append(before, known))
-        steps = known - top[:-1]
-        if np.abs(steps).max() > BACK:
-            return False
-        self.newest = int(top[-1])
-        return True
 
     def _judge(self, one: Batch) -> list[Batch]:
         """Judge one sample; return those of the present time that it settles."""
@@ -194,6 +162,17 @@ class ClockGate(Generic[Batch]):
             self.held = None
 
 
+@kernel
+def _steady(stamps: Stamps, newest: int) -> tuple[bool, int]:
+    """Whether no stamp is doubtful, the usual case; the newest one by then."""
+    for stamp in stamps:
+        if stamp > 0:
+            if newest and abs(stamp - newest) > BACK:
+                return False, newest
+            newest = max(newest, stamp)
+    return True, newest
+
+
 def _is_overdue(gate: ClockGate[Batch]) -> bool:
     """Whether a clock that was set back has waited for the others long enough."""
     held = 0 if gate.held is None else len(gate.held.stamps)
@@ -221,13 +200,10 @@ class Clocks(Generic[Batch]):
             gate = self.gates[name] = ClockGate()
         return gate.admit(batch)
 
-    def follows(self, name: str, stamp: int) -> bool:
-        """Whether a sample is of the present time without any doubt, the usual case; take it."""
-        for each in self.gates.values():
-            if each.turned:
-                return False
-        gate = self.gates.get(name)
-        return gate is not None and gate.follows(stamp)
+    @property
+    def newest(self) -> int:
+        """Newest stamp of the present time [ns]; 0 before any."""
+        return max((gate.newest for gate in self.gates.values()), default=0)
 
     @property
     def new_time(self) -> bool:

@@ -64,7 +64,8 @@ def backward_quotient(
         (k-1, k); (T,) whether there is one.
     """
     stamps, values, gap = _checked(stamps, values, max_gap)
-    first, valid = _backward(stamps, values, gap)
+    first, valid = np.empty(values.shape), np.empty(len(values), dtype=np.bool_)
+    backward(stamps, values, gap, first, valid)
     return first, valid
 
 
@@ -100,8 +101,8 @@ def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) 
         max_gap: no quotient across a longer time [s]; None: any.
     """
     central = central_quotient(stamps, values, max_gap)
-    backward, _ = backward_quotient(stamps, values, max_gap)
-    return central._replace(first=np.where(central.valid[:, None], backward, np.nan))
+    first, _ = backward_quotient(stamps, values, max_gap)
+    return central._replace(first=np.where(central.valid[:, None], first, np.nan))
 
 
 def local_polynomial(
@@ -121,8 +122,9 @@ def local_polynomial(
     """
     check_window(window, degree)
     stamps, values, gap = _checked(stamps, values, max_gap)
-    value, first, second, valid = _polynomial(stamps, values, window // 2, degree, gap)
-    return Derivatives(value, first, second, valid)
+    fit, valid = np.empty((3, *values.shape)), np.empty(len(values), dtype=np.bool_)
+    polynomial(stamps, values, window // 2, degree, gap, fit, valid)
+    return Derivatives(fit[0], fit[1], fit[2], valid)
 
 
 def check_method(method: str) -> None:
@@ -197,10 +199,11 @@ def contiguous(stamps: Stamps, first: int, last: int, gap: int) -> bool:
 
 
 @kernel
-def _backward(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Mask]:
+def backward(stamps: Stamps, x: Array, gap: int, first: Array, valid: Mask) -> None:
+    """Write the backward quotient (T, m), and (T,) where it is valid."""
     rows, width = x.shape
-    first = np.full((rows, width), np.nan)
-    valid = np.zeros(rows, dtype=np.bool_)
+    first[:] = np.nan
+    valid[:] = False
     for k in range(1, rows):
         if not contiguous(stamps, k - 1, k, gap):
             continue
@@ -208,7 +211,6 @@ def _backward(stamps: Stamps, x: Array, gap: int) -> tuple[Array, Mask]:
         h = (stamps[k] - stamps[k - 1]) / NANOSECONDS
         for j in range(width):
             first[k, j] = (x[k, j] - x[k - 1, j]) / h
-    return first, valid
 
 
 @kernel
@@ -280,12 +282,13 @@ def _product(a: Array, b: Array) -> float:
 
 
 @kernel
-def _polynomial(
-    stamps: Stamps, x: Array, half: int, degree: int, gap: int
-) -> tuple[Array, Array, Array, Mask]:
+def polynomial(
+    stamps: Stamps, x: Array, half: int, degree: int, gap: int, fit: Array, valid: Mask
+) -> None:
+    """Write value and derivatives (3, T, m) of the local polynomial, (T,) where they are valid."""
     rows, width = x.shape
-    fit = np.full((3, rows, width), np.nan)
-    valid = np.zeros(rows, dtype=np.bool_)
+    fit[:] = np.nan
+    valid[:] = False
     times = np.empty(2 * half + 1)
     for k in range(half, rows - half):
         if not contiguous(stamps, k - half, k + half, gap):
@@ -301,4 +304,3 @@ def _polynomial(
                 for i in range(2 * half + 1):
                     total += weights[d, i] * (x[k - half + i, j] - x[k, j])
                 fit[d, k, j] = total + x[k, j] if d == 0 else total
-    return fit[0], fit[1], fit[2], valid

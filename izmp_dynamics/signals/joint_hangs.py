@@ -6,7 +6,6 @@ without having slowed down, and an IMU or force sensor goes on changing: if that
 too, the robot is at rest, as in a simulator that puts resting bodies to sleep.
 """
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -43,44 +42,48 @@ class Changes:
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.newest = 0
-        self._last: list[float] | None = None
-        self._spans: deque[tuple[int, int]] = deque(maxlen=MOST_SPANS)
+        self.newest = self._count = 0
+        self._last: Array | None = None
+        self._spans: Stamps = np.empty((MOST_SPANS, 2), dtype=np.int64)
 
     def see(self, samples: Samples) -> None:
         """Take samples (T, m); those that are not newer than all before count for nothing."""
-        if len(samples) == 1:
-            self.see_one(int(samples.stamps[0]), samples.values[0])
-            return
-        stamps = samples.stamps
-        later = stamps > np.maximum.accumulate(np.append(self.newest, stamps[:-1]))
-        stamps, values = stamps[later], samples.values[later]
-        if not len(stamps):
-            return
-        before = values[:1] if self._last is None else np.array([self._last])
-        changed = stamps[(values != np.concatenate([before, values[:-1]])).any(axis=1)]
-        self.newest, self._last = int(stamps[-1]), values[-1].tolist()
-        for part in np.split(changed, 1 + np.flatnonzero(np.diff(changed) > _APART)):
-            if len(part):
-                self._add(int(part[0]), int(part[-1]))
-
-    def see_one(self, stamp: int, values: Array) -> None:
-        """Do so with one sample (m,) at `stamp` [ns], as fast as possible."""
-        if stamp <= self.newest:
-            return
-        last, self.newest, self._last = self._last, stamp, values.tolist()
-        if last is not None and self._last != last:
-            self._add(stamp, stamp)
-
-    def _add(self, begin: int, end: int) -> None:
-        """Note changes from `begin` to `end` [ns]."""
-        if self._spans and begin - self._spans[-1][1] <= _APART:
-            begin = self._spans.pop()[0]
-        self._spans.append((begin, end))
+        if self._last is None:
+            self._last = np.empty(samples.values.shape[1])
+        self.newest, self._count = _see_changes(
+            samples.stamps, samples.values, self.newest, self._last, self._spans, self._count
+        )
 
     def within(self, begin: int, end: int) -> bool:
         """Whether there is a change after `begin` and not after `end` [ns]."""
-        return any(first <= end and last > begin for first, last in reversed(self._spans))
+        spans = self._spans[: self._count]
+        return bool(((spans[:, 0] <= end) & (spans[:, 1] > begin)).any())
+
+
+@kernel
+def _see_changes(
+    stamps: Stamps, values: Array, newest: int, last: Array, spans: Stamps, count: int
+) -> tuple[int, int]:
+    """Follow the values; write first and last change (MOST_SPANS, 2) of each time of changes.
+
+    Returns:
+        The newest stamp [ns], and how many such times there were.
+    """
+    for t in range(len(stamps)):
+        if stamps[t] <= newest:
+            continue
+        changed = False
+        for j in range(len(last)):
+            changed = changed or values[t, j] != last[j]
+            last[j] = values[t, j]
+        if changed and newest > 0:
+            before = (count - 1) % MOST_SPANS
+            if count == 0 or stamps[t] - spans[before, 1] > _APART:
+                spans[count % MOST_SPANS, 0] = stamps[t]
+                before, count = count % MOST_SPANS, count + 1
+            spans[before, 1] = stamps[t]
+        newest = stamps[t]
+    return newest, count
 
 
 class Witnesses:
@@ -97,10 +100,6 @@ class Witnesses:
         """Forget all samples."""
         for changes in self._changes.values():
             changes.reset()
-
-    def of(self, signal: str) -> Changes | None:
-        """The changes of one of them; None: it is none."""
-        return self._changes.get(signal)
 
     def see(self, signal: str, samples: Samples) -> None:
         """Take samples (T, m) of one of them; other signals are ignored."""
@@ -153,7 +152,7 @@ class JointHangs:
         self._period = period
         self._longest = nanoseconds(max(HANGS, 5.0 * period))
         self._witnesses = witnesses
-        self._spans = HangSpans(reach)
+        self._spans = HangSpans(reach, width)
         self._stop: _Stop | None = None
         # Position, changes in a row, newest step, its mean and that of its size.
         self._state = np.zeros((5, width))
@@ -164,7 +163,7 @@ class JointHangs:
         count, passed = 0, list[Samples]()
         if self._stop is None:
             count = _until_stop(samples.values, self._state, LEAST)
-            self._spans.see_all(samples.stamps[:count])
+            self._spans.see(samples.stamps[:count])
             if count == len(samples):  # the usual case
                 return samples
             passed.append(samples.rows(slice(count)))
@@ -193,10 +192,7 @@ class JointHangs:
 
     def hangs(self, instants: Stamps) -> Flags:
         """(K, n) at which instants [ns] which joints hang, or are derived from such positions."""
-        mask: Flags = np.zeros((len(instants), self._width), dtype=np.bool_)
-        for rows, joints in self._spans.parts(instants, around=True):
-            mask |= rows[:, None] & joints
-        return mask
+        return self._spans.hangs(instants, around=True)
 
     @property
     def has_hung(self) -> bool:
@@ -223,7 +219,7 @@ class JointHangs:
         """Let messages pass up to one with which joints stop; return the rest, from that one."""
         count = _until_stop(samples.values, self._state, LEAST)
         if count:
-            self._spans.see_all(samples.stamps[:count])
+            self._spans.see(samples.stamps[:count])
             passed.append(samples.rows(slice(count)))
         rest = samples.rows(slice(count, None))
         return self._stop_at(rest, passed) if len(rest) else rest
@@ -242,7 +238,7 @@ class JointHangs:
         """Let the first message pass as it is; return the rest."""
         one = samples.rows(slice(1))
         _until_stop(one.values, self._state, self._width + 1)
-        self._spans.see_all(one.stamps)
+        self._spans.see(one.stamps)
         passed.append(one)
         return samples.rows(slice(1, None))
 

@@ -121,7 +121,9 @@ def matched_means(
     check_increasing(stamps)
     begin, end, _ = rows.indices(len(stamps))
     width, gap = nanoseconds(half_width), nanoseconds(max_gap)
-    return Derivatives(*_means(stamps, values, width, gap, begin, end, second))
+    fit, valid = np.empty((3, *values.shape)), np.empty(len(values), dtype=np.bool_)
+    means(stamps, values, width, gap, begin, end, second, fit, valid)
+    return Derivatives(fit[0], fit[1], fit[2], valid)
 
 
 def kernel_weights(stamps: Stamps, row: int, half_width: float) -> tuple[int, Array]:
@@ -168,17 +170,17 @@ class MatchedStream(DelayedFilter):
 
     def _hand_out(self, end: int) -> Array:
         new = slice(self._next, end)
-        means = matched_means(
+        matched = matched_means(
             self._stamps, self._values, self._half_width, self._max_gap, new, second=False
         )
-        derivatives = means.first[new, : self._differentiated]
+        derivatives = matched.first[new, : self._differentiated]
         self._next = end
         if end < len(self._stamps):
             oldest = self._stamps[end] - nanoseconds(self._half_width)
             old = max(0, int(np.searchsorted(self._stamps, oldest, 'right')) - 4)
             self._stamps, self._values = self._stamps[old:], self._values[old:]
             self._next -= old
-        return np.hstack([means.value[new], derivatives])
+        return np.hstack([matched.value[new], derivatives])
 
 
 def settled(stamps: Stamps, half_width: float) -> int:
@@ -194,12 +196,21 @@ def settled(stamps: Stamps, half_width: float) -> int:
 
 
 @kernel
-def _means(
-    stamps: Stamps, x: Array, half_width: int, gap: int, begin: int, end: int, second: bool
-) -> tuple[Array, Array, Array, Mask]:
-    rows, columns = x.shape
-    means = np.full((3, rows, columns), np.nan)
-    valid = np.zeros(rows, dtype=np.bool_)
+def means(
+    stamps: Stamps,
+    x: Array,
+    half_width: int,
+    gap: int,
+    begin: int,
+    end: int,
+    second: bool,
+    fit: Array,
+    valid: Mask,
+) -> None:
+    """Write the means (3, T, m) of rows `begin` to `end`, and (T,) where they are valid."""
+    columns = x.shape[1]
+    fit[:] = np.nan
+    valid[:] = False
     times, weights, total = np.empty(0, np.int64), np.empty((3, 0)), np.empty((3, columns))
     for k in range(begin, end):
         first, last = _window(stamps, k, half_width, gap)
@@ -227,10 +238,9 @@ def _means(
                 total[1, j] += weights[1, i] * difference
                 total[2, j] += weights[2, i] * difference
         for j in range(columns):
-            means[0, k, j], means[1, k, j] = total[0, j] + x[k, j], total[1, j]
+            fit[0, k, j], fit[1, k, j] = total[0, j] + x[k, j], total[1, j]
             if second:
-                means[2, k, j] = total[2, j]
-    return means[0], means[1], means[2], valid
+                fit[2, k, j] = total[2, j]
 
 
 @kernel

@@ -21,8 +21,6 @@ resolution is 0.002 rad by default, one count of a 12-bit encoder: without it, t
 an encoder would look like 1500 rad/s² at 1 kHz.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -44,45 +42,13 @@ REPAIR_REACH = 4
 """Samples on either side that the value of a repaired sample depends on."""
 
 
-class GatedPositions(NamedTuple):
-    """Joint positions after the gate.
-
-    Attributes:
-        positions: (T, n) the samples; single outliers interpolated, several in a row NaN.
-        outliers: (T, n) the samples that were found to be outliers.
-        kinks: (T, n) samples at which the joint would exceed its acceleration limit.
-    """
-
-    positions: Array
-    outliers: Mask
-    kinks: Mask
-
-
-def gate_positions(
-    stamps: Stamps, positions: Array, limit: Array, resolution: Array, gap: int
-) -> GatedPositions:
-    """Find the outliers of every joint and repair the single ones.
-
-    Args:
-        stamps: (T,) strictly increasing [ns].
-        positions: (T, n) encoder values [rad] or [m]; NaN or inf count as outliers.
-        limit: (n,) acceleration limits [rad/s²] or [m/s²]; inf finds non-finite values only.
-        resolution: (n,) resolutions of the encoders [rad] or [m].
-        gap: samples further apart do not know each other [ns].
-    """
-    repaired = np.empty(positions.shape)
-    outliers, kinks = np.empty((2, *positions.shape), dtype=np.bool_)
-    gate(stamps, positions, limit, resolution, gap, repaired, outliers, kinks)
-    return GatedPositions(repaired, outliers, kinks)
-
-
 @kernel
 def settled_rows(stamps: Stamps, outliers: Mask, gap: int, reach: int) -> int:
     """Leading rows whose position, repaired or not, no further sample can change.
 
     Args:
         stamps: (T,) [ns].
-        outliers: (T, n) of `gate_positions`.
+        outliers: (T, n) of `gate`.
         gap: samples further apart do not know each other [ns].
         reach: samples after a row that decide whether it is an outlier; 0 without the gate.
     """
@@ -111,7 +77,18 @@ def gate(
     outliers: Mask,
     kinks: Mask,
 ) -> None:
-    """Write what `gate_positions` returns; returning arrays would cost more than the work."""
+    """Find the outliers of every joint and repair the single ones.
+
+    Args:
+        stamps: (T,) strictly increasing [ns].
+        positions: (T, n) encoder values [rad] or [m]; NaN or inf count as outliers.
+        limit: (n,) acceleration limits [rad/s²] or [m/s²]; inf finds non-finite values only.
+        resolution: (n,) resolutions of the encoders [rad] or [m].
+        gap: samples further apart do not know each other [ns].
+        repaired: (T, n) is given the samples; single outliers interpolated, several in a row NaN.
+        outliers: (T, n) is given the samples that were found to be outliers.
+        kinks: (T, n) is given samples at which the joint would exceed its acceleration limit.
+    """
     _find_outliers(stamps, positions, limit, resolution, gap, outliers)
     _repair(stamps, positions, outliers, gap, repaired)
     _find_kinks(stamps, repaired, limit, resolution, gap, kinks)
@@ -197,46 +174,6 @@ def _find_kinks(
             kinks[k, j] = abs(q[k, j] - between) > 0.5 * limit[j] * h1 * h2 + resolution[j]
 
 
-def judge_instants(
-    stamps: Stamps,
-    value: Array,
-    first: Array,
-    second: Array,
-    exists: Mask,
-    outliers: Mask,
-    kinks: Mask,
-    gap: int,
-    width: int,
-    half: int,
-    recovery: int,
-) -> tuple[Mask, Mask, Mask, bool]:
-    """Find instants without a trustworthy value: a hole in the stencil, a kink in or before it.
-
-    Args:
-        stamps: (T,) [ns].
-        value: (T, n); NaN is filled in where a joint is at fault, as in the derivatives.
-        first: (T, n) derivative; NaN where a sample of the stencil is missing.
-        second: (T, n) likewise.
-        exists: (T,) whether the stencil is complete.
-        outliers: (T, n) of `gate_positions`.
-        kinks: (T, n) of `gate_positions`.
-        gap: kinks before a longer time than this do not count [ns].
-        width: the stencil reaches to the first samples at least so far away on either side [ns].
-        half: samples of the stencil beyond those.
-        recovery: instants that a joint stays at fault after a kink.
-
-    Returns:
-        (T,) whether all joints have a value, (T, n) values that were repaired, (T, n) faulty ones;
-        whether there are any of the two.
-    """
-    valid, (repaired, faulty) = exists.copy(), np.zeros((2, *first.shape), dtype=np.bool_)
-    wrong = judge(
-        stamps, value, first, second, exists, outliers, kinks, gap, width, half, recovery,
-        valid, repaired, faulty,
-    )  # fmt: skip
-    return valid, repaired, faulty, wrong
-
-
 @kernel
 def judge(
     stamps: Stamps,
@@ -254,7 +191,27 @@ def judge(
     repaired: Mask,
     faulty: Mask,
 ) -> bool:
-    """Write what `judge_instants` returns."""
+    """Find instants without a trustworthy value: a hole in the stencil, a kink in or before it.
+
+    Args:
+        stamps: (T,) [ns].
+        value: (T, n); NaN is filled in where a joint is at fault, as in the derivatives.
+        first: (T, n) derivative; NaN where a sample of the stencil is missing.
+        second: (T, n) likewise.
+        exists: (T,) whether the stencil is complete.
+        outliers: (T, n) of `gate`.
+        kinks: (T, n) of `gate`.
+        gap: kinks before a longer time than this do not count [ns].
+        width: the stencil reaches to the first samples at least so far away on either side [ns].
+        half: samples of the stencil beyond those.
+        recovery: instants that a joint stays at fault after a kink.
+        valid: (T,) as `exists`; False is filled in where a joint is at fault.
+        repaired: (T, n) False; is given values that were repaired.
+        faulty: (T, n) False; is given faulty ones.
+
+    Returns:
+        Whether there are any of the two.
+    """
     rows, joints = first.shape
     any_wrong = False
     for k in range(rows):

@@ -10,7 +10,7 @@ Only samples that follow a gap wait, until the next one shows whether they are a
 running system does it as well as a log, with the same result.
 """
 
-from collections import Counter, deque
+from collections import Counter
 
 import numpy as np
 
@@ -36,8 +36,9 @@ ONE_TICK = 1.0 / 3.0
 LONGEST_BURST = 50
 """Samples of a burst; a longer one is no clock that was held up."""
 
-_FEW = 8
-"""Stamps up to which Python is faster than numpy."""
+_LAST, _PERIOD, _AGE, _COUNT, _HISTORY = range(5)
+"""The state: newest stamp [ns], median of the steps [ns] or 0, stamps since it was looked at, how
+many stamps are remembered; and where those begin, up to twice `MEMORY`."""
 
 _RESTORED = Fault(Reason.STAMP_RESTORED)
 _NEITHER = np.empty(0, dtype=np.int64)
@@ -64,17 +65,9 @@ class PublisherClock:
 
     def reset(self) -> None:
         """Forget all samples; what was counted stays."""
-        self._history: deque[int] = deque(maxlen=MEMORY)
-        self._since_median = 0
-        self._period = 0
-        self._last = 0
+        self._state = np.zeros(_HISTORY + 2 * MEMORY, dtype=np.int64)
         self._run: list[int] = []
         self._rows: list[Array] = []
-
-    @property
-    def waiting(self) -> bool:
-        """Whether samples wait for the next one."""
-        return bool(self._run)
 
     def push(self, stamps: Stamps, values: Array) -> tuple[Stamps, Array]:
         """Take samples in the order of arrival; return those whose stamps are known by now.
@@ -83,85 +76,45 @@ class PublisherClock:
             stamps: (T,) [ns].
             values: (T, width).
         """
-        begin = 0
-        if len(stamps) <= _FEW:
-            for stamp in stamps.tolist():
-                if not self.follows(stamp):
-                    break
-                begin += 1
-            if begin == len(stamps):
-                return stamps, values
+        begin = 0 if self._run else _follow(stamps, self._state)
+        if begin == len(stamps):
+            return stamps, values
         parts = [(stamps[:begin], values[:begin])]
         while begin < len(stamps):
-            end = begin + self._follow(stamps[begin:])
-            if end > begin:
+            parts += self._judge(int(stamps[begin]), values[begin : begin + 1])
+            begin += 1
+            if not self._run:
+                end = begin + _follow(stamps[begin:], self._state)
                 parts.append((stamps[begin:end], values[begin:end]))
-            else:
-                end = begin + 1
-                parts += self._judge(int(stamps[begin]), values[begin:end])
-            begin = end
+                begin = end
         return self._joined(parts)
 
     def flush(self) -> tuple[Stamps, Array]:
         """Return the samples that wait, at the end of the stream or before a pause."""
         return self._joined(self._close())
 
-    def follows(self, stamp: int) -> bool:
-        """Whether a single sample is regular, the usual case of a running system; take it."""
-        if self._run or not self._period or self._since_median >= MEMORY - 1:
-            return False
-        if not self._period < 2 * (stamp - self._last) <= 3 * self._period:
-            return False
-        self._history.append(stamp)
-        self._last = stamp
-        self._since_median += 1
-        return True
-
-    def _follow(self, stamps: Stamps) -> int:
-        """Take the leading stamps that follow each other regularly; say how many."""
-        if self._run:
-            return 0
-        count, self._period, self._since_median = _regular(
-            self._known, np.ascontiguousarray(stamps), self._last, self._period, self._since_median
-        )
-        if count:
-            self._last = int(stamps[count - 1])
-            self._history.extend(stamps[max(0, count - MEMORY) : count].tolist())
-        return count
-
-    def _remember(self, stamps: Stamps) -> None:
-        """Take note of stamps that have been made regular."""
-        self._last = int(stamps[-1])
-        self._history.extend(stamps.tolist())
-        self._since_median += len(stamps)
-        if _is_due(len(self._history), self._period, self._since_median):
-            self._period, self._since_median = _median_step(self._known), 0
-
-    @property
-    def _known(self) -> Stamps:
-        return np.fromiter(self._history, np.int64, len(self._history))
-
     def _judge(self, stamp: int, row: Array) -> list[tuple[Stamps, Array]]:
         """Judge a sample that does not follow regularly."""
-        step = stamp - self._last
+        last, period = self._state[: _PERIOD + 1].tolist()
+        step = stamp - last
         if self._run:
-            if 0 <= 2 * step < self._period and len(self._run) < LONGEST_BURST:
+            if 0 <= 2 * step < period and len(self._run) < LONGEST_BURST:
                 self._hold(stamp, row)
                 return []
             return [*self._close(), self.push(np.array([stamp]), row)]
-        if self._period and 2 * step > 3 * self._period and step < LONGEST_BURST * self._period:
+        if period and 2 * step > 3 * period and step < LONGEST_BURST * period:
             self._hold(stamp, row)
             return []
-        if step < 0 or step >= LONGEST_BURST * self._period:  # another time: reset
+        if step < 0 or step >= LONGEST_BURST * period:  # another time: reset
             self.reset()
-            self._history.append(stamp)
-        self._last = stamp
+            _remember(stamp, self._state)
+        self._state[_LAST] = stamp
         return [(np.array([stamp]), row)]
 
     def _hold(self, stamp: int, row: Array) -> None:
         self._run.append(stamp)
         self._rows.append(row.copy())
-        self._last = stamp
+        self._state[_LAST] = stamp
 
     def _close(self) -> list[tuple[Stamps, Array]]:
         """Release the samples that follow a gap, with the stamps of the clock if they fill it."""
@@ -170,21 +123,21 @@ class PublisherClock:
         stamps, rows = np.array(self._run), np.concatenate(self._rows)
         self._run, self._rows = [], []
         restored = self._restored(stamps)
-        if restored is None:
-            self._last = int(stamps[-1])
-            if len(stamps) == 1:
-                self._remember(stamps)
-            return [(stamps, rows)]
-        self._remember(restored)
-        return [(restored, rows)]
+        used = stamps if restored is None else restored
+        if restored is not None or len(stamps) == 1:
+            for stamp in used.tolist():
+                _remember(stamp, self._state)
+            _look(self._state)
+        self._state[_LAST] = used[-1]
+        return [(used, rows)]
 
     def _restored(self, stamps: Stamps) -> Stamps | None:
         """Ticks of the clock for a burst; None if it does not fill the gap before it."""
         count = len(stamps)
-        if count < 2 or len(self._history) < LEAST:
+        history = _known(self._state)
+        if count < 2 or len(history) < LEAST:
             return None
-        history = np.array(self._history)
-        period, ticks, offset, distances = _line(history, self._period)
+        period, ticks, offset, distances = _line(history, int(self._state[_PERIOD]))
         scatter = float(np.median(np.abs(distances)))
         on_time = np.abs(distances) <= TOLERANCE * period
         if scatter > STEADY * period or not on_time[-1]:
@@ -216,46 +169,49 @@ class PublisherClock:
 
 
 @kernel
-def _regular(
-    history: Stamps, stamps: Stamps, last: int, period: int, since: int
-) -> tuple[int, int, int]:
-    """How many leading stamps follow each other; the period by then, and its age in stamps.
-
-    Args:
-        history: (H,) stamps that were regular [ns].
-        stamps: (T,) [ns].
-        last: stamp before those; 0: none.
-        period: median of the steps [ns]; 0: not known yet.
-        since: stamps since it was looked at.
-    """
+def _follow(stamps: Stamps, state: Stamps) -> int:
+    """Take the leading stamps (T,) [ns] that follow each other regularly; return how many."""
     for k in range(len(stamps)):
+        last, period = state[_LAST], state[_PERIOD]
         step = stamps[k] - last
         if last and period:
             if not period < 2 * step <= 3 * period:
-                return k, period, since
+                return k
         elif last and step <= 0:
-            return k, period, since
-        last = stamps[k]
-        since += 1
-        count = min(len(history) + k + 1, MEMORY)
-        if _is_due(count, period, since):
-            new = stamps[max(0, k + 1 - MEMORY) : k + 1]
-            old = history[len(history) - (count - len(new)) :]
-            period, since = _median_step(np.concatenate((old, new))), 0
-    return len(stamps), period, since
+            return k
+        state[_LAST] = stamps[k]
+        _remember(stamps[k], state)
+        _look(state)
+    return len(stamps)
 
 
 @kernel
-def _is_due(count: int, period: int, since: int) -> bool:
-    """Whether to look at the period, with so many stamps known."""
-    return (since >= MEMORY or not period) and count >= LEAST
+def _remember(stamp: int, state: Stamps) -> None:
+    """Add a stamp [ns] to those that the line is laid through."""
+    if state[_COUNT] == 2 * MEMORY:
+        state[_HISTORY : _HISTORY + MEMORY] = state[_HISTORY + MEMORY :]
+        state[_COUNT] = MEMORY
+    state[_HISTORY + state[_COUNT]] = stamp
+    state[_COUNT] += 1
+    state[_AGE] += 1
 
 
 @kernel
-def _median_step(stamps: Stamps) -> int:
-    steps = np.sort(stamps[1:] - stamps[:-1])
-    middle = len(steps) // 2
-    return int((steps[middle] + steps[-1 - middle]) // 2)
+def _known(state: Stamps) -> Stamps:
+    """The newest stamps (T,), at most `MEMORY` [ns]."""
+    end = _HISTORY + state[_COUNT]
+    return state[max(end - MEMORY, _HISTORY) : end]
+
+
+@kernel
+def _look(state: Stamps) -> None:
+    """Look at the period when it is time."""
+    if (state[_AGE] >= MEMORY or not state[_PERIOD]) and state[_COUNT] >= LEAST:
+        known = _known(state)
+        steps = np.sort(known[1:] - known[:-1])
+        middle = len(steps) // 2
+        state[_PERIOD] = (steps[middle] + steps[-1 - middle]) // 2
+        state[_AGE] = 0
 
 
 def _line(stamps: Stamps, period: int) -> tuple[float, Array, float, Array]:

@@ -108,7 +108,8 @@ class InstantQueue(Generic[Payload]):
         for result in self._newest.values():
             if result < stamp and newest - max(result, self._first) <= nanoseconds(LONGEST_WAIT):
                 return False
-        return all(stage.decides(stamp, newest) for stage in self._stages)
+        instant = np.array([stamp])
+        return all(stage.decided(instant, newest) for stage in self._stages)
 
     def _result(self, topic: str, stamp: int) -> Array:
         results = self._results[topic]

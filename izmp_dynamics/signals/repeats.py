@@ -1,4 +1,4 @@
-"""Samples that repeat the one before bit by bit: a sensor that hangs, or is slower than its topic.
+"""Times in which a signal repeats itself bit by bit: it hangs, or is slower than its topic.
 
 A measurement of several numbers does not repeat itself to the last bit. Where it does, the driver
 has sent its last value again: a force sensor that hangs, or motion capture at 45 Hz on a topic of
@@ -6,16 +6,11 @@ has sent its last value again: a force sensor that hangs, or motion capture at 4
 from `HANGS` on the signal is said to hang, and has no value until it changes again.
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.base.faults import Fault, Faults, Reason
-from izmp_dynamics.signals.samples import Samples, joined
+from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
+from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.signals.stamps import nanoseconds
 
 HANGS = 0.1
@@ -33,31 +28,11 @@ FOREVER = 1 << 62
 LONGEST_STEP = nanoseconds(10.0)
 """No sample is so much later than the one before that a quotient reaches across [ns]."""
 
-_REPEATED = Fault(Reason.REPEATED)
 Flags = npt.NDArray[np.bool_]
 
-WHOLE: Flags = np.ones(1, dtype=np.bool_)
-"""All numbers of a signal."""
-
-
-@dataclass
-class _Span:
-    """A time in which a signal hangs [ns]: stamps of four samples about its two ends.
-
-    The sample before the last measurement, that measurement, the first one after, the next one.
-    """
-
-    before: int
-    begin: int
-    part: Flags
-    end: int = FOREVER
-    after: int = FOREVER
-
-    def covers(self, instants: Stamps, around: bool, reach: tuple[int, int]) -> Flags:
-        """(K,) which instants lie inside, or by less than `reach` before or after [ns]."""
-        first, last = (self.before, self.after) if around else (self.begin, self.end)
-        inside: Flags = (instants > first - reach[0]) & (instants < last + reach[1])
-        return inside
+BEFORE, SINCE, OPEN, COUNT = range(4)
+"""The state: stamps of the newest two samples that did not repeat the one before [ns], whether
+the signal hangs now, how many times it has hung."""
 
 
 class HangSpans:
@@ -65,174 +40,95 @@ class HangSpans:
 
     Args:
         reach: how far a filter spreads a value towards earlier and later instants [s].
+        width: numbers of the signal that may hang by themselves.
 
     Attributes:
-        since: stamp of the newest sample that does not repeat the one before [ns].
-        open: whether the signal hangs now.
+        table: (MOST_SPANS + 1, 4) stamps about both ends of each time [ns]: the sample before the
+            last measurement, that measurement, the first one after, the next one; then the state.
     """
 
-    def __init__(self, reach: tuple[float, float] = (0.0, 0.0)) -> None:
+    def __init__(self, reach: tuple[float, float] = (0.0, 0.0), width: int = 1) -> None:
         self._reach = nanoseconds(reach[0]), nanoseconds(reach[1])
-        self._before = self.since = 0
-        self._spans: list[_Span] = []
-        self.open = False
+        self.table: Stamps = np.zeros((MOST_SPANS + 1, 4), dtype=np.int64)
+        self._parts: Flags = np.ones((MOST_SPANS, width), dtype=np.bool_)
 
     @property
     def any(self) -> bool:
         """Whether the signal has ever hung."""
-        return bool(self._spans)
+        return bool(self.table[-1, COUNT])
 
-    def see(self, stamp: int) -> None:
-        """Take note of the stamp of a sample [ns] that does not repeat the one before."""
-        if self._spans and self._spans[-1].after == FOREVER:
-            span = self._spans[-1]
-            if self.open:
-                span.end, self.open = stamp, False
-            else:
-                span.after = stamp
-        self._before, self.since = self.since, stamp
+    @property
+    def since(self) -> int:
+        """Stamp of the newest sample that does not repeat the one before [ns]."""
+        return int(self.table[-1, SINCE])
 
-    def see_all(self, stamps: Stamps) -> None:
-        """Do so with stamps (T,) [ns]; only those at the ends can matter."""
-        for stamp in stamps[:2].tolist() + stamps[2:][-2:].tolist():
-            self.see(stamp)
+    def see(self, stamps: Stamps) -> None:
+        """Take note of stamps (T,) [ns] of samples that do not repeat the one before."""
+        for stamp in stamps[:2].tolist() + stamps[2:][-2:].tolist():  # only the ends can matter
+            note_change(self.table, stamp)
 
-    def begin(self, part: Flags = WHOLE) -> None:
-        """Note that a part (m,) of the signal hangs since the newest sample that was seen."""
-        self.open = True
-        self._spans = [*self._spans[-MOST_SPANS:], _Span(self._before, self.since, part)]
+    def begin(self, part: Flags) -> None:
+        """Note that a part (width,) of the signal hangs since the newest sample that was seen."""
+        self._parts[self.table[-1, COUNT] % MOST_SPANS] = part
+        begin_span(self.table)
 
     def hangs(self, instants: Stamps, around: bool = False) -> Flags:
-        """(K,) at which instants [ns] the signal hangs; `around`: or is derived from such values.
-
-        A difference quotient at the sample before or after takes in a value that hangs.
-        """
-        mask: Flags = np.zeros(len(instants), dtype=np.bool_)
-        for rows, _ in self.parts(instants, around):
-            mask |= rows
-        return mask
-
-    def parts(self, instants: Stamps, around: bool) -> Iterator[tuple[Flags, Flags]]:
-        """The same for each time: (K,) at which instants, and which part (m,) of the signal."""
-        for span in reversed(self._spans):
-            if len(instants) and span.end + self._reach[1] + LONGEST_STEP <= instants[0]:
-                break
-            yield span.covers(instants, around, self._reach), span.part
-
-
-class RepeatGate:
-    """Judges samples whose stamps increase, one by one in effect, so pieces do not matter.
-
-    Samples that repeat the one before wait until the next change, at most `HANGS`; others pass at
-    once. All-zero samples (an unloaded foot) are no repeats.
-
-    Args:
-        period: time between the samples [s].
-        keep: whether a few repeats are kept all the same, for a filter that counts samples.
-        reach: how far a filter spreads a value towards earlier and later instants [s].
-
-    Attributes:
-        faults: samples that were left out.
-        last: (1, m) the newest sample; None before there is one.
-        waiting: whether the newest sample waits.
-    """
-
-    def __init__(
-        self, period: float, keep: bool = False, reach: tuple[float, float] = (0.0, 0.0)
-    ) -> None:
-        self._keep = keep
-        self._spans = HangSpans(reach)
-        self.faults: Faults = Counter()
-        self._hangs = nanoseconds(max(HANGS, 5.0 * period))
-        self.last: Array | None = None
-        self._changes = 0
-        self._held: list[Samples] = []
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the newest sample waits for a change."""
-        return bool(self._held)
-
-    @property
-    def has_hung(self) -> bool:
-        """Whether the signal has ever hung."""
-        return self._spans.any
-
-    @property
-    def recognises(self) -> bool:
-        """Whether a sample that repeats the one before is recognised as such by now."""
-        return self._changes >= ALIVE
-
-    def repeats(self, sample: Array) -> bool:
-        """Whether a next sample (1, m) would repeat the newest one."""
-        last = self.last
-        if not self.recognises or last is None or sample[0, 0] != last[0, 0]:
-            return False
-        return bool((sample == last).all()) and bool(sample.any())
-
-    def push(self, samples: Samples) -> Samples:
-        """Take samples; return those that can be used by now."""
-        if not len(samples):
-            return samples
-        if len(samples) > 1 and not self._held and self._passes(samples):
-            return samples
-        passed = [part for k in range(len(samples)) for part in self._judge(samples, k)]
-        return joined(passed, samples)
-
-    def follow(self, stamp: int, sample: Array, changed: bool) -> None:
-        """Take a sample that is not said to repeat the one before, while none waits.
+        """(K, width) at which instants [ns] which part of the signal hangs.
 
         Args:
-            stamp: [ns].
-            sample: (1, m), which is kept.
-            changed: whether it differs from the one before; false without one.
+            instants: (K,) [ns].
+            around: or is derived from such values: a difference quotient at the sample before or
+                after takes one in.
         """
-        self._spans.see(stamp)
-        self._changes += changed
-        self.last = sample
+        mask: Flags = np.zeros((len(instants), self._parts.shape[1]), dtype=np.bool_)
+        if self.any:
+            _cover(instants, self.table, self._parts, around, self._reach, mask)
+        return mask
 
-    def flush(self, like: Samples) -> Samples:
-        """Return the samples that wait, at the end of the stream or before a pause."""
-        held, self._held = self._held, []
-        return joined(held, like)
 
-    def hangs(self, instants: Stamps, around: bool = False) -> Flags:
-        """(K,) at which instants [ns] the signal hangs; see `HangSpans.hangs`."""
-        return self._spans.hangs(instants, around)
+@kernel
+def note_change(table: Stamps, stamp: int) -> None:
+    """Take note of the stamp of a sample [ns] that does not repeat the one before."""
+    state = table[-1]
+    newest = (state[COUNT] - 1) % MOST_SPANS
+    if state[COUNT] > 0 and table[newest, 3] == FOREVER:
+        table[newest, 2 if state[OPEN] else 3] = stamp
+        state[OPEN] = 0
+    state[BEFORE], state[SINCE] = state[SINCE], stamp
 
-    def _passes(self, samples: Samples) -> bool:
-        """Whether no sample repeats the one before, the usual case; follows them if so."""
-        values, last = samples.values, self.last
-        before = values[:-1] if last is None else np.concatenate([last, values[:-1]])
-        same = (values[len(values) - len(before) :] == before).all(axis=1)
-        changes = self._changes + int(np.count_nonzero(~same))
-        recognised = changes >= ALIVE and (same & values[len(values) - len(same) :].any(axis=1))
-        if np.any(recognised):
-            return False
-        self._spans.see_all(samples.stamps)
-        self._changes, self.last = changes, values[-1:].copy()
-        return True
 
-    def _judge(self, samples: Samples, row: int) -> list[Samples]:
-        """Judge one sample; return those that pass now."""
-        one = samples.rows(slice(row, row + 1))
-        stamp, sample, last = int(one.stamps[0]), one.values, self.last
-        if self.repeats(sample):
-            if self._spans.open:
-                return [one]
-            self._held.append(one)
-            if stamp - self._spans.since < self._hangs:
-                return []
-            self._spans.begin()
-            held, self._held = self._held, []
-            return held
-        held, self._held = self._held, []
-        if held and not self._keep:
-            self.faults[_REPEATED] += len(held)
-            held = []
-        changed = last is not None and bool((sample != last).any())
-        self.follow(stamp, sample.copy(), changed)
-        return [*held, one]
+@kernel
+def begin_span(table: Stamps) -> None:
+    """Note that the signal hangs since the newest sample that was seen."""
+    state = table[-1]
+    span = state[COUNT] % MOST_SPANS
+    table[span, 0], table[span, 1] = state[BEFORE], state[SINCE]
+    table[span, 2] = table[span, 3] = FOREVER
+    state[OPEN] = 1
+    state[COUNT] += 1
+
+
+@kernel
+def _cover(
+    instants: Stamps,
+    table: Stamps,
+    parts: Flags,
+    around: bool,
+    reach: tuple[int, int],
+    mask: Flags,
+) -> None:
+    """Write what `HangSpans.hangs` returns; the newest times first, as older ones end earlier."""
+    count = table[-1, COUNT]
+    first, last = (0, 3) if around else (1, 2)
+    for k in range(count - 1, max(count - MOST_SPANS, 0) - 1, -1):
+        span = k % MOST_SPANS
+        if len(instants) and table[span, 2] + reach[1] + LONGEST_STEP <= instants[0]:
+            return
+        begin, end = table[span, first] - reach[0], table[span, last] + reach[1]
+        for t in range(len(instants)):
+            if begin < instants[t] < end:
+                for j in range(parts.shape[1]):
+                    mask[t, j] = mask[t, j] or parts[span, j]
 
 
 class HangLog:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.signals.stamps import StampGate
+from izmp_dynamics.signals.gate import Gate
 
 _SHORTEST = 64
 """Samples that there is room for, at least."""
@@ -25,7 +25,7 @@ class SampleWindow:
         values: (B, width).
         next_row: the first row whose result has not been handed out.
         dropped: samples that were forgotten so far.
-        stamp_gate: judges the stamps and counts those that were left out.
+        gate: judges the stamps and counts those that were left out.
     """
 
     def __init__(self, width: int, behind: int, min_spacing: float) -> None:
@@ -35,13 +35,13 @@ class SampleWindow:
         self.stamps, self.values = self._stamps[:0], self._values[:0]
         self.next_row = 0
         self.dropped = 0
-        self.stamp_gate = StampGate(width, min_spacing)
+        self.gate = Gate(width, min_spacing=min_spacing)
         self._behind = behind
 
     @property
     def received_until(self) -> int:
         """Newest usable stamp [ns]; 0 before there is one."""
-        return self.stamp_gate.pending
+        return self.gate.pending
 
     @property
     def settled(self) -> int:
@@ -50,17 +50,12 @@ class SampleWindow:
 
     def extend(self, stamps: Stamps, values: Array) -> None:
         """Take samples (T,), (T, width); the last one enters when the next one confirms it."""
-        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        rows = self._room(len(stamps))
-        if self.stamp_gate.follow_all(stamps, values, self._stamps[rows], self._values[rows]):
-            self._take_in(rows)
-        else:
-            self._append(*self.stamp_gate.push(stamps, values))
+        room = self._room(self.gate.room(len(stamps)))
+        self._take_in(self.gate.admit(stamps, values, room))
 
     def close(self) -> None:
         """Take the last sample in, as nothing follows."""
-        self._append(*self.stamp_gate.flush())
+        self._take_in(self.gate.flush(self._room(self.gate.room(0))))
 
     def hand_out(self, end: int) -> slice:
         """Mark the results before row `end` as handed out; return the rows that are new."""
@@ -74,14 +69,8 @@ class SampleWindow:
         self._start, self.next_row = self._end, 0
         self.stamps, self.values = self.stamps[:0], self.values[:0]
 
-    def _append(self, stamps: Stamps, values: Array) -> None:
-        if len(stamps):
-            rows = self._room(len(stamps))
-            self._stamps[rows], self._values[rows] = stamps, values
-            self._take_in(rows)
-
-    def _room(self, count: int) -> slice:
-        """Rows for further samples.
+    def _room(self, count: int) -> tuple[Stamps, Array, int]:
+        """Arrays with room for further samples, and the first row to be written.
 
         What was handed out may be views of the arrays, so those are replaced and not rearranged.
         """
@@ -92,13 +81,13 @@ class SampleWindow:
             self._values = np.empty((length, self._width))
             self._stamps[:kept], self._values[:kept] = stamps, values
             self._start, self._end = 0, kept
-        return slice(self._end, self._end + count)
+        return self._stamps, self._values, self._end
 
-    def _take_in(self, rows: slice) -> None:
-        """Let these rows, the next ones, enter; leave out what is not needed any more."""
+    def _take_in(self, count: int) -> None:
+        """Let the next rows enter; leave out what is not needed any more."""
         old = max(0, self.next_row - self._behind)
         self.next_row -= old
         self.dropped += old
-        self._start, self._end = self._start + old, rows.stop
+        self._start, self._end = self._start + old, self._end + count
         self.stamps = self._stamps[self._start : self._end]
         self.values = self._values[self._start : self._end]

@@ -8,7 +8,7 @@ from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import ShapeError
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Samples:
     """Samples of one signal in the order of arrival.
 
@@ -28,7 +28,7 @@ class Samples:
     @classmethod
     def one(cls, stamp: int, values: Array) -> 'Samples':
         """A single sample (m,) at `stamp` [ns], which is copied."""
-        return cls(np.array([stamp]), np.array(values, dtype=np.float64, ndmin=2))
+        return cls(np.array([stamp]), np.array([values], dtype=np.float64))
 
     def check_width(self, signal: str, width: int) -> None:
         """Refuse samples that do not have the shape (T, width).

@@ -44,7 +44,6 @@ class Stage:
         self.streams = tuple(streams)
         self._buffers = tuple(stream.buffer for stream in self.streams)
         self.patience = patience
-        self._awaited = 0
 
     @property
     def sources(self) -> tuple[SampleBuffer, ...]:
@@ -58,18 +57,12 @@ class Stage:
             instants: (K,) increasing [ns].
             newest: the newest instant that is known [ns].
         """
-        counts = (source.decided(instants, newest, self.patience) for source in self.sources)
-        return min(counts, default=len(instants))
-
-    def decides(self, instant: int, newest: int) -> bool:
-        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
-        sources, patience = self.sources, self.patience
-        awaited = sources[self._awaited : self._awaited + 1]
-        for source in (*awaited, *sources):
-            if not source.decides(instant, newest, patience):
-                self._awaited = sources.index(source)  # most likely the one next time as well
-                return False
-        return True
+        count = len(instants)
+        for source in self.sources:
+            count = source.decided(instants[:count], newest, self.patience)
+            if not count:
+                break
+        return count
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""

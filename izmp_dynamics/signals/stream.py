@@ -8,17 +8,16 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.faults import Fault, Faults, Reason
-from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.signals.buffer import Paired, SampleBuffer, reach_of
 from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
+from izmp_dynamics.signals.gate import Gate, Rows
 from izmp_dynamics.signals.gyroscope_delay import GyroscopeDelay
-from izmp_dynamics.signals.imu import NORM_TOLERANCE
 from izmp_dynamics.signals.matched_filter import MatchedStream, check_half_width
 from izmp_dynamics.signals.publisher_clock import PublisherClock
-from izmp_dynamics.signals.repeats import Flags, HangLog, RepeatGate
-from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stamps import StampGate, nanoseconds
+from izmp_dynamics.signals.repeats import Flags, HangLog
+from izmp_dynamics.signals.samples import Samples, joined
+from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream_filter import StreamFilter
 
 LEARNED_STEPS = 10
@@ -174,28 +173,24 @@ class SampleStream:
         self.clock = PublisherClock(width) if clocked else None
         self.hung = HangLog()
         self._may_hang = may_hang
-        self._repeats: RepeatGate | None = None
-        self._correction, self._corrects = correction, not correction.is_none
-        self._width, self._one = width, (1, width)
+        self._correction, self._width = correction, width
         self._differentiated = 0 if filtering.half_width is None else differentiated
         self.buffer = SampleBuffer(width + self._differentiated, finite=True)
         self.buffer.give_up = self._give_up
         self._faults: Faults = Counter()
         self._max_gap = max_gap
-        self._largest = np.full(width, largest, dtype=np.float64)
-        self._quaternion_at = -1 if quaternion is None else quaternion
         self._known_period = period
         self._filtering = filtering
-        self._quaternion = quaternion
-        self._gate = StampGate(width)
+        self._gate = Gate(
+            width, largest=np.full(width, largest), quaternion=quaternion, correction=correction
+        )
         self.reset()
 
     @property
     def faults(self) -> Faults:
         """Samples and instants that could not be used, by reason."""
         faults = self._faults + self._gate.faults
-        faults += self.clock.faults if self.clock is not None else Faults()
-        return faults + self._repeats.faults if self._repeats is not None else faults
+        return faults + self.clock.faults if self.clock is not None else faults
 
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
@@ -203,15 +198,10 @@ class SampleStream:
         self._gate.reset()
         if self.clock is not None:
             self.clock.reset()
-        if self._repeats is not None:
-            self._faults += self._repeats.faults
-        self._repeats = None
-        self._sign: Array | None = None
         self._learning = Samples.empty(self._width)
-        self._smoothing = Samples.empty(self._width)
+        self._smoothing: Stamps = np.empty(0, dtype=np.int64)
         self.received = False
         self.period: float | None = None
-        self._is_plain = self._repeating = False
         self._filter: StreamFilter | None = None
         if self._known_period is not None:
             self._begin(self._known_period)
@@ -231,58 +221,30 @@ class SampleStream:
         Raises:
             ShapeError: if they have another width.
         """
-        if samples.stamps.size == 1 and samples.values.shape == self._one:
-            followed = self.follow(int(samples.stamps[0]), samples.values[0])
-            if followed is not None:
-                return Samples(np.array([followed[0]]), followed[1])
         samples.check_width(self.signal, self._width)
-        if not len(samples):
+        stamps, values = samples.stamps, samples.values
+        if not len(stamps):
             return samples
         self.received = True
         if self.clock is not None:
-            samples = Samples(*self.clock.push(samples.stamps, samples.values))
-        return self._admit(samples)
+            stamps, values = self.clock.push(stamps, values)
+        return self._admit(stamps, values)
 
-    def follow(self, stamp: int, values: Array) -> tuple[int, Array] | None:
-        """Take a sample that no gate holds back, nor the one before: the usual one, at a low cost.
-
-        Args:
-            stamp: [ns].
-            values: (m,).
-
-        Returns:
-            The one before, stamp and values (1, m), which is usable now. None if it is not the
-            usual case: nothing has been taken, and `push` is to take it.
-        """
-        gate, repeats, before = self._gate, self._repeats, self._gate.pending
-        if self._repeating or not self._is_plain or not gate.is_confirmed_by(stamp):
-            return None
-        if len(values) != self._width:
-            return None
-        sample, usable = np.array(values, ndmin=2), gate.sample
-        last = usable if repeats is None or repeats.last is None else repeats.last
-        found = _compared(sample, usable, last, self._largest, self._quaternion_at)
-        if found == _INCREDIBLE or not (self.clock is None or self.clock.follows(stamp)):
-            return None
-        gate.follow(stamp, sample)
-        if repeats is not None:
-            repeats.follow(before, usable, found & _CHANGED > 0)
-            self._repeating = repeats.recognises and found & _REPEATS > 0
-        if self._quaternion is not None:
-            usable = self._continued(usable, self._quaternion)
-        self.buffer.append_one(before, usable, stamp, sample, not self._repeating)
-        return before, usable
-
-    def _admit(self, samples: Samples) -> Samples:
-        """Let samples through the gates."""
-        samples = self._credible(samples)
-        if self._corrects:
-            samples = self._correction.apply(samples)
-        usable = Samples(*self._gate.push(samples.stamps, samples.values))
+    def _admit(self, stamps: Stamps, values: Array) -> Samples:
+        """Let samples through the gate."""
+        room = self._room(len(stamps))
+        used = self._gate.admit(stamps, values, room)
         if self._gate.overtaken and self._is_direct:
             self.buffer.keep_overtaken(self._gate.overtaken)
         self.buffer.expect(self._gate.pending)
-        return self._take(usable)
+        return self._take(room, used)
+
+    def _room(self, count: int) -> Rows:
+        """Rows for what the gate lets pass when so many samples come: the buffer's, if it can."""
+        count = self._gate.room(count)
+        if self.period is not None and self._filter is None:
+            return self.buffer.room(count)
+        return np.empty(count, dtype=np.int64), np.empty((count, self._width)), 0
 
     @property
     def _is_direct(self) -> bool:
@@ -295,19 +257,16 @@ class SampleStream:
         Args:
             final: whether a period that is not known yet is learned from what there is.
         """
-        parts = [Samples.empty(self.buffer.width)]
+        parts = []
         if self.clock is not None:
-            parts.append(self._admit(Samples(*self.clock.flush())))
-        parts.append(self._take(Samples(*self._gate.flush()), final))
-        if self._repeats is not None:
-            parts.append(self._pass_on(self._repeats.flush(Samples.empty(self._width))))
+            parts.append(self._admit(*self.clock.flush()))
+        for _ in range(2):  # what the period is learned from may wait as well
+            room = self._room(0)
+            parts.append(self._take(room, self._gate.flush(room), final))
         if self._filter is not None:
             parts.append(self._smoothed(self._filter.flush()))
-        usable = parts[0]
-        for part in parts:
-            usable = usable.followed_by(part) if len(part) else usable
         self.buffer.closed = True
-        return usable
+        return joined(parts, Samples.empty(self.buffer.width))
 
     def _give_up(self) -> None:
         """Hand out the last sample before a pause; not while the period is being learned."""
@@ -325,7 +284,7 @@ class SampleStream:
     @property
     def has_hung(self) -> bool:
         """Whether the signal has ever hung, whatever the robot did."""
-        return self._repeats is not None and self._repeats.has_hung
+        return self._gate.spans.any
 
     def hangs(self, instants: Stamps, moving: Flags, around: bool = False) -> Flags:
         """Find the instants at which the signal hangs while the robot moves.
@@ -336,9 +295,7 @@ class SampleStream:
             around: whether the samples before and after are concerned as well, as they are
                 where the signal is differentiated.
         """
-        if self._repeats is None:
-            return np.zeros(len(instants), dtype=np.bool_)
-        return self._repeats.hangs(instants, around) & moving
+        return self._gate.spans.hangs(instants, around)[:, 0] & moving
 
     def known(self, instants: Stamps, moving: Flags) -> Array:
         """Give the values (K, width) at decided instants; NaN where unknown or while it hangs.
@@ -367,88 +324,34 @@ class SampleStream:
         if number:
             self._faults[Fault(reason)] += number
 
-    def _credible(self, samples: Samples) -> Samples:
-        """Leave out what no sensor of the kind can read; continue the sign of quaternions."""
-        values = samples.values
-        if _all_credible(values, self._largest, self._quaternion_at):
-            return samples
-        finite = np.isfinite(values).all(axis=1)
-        small = (np.abs(values) <= self._largest).all(axis=1)
-        rotates = finite
-        if self._quaternion is not None:
-            with np.errstate(over='ignore', invalid='ignore'):  # what overflows is none either
-                norms = np.linalg.norm(values[:, self._quaternion : self._quaternion + 4], axis=1)
-            rotates = np.abs(norms - 1.0) <= NORM_TOLERANCE
-        good = np.asarray(finite & small & rotates)
-        if good.all():
-            return samples
-        if self._quaternion is not None:
-            self.count(Reason.NO_ROTATION, int(np.count_nonzero(~rotates)))
-            finite |= ~rotates
-        self.count(Reason.NOT_FINITE, int(np.count_nonzero(~finite)))
-        self.count(
-            Reason.TOO_LARGE, int(np.count_nonzero(np.isfinite(values).all(axis=1) & ~small))
-        )
-        return samples.rows(good)
-
-    def _take(self, usable: Samples, final: bool = False) -> Samples:
-        """Put samples that passed the gates into the buffer, filtered if asked to."""
+    def _take(self, room: Rows, used: int, final: bool = False) -> Samples:
+        """Take the first rows that the gate let pass into the buffer, filtered if asked to."""
+        stamps, values, begin = room
+        usable = Samples(stamps[begin : begin + used], values[begin : begin + used])
         if self.period is None:
-            usable = self._learned(self._learning.followed_by(usable), final)
-        if self.period is None:
-            return usable
-        return self._pass_on(usable if self._repeats is None else self._repeats.push(usable))
-
-    def _pass_on(self, usable: Samples) -> Samples:
-        """Filter samples, if asked to, and put them into the buffer."""
-        if self._quaternion is not None and len(usable):
-            usable = Samples(usable.stamps, self._continued(usable.values, self._quaternion))
+            learned = self._learned(self._learning.followed_by(usable), final)
+            if learned is None:
+                return usable.rows(slice(0))
+            room = self._room(len(learned))
+            return self._take(room, self._gate.readmit(learned.stamps, learned.values, room))
         if self._filter is None:
-            self.buffer.append(usable.stamps, usable.values)
-            self._offer()
+            self.buffer.extend(used)
+            self.buffer.offer(0 if self._gate.repeats else self._gate.pending, self._gate.sample)
             return usable
-        self._smoothing = self._smoothing.followed_by(usable)
+        self._smoothing = np.concatenate([self._smoothing, usable.stamps])
         return self._smoothed(self._filter.extend(usable.stamps, usable.values))
-
-    def _offer(self) -> None:
-        """Let the newest sample answer its instant, unless it repeats the one before."""
-        gate, repeats = self._gate, self._repeats
-        self._repeating = (
-            repeats is not None
-            and len(gate.sample) > 0
-            and (repeats.waiting or repeats.repeats(gate.sample))
-        )
-        self.buffer.offer(0 if self._repeating else gate.pending, gate.sample)
 
     def _smoothed(self, values: Array) -> Samples:
         """Take what the filter hands out, in the order of what it took."""
-        stamps = self._smoothing.stamps[: len(values)]
-        self._smoothing = self._smoothing.rows(slice(len(values), None))
+        stamps, self._smoothing = np.split(self._smoothing, [len(values)])
         known = np.isfinite(values).all(axis=1)
         if not known.all():  # at the ends and at gaps
             stamps, values = stamps[known], values[known]
         self.buffer.append(stamps, values)
         return Samples(stamps, values)
 
-    def _continued(self, values: Array, first: int) -> Array:
-        """Turn the signs of quaternions so that none jumps to the other half of the sphere."""
-        values = values.copy()
-        quaternions = values[:, first : first + 4]
-        if len(values) == 1 and self._sign is not None:
-            if float(quaternions[0] @ self._sign[0]) < 0.0:
-                quaternions *= -1.0
-            self._sign = quaternions.copy()
-            return values
-        before = quaternions[:1] if self._sign is None else self._sign
-        chain = np.concatenate([before, quaternions])
-        flips = np.sum(chain[1:] * chain[:-1], axis=1) < 0
-        quaternions[np.logical_xor.accumulate(flips)] *= -1.0
-        self._sign = quaternions[-1:].copy()
-        return values
-
-    def _learned(self, waiting: Samples, final: bool) -> Samples:
+    def _learned(self, waiting: Samples, final: bool) -> Samples | None:
         """Find the period in the first samples; return them when it is known."""
-        none = waiting.rows(slice(0, 0))
         stamps = waiting.stamps[: LEARNED_STEPS + 1]
         enough = np.flatnonzero(stamps[2:] - stamps[:1] >= nanoseconds(LEARNED_TIME))
         if len(enough):
@@ -458,8 +361,8 @@ class SampleStream:
             if len(stamps) > 1:
                 longest = float(np.diff(stamps).max()) / NANOSECONDS
                 self.buffer.reach = reach_of(self._max_gap, longest)
-            return none
-        self._learning = none
+            return None
+        self._learning = Samples.empty(self._width)
         self._begin(float(np.median(np.diff(stamps))) / NANOSECONDS)
         return waiting
 
@@ -472,52 +375,14 @@ class SampleStream:
         if self._correction.gyroscope_delay:
             self._filter = GyroscopeDelay(self._correction.gyroscope_delay, reach, self._filter)
         self.period, self.buffer.reach = period, reach
-        self._is_plain = self._filter is None and not self._corrects
-        if self._may_hang:
-            causal = self._filtering.causal and self._filtering.cutoff is not None
-            back, ahead = self._filtering.spread(period)
-            delay = self._correction.gyroscope_delay / NANOSECONDS
-            spread = back + max(delay, 0.0), ahead + max(-delay, 0.0)
-            self._repeats = RepeatGate(period, causal, spread)
+        causal = self._filtering.causal and self._filtering.cutoff is not None
+        back, ahead = self._filtering.spread(period)
+        delay = self._correction.gyroscope_delay / NANOSECONDS
+        spread = back + max(delay, 0.0), ahead + max(-delay, 0.0)
+        self._gate.begin(period, self._may_hang, causal, spread)
 
 
 _DIFFERENTIATED = ('joints', 'imu')
-_INCREDIBLE, _CHANGED, _REPEATS = -1, 1, 2
-
-
-@kernel
-def _all_credible(values: Array, largest: Array, quaternion: int) -> bool:
-    """Whether all samples are finite, not too large, and unit quaternions where there are any."""
-    for t in range(len(values)):
-        for j in range(values.shape[1]):
-            if not abs(values[t, j]) <= largest[j] or not np.isfinite(values[t, j]):
-                return False
-        if quaternion >= 0:
-            squares = 0.0
-            for j in range(quaternion, quaternion + 4):
-                squares += values[t, j] * values[t, j]
-            if not abs(np.sqrt(squares) - 1.0) <= NORM_TOLERANCE:
-                return False
-    return True
-
-
-@kernel
-def _compared(sample: Array, pending: Array, last: Array, largest: Array, quaternion: int) -> int:
-    """Compare a sample (1, m) with the pending one, and that one with the last before it.
-
-    Returns:
-        _INCREDIBLE if no such sensor can read it; else the sum of _CHANGED, if the pending one
-        differs from the last one, and of _REPEATS, if the sample repeats the pending one, unless
-        all its numbers are zero.
-    """
-    if not _all_credible(sample, largest, quaternion):
-        return _INCREDIBLE
-    changed, repeats, zero = False, True, True
-    for j in range(sample.shape[1]):
-        changed = changed or pending[0, j] != last[0, j]
-        repeats = repeats and sample[0, j] == pending[0, j]
-        zero = zero and sample[0, j] == 0.0
-    return _CHANGED * changed + _REPEATS * (repeats and not zero)
 
 
 def filter_in_words(robot: RobotFile) -> str:
