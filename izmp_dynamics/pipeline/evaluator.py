@@ -10,7 +10,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.evaluated import Evaluated
