@@ -7,9 +7,8 @@ from typing import BinaryIO
 
 from izmp_dynamics.bags.mcap_file import MAGIC, McapFile
 from izmp_dynamics.bags.metadata import FILE, Metadata, read_metadata
-from izmp_dynamics.bags.scratch import Scratch
 from izmp_dynamics.bags.sqlite_file import SqliteFile
-from izmp_dynamics.bags.storage import ZSTD, Expansion, Storage
+from izmp_dynamics.bags.storage import ZSTD, Expansion, Scratch, Storage
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.files.libraries import zstandard
 

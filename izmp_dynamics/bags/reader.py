@@ -26,9 +26,8 @@ from izmp_dynamics.bags.bag_files import find_files, open_storage
 from izmp_dynamics.bags.batch import Batch, Message, RawMessages, Topic
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
 from izmp_dynamics.bags.raws import Raws
-from izmp_dynamics.bags.scratch import Scratch
 from izmp_dynamics.bags.spans import Merger, Parts
-from izmp_dynamics.bags.storage import Channel, Storage
+from izmp_dynamics.bags.storage import Channel, Scratch, Storage
 from izmp_dynamics.bags.typestores import choose_types, standard_types
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import BagError, UnknownNameError

@@ -17,8 +17,7 @@ from urllib.parse import quote
 import numpy as np
 
 from izmp_dynamics.bags.raws import Raws
-from izmp_dynamics.bags.scratch import Scratch
-from izmp_dynamics.bags.storage import FOREVER, Block, Channel, read_up_to
+from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Scratch, read_up_to
 from izmp_dynamics.bags.typestores import normalised
 from izmp_dynamics.base.errors import BagError
 

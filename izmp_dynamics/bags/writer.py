@@ -29,7 +29,7 @@ from os import PathLike
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +38,18 @@ from izmp_dynamics.bags.bag_place import FILES, bag_place
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.mcap_storage import McapStorage
-from izmp_dynamics.bags.qos import Qos, qos_profile
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.conventions import Stamps
 from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 from izmp_dynamics.files.libraries import library
+
+Qos = Literal['default', 'sensor_data', 'latched', 'history']
+"""Reliable; best effort; reliable and kept for those who subscribe
+later (transient local): the last message, or many."""
+
+_DEPTHS = {'default': 10, 'sensor_data': 5, 'latched': 1, 'history': 1000}
 
 _log = logging.getLogger(__name__)
 
@@ -210,7 +215,7 @@ class BagWriter:
         with self._writing():
             connection = self._writer.add_connection(
                 name, msgtype, typestore=standard_types(),
-                offered_qos_profiles=[qos_profile(profile)],
+                offered_qos_profiles=[_qos_profile(profile)],
             )  # fmt: skip
         self._topics[name] = _Topic(name, layout, connection, allowed)
         return layout
@@ -294,7 +299,7 @@ class BagWriter:
                 self._place.keep = True
                 self._commit('WAL')
             self._raw_topics[name] = self._writer.add_connection(
-                name, msgtype, typestore=standard_types(), offered_qos_profiles=[qos_profile(qos)]
+                name, msgtype, typestore=standard_types(), offered_qos_profiles=[_qos_profile(qos)]
             )
 
     def write_raw(self, topic: str, stamp: int, raw: bytes) -> None:
@@ -495,3 +500,21 @@ def _is_plain(like: Any) -> bool:
 @functools.lru_cache(maxsize=32)
 def _plain_layout(msgtype: str, like: tuple[tuple[str, str | int], ...]) -> CdrLayout:
     return CdrLayout.of_message(standard_types(), msgtype, example(msgtype, dict(like)))
+
+
+def _qos_profile(name: Qos) -> Any:
+    """The profile as an object of rosbags."""
+    ros = library('rosbags.interfaces', 'Writing a bag')
+    latched, sensor = name in ('latched', 'history'), name == 'sensor_data'
+    unlimited = ros.QosTime(9223372036, 854775807)
+    return ros.Qos(
+        ros.QosHistory.KEEP_LAST,
+        _DEPTHS[name],
+        ros.QosReliability.BEST_EFFORT if sensor else ros.QosReliability.RELIABLE,
+        ros.QosDurability.TRANSIENT_LOCAL if latched else ros.QosDurability.VOLATILE,
+        unlimited,
+        unlimited,
+        ros.QosLiveliness.AUTOMATIC,
+        unlimited,
+        False,
+    )

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from izmp_dynamics.bags.batch import resolve_topic
 from izmp_dynamics.bags.messages import point_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.bags.topic_names import resolve_topic
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.compare.metrics import Deviation, MetricsError, deviation

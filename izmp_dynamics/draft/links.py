@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from izmp_dynamics.bags.stamped import Stamped
+from izmp_dynamics.bags.messages import Stamped
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.robot_model import RobotModel

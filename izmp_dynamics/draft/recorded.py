@@ -10,6 +10,7 @@ from izmp_dynamics.bags.messages import (
     ImuBatch,
     JointStateBatch,
     PoseBatch,
+    Stamped,
     WrenchBatch,
     imu_batch,
     joint_state_batch,
@@ -17,7 +18,6 @@ from izmp_dynamics.bags.messages import (
     wrench_batch,
 )
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.bags.stamped import Stamped
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.recording.topic_use import IMU, JOINT_STATE, POSITIONS, WRENCH
 

@@ -10,9 +10,8 @@ from typing import Any
 from geometry_msgs.msg import PointStamped
 from rclpy.node import Node
 
-from izmp_dynamics.bags.batch import Message
+from izmp_dynamics.bags.batch import Message, resolve_topic
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.bags.topic_names import resolve_topic
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile

@@ -11,8 +11,7 @@ from rclpy.clock import Clock, ClockType, ROSClock
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from izmp_dynamics.bags.qos import Qos
-from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.bags.writer import BagWriter, Qos
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import BagError, IzmpError
 from izmp_dynamics.base.faults import Reason

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from izmp_dynamics.bags.joint_states import JointStateBatch
+from izmp_dynamics.bags.messages import JointStateBatch
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.results.evaluation import Outage

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.bags.joint_states import JointStateBatch
+from izmp_dynamics.bags.messages import JointStateBatch
 from izmp_dynamics.base.conventions import Array, Indices, Stamps
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.kinematic_tree import TreeSegment

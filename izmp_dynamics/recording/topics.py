@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from izmp_dynamics.bags.batch import resolve_topic, topics_ending_in
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.bags.topic_names import resolve_topic, topics_ending_in
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names

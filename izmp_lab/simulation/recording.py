@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.bags.examples import example
-from izmp_dynamics.bags.qos import Qos
-from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.bags.writer import BagWriter, Qos
 from izmp_dynamics.base.conventions import Stamps
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
