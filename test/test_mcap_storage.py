@@ -27,14 +27,14 @@ MESSAGES = st.lists(
 )
 
 
+class Storage(McapStorage):
+    library = f'rosbags-{version("rosbags")}'
+
+
 class Ours(Writer):
     """Rosbags' writer with this package's storage, which calls itself rosbags."""
 
-    STORAGE_PLUGINS = {  # noqa: RUF012
-        StoragePlugin.MCAP: lambda path, mode: McapStorage(
-            path, mode, f'rosbags-{version("rosbags")}'
-        )
-    }
+    STORAGE_PLUGINS = {StoragePlugin.MCAP: Storage}  # noqa: RUF012
 
 
 def written(writer, folder, messages, batched):

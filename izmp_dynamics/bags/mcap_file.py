@@ -79,19 +79,9 @@ class _Run:
     channels: frozenset[int] | None = None
 
 
-@dataclass(frozen=True)
-class _Contents:
-    """What a run of records holds.
-
-    Attributes:
-        messages: channel id → receive stamps (T,) [ns] and serialized messages, at least one.
-        declared: the records of schemas and channels.
-        size: how many bytes make sense as records.
-    """
-
-    messages: dict[int, tuple[Stamps, Raws]]
-    declared: list[bytes]
-    size: int
+_Contents = tuple[dict[int, tuple[Stamps, Raws]], list[bytes], int]
+"""Channel id → receive stamps (T,) [ns] and serialized messages, at least one; the records of
+schemas and channels; how many bytes make sense as records."""
 
 
 class McapFile:
@@ -109,7 +99,6 @@ class McapFile:
         self._runs: list[_Run] = []
         self._schemas: dict[int, Any] = {}
         self._topics: dict[int, Any] = {}
-        self._damaged_at: set[int] = set()
         self._size = path.stat().st_size
         self._stream = path.open('rb')
         try:
@@ -136,20 +125,15 @@ class McapFile:
         horizons = [*(run.first for run in runs[1:]), FOREVER]
         for run, horizon in zip(runs, horizons, strict=False):
             try:
-                contents = self._read(run, wanted)
+                messages, _, _ = self._read(run, wanted)
             except (BagError, OSError) as error:
-                self._damaged(run, error)
+                first, last = after(self.start, run.first), after(self.start, run.last)
+                self._damage(
+                    f'is damaged at byte {run.begin}: {error}; its messages from {first} to '
+                    f'{last} are left out.'
+                )
             else:
-                yield Block(contents.messages, horizon)
-
-    def _damaged(self, run: _Run, error: Exception) -> None:
-        sentence = (
-            f"'{self.path.name}' is damaged at byte {run.begin}: {error}; its messages from "
-            f'{after(self.start, run.first)} to {after(self.start, run.last)} are left out.'
-        )
-        if run.begin not in self._damaged_at:
-            self._damaged_at.add(run.begin)
-            self.damages.append(sentence)
+                yield Block(messages, horizon)
 
     def _channels(self) -> Iterator[tuple[int, Channel]]:
         for number, topic in self._topics.items():
@@ -166,6 +150,10 @@ class McapFile:
     def _read(self, run: _Run, wanted: Collection[int] | None) -> _Contents:
         """Read and check the records of one run.
 
+        Args:
+            run: to be read.
+            wanted: channels whose messages are kept, and nothing else; None keeps all.
+
         Raises:
             BagError: when the run is damaged as a whole.
         """
@@ -174,11 +162,9 @@ class McapFile:
         body = self._at(run.begin, run.end - run.begin)
         records = _unpacked(body, self._expansion, partial=run.cut) if run.chunk else body
         contents = _walked(records, wanted)
-        if contents.size != len(records) and not run.cut:
+        if contents[-1] != len(records) and not run.cut:
             raise BagError('records do not follow each other')
         return contents
-
-    # -- index ------------------------------------------------------------------------------------
 
     def _index(self) -> None:
         """Find out where messages lie: by the summary, or by a walk over the file."""
@@ -189,21 +175,18 @@ class McapFile:
             self._runs = []
             if fault := str(error):
                 self._schemas, self._topics = {}, {}
-            reached = self._scan()
+            ending = self._scan()
             if fault:
                 self._damage(f'is damaged: {fault}.')
-            if reached is not None:
-                read = read_up_to(self.start, self.end)
-                if self._ends_within(reached):
-                    self._damage(f'is cut off: it ends at byte {self._size}; {read}')
-                else:
-                    self._damage(f'is damaged at byte {reached} of {self._size}; {read}')
+            if ending:
+                self._damage(f'{ending}; {read_up_to(self.start, self.end)}')
 
     def _damage(self, what: str) -> None:
-        self.damages.append(f"'{self.path.name}' {what}")
+        sentence = f"'{self.path.name}' {what}"
+        if sentence not in self.damages:
+            self.damages.append(sentence)
 
     def _declare(self, record: Any) -> None:
-        """Take a schema or a channel."""
         if isinstance(record, _mcap('records').Schema):
             self._schemas[record.id] = record
         elif isinstance(record, _mcap('records').Channel):
@@ -246,7 +229,8 @@ class McapFile:
         if statistics.message_count:
             first, last = statistics.message_start_time, statistics.message_end_time
             earliest = min((run.first for run in self._runs), default=FOREVER)
-            if not earliest <= first <= last <= max(run.last for run in self._runs):
+            latest = max((run.last for run in self._runs), default=0)
+            if not earliest <= first <= last <= latest:
                 raise BagError('its statistics contradict its index')
             self.start, self.end = first, last
         self._counted.update(statistics.channel_message_counts)
@@ -264,50 +248,41 @@ class McapFile:
         channels = frozenset(index.message_index_offsets) if trusted else None
         return _Run(begin + _HEAD, begin + length, first, last, channels=channels or None)
 
-    def _scan(self) -> int | None:
-        """Walk from record to record, reading everything once.
-
-        Returns:
-            Offset from which on nothing makes sense; None where the file ends as it should.
-        """
+    def _scan(self) -> str:
+        """Walk from record to record, reading everything once; return how that ended, if badly."""
         at, window = len(MAGIC), _LEAST_WINDOW
         while len(head := self._at(at, _HEAD)) == _HEAD:
             opcode, length = RECORD.unpack(head)
             begin, end = at + _HEAD, at + _HEAD + length
-            whole = end <= self._size
+            cut = end > self._size
             if opcode == CHUNK:
-                self._scan_chunk(_Run(begin, min(end, self._size), cut=not whole))
-            if not whole:
-                return at
+                self._scan_chunk(_Run(begin, min(end, self._size), cut=cut))
+            if cut:
+                return self._ending(at, 0 < opcode <= DATA_END and length <= LARGEST)
             if opcode in (DATA_END, FOOTER):
                 self._check_data(at)
-                return None
+                return ''
             if opcode in (SCHEMA, CHANNEL, MESSAGE):
                 if length > LARGEST:
-                    return at
-                end = min(max(end, at + window), self._size)
-                contents = _walked(self._at(at, end - at), None)
-                if not contents.size:
-                    return at
-                end = at + contents.size
-                window = min(max(2 * contents.size, _LEAST_WINDOW), _WINDOW)
+                    return self._ending(at, False)
+                contents = _walked(self._at(at, max(end - at, window)), None)
+                end = at + contents[-1]
                 try:
                     self._note(_Run(at, end, chunk=False), contents)
                 except BagError:
-                    return at
+                    end = at
+                if end == at:
+                    return self._ending(at, False)
+                window = min(max(2 * (end - at), _LEAST_WINDOW), _WINDOW)
             elif opcode == 0:
-                return at
+                return self._ending(at, False)
             at = end
-        return at
+        return self._ending(at, not any(head[1:]) or 0 < head[0] <= DATA_END)
 
-    def _ends_within(self, at: int) -> bool:
-        """Whether the file ends inside or before a record at the offset `at`."""
-        head = self._at(at, _HEAD)
-        if len(head) < _HEAD:
-            return not any(head[1:]) or 0 < head[0] <= DATA_END
-        opcode, length = RECORD.unpack(head)
-        possible = 0 < opcode <= DATA_END and length <= LARGEST
-        return bool(possible and at + _HEAD + length > self._size)
+    def _ending(self, at: int, cut: bool) -> str:
+        if cut:
+            return f'is cut off: it ends at byte {self._size}'
+        return f'is damaged at byte {at} of {self._size}'
 
     def _scan_chunk(self, run: _Run) -> None:
         """Read a chunk; what is damaged is left out, and said unless the file ends there."""
@@ -319,18 +294,22 @@ class McapFile:
                 self._damage(f'is damaged: {error} {where}.')
 
     def _note(self, run: _Run, contents: _Contents) -> None:
-        for record in contents.declared:
+        """Put a run into the index.
+
+        Raises:
+            BagError: a schema or a channel in it makes no sense.
+        """
+        messages, declared, _ = contents
+        for record in declared:
             self._declare(next(_records(record)))
-        if not contents.messages:
+        if not messages:
             return
-        received = [stamps for stamps, _ in contents.messages.values()]
-        first = min(int(stamps.min()) for stamps in received)
-        last = max(int(stamps.max()) for stamps in received)
-        channels = frozenset(contents.messages)
-        self._runs.append(replace(run, first=first, last=last, channels=channels))
+        stamps = np.concatenate([stamps for stamps, _ in messages.values()])
+        first, last = int(stamps.min()), int(stamps.max())
+        self._runs.append(replace(run, first=first, last=last, channels=frozenset(messages)))
         self.start = first if self.start is None else min(first, self.start)
         self.end = last if self.end is None else max(last, self.end)
-        self._counted.update({channel: len(x) for channel, (x, _) in contents.messages.items()})
+        self._counted.update({channel: len(x) for channel, (x, _) in messages.items()})
 
     def _check_data(self, end: int) -> None:
         """Check the checksum over all data, which lie before `end`; few recorders write one."""
@@ -418,12 +397,7 @@ def _decompressed(packed: memoryview, compression: str, size: int) -> Raw:
 
 
 def _walked(records: Raw, wanted: Collection[int] | None) -> _Contents:
-    """Walk over records in memory up to their end or up to what is no record.
-
-    Args:
-        records: as they lie in a chunk or between chunks.
-        wanted: channels whose messages are kept, and nothing else; None keeps all.
-    """
+    """Walk over records in memory, up to their end or up to what is none (`wanted`: as above)."""
     data = np.frombuffer(records, np.uint8)
     count, size = _walk(data, np.empty((0, 5), np.int64))
     found = np.empty((count, 5), np.int64)
@@ -438,7 +412,7 @@ def _walked(records: Raw, wanted: Collection[int] | None) -> _Contents:
             messages[channel] = stamps[rows], raws
     others = np.flatnonzero(~of_messages) if wanted is None else ()
     declared = [bytes(records[begins[row] - _HEAD : ends[row]]) for row in others]
-    return _Contents(messages, declared, size)
+    return messages, declared, size
 
 
 @kernel

@@ -7,7 +7,7 @@ in the summary.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,14 @@ from izmp_dynamics.files.libraries import library
 CHUNK_SIZE = 2**20
 """A chunk ends with the message that makes it larger than this [bytes]."""
 
-_LIBRARY = 'izmp_dynamics'
 _HEAD = np.dtype(
     [('opcode', 'u1'), ('length', '<u8'), ('channel', '<u2'), ('sequence', '<u4'),
      ('logged', '<u8'), ('published', '<u8')]
 )  # fmt: skip
-_INDEX = np.dtype([('stamp', '<u8'), ('offset', '<u8')])
-_INDEX_OF = struct.Struct('<HI')
-"""Channel and length before its entries."""
+_ENTRY = np.dtype([('channel', '<u2'), ('stamp', '<u8'), ('offset', '<u8')])
+_NONE = np.empty(0, _ENTRY)
+_INDEX = struct.Struct('<HI')
+"""Channel and length before its entries of stamp and offset."""
 
 
 class McapStorage:
@@ -39,22 +39,21 @@ class McapStorage:
         path: of the file.
     """
 
-    def __init__(self, folder: Path, compression: object = None, library: str = _LIBRARY) -> None:
-        """Begin the file in a folder; it is called like the folder.
+    library = 'izmp_dynamics'
+    """Named in the file as that which wrote it."""
 
-        Args:
-            folder: of the bag; exists.
-            compression: not used.
-            library: named in the file as that which wrote it.
-        """
+    def __init__(self, folder: Path, compression: object = None) -> None:
+        """Begin the file in a folder that exists; it is called like it, and is not compressed."""
         self.path = folder / f'{folder.name}.mcap'
         self._file = self.path.open('xb')
-        self._file.write(MAGIC + _record('Header', profile='ros2', library=library))
+        self._file.write(MAGIC + _record('Header', profile='ros2', library=self.library))
         self._schemas: dict[str, bytes] = {}
         self._channels: list[bytes] = []
         self._counts: dict[int, int] = {}
         self._chunks: list[bytes] = []
-        self._chunk = _Chunk()
+        self._parts: list[Raw] = []  # of the chunk that is being filled
+        self._size = 0
+        self._entries: list[npt.NDArray[Any]] = []
         self._spans: list[tuple[int, int]] = []
 
     def add_msgtype(self, connection: Any) -> None:
@@ -68,7 +67,7 @@ class McapStorage:
             data=definition.data.encode(),
         )
         self._schemas[connection.msgtype] = record
-        self._chunk.define(record)
+        self._add(record)
 
     def add_connection(self, connection: Any, offered_qos_profiles: str) -> None:
         """Define a topic."""
@@ -82,7 +81,7 @@ class McapStorage:
         )
         self._channels.append(record)
         self._counts[connection.id] = 0
-        self._chunk.define(record)
+        self._add(record)
 
     def write_messages(
         self, channels: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
@@ -107,13 +106,15 @@ class McapStorage:
         begin = 0
         while begin < len(ends):
             at = int(ends[begin - 1]) if begin else 0
-            before = self._chunk.size - at
+            before = self._size - at
             full = int(np.searchsorted(ends, CHUNK_SIZE - before, side='right'))
             end = min(full + 1, len(ends))
-            part = slice(begin, end)
-            offsets = np.append(at, ends[begin : end - 1]) + before
-            self._chunk.add(channels[part], stamps[part], offsets, data[at : int(ends[end - 1])])
-            if self._chunk.size > CHUNK_SIZE:
+            entries = np.empty(end - begin, _ENTRY)
+            entries['channel'], entries['stamp'] = channels[begin:end], stamps[begin:end]
+            entries['offset'] = np.append(at, ends[begin : end - 1]) + before
+            self._entries.append(entries)
+            self._add(data[at : int(ends[end - 1])])
+            if self._size > CHUNK_SIZE:
                 self._close_chunk()
             begin = end
 
@@ -124,13 +125,13 @@ class McapStorage:
 
     def sync(self) -> None:
         """Hand all messages to the operating system: what is killed now loses none of them."""
-        if self._chunk.has_messages:
+        if self._entries:
             self._close_chunk()
         self._file.flush()
 
     def close(self, version: int, metadata: str) -> None:
         """Complete the file; `metadata` is the content of metadata.yaml."""
-        if self._chunk.size:
+        if self._size:
             self._close_chunk()
         place = self._file.tell()
         record = _record('Metadata', name='rosbag2', metadata={'serialized_metadata': metadata})
@@ -150,113 +151,55 @@ class McapStorage:
             schema_count=len(self._schemas),
         )
         summary, offsets = self._file.tell(), b''
-        for group in (
-            [*self._schemas.values()],
-            self._channels,
-            self._chunks,
-            [index],
-            [statistics],
-        ):
+        groups = self._schemas.values(), self._channels, self._chunks, [index], [statistics]
+        for group in groups:
             place, data = self._file.tell(), b''.join(group)
             self._file.write(data)
             if data:
                 fields = {'group_opcode': data[0], 'group_start': place, 'group_length': len(data)}
                 offsets += _record('SummaryOffset', **fields)
-        place = self._file.tell()
-        footer = _record(
-            'Footer', summary_start=summary, summary_offset_start=place, summary_crc=0
-        )
-        self._file.write(offsets + footer + MAGIC)
+        starts = {'summary_start': summary, 'summary_offset_start': self._file.tell()}
+        self._file.write(offsets + _record('Footer', **starts, summary_crc=0) + MAGIC)
         self._file.close()
 
     def abort(self) -> None:
         """Close the file as it is."""
         self._file.close()
 
+    def _add(self, records: Raw) -> None:
+        self._parts.append(records)
+        self._size += len(records)
+
     def _close_chunk(self) -> None:
-        chunk, self._chunk = self._chunk, _Chunk()
-        if chunk.has_messages:
-            self._spans.append(chunk.span)
-        first, last = chunk.span
-        times = {'message_start_time': first, 'message_end_time': last}
-        place, records = self._file.tell(), b''.join(chunk.parts)
-        fields = times | {'compression': '', 'uncompressed_size': chunk.size}
+        records, entries = b''.join(self._parts), np.concatenate([_NONE, *self._entries])
+        self._parts, self._size, self._entries = [], 0, []
+        span = 0, 0
+        if len(entries):
+            span = int(entries['stamp'].min()), int(entries['stamp'].max())
+            self._spans.append(span)
+        fields = {'compression': '', 'uncompressed_size': len(records)}
+        fields |= {'message_start_time': span[0], 'message_end_time': span[1]}
+        place = self._file.tell()
         self._file.write(_record('Chunk', data=records, uncompressed_crc=0, **fields))
-        after = self._file.tell()
-        places = {}
-        for channel, entries in chunk.indices():
+        after, places = self._file.tell(), {}
+        channels, first = np.unique(entries['channel'], return_index=True)
+        for channel in channels[np.argsort(first)].tolist():
             places[channel] = self._file.tell()
-            head = RECORD.pack(MESSAGE_INDEX, _INDEX_OF.size + len(entries))
-            self._file.write(head + _INDEX_OF.pack(channel, len(entries)) + entries)
+            own = entries[entries['channel'] == channel].view(np.uint8)
+            index = own.reshape(-1, _ENTRY.itemsize)[:, _ENTRY['channel'].itemsize :].tobytes()
+            head = RECORD.pack(MESSAGE_INDEX, _INDEX.size + len(index))
+            self._file.write(head + _INDEX.pack(channel, len(index)) + index)
         self._chunks.append(
             _record(
                 'ChunkIndex',
                 chunk_start_offset=place,
                 chunk_length=after - place,
-                compressed_size=chunk.size,
+                compressed_size=len(records),
                 message_index_offsets=places,
                 message_index_length=self._file.tell() - after,
                 **fields,
             )
         )
-
-
-class _Chunk:
-    """A chunk that is being filled.
-
-    Attributes:
-        parts: its records, one after the other.
-        size: their length [bytes].
-    """
-
-    def __init__(self) -> None:
-        self.size = 0
-        self.parts: list[Raw] = []
-        self._channels: list[npt.NDArray[np.uint16]] = []
-        self._entries: list[npt.NDArray[Any]] = []
-
-    def define(self, records: Raw) -> None:
-        """Add the definition of a schema or a channel."""
-        self.parts.append(records)
-        self.size += len(records)
-
-    def add(
-        self,
-        channels: npt.NDArray[np.uint16],
-        stamps: Stamps,
-        offsets: npt.NDArray[np.int64],
-        records: Raw,
-    ) -> None:
-        """Add messages whose records begin at these offsets from the beginning of the chunk."""
-        entries = np.empty(len(stamps), _INDEX)
-        entries['stamp'], entries['offset'] = stamps, offsets
-        self._channels.append(channels)
-        self._entries.append(entries)
-        self.define(records)
-
-    @property
-    def has_messages(self) -> bool:
-        """Whether there is more in it than definitions."""
-        return bool(self._entries)
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """First and last stamp [ns]; zeros without messages."""
-        if not self._entries:
-            return 0, 0
-        stamps = [entries['stamp'] for entries in self._entries]
-        return min(int(part.min()) for part in stamps), max(int(part.max()) for part in stamps)
-
-    def indices(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the channels in the order of their first messages, and stamps and offsets."""
-        if not self._entries:
-            return
-        channels, entries = np.concatenate(self._channels), np.concatenate(self._entries)
-        order = np.argsort(channels, kind='stable')
-        numbers, first, counts = np.unique(channels, return_index=True, return_counts=True)
-        ends = np.cumsum(counts)
-        for k in np.argsort(first).tolist():
-            yield int(numbers[k]), entries[order[ends[k] - counts[k] : ends[k]]].tobytes()
 
 
 def _records(
