@@ -46,8 +46,7 @@ from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 from izmp_dynamics.files.libraries import library
 
 Qos = Literal['default', 'sensor_data', 'latched', 'history']
-"""Reliable; best effort; reliable and kept for those who subscribe
-later (transient local): the last message, or many."""
+"""Reliable; best effort; reliable and kept for later subscribers (transient local): one or many."""
 
 _DEPTHS = {'default': 10, 'sensor_data': 5, 'latched': 1, 'history': 1000}
 
@@ -66,14 +65,9 @@ _LARGEST_FLUSH = 2**26
 
 @dataclass(frozen=True)
 class _Topic:
-    name: str
-    layout: CdrLayout
     connection: Any
-    may_be_nan: frozenset[str]
-
-
-_Pending = tuple[Any, Stamps, Raws]
-"""Connection, receive stamps and messages."""
+    layout: CdrLayout | None = None  # None: its messages are serialized already
+    may_be_nan: frozenset[str] = frozenset()
 
 
 class BagWriter:
@@ -115,8 +109,8 @@ class BagWriter:
         self._marks = dict(custom_data or {})
         self._files: dict[str, str] = {}
         self._topics: dict[str, _Topic] = {}
-        self._raw_topics: dict[str, Any] = {}
-        self._pending: list[_Pending] = []
+        self._recording = False
+        self._pending: list[tuple[Any, Stamps, Raws]] = []  # connection, stamps, messages
         self._pending_size = 0
         self._flushed = monotonic()
         self._writer: Any = None
@@ -143,8 +137,7 @@ class BagWriter:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
-            kept = self._abort()
-            if kept:
+            if kept := self._abort():
                 _log.warning(_KEPT.format(kept))
             return
         try:
@@ -206,18 +199,13 @@ class BagWriter:
         Raises:
             BagError: the name is taken, or `like` is no such message or is not finite.
         """
-        if name in self._topics:
-            raise self._added_before(name)
+        self._check_new(name)
         layout = self._layout(msgtype, like)
         allowed = frozenset(may_be_nan)
         self._check_finite(name, layout, layout.encode_rows(1, {}), layout.floats(), allowed)
         profile = qos or ('latched' if name in _LATCHED else 'default')
         with self._writing():
-            connection = self._writer.add_connection(
-                name, msgtype, typestore=standard_types(),
-                offered_qos_profiles=[_qos_profile(profile)],
-            )  # fmt: skip
-        self._topics[name] = _Topic(name, layout, connection, allowed)
+            self._topics[name] = _Topic(self._connect(name, msgtype, profile), layout, allowed)
         return layout
 
     def write_batch(
@@ -241,8 +229,9 @@ class BagWriter:
             ShapeError: `values` do not fit.
             UnknownNameError: there is no such topic or path.
         """
-        entry = self._topic(topic)
-        layout = entry.layout if like is None else self._layout(entry.layout.msgtype, like)
+        entry, layout = self._declared(topic)
+        if like is not None:
+            layout = self._layout(layout.msgtype, like)
         finite = like is None or _is_plain(like)  # what is not given
         stamps = np.asarray(stamps, None if len(stamps) else np.int64)
         self._check_stamps(topic, stamps)
@@ -254,7 +243,8 @@ class BagWriter:
         checked = given if finite else layout.floats()
         self._check_finite(topic, layout, rows, checked, entry.may_be_nan)
         if len(stamps):
-            self._add(entry.connection, stamps.astype(np.int64), _messages(rows))
+            sizes = np.full(len(rows), layout.size)
+            self._add(entry.connection, stamps.astype(np.int64), Raws(rows.reshape(-1), sizes))
 
     def write(self, topic: str, stamp: int, message: object) -> None:
         """Write one message, which may differ from the example in everything.
@@ -268,13 +258,11 @@ class BagWriter:
             BagError: a value is not finite, the stamp negative, the message of another type.
             UnknownNameError: there is no such topic.
         """
-        entry = self._topic(topic)
-        stamps = np.array([stamp])
-        self._check_stamps(topic, stamps)
-        layout = CdrLayout.of_message(standard_types(), entry.layout.msgtype, message)
-        rows = layout.encode_rows(1, {})
-        self._check_finite(topic, layout, rows, layout.floats(), entry.may_be_nan)
-        self._add(entry.connection, stamps, _messages(rows))
+        _, declared = self._declared(topic)
+        layout = CdrLayout.of_message(standard_types(), declared.msgtype, message)
+        fields = layout.fields(layout.encode_rows(1, {}))
+        times = {path: fields[path] for path in layout.times}
+        self.write_batch(topic, np.array([stamp]), times, layout)
 
     def add_raw_topic(self, name: str, msgtype: str, qos: Qos = 'default') -> None:
         """Declare a topic whose messages are serialized already, e.g. as they came over DDS.
@@ -287,20 +275,17 @@ class BagWriter:
         Raises:
             BagError: the name is taken, the type is not known, or writing fails, as in `flush`.
         """
-        if name in self._topics or name in self._raw_topics:
-            raise self._added_before(name)
+        self._check_new(name)
         if msgtype not in standard_types().fielddefs:
             raise BagError(
                 f"The type {msgtype} of topic '{name}' is no standard one.",
                 kind='unknown_type', topic=name, msgtype=msgtype,
             )  # fmt: skip
         with self._writing():
-            if not self._raw_topics:
-                self._place.keep = True
+            if not self._recording:
+                self._recording = self._place.keep = True
                 self._commit('WAL')
-            self._raw_topics[name] = self._writer.add_connection(
-                name, msgtype, typestore=standard_types(), offered_qos_profiles=[_qos_profile(qos)]
-            )
+            self._topics[name] = _Topic(self._connect(name, msgtype, qos))
 
     def write_raw(self, topic: str, stamp: int, raw: bytes) -> None:
         """Write a serialized message of a topic of `add_raw_topic`; nothing in it is checked.
@@ -314,12 +299,12 @@ class BagWriter:
             BagError: the stamp is negative.
             UnknownNameError: there is no such topic.
         """
-        if topic not in self._raw_topics:
-            where = f"in the bag '{self.path}'; add it first"
-            raise UnknownNameError('raw topic', topic, self._raw_topics, where)
+        entry = self._topics.get(topic)
+        if entry is None or entry.layout:
+            raise self._unknown('raw topic', topic)
         stamps = np.array([stamp])
         self._check_stamps(topic, stamps)
-        self._add(self._raw_topics[topic], stamps, Raws.of([raw]))
+        self._add(entry.connection, stamps, Raws.of([raw]))
         if monotonic() - self._flushed >= _FLUSH_EVERY:
             self.flush()
 
@@ -346,13 +331,12 @@ class BagWriter:
         write = self._write_messages if self.storage == 'mcap' else self._write_rows
         with self._writing():
             write(numbers, np.concatenate(stamps), messages)
-            if self._raw_topics:
+            if self._recording:
                 self._commit()
 
     def _write_messages(
         self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
     ) -> None:
-        """Write messages of the topics with these numbers to an mcap file, all at once."""
         writer = self._writer
         for number, count in enumerate(np.bincount(numbers).tolist()):
             if count:
@@ -364,7 +348,6 @@ class BagWriter:
     def _write_rows(
         self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
     ) -> None:
-        """Write them to a database, one by one."""
         connections = {connection.id: connection for connection in self._writer.connections}
         raws = [raw for part in messages for raw in part]
         for place in np.argsort(stamps, kind='stable').tolist():
@@ -406,15 +389,27 @@ class BagWriter:
             )  # fmt: skip
         return layout
 
-    def _topic(self, name: str) -> _Topic:
-        if name not in self._topics:
-            where = f"in the bag '{self.path}'; add it first"
-            raise UnknownNameError('topic', name, self._topics, where)
-        return self._topics[name]
+    def _connect(self, name: str, msgtype: str, qos: Qos) -> Any:
+        profiles = [_qos_profile(qos)]
+        return self._writer.add_connection(
+            name, msgtype, typestore=standard_types(), offered_qos_profiles=profiles
+        )
 
-    def _added_before(self, topic: str) -> BagError:
-        sentence = f"Topic '{topic}' of the bag '{self.path}' was added before."
-        return BagError(sentence, kind='topic_exists', topic=topic)
+    def _declared(self, name: str) -> tuple[_Topic, CdrLayout]:
+        entry = self._topics.get(name)
+        if entry is None or entry.layout is None:
+            raise self._unknown('topic', name)
+        return entry, entry.layout
+
+    def _unknown(self, what: str, name: str) -> UnknownNameError:
+        raw = what == 'raw topic'
+        valid = [name for name, topic in self._topics.items() if raw == (topic.layout is None)]
+        return UnknownNameError(what, name, valid, f"in the bag '{self.path}'; add it first")
+
+    def _check_new(self, topic: str) -> None:
+        if topic in self._topics:
+            sentence = f"Topic '{topic}' of the bag '{self.path}' was added before."
+            raise BagError(sentence, kind='topic_exists', topic=topic)
 
     def _check_stamps(self, topic: str, stamps: npt.NDArray[Any]) -> None:
         if stamps.ndim != 1:
@@ -476,18 +471,11 @@ class BagWriter:
             raise error
         if isinstance(error, BagError):
             raise BagError(f'{error}{where}', kind=error.kind, **(error.data | {'kept': kept}))
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        reason = reason.rstrip('.')
+        reason = (getattr(error, 'strerror', '') or str(error)).rstrip('.')
         raise BagError(
             f"The bag '{self.path}' cannot be written: {reason}.{where}",
             kind='cannot_write', path=self.path, errno=getattr(error, 'errno', None), kept=kept,
         ) from error  # fmt: skip
-
-
-def _messages(rows: Rows) -> Raws:
-    """Those of (T, size) bytes."""
-    count, size = rows.shape
-    return Raws(rows.reshape(-1), np.full(count, size))
 
 
 def _is_plain(like: Any) -> bool:
@@ -503,18 +491,12 @@ def _plain_layout(msgtype: str, like: tuple[tuple[str, str | int], ...]) -> CdrL
 
 
 def _qos_profile(name: Qos) -> Any:
-    """The profile as an object of rosbags."""
     ros = library('rosbags.interfaces', 'Writing a bag')
     latched, sensor = name in ('latched', 'history'), name == 'sensor_data'
     unlimited = ros.QosTime(9223372036, 854775807)
     return ros.Qos(
-        ros.QosHistory.KEEP_LAST,
-        _DEPTHS[name],
+        ros.QosHistory.KEEP_LAST, _DEPTHS[name],
         ros.QosReliability.BEST_EFFORT if sensor else ros.QosReliability.RELIABLE,
         ros.QosDurability.TRANSIENT_LOCAL if latched else ros.QosDurability.VOLATILE,
-        unlimited,
-        unlimited,
-        ros.QosLiveliness.AUTOMATIC,
-        unlimited,
-        False,
-    )
+        unlimited, unlimited, ros.QosLiveliness.AUTOMATIC, unlimited, False,
+    )  # fmt: skip
