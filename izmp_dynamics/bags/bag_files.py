@@ -52,14 +52,10 @@ def find_files(path: Path) -> BagFiles:
     except OSError as error:
         raise _unreadable(path, error) from error
     if exists:
-        raise BagError(
-            f"'{path}' is neither a folder nor a regular file; give a rosbag2 folder or file.",
-            kind='not_a_regular_file', path=path,
-        )  # fmt: skip
-    raise BagError(
-        f"There is no bag at '{path}'; give a rosbag2 folder, an .mcap or a .db3 file.",
-        kind='no_bag', path=path,
-    )  # fmt: skip
+        what = f"'{path}' is neither a folder nor a regular file; give a rosbag2 folder or file."
+        raise BagError(what, kind='not_a_regular_file', path=path)
+    what = f"There is no bag at '{path}'; give a rosbag2 folder, an .mcap or a .db3 file."
+    raise BagError(what, kind='no_bag', path=path)
 
 
 def open_storage(path: Path, scratch: Scratch) -> Storage:
@@ -97,33 +93,21 @@ def _folder(folder: Path) -> BagFiles:
     try:
         metadata = read_metadata(folder)
     except BagError as error:
+        what = f"{FILE} in '{folder}' cannot be used: {error}"
         if not present:
-            raise BagError(
-                f"{FILE} in '{folder}' cannot be used: {error}.",
-                kind='bad_metadata', path=folder / FILE, cause=error,
-            ) from error  # fmt: skip
-        note = f"{FILE} in '{folder}' cannot be used: {error}; the storage files are read."
-        return BagFiles(_natural(present), notes=[note])
-    return _listed(folder, metadata, present)
-
-
-def _listed(folder: Path, metadata: Metadata, present: list[Path]) -> BagFiles:
-    """The files that the metadata lists, if they are there."""
+            path = folder / FILE
+            raise BagError(f'{what}.', kind='bad_metadata', path=path, cause=error) from error
+        return BagFiles(_natural(present), notes=[f'{what}; the storage files are read.'])
     listed = [folder / name for name in metadata.files]
     there = [path for path in listed if path.is_file()]
     missing = ', '.join(path.name for path in listed if path not in there)
-    if there and missing:
-        damage = f"{FILE} of '{folder}' lists files that are missing: {missing}."
-        return BagFiles(there, metadata, damages=[damage])
+    damage = f"{FILE} of '{folder}' lists files that are missing: {missing or 'none'}."
     if there:
-        return BagFiles(there, metadata)
+        return BagFiles(there, metadata, damages=[damage] if missing else [])
     if present:
         note = f"{FILE} of '{folder}' lists {missing or 'no file'}; {present[0].name} is read."
         return BagFiles(_natural(present), metadata, notes=[note])
-    raise BagError(
-        f"{FILE} of '{folder}' lists files that are missing: {missing or 'none'}.",
-        kind='files_missing', path=folder, files=metadata.files,
-    )  # fmt: skip
+    raise BagError(damage, kind='files_missing', path=folder, files=metadata.files)
 
 
 def _no_bag_in(folder: Path) -> BagError:
@@ -156,14 +140,12 @@ def _open_plain(path: Path, head: bytes, scratch: Scratch) -> Storage:
         raise BagError(sentence, kind='ros1_bag', path=path)
     if not head:
         raise BagError(f"The bag file '{path}' is empty.", kind='empty_file', path=path)
-    raise BagError(
-        f"'{path}' is no bag: it begins neither like an mcap nor like a sqlite3 file.",
-        kind='not_a_bag', path=path,
-    )  # fmt: skip
+    what = f"'{path}' is no bag: it begins neither like an mcap nor like a sqlite3 file."
+    raise BagError(what, kind='not_a_bag', path=path)
 
 
 def _open_compressed(path: Path, scratch: Scratch) -> Storage:
-    """Decompress a file that was compressed as a whole; one that is cut off as far as it goes."""
+    """Decompress a file that was compressed as a whole, as far as it goes."""
     faults: list[str] = []
     with path.open('rb') as packed:
         unpacked = scratch.write(path.stem, _decompressed(packed, path, faults))

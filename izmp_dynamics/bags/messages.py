@@ -26,8 +26,7 @@ from izmp_dynamics.base.errors import BagError
 Flags = npt.NDArray[np.bool_]
 _ARRAYS = ('position', 'velocity', 'effort')
 
-
-HeaderValues = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
+_HeaderValues = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
 """The attributes of `Stamped`, in their order."""
 
 
@@ -58,25 +57,23 @@ class Stamped:
         return self.frame_ids[0] if len(self.frame_ids) == 1 else None
 
 
-def expect(messages: RawMessages, *types: str) -> None:
-    """Refuse messages of other types with a `BagError`."""
+def _decoded(messages: RawMessages, *types: str) -> Decoded:
     if messages.msgtype not in types:
         raise BagError(
             f"Topic '{messages.topic}' has the type {messages.msgtype}; "
             f'expected {" or ".join(types)}.',
             kind='wrong_type', topic=messages.topic, msgtype=messages.msgtype, valid=types,
         )  # fmt: skip
+    return messages.decode()
 
 
-def header_values(messages: RawMessages, decoded: Decoded) -> HeaderValues:
-    """Stamps, receive stamps, frames, number of broken messages and the first fault."""
+def _header_values(messages: RawMessages, decoded: Decoded) -> _HeaderValues:
     stamps: Stamps = decoded.column('header.stamp').astype(np.int64)
     frames = decoded.texts('header.frame_id')
     return stamps, messages.received[decoded.index], frames, decoded.broken, decoded.fault
 
 
-def floats(decoded: Decoded, path: str, width: int) -> Array:
-    """(T, width) contiguous numbers of `path`."""
+def _floats(decoded: Decoded, path: str, width: int) -> Array:
     if not decoded.groups:
         return np.zeros((0, width))
     return np.ascontiguousarray(decoded.column(path), np.float64)
@@ -162,16 +159,15 @@ def imu_batch(messages: RawMessages) -> ImuBatch:
     Raises:
         BagError: the topic has another type.
     """
-    expect(messages, 'sensor_msgs/msg/Imu')
-    decoded = messages.decode()
-    orientations = floats(decoded, 'orientation', 4)
-    declared = floats(decoded, 'orientation_covariance', 9)[:, 0] != -1.0
+    decoded = _decoded(messages, 'sensor_msgs/msg/Imu')
+    orientations = _floats(decoded, 'orientation', 4)
+    declared = _floats(decoded, 'orientation_covariance', 9)[:, 0] != -1.0
     return ImuBatch(
-        *header_values(messages, decoded),
+        *_header_values(messages, decoded),
         orientations,
         declared & orientations.any(axis=1),
-        floats(decoded, 'angular_velocity', 3),
-        floats(decoded, 'linear_acceleration', 3),
+        _floats(decoded, 'angular_velocity', 3),
+        _floats(decoded, 'linear_acceleration', 3),
     )
 
 
@@ -181,9 +177,8 @@ def wrench_batch(messages: RawMessages) -> WrenchBatch:
     Raises:
         BagError: the topic has another type.
     """
-    expect(messages, 'geometry_msgs/msg/WrenchStamped')
-    decoded = messages.decode()
-    return WrenchBatch(*header_values(messages, decoded), floats(decoded, 'wrench', 6))
+    decoded = _decoded(messages, 'geometry_msgs/msg/WrenchStamped')
+    return WrenchBatch(*_header_values(messages, decoded), _floats(decoded, 'wrench', 6))
 
 
 def pose_batch(messages: RawMessages) -> PoseBatch:
@@ -192,18 +187,17 @@ def pose_batch(messages: RawMessages) -> PoseBatch:
     Raises:
         BagError: the topic has another type.
     """
-    expect(messages, *_POSES, _POINT)
-    decoded = messages.decode()
-    stamped = header_values(messages, decoded)
+    decoded = _decoded(messages, *_POSES, _POINT)
+    stamped = _header_values(messages, decoded)
     if messages.msgtype == _POINT:
-        return PoseBatch(*stamped, floats(decoded, 'point', 3), None)
+        return PoseBatch(*stamped, _floats(decoded, 'point', 3), None)
     path = _POSES[messages.msgtype]
     transform = path == 'transform'
     names_child = transform or messages.msgtype == 'nav_msgs/msg/Odometry'
     return PoseBatch(
         *stamped,
-        floats(decoded, f'{path}.{"translation" if transform else "position"}', 3),
-        floats(decoded, f'{path}.{"rotation" if transform else "orientation"}', 4),
+        _floats(decoded, f'{path}.{"translation" if transform else "position"}', 3),
+        _floats(decoded, f'{path}.{"rotation" if transform else "orientation"}', 4),
         decoded.texts('child_frame_id') if names_child else (),
     )
 
@@ -235,16 +229,28 @@ def joint_state_batch(
     Raises:
         BagError: the topic has another type.
     """
-    expect(messages, 'sensor_msgs/msg/JointState')
-    decoded = _consistent(messages.decode())
+    decoded = _consistent(_decoded(messages, 'sensor_msgs/msg/JointState'))
     occurring = dict.fromkeys(name for group in decoded.groups for name in _names(group))
     if names is None:
         names = tuple(occurring)
-    positions, present = _positions(decoded, names), _present(decoded, names)
+    positions, present = np.zeros((0, len(names))), np.zeros((0, len(names)), np.bool_)
+    if decoded.groups:
+        parts, there = zip(*(_positions(group, names) for group in decoded.groups), strict=True)
+        positions, present = decoded.merged(parts, 'position'), decoded.merged(there, 'name')
     absent = tuple(name for i, name in enumerate(names) if not present[:, i].any())
     others = tuple(name for name in occurring if name not in names)
-    values = header_values(messages, decoded)
+    values = _header_values(messages, decoded)
     return JointStateBatch(*values, tuple(names), positions, present, absent, others)
+
+
+def _positions(group: Group, names: Sequence[str]) -> tuple[Array, Flags]:
+    """(N, n) positions of the joints `names`, NaN where a message has none; whether it has one."""
+    values = group['position']
+    place = dict(zip(_names(group), range(values.shape[1]), strict=False))
+    known = np.array([name in place for name in names], np.bool_)
+    positions = np.full((len(group), len(names)), np.nan)
+    positions[:, known] = values[:, [place[name] for name in names if name in place]]
+    return positions, np.tile(known, (len(group), 1))
 
 
 def _names(group: Group) -> tuple[str, ...]:
@@ -253,7 +259,7 @@ def _names(group: Group) -> tuple[str, ...]:
 
 
 def _consistent(decoded: Decoded) -> Decoded:
-    """Leave out messages whose arrays do not belong to their names; count them as broken."""
+    """Count messages whose arrays do not belong to their names as broken."""
     faults = [_inconsistency(group) for group in decoded.groups]
     if not any(faults):
         return decoded
@@ -272,26 +278,3 @@ def _inconsistency(group: Group) -> str | None:
         if length not in (0, len(names)):
             return f'A JointState message has {length} values of {path} for {len(names)} joints.'
     return None
-
-
-def _positions(decoded: Decoded, names: Sequence[str]) -> Array:
-    """(T, n) positions of the joints `names`; NaN where a message has none."""
-    parts = []
-    for group in decoded.groups:
-        values = group['position']
-        there = dict(zip(_names(group), range(values.shape[1]), strict=False))
-        known = [name in there for name in names]
-        found = values[:, [there[name] for name in names if name in there]]
-        part = np.full((len(group), len(names)), np.nan)
-        part[:, known] = found
-        parts.append(part)
-    return decoded.merged(parts, 'position') if parts else np.zeros((0, len(names)))
-
-
-def _present(decoded: Decoded, names: Sequence[str]) -> Flags:
-    """(T, n) whether the message has a position for the joint."""
-    parts = []
-    for group in decoded.groups:
-        known = set(_names(group)) if group['position'].shape[1] else set()
-        parts.append(np.tile([name in known for name in names], (len(group), 1)).astype(np.bool_))
-    return decoded.merged(parts, 'name') if parts else np.zeros((0, len(names)), np.bool_)

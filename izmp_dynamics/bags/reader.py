@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -70,12 +69,7 @@ class BagReader:
     def __enter__(self) -> 'BagReader':
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -122,8 +116,25 @@ class BagReader:
             UnknownNameError: there is no such topic.
             BagError: its messages cannot be read (encoding, unknown or contradictory type).
         """
-        if topic not in self._decoders:
-            self._decoders[topic] = self._make_decoder(topic)
+        if topic in self._decoders:
+            return self._decoders[topic]
+        channel = self._channel(topic)
+        if channel.encoding != 'cdr':
+            raise BagError(
+                f"Topic '{topic}' of the bag '{self.path}' is serialized as '{channel.encoding}'; "
+                f"only 'cdr' can be read.",
+                kind='unsupported_encoding', topic=topic, encoding=channel.encoding,
+            )  # fmt: skip
+        hashes = self._files.metadata.type_hashes if self._files.metadata else {}
+        recorded = channel.type_hash or hashes.get((topic, channel.msgtype), '')
+        try:
+            typestore = choose_types(channel, recorded, self._note)
+        except BagError as error:
+            raise BagError(
+                f"Topic '{topic}' of the bag '{self.path}': {error}",
+                kind=error.kind, topic=topic, **error.data,
+            ) from error  # fmt: skip
+        self._decoders[topic] = CdrDecoder(typestore, channel.msgtype)
         return self._decoders[topic]
 
     def batches(self, topics: Sequence[str], span_s: float = 5.0) -> Iterator[Batch]:
@@ -144,7 +155,11 @@ class BagReader:
 
         def batch(span: tuple[int, int, Parts]) -> Batch:
             start, end, parts = span
-            return Batch(start, end, dict(_raw_messages(parts, decoders)))
+            found = {}
+            for topic, decoder in decoders.items():
+                received, raws = parts.get(topic, (np.zeros(0, np.int64), Raws.of([])))
+                found[topic] = RawMessages(topic, decoder.msgtype, received, raws, decoder)
+            return Batch(start, end, found)
 
         return map(batch, self._spans(topics, span_s))  # keeps no batch while the next is read
 
@@ -164,17 +179,11 @@ class BagReader:
 
     def _spans(self, topics: Sequence[str], span_s: float) -> Iterator[tuple[int, int, Parts]]:
         wanted = {topic: self._channel(topic).msgtype for topic in topics}
-        sources = [
-            (
-                storage,
-                {
-                    number: channel.topic
-                    for number, channel in storage.channels.items()
-                    if wanted.get(channel.topic) == channel.msgtype
-                },
-            )
-            for storage in self._storages
-        ]
+        sources = []
+        for storage in self._storages:
+            channels = storage.channels.items()
+            own = {n: c.topic for n, c in channels if wanted.get(c.topic) == c.msgtype}
+            sources.append((storage, own))
         return Merger(sources).spans(max(1, round(span_s * NANOSECONDS)))
 
     def _open(self) -> None:
@@ -196,22 +205,16 @@ class BagReader:
         self.end = max((s.end for s in self._storages if s.end is not None), default=None)
         self.custom_data = dict(metadata.custom_data) if metadata else {}
         self.distro = metadata.distro if metadata else ''
-        self._channels = self._merge_channels()
-
-    def _merge_channels(self) -> dict[str, Channel]:
-        """One channel per topic, over all files."""
-        merged: dict[str, Channel] = {}
+        self._channels: dict[str, Channel] = {}  # over all files
         for channel in (c for s in self._storages for c in s.channels.values()):
-            first = merged.setdefault(channel.topic, channel)
+            first = self._channels.setdefault(channel.topic, channel)
             if first.msgtype != channel.msgtype:
                 self._note(
                     f"Topic '{channel.topic}' was recorded with two types; those of type "
                     f'{channel.msgtype} are left out.'
                 )
-        return merged
 
     def _counts(self) -> Counter[tuple[str, str]]:
-        """(topic, type) → messages: from files or metadata, or else by counting."""
         metadata = self._files.metadata
         keys = {(channel.topic, channel.msgtype) for channel in self._channels.values()}
         uncounted = any(storage.counts is None for storage in self._storages)
@@ -233,36 +236,6 @@ class BagReader:
     def _note(self, sentence: str) -> None:
         if sentence not in self._files.notes:
             self._files.notes.append(sentence)
-
-    def _make_decoder(self, topic: str) -> CdrDecoder:
-        channel = self._channel(topic)
-        if channel.encoding != 'cdr':
-            raise BagError(
-                f"Topic '{topic}' of the bag '{self.path}' is serialized as '{channel.encoding}'; "
-                f"only 'cdr' can be read.",
-                kind='unsupported_encoding', topic=topic, encoding=channel.encoding,
-            )  # fmt: skip
-        metadata = self._files.metadata
-        recorded = channel.type_hash
-        if metadata and not recorded:
-            recorded = metadata.type_hashes.get((topic, channel.msgtype), '')
-        try:
-            typestore = choose_types(channel, recorded, self._note)
-        except BagError as error:
-            raise BagError(
-                f"Topic '{topic}' of the bag '{self.path}': {error}",
-                kind=error.kind, topic=topic, **error.data,
-            ) from error  # fmt: skip
-        return CdrDecoder(typestore, channel.msgtype)
-
-
-def _raw_messages(
-    parts: Parts, decoders: Mapping[str, CdrDecoder]
-) -> Iterator[tuple[str, RawMessages]]:
-    """The messages of every wanted topic, also of those that have none."""
-    for topic, decoder in decoders.items():
-        received, raws = parts.get(topic, (np.zeros(0, np.int64), Raws.of([])))
-        yield topic, RawMessages(topic, decoder.msgtype, received, raws, decoder)
 
 
 def _in_order(parts: Parts, types: Mapping[str, str]) -> Iterator[Message]:

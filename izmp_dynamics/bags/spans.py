@@ -17,7 +17,6 @@ Part = tuple[Stamps, Raws]
 Parts = dict[str, Part]
 """Parts by topic."""
 
-
 _MOST_REFUSED = 10
 """Messages of a file that may expand too much before the rest of them is left out."""
 
@@ -50,31 +49,25 @@ class _Source:
         decoded.
         """
         codec = zstandard()
-        unpacked = []
+        name, damages, unpacked = self._storage.path.name, self._storage.damages, []
         for raw in raws:
-            if self._refused >= _MOST_REFUSED:
-                unpacked.append(raw)
-                continue
-            room = self._expansion.room(len(raw))
+            room, whole = self._expansion.room(len(raw)), raw
             try:
-                whole = codec.ZstdDecompressor().decompress(raw, max_length=room + 1)
-                self._expansion.add(len(raw), len(whole))
+                if self._refused < _MOST_REFUSED:
+                    whole = codec.ZstdDecompressor().decompress(raw, max_length=room + 1)
+                    self._expansion.add(len(raw), len(whole))
             except codec.ZstdError:
-                whole = raw
+                pass
             except BagError as error:
-                whole = raw
-                self._refuse(topic, error)
+                whole, self._refused = raw, self._refused + 1
+                sentence = f"A message of '{topic}' in '{name}' is left out: {error}."
+                if self._refused == _MOST_REFUSED:
+                    sentence = (
+                        f"All further messages in '{name}' are left out: too many are like that."
+                    )
+                damages.extend({sentence}.difference(damages))
             unpacked.append(whole)
         return Raws.of(unpacked)
-
-    def _refuse(self, topic: str, error: BagError) -> None:
-        self._refused += 1
-        name = self._storage.path.name
-        sentence = f"A message of '{topic}' in '{name}' is left out: {error}."
-        if self._refused == _MOST_REFUSED:
-            sentence = f"All further messages in '{name}' are left out: too many are like that."
-        if sentence not in self._storage.damages:
-            self._storage.damages.append(sentence)
 
 
 class _Pending:
@@ -126,22 +119,17 @@ class Merger:
             end = first + span if end is None or first >= end + span else end + span
             while self._horizon() < end:
                 self._pull()
-            yield end - span, end, self._take(end)
+            topics = [topic for topic, pending in self._pending.items() if pending.first < end]
+            yield end - span, end, {topic: self._pending[topic].take(end) for topic in topics}
+            for topic in topics:
+                if self._pending[topic].first == FOREVER:
+                    del self._pending[topic]
 
     def _first(self) -> int:
         """The earliest stamp that was not taken yet; FOREVER at the end."""
         while self._horizon() < (first := self._earliest()):
             self._pull()
         return first
-
-    def _take(self, end: int) -> Parts:
-        """Take the messages received before `end` out of the pending ones."""
-        topics = [topic for topic, pending in self._pending.items() if pending.first < end]
-        taken = {topic: self._pending[topic].take(end) for topic in topics}
-        for topic in topics:
-            if self._pending[topic].first == FOREVER:
-                del self._pending[topic]
-        return taken
 
     def _earliest(self) -> int:
         return min((pending.first for pending in self._pending.values()), default=FOREVER)
@@ -157,7 +145,7 @@ class Merger:
 
 
 def _sorted(parts: list[Part]) -> Part:
-    """Join parts in the order of their stamps; equal stamps stay in the order of the file."""
+    """Join parts by stamp; equal stamps stay in the order of the file."""
     stamps = np.concatenate([stamps for stamps, _ in parts])
     raws = Raws.joined([part for _, part in parts])
     if (np.diff(stamps) < 0).any():

@@ -13,22 +13,19 @@ The bag is written to a hidden folder `.out.partial-…` beside its place and mo
 complete; an exception, Ctrl-C included, leaves nothing behind. Within one flush, the messages of
 all topics lie in the order of their stamps.
 
-The metadata has version 8. No rosbag2 looks at the number, but each fails on what it cannot
-parse: up to version 8 the QoS profiles are one text with numbers in it, as Humble and Iron expect
-and Jazzy to Lyrical still accept; version 9 made them a list with words, on which Humble stops
-with 'bad conversion' (ros2/rosbag2 issues 1895 and 2013). What versions 6 to 8 added to the 5 of
-Humble (custom data, type hashes, distribution) an older reader passes over.
+The metadata has version 8, which every rosbag2 from Humble on can parse: version 9 made the QoS
+profiles a list with words, on which Humble stops with 'bad conversion' (ros2/rosbag2 issues 1895
+and 2013); what versions 6 to 8 added an older reader passes over.
 """
 
 import functools
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -46,7 +43,7 @@ from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 from izmp_dynamics.files.libraries import library
 
 Qos = Literal['default', 'sensor_data', 'latched', 'history']
-"""Reliable; best effort; reliable and kept for later subscribers (transient local): one or many."""
+"""Reliable; best effort; reliable and kept for late subscribers (transient local): one or many."""
 
 _DEPTHS = {'default': 10, 'sensor_data': 5, 'latched': 1, 'history': 1000}
 
@@ -118,24 +115,19 @@ class BagWriter:
     def __enter__(self) -> 'BagWriter':
         rosbag2 = library('rosbags.rosbag2', 'Writing a bag')
         library('mcap.records', 'Writing a bag')
-        plugin = rosbag2.StoragePlugin[self.storage.upper()]
+        plugins, own = rosbag2.StoragePlugin, {rosbag2.StoragePlugin.MCAP: McapStorage}
+        plugin = plugins[self.storage.upper()]
         try:
             self._partial = self._place.prepare()
             self._writer = rosbag2.Writer(self._partial, version=_VERSION, storage_plugin=plugin)
-            mcap = rosbag2.StoragePlugin.MCAP
-            self._writer.STORAGE_PLUGINS = rosbag2.Writer.STORAGE_PLUGINS | {mcap: McapStorage}
+            self._writer.STORAGE_PLUGINS = rosbag2.Writer.STORAGE_PLUGINS | own
             self._writer.open()
         except BaseException as error:
             self._abort()
             self._raise(error)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
             if kept := self._abort():
                 _log.warning(_KEPT.format(kept))
@@ -426,20 +418,14 @@ class BagWriter:
             )  # fmt: skip
 
     def _check_finite(
-        self,
-        topic: str,
-        layout: CdrLayout,
-        rows: Rows,
-        paths: Iterable[str],
-        allowed: frozenset[str],
+        self, topic: str, layout: CdrLayout, rows: Rows, paths: Iterable[str], allowed: Set[str]
     ) -> None:
         fields = layout.fields(rows)
         inside = tuple(prefix + mark for prefix in allowed for mark in '.[')
         for path in paths:
             if path in layout.times or path in allowed or path.startswith(inside):
                 continue
-            finite = np.isfinite(fields[path])
-            if not finite.all():
+            if not (finite := np.isfinite(fields[path])).all():
                 place = int(np.argwhere(~finite)[0, 0])
                 raise BagError(
                     f"Field '{path}' of topic '{topic}' is not finite in message {place} of a "
