@@ -169,7 +169,7 @@ def test_every_key_of_a_finding_may_be_asked_for():
     source = Path(findings.__file__).read_text()
     made = set(re.findall(r"ReportFinding\(\s*f?'(\w+)", source))
     assert made | {'imu_contradicts_joints'} == set(findings.KINDS)
-    described = (EXAMPLE.parents[1] / 'docs' / 'results.md').read_text()
+    described = (EXAMPLE.parents[1] / 'docs' / 'report_json.md').read_text()
     assert [kind for kind in findings.KINDS if not re.search(rf'`{kind}\W', described)] == []
     assert findings.is_key('imu_contradicts_joints[/imu]')
     assert findings.is_key('no_value[ir_md]')
@@ -187,7 +187,7 @@ def fields(report):
 
 
 def test_every_field_of_the_report_is_described(disturbed):
-    described = (EXAMPLE.parents[1] / 'docs' / 'results.md').read_text()
+    described = (EXAMPLE.parents[1] / 'docs' / 'report_json.md').read_text()
     names = {name.removesuffix('_time') for name in fields(disturbed.as_dict())}
     assert len(names) > 80
     assert {name for name in names if not re.search(rf'[`.]{name}[`.\[_]', described)} == set()

@@ -1,7 +1,7 @@
 """What a reader should know before trusting the numbers: findings with keys.
 
 A key is `kind` or `kind[track]`; the same keys stand in report.json and, from the last seconds of
-a running robot, in /diagnostics. The sentence may change, the key does not. docs/results.md lists
+a running robot, in /diagnostics. The sentence may change, the key does not. docs/report_json.md lists
 them.
 """
 
