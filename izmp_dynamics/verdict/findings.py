@@ -1,8 +1,8 @@
 """What a reader should know before trusting the numbers: findings with keys.
 
 A key is `kind` or `kind[track]`; the same keys stand in report.json and, from the last seconds of
-a running robot, in /diagnostics. The sentence may change, the key does not. docs/report_json.md lists
-them.
+a running robot, in /diagnostics. The sentence may change, the key does not.
+docs/report_json.md lists them.
 """
 
 from collections.abc import Iterator, Mapping
