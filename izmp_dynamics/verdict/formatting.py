@@ -4,9 +4,24 @@ The page, the verdict and the terminal use these functions on the same values, s
 """
 
 import math
-from typing import TypeGuard
+from string import Formatter
+from typing import Any, TypeGuard
 
 NOTHING = '–'
+
+
+def worded(template: str, **data: object) -> str:
+    """Fill in a sentence; beside Python's formats there are those of `_FORMATS`: '{depth:mm}'."""
+    return _WORDS.vformat(template, (), data)
+
+
+class _Words(Formatter):
+    def format_field(self, value: Any, spec: str) -> str:
+        """Write a quantity."""
+        if spec in _FORMATS:
+            return _FORMATS[spec](value)
+        text: str = super().format_field(value, spec)
+        return text
 
 
 def mm(metres: float | None) -> str:
@@ -80,6 +95,14 @@ def plain(value: float | None, digits: int = 2) -> str:
 def times(count: int) -> str:
     """Write how often: 'once', 'twice', '3 times'."""
     return {1: 'once', 2: 'twice'}.get(count, f'{count} times')
+
+
+_WORDS = _Words()
+_FORMATS = {
+    'mm': mm, 'margin': margin_mm, 's': seconds, 'at': instant, '%': percent, 'ratio': ratio,
+    'N': newtons, 'Hz': hertz, 'times': times,
+}  # fmt: skip
+"""How a sentence asks for a quantity → function that writes it."""
 
 
 def _present(value: float | None) -> TypeGuard[float]:

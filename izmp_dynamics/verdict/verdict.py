@@ -19,6 +19,7 @@ shares of its length: a longer recording of the same motion has the same verdict
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from izmp_dynamics.stability.held_joints import REMEDY as JOINTS_REMEDY
 from izmp_dynamics.stability.held_joints import unknown_foot
 from izmp_dynamics.verdict.errors import TrackError
 from izmp_dynamics.verdict.excursions import TOLERANCE, Excursion
-from izmp_dynamics.verdict.formatting import hertz, instant, margin_mm, mm, percent, seconds, times
+from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, times, worded
 from izmp_dynamics.verdict.posture import FALLEN_HEIGHT
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
@@ -117,32 +118,165 @@ class Verdict:
         return f'{self.headline}: {self.sentence}'
 
 
-def judge(scene: Scene, tracks: dict[str, TrackStatistics]) -> Verdict:
+class Reason(NamedTuple):
+    """Why a verdict is as it is.
+
+    Attributes:
+        state: a key of `HEADLINES`.
+        sentence: for `formatting.worded`, from the data of the rule.
+        advice: likewise.
+    """
+
+    state: str
+    sentence: str
+    advice: str = ''
+
+
+_SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
+_GATED = 'See “Signal health” for what was gated.'
+_NO_FALL = 'If the robot sat or lay down or was carried on purpose, this is no fall.'
+
+REASONS = {
+    'leg_joints_absent': Reason('unclear', '{why}.', JOINTS_REMEDY),
+    'height': Reason(
+        'fell', 'the centre of mass {sank}; below one half from {low:at} on{after}.', _NO_FALL
+    ),
+    'tilt': Reason(
+        'fell',
+        'from {low:at} on the robot is tilted by more than 45° and its centre of mass is beside '
+        'its feet; that {sank}{after}.',
+        _NO_FALL,
+    ),
+    'nothing_evaluated': Reason(
+        'unclear', 'no instant of the recording could be evaluated.', _SEE_MISSING
+    ),
+    'nothing_evaluated/point': Reason(
+        'unclear',
+        'no instant has an IZMP, or a CoP from whole wrenches, over a support polygon.',
+        _SEE_MISSING,
+    ),
+    'no_feet': Reason(
+        'unclear',
+        'no feet are described, so there is no support polygon to compare with.',
+        'Name the feet with their soles in the robot file.',
+    ),
+    'no_load/unknown': Reason(
+        'unclear', 'at no instant is it known which foot carries load.', _SEE_MISSING
+    ),
+    'no_load': Reason(
+        'unclear',
+        'no foot carries load at any instant.',
+        'Check the sign of the force sensors and the load threshold.',
+    ),
+    'no_area': Reason(
+        'unclear',
+        'the loaded soles span no area.',
+        'Describe each sole by three corners or more.',
+    ),
+    'soles_overlap': Reason('unclear', '{overlap}.', OVERLAP_REMEDY),
+    'too_short': Reason(
+        'unclear',
+        'the robot stands on its feet for only {time:s} of the recording; a verdict needs '
+        '{needed:s}.',
+        'A longer recording.',
+    ),
+    'too_short/point': Reason(
+        'unclear',
+        'on the ground the {track.described} has a value for only {time:s}; a verdict needs '
+        '{needed:s}.',
+        f'A longer recording. {_GATED}',
+    ),
+    'too_short/settled': Reason(
+        'unclear',
+        'of the {time:s} on the ground with a value all but {track.evaluated_time:s} lies within '
+        '{evaluation.settle_time:s} of an end or a gap, where {evaluation.filtering} is still '
+        'settling.',
+        'A longer recording without gaps, or a filter that settles faster.',
+    ),
+    'too_few_values': Reason(
+        'unclear',
+        'the {track.described} has a value for only {share:%} of the loaded time.',
+        _GATED,
+    ),
+    'falling_at_end': Reason(
+        'unstable',
+        'the robot falls: the centre of mass is at {share:%} of its initial height as the '
+        'recording ends at {end:at}, and sinks at {speed:.1f} m/s. How that ends is not recorded.',
+    ),
+    'noise': Reason('unclear', '{error}{cop}', '{advice}'),
+    'bias': Reason('unclear', '{error}{cop}', '{advice}'),
+    'near_edge': Reason('unclear', '{error}', '{advice}'),
+    'outside_for_long': Reason(
+        'unclear',
+        'the {track.described} lies outside the support polygon for {longest.duration:s} from '
+        '{longest.start:at} on, by up to {longest.depth:mm}, and the robot does not fall; one '
+        'that is really outside falls within about {falls_within:s}.{cop}',
+        'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
+        'else held the robot.',
+    ),
+    'tipping': Reason('unstable', '{left}: enough to tip the robot.{cop}'),
+    'pushed': Reason(
+        'disturbed',
+        '{left}. The measured CoP stayed at least {inside:mm} inside meanwhile, so the robot was '
+        'pushed or touched something other than the ground, {enough} to tip it.{at_edge}',
+        'If nothing touched it, check the signals around that instant.',
+    ),
+    'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}'),
+    'inside': Reason(
+        'stable',
+        'the {track.described} stayed inside the support polygon{but} for the '
+        '{track.evaluated_time:s} that were evaluated; minimum margin: {track.averaged_margin:'
+        'margin}{known} at {track.averaged_margin_time:at}.{bound}{at_edge}',
+    ),
+    'within_error': Reason(
+        'stable',
+        'within its error the {track.described} stayed inside the support polygon for the '
+        '{track.evaluated_time:s} that were evaluated. At {worst.start:at} it appears up to '
+        '{worst.depth:mm}{known} outside for {worst.duration:s}, {why}.',
+    ),
+}
+"""Reason, and after a slash its variant → state, sentence and advice."""
+
+_STAYED_UP = ('stable', 'marginal', 'disturbed')
+_BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
+
+_Answer = tuple[str, dict[str, object]]
+"""A key of `REASONS`, and the data of its sentence."""
+
+_Tracks = dict[str, TrackStatistics]
+
+
+def judge(scene: Scene, tracks: _Tracks) -> Verdict:
     """Judge `scene` by the statistics of its tracks (see the rules above)."""
     track = _judged(scene, tracks)
-    answer = (
+    key, data = (
         _held(scene)
         or _fallen(scene, track)
         or _missing(scene)
         or _overlapping(scene)
         or _weigh(scene, tracks, track)
     )
-    state, reason, sentence, advice = answer
+    state, *texts = REASONS[key]
+    sentence, advice = (
+        worded(text, **data, track=track, evaluation=scene.evaluation) for text in texts
+    )
+    reason = key.partition('/')[0]
     passed, averaged = scene.evaluation.filter_bandwidth, bandwidth(scene.averaging_time)
     slow = passed < averaged
     if slow and reason in _BY_THE_AVERAGE:
-        sentence += (
-            f' The filter before has a bandwidth of {hertz(passed)}, less than the '
-            f'{hertz(averaged)} of the average over {seconds(scene.averaging_time)}: what is '
-            'faster is not seen.'
-        )
+        sentence += worded(
+            ' The filter before has a bandwidth of {passed:Hz}, less than the {averaged:Hz} of '
+            'the average over {over:s}: what is faster is not seen.',
+            passed=passed, averaged=averaged, over=scene.averaging_time,
+        )  # fmt: skip
     evaluated_until = _evaluated_until(scene, track)
     until = evaluated_until if state in _STAYED_UP else np.nan
     if np.isfinite(until):
-        sentence += (
-            f' From {instant(until)} to the end, for {seconds(scene.timeline.duration - until)}, '
-            'nothing is known: neither that the robot was stable nor that it fell.'
-        )
+        sentence += worded(
+            ' From {until:at} to the end, for {rest:s}, nothing is known: neither that the robot '
+            'was stable nor that it fell.',
+            until=until, rest=scene.timeline.duration - until,
+        )  # fmt: skip
         advice = advice or _SEE_MISSING
     return Verdict(
         state,
@@ -170,13 +304,7 @@ def _evaluated_until(scene: Scene, track: TrackStatistics | None) -> float:
     return until if scene.timeline.duration - until > UNKNOWN_END else np.nan
 
 
-_Answer = tuple[str, str, str, str]
-_STAYED_UP = ('stable', 'marginal', 'disturbed')
-_BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
-_SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
-
-
-def _judged(scene: Scene, tracks: dict[str, TrackStatistics]) -> TrackStatistics | None:
+def _judged(scene: Scene, tracks: _Tracks) -> TrackStatistics | None:
     """Choose the first track that covers half of the loaded time, else the one covering most."""
     able = [track for track in tracks.values() if np.isfinite(track.averaged_margin)]
     enough = COVERED_SHARE * scene.timeline.total(scene.loaded & ~scene.lies)
@@ -190,11 +318,7 @@ def _held(scene: Scene) -> _Answer | None:
     """Refuse to judge by a foot that stands elsewhere than the unrecorded joints say."""
     for foot in scene.evaluation.feet:
         if foot.held_joints and foot.loaded.any():
-            return _unclear(
-                'leg_joints_absent',
-                f'{unknown_foot(foot.name, foot.held_joints)}.',
-                JOINTS_REMEDY,
-            )
+            return 'leg_joints_absent', {'why': unknown_foot(foot.name, foot.held_joints)}
     return None
 
 
@@ -204,71 +328,33 @@ def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
     rows, time = scene.lying[0], scene.timeline.time
     share = scene.height[rows] / scene.initial_height
     lowest = float(np.fmin.reduce(share))
-    sank = (
-        f'sank to {percent(lowest)} of its initial height over the soles'
-        if lowest > 0
-        else 'sank lower than the soles'
-    )
-    if lowest < FALLEN_HEIGHT:
-        low = time[rows][int(np.argmax(share < FALLEN_HEIGHT))]
-        reason = 'height'
-        sentence = f'the centre of mass {sank}; below one half from {instant(low)} on'
-    else:
-        reason = 'tilt'
-        sentence = (
-            f'from {instant(time[rows.start])} on the robot is tilted by more than 45° and its '
-            f'centre of mass is beside its feet; that {sank}'
-        )
+    sank, after = 'sank lower than the soles', ''
+    if lowest > 0:
+        sank = f'sank to {percent(lowest)} of its initial height over the soles'
     if rows.stop < len(time):
-        sentence += f'. It is up again at {instant(time[rows.stop])}'
+        after += f'. It is up again at {instant(time[rows.stop])}'
     outside = [found for found in track.excursions if found.cause != 'error'] if track else []
     if track and outside:
-        first = min(outside, key=lambda excursion: excursion.start)
-        sentence += f'. The {track.described} left the support polygon at {instant(first.start)}'
-    return (
-        'fell',
-        reason,
-        f'{sentence}.',
-        'If the robot sat or lay down or was carried on purpose, this is no fall.',
-    )
+        left = min(excursion.start for excursion in outside)
+        after += f'. The {track.described} left the support polygon at {instant(left)}'
+    is_low = lowest < FALLEN_HEIGHT
+    low = time[rows][int(np.argmax(share < FALLEN_HEIGHT))] if is_low else time[rows.start]
+    return 'height' if is_low else 'tilt', {'sank': sank, 'low': low, 'after': after}
 
 
 def _missing(scene: Scene) -> _Answer | None:
     """Name the first thing that is missing for any judgement."""
     if not len(scene.timeline.time):
-        return _unclear(
-            'nothing_evaluated', 'no instant of the recording could be evaluated.', _SEE_MISSING
-        )
+        return 'nothing_evaluated', {}
     if not scene.evaluation.feet:
-        return _unclear(
-            'no_feet',
-            'no feet are described, so there is no support polygon to compare with.',
-            'Name the feet with their soles in the robot file.',
-        )
+        return 'no_feet', {}
     if not scene.loaded.any():
-        if not scene.in_flight.any():
-            return _unclear(
-                'no_load', 'at no instant is it known which foot carries load.', _SEE_MISSING
-            )
-        return _unclear(
-            'no_load',
-            'no foot carries load at any instant.',
-            'Check the sign of the force sensors and the load threshold.',
-        )
+        return 'no_load' if scene.in_flight.any() else 'no_load/unknown', {}
     if not scene.room >= EMPTY_POLYGON:
-        return _unclear(
-            'no_area',
-            'the loaded soles span no area.',
-            'Describe each sole by three corners or more.',
-        )
+        return 'no_area', {}
     loaded = scene.timeline.total(scene.loaded)
     if loaded < SHORTEST_TIME:
-        return _unclear(
-            'too_short',
-            f'the robot stands on its feet for only {seconds(loaded)} of the recording; '
-            f'a verdict needs {seconds(SHORTEST_TIME)}.',
-            'A longer recording.',
-        )
+        return 'too_short', {'time': loaded, 'needed': SHORTEST_TIME}
     return None
 
 
@@ -277,19 +363,13 @@ def _overlapping(scene: Scene) -> _Answer | None:
     found = scene.sole_overlap
     if found is None or found.depth / 2 <= USABLE_SHARE * scene.room:
         return None
-    return _unclear('soles_overlap', f'{found.text}.', OVERLAP_REMEDY)
+    return 'soles_overlap', {'overlap': found.text}
 
 
-def _weigh(
-    scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics | None
-) -> _Answer:
+def _weigh(scene: Scene, tracks: _Tracks, track: TrackStatistics | None) -> _Answer:
     """Judge by `track`: can it be trusted, did it leave the polygon, how well did it stay in?"""
     if track is None:
-        return _unclear(
-            'nothing_evaluated',
-            'no instant has an IZMP, or a CoP from whole wrenches, over a support polygon.',
-            _SEE_MISSING,
-        )
+        return 'nothing_evaluated/point', {}
     return (
         _too_little(scene, track)
         or _falling_at_end(scene)
@@ -306,51 +386,18 @@ def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
     margin = scene.evaluation.tracks[track.name].margin
     value = scene.timeline.total(scene.loaded & np.isfinite(margin))
     if value < COVERED_SHARE * loaded:
-        return _unclear(
-            'too_few_values',
-            f'the {track.described} has a value for only {percent(value / loaded)} of the loaded '
-            'time.',
-            'See “Signal health” for what was gated.',
-        )
+        return 'too_few_values', {'share': value / loaded}
     if value < SHORTEST_TIME:
-        return _unclear(
-            'too_short',
-            f'on the ground the {track.described} has a value for only {seconds(value)}; a '
-            f'verdict needs {seconds(SHORTEST_TIME)}.',
-            'A longer recording. See “Signal health” for what was gated.',
-        )
+        return 'too_short/point', {'time': value, 'needed': SHORTEST_TIME}
     if track.evaluated_time < SHORTEST_TIME:
-        return _unclear(
-            'too_short',
-            f'of the {seconds(value)} on the ground with a value all but '
-            f'{seconds(track.evaluated_time)} lies within '
-            f'{seconds(scene.evaluation.settle_time)} of an end or a gap, where '
-            f'{scene.evaluation.filtering} is still settling.',
-            'A longer recording without gaps, or a filter that settles faster.',
-        )
+        return 'too_short/settled', {'time': value}
     return None
 
 
 def _falling_at_end(scene: Scene) -> _Answer | None:
     """Find a fall that the recording does not show to its end."""
-    sinking = _sinking(scene)
-    if sinking is None:
-        return None
-    share, speed = sinking
-    return (
-        'unstable',
-        'falling_at_end',
-        f'the robot falls: the centre of mass is at {percent(share)} of its initial height as the '
-        f'recording ends at {instant(scene.timeline.duration)}, and sinks at {speed:.1f} m/s. How '
-        'that ends is not recorded.',
-        '',
-    )
-
-
-def _sinking(scene: Scene) -> tuple[float, float] | None:
-    """Height of the COM at the end over the initial one, and its speed down; None if it stands."""
-    late = scene.timeline.duration - scene.averaging_time
-    rows = slice(int(np.searchsorted(scene.timeline.time, late)), None)
+    end = scene.timeline.duration
+    rows = slice(int(np.searchsorted(scene.timeline.time, end - scene.averaging_time)), None)
     known = np.isfinite(scene.height[rows])
     time, height = scene.timeline.time[rows][known], scene.height[rows][known]
     if len(time) < 3 or not scene.initial_height > 0:
@@ -358,52 +405,28 @@ def _sinking(scene: Scene) -> tuple[float, float] | None:
     speed = -float(np.polyfit(time - time[-1], height, 1)[0])
     share = float(np.median(height[-3:])) / scene.initial_height
     if share < FALLING_HEIGHT and speed > FALLING_SPEED:
-        return share, speed
+        return 'falling_at_end', {'share': share, 'speed': speed, 'end': end}
     return None
 
 
-def _too_uncertain(
-    scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
-) -> _Answer | None:
+def _too_uncertain(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
     """Refuse to judge by a point whose error is as large as the support polygon."""
     if track.error.usual <= USABLE_SHARE * scene.room:
         return None
     room = f'the support polygon reaches {mm(scene.room)} from its middle to its edge'
-    reason, sentence, advice = _error_in_words(scene, track, room)
-    return _unclear(reason, sentence + _about_cop(tracks, track), advice)
+    return 'bias' if track.error.biased else 'noise', {
+        **_error(scene, track, room), 'cop': _about_cop(tracks, track)
+    }  # fmt: skip
 
 
-def _error_in_words(scene: Scene, track: TrackStatistics, room: str) -> tuple[str, str, str]:
+def _error(scene: Scene, track: TrackStatistics, room: str) -> dict[str, object]:
     """Which error it is, noise or bias, and what would settle the verdict."""
-    error = track.error
-    if error.biased:
-        return (
-            'bias',
-            f'the {track.described} is biased: {bias_in_words(error)}; {room}.',
-            f'{_only_normal(scene)}No filter removes a bias. It would be settled by the right '
-            'mounting of the IMU (imu.frame), the masses of the URDF and the offsets of the '
-            'sensors: “izmp calibrate” estimates them from a walk, “izmp check” names suspects.',
-        )
-    return (
-        'noise',
-        f'the {track.described} is too noisy: {noise_in_words(scene, error)}; {room}.',
-        noise_advice(scene),
-    )
-
-
-def _only_normal(scene: Scene) -> str:
-    """Name the feet whose sensors seem to measure less than a whole wrench, as a sentence."""
-    feet = [
-        foot.name
-        for foot in scene.evaluation.feet
-        if foot.only_normal_found and not foot.normal_only
-    ]
-    if not feet:
-        return ''
-    return (
-        f'First set wrench.normal_only: true for {list_names(feet)}: the horizontal forces and '
-        'torques there are zero throughout, so that this CoP is no point to compare with. '
-    )
+    if track.error.biased:
+        error = f'the {track.described} is biased: {bias_in_words(track.error)}; {room}.'
+        return {'error': error, 'advice': _bias_advice(scene)}
+    noise = noise_in_words(scene, track.error)
+    error = f'the {track.described} is too noisy: {noise}; {room}.'
+    return {'error': error, 'advice': noise_advice(scene)}
 
 
 def bias_in_words(error: TrackError) -> str:
@@ -414,6 +437,24 @@ def bias_in_words(error: TrackError) -> str:
     return (
         f'in the median it lies {mm(error.slow)} off the measured CoP{axes}, while noise leaves '
         f'only {mm(error.averaged_scatter)} (σ)'
+    )
+
+
+def _bias_advice(scene: Scene) -> str:
+    """What helps against a bias; first, sensors that seem to measure less than a whole wrench."""
+    feet = [
+        foot.name
+        for foot in scene.evaluation.feet
+        if foot.only_normal_found and not foot.normal_only
+    ]
+    first = (
+        f'First set wrench.normal_only: true for {list_names(feet)}: the horizontal forces and '
+        'torques there are zero throughout, so that this CoP is no point to compare with. '
+    )
+    return (
+        f'{first if feet else ""}No filter removes a bias. It would be settled by the right '
+        'mounting of the IMU (imu.frame), the masses of the URDF and the offsets of the sensors: '
+        '“izmp calibrate” estimates them from a walk, “izmp check” names suspects.'
     )
 
 
@@ -428,12 +469,12 @@ def noise_in_words(scene: Scene, error: TrackError) -> str:
 
 def noise_advice(scene: Scene) -> str:
     """What helps against noise; not the filter that is on already."""
-    if scene.evaluation.filtering:
+    filtering = scene.evaluation.filtering
+    if filtering:
         return (
-            f'{scene.evaluation.filtering[0].upper()}{scene.evaluation.filtering[1:]} is on '
-            'already: it would be settled by less noisy joint angles or IMU, stamps of the '
-            'instant of measurement, or a longer half-width or lower cut-off, which costs '
-            'bandwidth.'
+            f'{filtering[0].upper()}{filtering[1:]} is on already: it would be settled by less '
+            'noisy joint angles or IMU, stamps of the instant of measurement, or a longer '
+            'half-width or lower cut-off, which costs bandwidth.'
         )
     return (
         'It would be settled by a filter in the robot file that all signals pass, or by less '
@@ -441,52 +482,33 @@ def noise_advice(scene: Scene) -> str:
     )
 
 
-def _contradicted(
-    scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
-) -> _Answer | None:
-    """Refuse a stay outside that no robot survives."""
-    falls_within = scene.falls_for
-    long = [found for found in track.excursions if found.duration > falls_within]
+def _contradicted(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
+    """Refuse an excursion that no robot survives."""
+    long = [found for found in track.excursions if found.duration > scene.falls_for]
     if track.name == 'cop' or not long:
         return None
     longest = max(long, key=lambda excursion: excursion.duration)
-    return _unclear(
-        'outside_for_long',
-        f'the {track.described} lies outside the support polygon for '
-        f'{seconds(longest.duration)} from {instant(longest.start)} on, by up to '
-        f'{mm(longest.depth)}, and the robot does not fall; one that is really outside falls '
-        f'within about {seconds(falls_within)}.{_about_cop(tracks, track)}',
-        'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
-        'else held the robot.',
-    )
+    cop = _about_cop(tracks, track)
+    return 'outside_for_long', {'longest': longest, 'falls_within': scene.falls_for, 'cop': cop}
 
 
-def _outside(
-    scene: Scene, tracks: dict[str, TrackStatistics], track: TrackStatistics
-) -> _Answer | None:
+def _outside(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
     """Judge the excursions that are no errors, if there are any."""
-    edge = [found for found in track.excursions if found.cause == 'edge']
-    pushed = [found for found in track.excursions if found.cause == 'push']
+    edge, pushed = (
+        [found for found in track.excursions if found.cause == cause] for cause in ('edge', 'push')
+    )
     limit = TIPPING_SHARE * scene.room
     if edge and edge[0].throw >= limit:
-        sentence = f'{_left(track, edge)}: enough to tip the robot.{_about_cop(tracks, track)}'
-        return 'unstable', 'tipping', sentence, ''
+        return 'tipping', {'left': _left(track, edge), 'cop': _about_cop(tracks, track)}
+    if not edge and not pushed:
+        return None
+    data: dict[str, object] = {
+        'left': _left(track, pushed or edge), 'at_edge': _at_edge(scene, track)
+    }  # fmt: skip
     if pushed:
-        tips = 'enough' if pushed[0].throw >= limit else 'not enough'
-        return (
-            'disturbed',
-            'pushed',
-            f'{_left(track, pushed)}. The measured CoP stayed at least '
-            f'{mm(min(found.cop_margin for found in pushed))} inside meanwhile, so the robot was '
-            f'pushed or touched something other than the ground, {tips} to tip it.'
-            f'{_at_edge(scene, track)}',
-            'If nothing touched it, check the signals around that instant.',
-        )
-    if edge:
-        tips = 'too short to tip the robot'
-        sentence = f'{_left(track, edge)}: {tips}.{_at_edge(scene, track)}'
-        return 'marginal', 'brief', sentence, ''
-    return None
+        data['inside'] = min(found.cop_margin for found in pushed)
+        data['enough'] = 'enough' if pushed[0].throw >= limit else 'not enough'
+    return 'pushed' if pushed else 'brief', data
 
 
 def _left(track: TrackStatistics, excursions: list[Excursion]) -> str:
@@ -516,8 +538,7 @@ def _near_edge(scene: Scene, track: TrackStatistics) -> _Answer | None:
         f'{instant(track.averaged_margin_time)}, so it may have been outside for long enough to '
         'tip the robot'
     )
-    _, sentence, advice = _error_in_words(scene, track, room)
-    return _unclear('near_edge', sentence, advice)
+    return 'near_edge', _error(scene, track, room)
 
 
 def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
@@ -527,18 +548,10 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
     elif track.error.against != 'cop':
         known = f' (± {mm(track.error.uncertainty)}, assumed, as no CoP measures its error)'
     errors = [found for found in track.excursions if found.cause == 'error']
-    time = f'the {seconds(track.evaluated_time)} that were evaluated'
     if not errors:
         but = f' or within {mm(TOLERANCE)} of its edge' if track.averaged_margin < 0 else ''
-        return (
-            'stable',
-            'inside',
-            f'the {track.described} stayed inside the support polygon{but} for {time}; '
-            f'minimum margin: {margin_mm(track.averaged_margin)}{known} at '
-            f'{instant(track.averaged_margin_time)}.{_bound(scene, track)}'
-            f'{_at_edge(scene, track)}',
-            '',
-        )
+        bound, at_edge = _bound(scene, track), _at_edge(scene, track)
+        return 'inside', {'but': but, 'known': known, 'bound': bound, 'at_edge': at_edge}
     worst = max(errors, key=lambda excursion: excursion.depth)
     why = 'which is within that'
     if np.isfinite(worst.cop_margin):
@@ -546,14 +559,7 @@ def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
             f'but the measured CoP was {mm(worst.cop_margin)} inside, and errors as large occur '
             'elsewhere in the recording'
         )
-    return (
-        'stable',
-        'within_error',
-        f'within its error the {track.described} stayed inside the support polygon for {time}. At '
-        f'{instant(worst.start)} it appears up to {mm(worst.depth)}{known} outside for '
-        f'{seconds(worst.duration)}, {why}.',
-        '',
-    )
+    return 'within_error', {'worst': worst, 'known': known, 'why': why}
 
 
 def _bound(scene: Scene, track: TrackStatistics) -> str:
@@ -572,8 +578,7 @@ def _bound(scene: Scene, track: TrackStatistics) -> str:
 
 def _at_edge(scene: Scene, track: TrackStatistics) -> str:
     """Say if the point was at the edge for longer than a fall takes; empty otherwise."""
-    margin = scene.judged_margin(track.name)
-    near = margin < TOLERANCE
+    near = scene.judged_margin(track.name) < TOLERANCE
     longest, start = scene.timeline.longest_run(near)
     if longest <= scene.falls_for:
         return ''
@@ -584,7 +589,7 @@ def _at_edge(scene: Scene, track: TrackStatistics) -> str:
     )
 
 
-def _about_cop(tracks: dict[str, TrackStatistics], track: TrackStatistics) -> str:
+def _about_cop(tracks: _Tracks, track: TrackStatistics) -> str:
     """Say where the CoP was, as a sentence to add; empty without one."""
     cop = tracks.get('cop')
     if cop is None or track.error.against != 'cop' or not np.isfinite(cop.averaged_margin):
@@ -593,7 +598,3 @@ def _about_cop(tracks: dict[str, TrackStatistics], track: TrackStatistics) -> st
         return f' The measured CoP was inside for {percent(cop.inside_share)} of its time.'
     closest = mm(cop.averaged_margin)
     return f' The measured CoP stayed inside; it came as close as {closest} to the edge.'
-
-
-def _unclear(reason: str, sentence: str, advice: str) -> _Answer:
-    return 'unclear', reason, sentence, advice
