@@ -10,9 +10,14 @@ import pytest
 
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.verdict import findings
-from izmp_dynamics.verdict.expect.check import check_limits
-from izmp_dynamics.verdict.expect.junit import junit_error, junit_xml
-from izmp_dynamics.verdict.expect.limits import Limits, ValueLimit, load_limits
+from izmp_dynamics.verdict.expect import (
+    Limits,
+    ValueLimit,
+    check_limits,
+    junit_error,
+    junit_xml,
+    load_limits,
+)
 from izmp_dynamics.verdict.summary import summary_of
 
 from .command_line import assert_refused, izmp

@@ -8,8 +8,7 @@ import pytest
 from izmp_dynamics.fleet.row import of_report
 from izmp_dynamics.report.page import render
 from izmp_dynamics.verdict.events.event import ERROR, event_message
-from izmp_dynamics.verdict.expect.check import check_limits
-from izmp_dynamics.verdict.expect.limits import Limits, ValueLimit
+from izmp_dynamics.verdict.expect import Limits, ValueLimit, check_limits
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
 
 from .report_scenarios import falling, standing

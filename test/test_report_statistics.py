@@ -6,9 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from izmp_dynamics.results.evaluation import Foot
-from izmp_dynamics.verdict.frames import axis_statistics, correlation
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.statistics import pair_statistics, track_statistics
+from izmp_dynamics.verdict.statistics import (
+    axis_statistics,
+    correlation,
+    pair_statistics,
+    track_statistics,
+)
 
 from .report_scenarios import (
     GRAVITY,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.verdict.significance import Background, running_mean, significance
+from izmp_dynamics.verdict.errors import Background, running_mean, significance
 
 
 def seconds(values):

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from izmp_dynamics.report.ground import ground_of
 from izmp_dynamics.report.page import cards
 from izmp_dynamics.results.evaluation import Foot, Track
-from izmp_dynamics.verdict.expect.check import check_limits
-from izmp_dynamics.verdict.expect.limits import Limits
+from izmp_dynamics.verdict.expect import Limits, check_limits
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
 from izmp_dynamics.verdict.verdict import HEADLINES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from izmp_dynamics.replay.run import ReplayResult
-    from izmp_dynamics.verdict.expect.check import Expectation
+    from izmp_dynamics.verdict.expect import Expectation
 
 NOT_MET = 3
 """Exit status if a limit is not met."""
@@ -75,7 +75,7 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate and say what came out."""
     from izmp_dynamics.cli.terminal import printable
-    from izmp_dynamics.verdict.expect.junit import junit_error, junit_xml
+    from izmp_dynamics.verdict.expect import junit_error, junit_xml
     from izmp_dynamics.verdict.summary import summary_lines
 
     wrong = _wrong_usage(options)
@@ -119,7 +119,7 @@ def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.model.robot_file import Filter, load_robot_file
     from izmp_dynamics.replay.run import replay
-    from izmp_dynamics.verdict.expect.limits import load_limits
+    from izmp_dynamics.verdict.expect import load_limits
 
     limits = None if options.expect is None else load_limits(options.expect)
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)

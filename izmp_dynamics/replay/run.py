@@ -23,9 +23,7 @@ from izmp_dynamics.replay.hashes import hashing
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.result_folder import result_folder
 from izmp_dynamics.report.writer import write_summary
-from izmp_dynamics.verdict.expect.check import Expectation, check_limits
-from izmp_dynamics.verdict.expect.junit import junit_xml
-from izmp_dynamics.verdict.expect.limits import Limits
+from izmp_dynamics.verdict.expect import Expectation, Limits, check_limits, junit_xml
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import Summary, summarise
 

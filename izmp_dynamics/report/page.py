@@ -8,7 +8,7 @@ from typing import Any
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.pages.templates import template
-from izmp_dynamics.verdict import errors, excursions, formatting, significance, verdict
+from izmp_dynamics.verdict import errors, formatting, verdict
 from izmp_dynamics.verdict.events.event import STEPS
 from izmp_dynamics.verdict.posture import FALL_TIMES, FALLEN_HEIGHT
 
@@ -19,12 +19,12 @@ _FIRST_REAL_STAMP = 100_000_000 * NANOSECONDS  # smaller stamps are a simulation
 _CAUSES = {'edge': 'excursion', 'push': 'push', 'error': 'error of the signals'}
 _FRAMES = {'sole': 'the loaded sole', 'root': 'the root link', 'nif': 'nif'}
 _RULES = {
-    'edge': excursions.TOLERANCE,
+    'edge': errors.TOLERANCE,
     'usable_share': verdict.USABLE_SHARE,
     'tipping_share': verdict.TIPPING_SHARE,
     'fallen_height': FALLEN_HEIGHT,
     'fall_times': FALL_TIMES,
-    'ratio': significance.RATIO,
+    'ratio': errors.RATIO,
     'assumed_tilt': errors.ASSUMED_TILT,
 }
 _FORMATS = ('mm', 'seconds', 'instant', 'percent', 'ratio', 'newtons', 'hertz', 'plain')

@@ -1,10 +1,16 @@
-"""How wrong a point may be: its scatter, and the part of its error that no filter removes.
+"""How wrong a point may be, what stands out of its errors, and when it is outside for all that.
 
 Without other contacts the IZMP is the CoP. Where a CoP is measured in both directions, their gap
 is the error of the signals: what changes from instant to instant is noise (`scatter`), the rest is
 the bias of sensors, mounting or model, constant or changing with the motion. Without a CoP only
 the noise can be estimated, from the jumps of the point, and of a filtered signal not even that; a
 bias is then assumed, so that a point beyond the edge by millimetres is no event.
+
+The size of a vector is its Mahalanobis distance: in standard deviations of the signal about its
+median, by a covariance that single events don't change. Real signals have larger errors than this
+covariance says, as after each touch-down. So an event stands out only if it is also so many times
+as large as the largest that does not, and if there are not many of its kind around it: the errors
+of a recording are compared with each other.
 """
 
 from dataclasses import dataclass
@@ -13,9 +19,8 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, median, percentile
-from izmp_dynamics.verdict.frames import in_sole
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.timeline import Mask
+from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
 
 CONFIDENCE = 0.95
 """Share of the time in which the averaged point is within its uncertainty."""
@@ -27,6 +32,23 @@ IMU, joint offsets, elasticity. It moves the point by this angle times the heigh
 _RAYLEIGH_MEDIAN = 1.1774  # median distance of a 2-D normal distribution in its σ per axis
 _RAYLEIGH_95 = 2.4477  # its 95th percentile
 _SECOND_DIFFERENCE_GAIN = np.sqrt(6.0)  # white noise of σ has second differences of σ√6
+
+LEAST_SIGMA = 5.0
+"""Standard deviations from which on a deviation can stand out."""
+
+RATIO = 2.0
+"""How many times as large as the largest error it must be."""
+
+MOST, AROUND = 3, 3.0
+"""Events of 1/RATIO of its size or more, itself included, that there may be within ± [s] of it."""
+
+_WINSORISED = 3.0
+
+TOLERANCE = 0.005
+"""Distance from the edge [m] that the geometry of soles and model leaves open at best."""
+
+_FLOOR = 0.001
+"""Least standard deviation [m] of the gap between IZMP and CoP that an event is compared with."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +128,7 @@ def track_error(scene: Scene, name: str) -> TrackError:
         return tuple(np.linalg.norm(v, axis=1) for v in (off, gap, gap - off))
 
     def in_soles(rows: slice) -> tuple[Array, ...]:
-        off = in_sole(scene, averages[0], rows) - in_sole(scene, averages[1], rows)
+        off = scene.in_sole(averages[0], rows) - scene.in_sole(averages[1], rows)
         return tuple(np.where(both[rows] & finite_rows(off), off.T, np.nan))
 
     by_blocks = scene.columns.by_blocks
@@ -148,3 +170,185 @@ def _average_gain(scene: Scene) -> float:
         return 1.0
     number = max(1.0, scene.averaging_time / step)
     return float(min(1.0, np.sqrt(2.0 / (3.0 * number))))
+
+
+@dataclass(frozen=True)
+class Background:
+    """What a signal is like most of the time.
+
+    Attributes:
+        centre: (d,) median.
+        covariance: (d, d) about it; that of values beyond 3 σ set to 3 σ.
+    """
+
+    centre: Array
+    covariance: Array
+
+    @classmethod
+    def of(cls, known: Array, floor: float) -> 'Background':
+        """Estimate it.
+
+        Args:
+            known: (K, d) finite values of the signal.
+            floor: smallest standard deviation per axis, in its unit.
+        """
+        width = known.shape[1]
+        if not len(known):
+            return cls(np.zeros(width), floor**2 * np.eye(width))
+        centre = np.median(known, axis=0)
+        off = known - centre
+        sigma = np.maximum(MAD_TO_SIGMA * np.median(np.abs(off), axis=0), floor)
+        clipped = np.clip(off / sigma, -_WINSORISED, _WINSORISED)
+        joint = clipped.T @ clipped / len(known)
+        spread = np.sqrt(np.maximum(np.diag(joint), 1e-12))
+        correlation = 0.999 * joint / np.outer(spread, spread) + 0.001 * np.eye(width)
+        return cls(centre, correlation * np.outer(sigma, sigma))
+
+    def sizes(self, values: Array) -> Array:
+        """Mahalanobis distance (K,) of values (K, d)."""
+        off = values - self.centre
+        solved = np.linalg.solve(self.covariance, off.T)
+        sizes: Array = np.sqrt(np.einsum('ki,ik->k', off, solved))
+        return sizes
+
+
+def running_mean(values: Array, count: int) -> Array:
+    """(K − count + 1, d) means of `count` consecutive values; NaN where one of them is."""
+    known = finite_rows(values)
+    holes = running_sum(~known)
+    means = np.empty((max(len(values) - count + 1, 0), values.shape[1]))
+    for axis, column in enumerate(values.T):
+        sums = running_sum(np.where(known, column, 0.0))
+        means[:, axis] = (sums[count:] - sums[:-count]) / count
+    means[holes[count:] != holes[:-count]] = np.nan
+    return means
+
+
+def significance(
+    time: Array,
+    values: Array,
+    events: list[tuple[int, int]],
+    floor: float,
+) -> tuple[Array, Mask]:
+    """Judge events by the mean of the signal over each.
+
+    Args:
+        time: (K,) instants [s].
+        values: (K, d) the signal; NaN where it is not known.
+        events: first and one-past-last row of each, disjoint.
+        floor: smallest standard deviation per axis, in the unit of the signal.
+
+    Returns:
+        (E,) size of each event in standard deviations of means over as many rows, NaN where there
+        is nothing to compare it with, and whether it stands out.
+    """
+    if not events:
+        return np.empty(0), np.zeros(0, dtype=bool)
+    calm = np.array(values)
+    for first, stop in events:
+        calm[first:stop] = np.nan
+    sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
+    lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
+    for rows in np.unique(lengths).tolist():
+        others = running_mean(calm, rows)
+        others = others[finite_rows(others)]
+        if len(others) < rows:
+            continue  # nothing to compare with
+        background = Background.of(others, floor)
+        largest = float(background.sizes(others).max())
+        for k in np.flatnonzero(lengths == rows).tolist():
+            within = values[slice(*events[k])]
+            within = within[finite_rows(within)]
+            if len(within):
+                sizes[k] = background.sizes(within.mean(axis=0)[None])[0]
+                elsewhere[k] = largest
+    stands_out = np.zeros(len(events), dtype=bool)
+    begins = time[[first for first, _ in events]]
+    bar = 0.0
+    for k in np.argsort(sizes, kind='stable').tolist():
+        alike = (np.abs(begins - begins[k]) <= AROUND) & (RATIO * sizes >= sizes[k])
+        large = sizes[k] >= max(LEAST_SIGMA, RATIO * max(bar, elsewhere[k]))
+        stands_out[k] = large and alike.sum() <= MOST
+        bar = bar if stands_out[k] else float(np.fmax(bar, sizes[k]))
+    return sizes, stands_out
+
+
+@dataclass(frozen=True)
+class Excursion:
+    """A stretch in which the averaged point was outside the support polygon.
+
+    Attributes:
+        start: first instant outside [s].
+        duration: time spent outside [s].
+        depth: farthest distance outside [m].
+        throw: ∫ distance dt / √(h/g) [m]: how far it carries the capture point outwards.
+        cop_margin: minimum margin of the averaged CoP meanwhile [m]; NaN without a CoP.
+        cause: 'edge': nothing contradicts that the robot was on that edge; 'push': the CoP stayed
+            inside, and no error in the recording is nearly as large; 'error': the CoP stayed
+            inside, and errors as large occur elsewhere, or it is within the uncertainty.
+        significance: size of the gap to the CoP in its standard deviations; NaN without a CoP.
+    """
+
+    start: float
+    duration: float
+    depth: float
+    throw: float
+    cop_margin: float
+    cause: str
+    significance: float
+
+
+def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion, ...]:
+    """Find the excursions of a track; errors last, those first that throw farthest."""
+    timeline, margin = scene.timeline, scene.judged_margin(name)
+    first, last = timeline.runs(margin < 0)
+    deep = running_sum(margin < -TOLERANCE)
+    kept = deep[last] > deep[first]
+    first, last = first[kept], last[kept]
+    if not len(first):
+        return ()
+    with_cop = name != 'cop' and scene.cop_is_whole
+    cop = scene.averaged('cop').margin if with_cop else None
+    sizes, stands_out = _standing_out(scene, name, first, last, with_cop)
+    runs = [slice(*run) for run in zip(first.tolist(), last.tolist(), strict=True)]
+    found = []
+    for k, run in enumerate(runs):
+        depth, span = -margin[run], timeline.span[run]
+        deepest = float(depth.max())
+        cop_margin = np.nan if cop is None else float(np.fmin.reduce(cop[run]))
+        if cop_margin > TOLERANCE:
+            cause = 'push' if stands_out[k] else 'error'
+        else:
+            at_edge = np.isfinite(cop_margin) or deepest > error.uncertainty
+            cause = 'edge' if at_edge else 'error'
+        found.append(
+            Excursion(
+                start=float(timeline.time[run.start]),
+                duration=float(span.sum()),
+                depth=deepest,
+                throw=float((depth * span).sum()) / scene.time_constant,
+                cop_margin=cop_margin,
+                cause=cause,
+                significance=float(sizes[k]),
+            )
+        )
+    return tuple(sorted(found, key=lambda found: (found.cause == 'error', -found.throw)))
+
+
+def _standing_out(
+    scene: Scene, name: str, first: Indices, last: Indices, with_cop: bool
+) -> tuple[Array, Mask]:
+    """How far each gap to the CoP stands out of all others; NaN and False without a CoP."""
+    if not with_cop:
+        return np.full(len(first), np.nan), np.zeros(len(first), dtype=bool)
+    both = scene.judged(name) & scene.judged('cop')
+    point, cop = (scene.averaged(track).point for track in (name, 'cop'))
+
+    def gap(rows: slice) -> Array:
+        off = scene.level(point[rows] - cop[rows], rows)
+        level: Array = np.where(both[rows, None], off, np.nan)
+        return level
+
+    events = list(zip(first.tolist(), last.tolist(), strict=True))
+    gaps = scene.columns.by_blocks(len(both), gap)
+    return significance(scene.timeline.time, gaps, events, _FLOOR)

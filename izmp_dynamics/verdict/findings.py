@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.verdict.excursions import TOLERANCE, Excursion
+from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
 from izmp_dynamics.verdict.scene import LABELS, Scene

@@ -7,10 +7,10 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.dynamics.external_wrench import LEAST_PART, find_forces
+from izmp_dynamics.verdict.errors import LEAST_SIGMA, significance
 from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.significance import LEAST_SIGMA, significance
 
 _LISTED = 3
 """Pushes that are listed one by one, the largest; all are counted."""

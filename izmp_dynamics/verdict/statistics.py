@@ -1,19 +1,31 @@
-"""Numbers about one track and about two tracks against each other; NaN-safe throughout."""
+"""Numbers about one track and about two tracks against each other; NaN-safe throughout.
+
+A correlation depends on the frame: the axis in which a robot walks has a large range in the world
+and a small one in a frame that walks along. So it never stands alone: beside it are the RMSE and
+the bias per axis, above all in the frame of the loaded sole, whose axes an engineer can see.
+"""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.robust import finite, lowest, mean, percentile, rms
-from izmp_dynamics.verdict.errors import TrackError, track_error
-from izmp_dynamics.verdict.excursions import TOLERANCE, Excursion, excursions_of
-from izmp_dynamics.verdict.frames import AxisStatistics, axis_statistics, correlation
+from izmp_dynamics.verdict.errors import (
+    TOLERANCE,
+    Excursion,
+    TrackError,
+    excursions_of,
+    track_error,
+)
 from izmp_dynamics.verdict.scene import Scene, label_of
-from izmp_dynamics.verdict.timeline import running_sum
+from izmp_dynamics.verdict.timeline import Mask, running_sum
 
 LISTED = 12
 """Excursions that are listed, the worst first."""
+
+_CONSTANT = 1e-14  # smaller deviations from the mean, relative to the values, are rounding errors
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,30 @@ class TrackStatistics:
     def described(self) -> str:
         """The track in a sentence: 'IZMP (MR-AD)' or 'CoP'."""
         return self.label if self.name == 'cop' else f'IZMP ({self.label})'
+
+
+@dataclass(frozen=True)
+class AxisStatistics:
+    """Differences of two points in one frame, first less second; lengths in m.
+
+    Attributes:
+        frame: 'sole': that of the loaded sole that carries most; 'root': of the root link; 'nif':
+            the non-inertial frame.
+        bias_x: mean difference in x.
+        bias_y: mean difference in y.
+        rmse_x: root of the mean squared difference in x, with the bias.
+        rmse_y: the same in y.
+        correlation_x: of the x coordinates.
+        correlation_y: of the y coordinates.
+    """
+
+    frame: str
+    bias_x: float
+    bias_y: float
+    rmse_x: float
+    rmse_y: float
+    correlation_x: float
+    correlation_y: float
 
 
 @dataclass(frozen=True)
@@ -201,3 +237,43 @@ def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
         frames=frames,
         correlation=related,
     )
+
+
+def axis_statistics(
+    scene: Scene, first: str, second: str, rows: Mask
+) -> tuple[AxisStatistics, ...]:
+    """Compare the points of two tracks at some instants (K,) in each frame that is known."""
+    points = [scene.evaluation.tracks[name].point for name in (first, second)]
+    seen = {
+        'sole': [scene.columns.by_blocks(len(rows), partial(scene.in_sole, p)) for p in points],
+        'root': [point[:, :2] for point in points],
+        'nif': [scene.points[name] for name in (first, second)],
+    }
+    found = []
+    for frame, (a, b) in seen.items():
+        known = rows & finite_rows(a) & finite_rows(b)
+        if known.any():
+            axes = [_compare(a[known, axis], b[known, axis]) for axis in range(2)]
+            numbers = [number for kind in zip(*axes, strict=True) for number in kind]
+            found.append(AxisStatistics(frame, *numbers))
+    return tuple(found)
+
+
+def _compare(a: Array, b: Array) -> tuple[float, float, float]:
+    """Mean difference, root of the mean squared one, and correlation of known values (N,)."""
+    off = a - b
+    return float(off.mean()), float(np.sqrt((off * off).mean())), correlation(a, b)
+
+
+def correlation(first: Array, second: Array) -> float:
+    """Pearson's correlation (K,) over the common finite instants.
+
+    NaN where fewer than three are common, or a signal is constant.
+    """
+    known = np.isfinite(first) & np.isfinite(second)
+    a, b = first[known], second[known]
+    if len(a) < 3:
+        return float('nan')
+    x, y = a - a.mean(), b - b.mean()
+    scale, size = np.sqrt((x @ x) * (y @ y)), np.sqrt((a @ a) * (b @ b))
+    return float(x @ y / scale) if scale > _CONSTANT * size else float('nan')

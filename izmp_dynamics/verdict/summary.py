@@ -12,8 +12,8 @@ from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.base.robust import mean
 from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.verdict.events.event import Event
+from izmp_dynamics.verdict.events.fall import FallAlarmStatistics, fall_alarm
 from izmp_dynamics.verdict.events.find import find_events
-from izmp_dynamics.verdict.fall_alarm import FallAlarmStatistics, fall_alarm
 from izmp_dynamics.verdict.findings import ReportFinding, find
 from izmp_dynamics.verdict.formatting import mm, newtons, ratio, seconds
 from izmp_dynamics.verdict.pushes import ExternalForces, PushStatistics, external_forces

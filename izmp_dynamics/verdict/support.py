@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, mean_of_corners
+from izmp_dynamics.base.rotations import rotated_back
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.verdict.coordinates import Coordinates
 from izmp_dynamics.verdict.formatting import mm
@@ -80,6 +81,26 @@ class Support(Coordinates):
             foot[force > most] = k
             np.maximum(most, force, out=most)
         return foot
+
+    def in_sole(self, points: Array, rows: slice) -> Array:
+        """Express points (K, 3) of the root frame in that of the sole that carries most.
+
+        Args:
+            points: of the root frame [m].
+            rows: at which S of the K instants.
+
+        Returns:
+            (S, 2) [m]; NaN where no foot carries load or its axes are not known.
+        """
+        supporting, points = self.supporting[rows], points[rows]
+        seen = np.full((len(points), 2), np.nan)
+        for k, foot in enumerate(self.evaluation.feet):
+            on = supporting == k
+            if foot.axes is None or not on.any() or not foot.sole.shape[1]:
+                continue
+            off = points[on] - mean_of_corners(foot.sole[rows][on])
+            seen[on] = rotated_back(foot.axes[rows][on][:, :, :2], off)
+        return seen
 
     @cached_property
     def load_split(self) -> Array:

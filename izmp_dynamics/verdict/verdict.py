@@ -27,8 +27,7 @@ from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.stability.held_joints import REMEDY as JOINTS_REMEDY
 from izmp_dynamics.stability.held_joints import unknown_foot
-from izmp_dynamics.verdict.errors import TrackError
-from izmp_dynamics.verdict.excursions import TOLERANCE, Excursion
+from izmp_dynamics.verdict.errors import TOLERANCE, Excursion, TrackError
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, times, worded
 from izmp_dynamics.verdict.posture import FALLEN_HEIGHT
 from izmp_dynamics.verdict.scene import Scene

@@ -10,12 +10,11 @@ from izmp_dynamics.base.robust import MAD_TO_SIGMA
 from izmp_dynamics.diagnosis.in_air import in_air
 from izmp_dynamics.results.evaluation import Foot, Outage
 from izmp_dynamics.stability.support_polygon import Outline
+from izmp_dynamics.verdict.errors import Excursion, excursions_of
 from izmp_dynamics.verdict.events.contact import contacts_of, flights, steps
 from izmp_dynamics.verdict.events.event import Event, edge_towards, from_where
-from izmp_dynamics.verdict.events.fall import falls
+from izmp_dynamics.verdict.events.fall import alarms, falls
 from izmp_dynamics.verdict.events.slip import slips
-from izmp_dynamics.verdict.excursions import Excursion, excursions_of
-from izmp_dynamics.verdict.fall_alarm import alarms
 from izmp_dynamics.verdict.formatting import margin_mm, mm, newtons, seconds
 from izmp_dynamics.verdict.pushes import ExternalForces, PushStatistics
 from izmp_dynamics.verdict.scene import Scene

@@ -1,1 +1,0 @@
-"""What a recording must meet: limits from a file, checked against a report, reported to CI."""
