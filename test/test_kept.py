@@ -4,8 +4,7 @@ import pytest
 
 from izmp_dynamics.base import kept as module
 from izmp_dynamics.base.kept import kept
-from izmp_dynamics.report.player.libraries import THREE, UPLOT
-from izmp_dynamics.report.player.packing import compressed
+from izmp_dynamics.report.player.packing import THREE, UPLOT, compressed
 
 from .test_report_player import require_libraries
 

@@ -15,13 +15,17 @@ from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf, read_urdf
-from izmp_dynamics.report.player import libraries
-from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, simplified
+from izmp_dynamics.report.player import packing
 from izmp_dynamics.report.player.packing import Block, json_for_script
 from izmp_dynamics.report.player.playback import play_back
-from izmp_dynamics.report.player.primitives import bone, box, cylinder, sphere
-from izmp_dynamics.report.player.shapes import robot_shapes
-from izmp_dynamics.report.player.visuals import visuals_of
+from izmp_dynamics.report.player.shapes import _bone, robot_shapes
+from izmp_dynamics.report.player.visuals import (
+    find_mesh,
+    load_mesh,
+    simplified,
+    solid,
+    visuals_of,
+)
 from izmp_dynamics.report.writer import write_report
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
@@ -62,7 +66,7 @@ class Content:
 
 def require_libraries():
     """Skip where what draws in the page is not installed."""
-    for library in (libraries.THREE, libraries.UPLOT):
+    for library in (packing.THREE, packing.UPLOT):
         try:
             library.read()
         except MissingDependencyError as error:
@@ -215,7 +219,7 @@ def test_the_scene_bridges_gaps_of_the_pose():
 
 
 def test_a_missing_library_leaves_a_page_of_pictures_that_names_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(libraries, 'find_spec', lambda module: None)
+    monkeypatch.setattr(packing, 'find_spec', lambda module: None)
     html = write_report(walking(duration=1.0), tmp_path).html.read_text('utf-8')
     assert '<script' not in html
     assert html.count('<svg') == 9
@@ -250,10 +254,10 @@ def test_visuals_that_break_the_grammar_are_left_out():
 @pytest.mark.parametrize(
     ('mesh', 'volume', 'middle', 'extent'),
     [
-        (box((1.0, 2.0, 3.0)), 6.0, (0, 0, 0), (1, 2, 3)),
-        (cylinder(0.5, 2.0), np.pi / 2, (0, 0, 0), (1, 1, 2)),
-        (sphere(0.5), np.pi / 6, (0, 0, 0), (1, 1, 1)),
-        (bone(np.array([0.0, 3.0, 4.0]), 0.1), 0.05 * np.pi, (0, 1.5, 2), (0.2, 3.16, 4.12)),
+        (solid('box', (1.0, 2.0, 3.0)), 6.0, (0, 0, 0), (1, 2, 3)),
+        (solid('cylinder', (0.5, 2.0)), np.pi / 2, (0, 0, 0), (1, 1, 2)),
+        (solid('sphere', (0.5,)), np.pi / 6, (0, 0, 0), (1, 1, 1)),
+        (_bone(np.array([0.0, 3.0, 4.0])), 0.00072 * np.pi, (0, 1.5, 2), (0.024, 3.019, 4.014)),
     ],
     ids=['box', 'cylinder', 'sphere', 'bone'],
 )
@@ -348,6 +352,7 @@ def test_too_many_faces_become_fewer():
         np.stack([corner, corner + 60, corner + 1], axis=2).reshape(-1, 3),
         np.stack([corner + 1, corner + 60, corner + 61], axis=2).reshape(-1, 3),
     ])  # fmt: skip
+    pytest.importorskip('trimesh')
     ((fewer, kept),) = simplified([(vertices, faces)], 1000)
     assert 100 < len(kept) <= 1000
     assert kept.max() < len(fewer)

@@ -9,9 +9,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.draft.links import heaviest_link
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.report.player.meshes import find_mesh, load_mesh
-from izmp_dynamics.report.player.primitives import box, cylinder, sphere
-from izmp_dynamics.report.player.visuals import Visual, visuals_of
+from izmp_dynamics.report.player.visuals import Visual, find_mesh, load_mesh, solid, visuals_of
 from izmp_dynamics.stability.clearance import is_point
 
 CONTACT = 0.01
@@ -84,12 +82,8 @@ def _in_body(model: RobotModel, urdf: Urdf, shape: Visual) -> Array:
         except (ImportError, OSError, ValueError):
             vertices = np.zeros((0, 3))
         vertices = vertices * np.array(shape.size)
-    elif shape.kind == 'box':
-        vertices, _ = box(shape.size)
-    elif shape.kind == 'cylinder':
-        vertices, _ = cylinder(shape.size[0], shape.size[1])
     else:
-        vertices, _ = sphere(shape.size[0])
+        vertices, _ = solid(shape.kind, shape.size)
     mount = model.mount(shape.link)
     in_link = vertices @ shape.R.T + shape.p
     placed: Array = in_link @ mount.body_R_frame.T + mount.p_frame_in_body

@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from izmp_dynamics.fleet.row import DAMAGED, STATES, Row
 from izmp_dynamics.pages.templates import template, text_file
-from izmp_dynamics.report.player.libraries import UPLOT, UPLOT_STYLE, Library
-from izmp_dynamics.report.player.packing import compressed
+from izmp_dynamics.report.player.packing import UPLOT, UPLOT_STYLE, Library, compressed
 from izmp_dynamics.verdict.verdict import HEADLINES
 
 _PAGE = ('The page of a fleet', 'pip install itables uplot-python')

@@ -8,8 +8,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages import styles
 from izmp_dynamics.pages.templates import template, text_file
-from izmp_dynamics.report.player.libraries import THREE, UPLOT, UPLOT_STYLE
-from izmp_dynamics.report.player.packing import Block, json_for_script
+from izmp_dynamics.report.player.packing import THREE, UPLOT, UPLOT_STYLE, Block, json_for_script
 from izmp_dynamics.report.player.playback import Playback, play_back
 from izmp_dynamics.report.player.shapes import Shape, robot_shapes
 from izmp_dynamics.report.plots import Plot

@@ -9,9 +9,16 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
-from izmp_dynamics.report.player.meshes import find_mesh, load_mesh, simplified
-from izmp_dynamics.report.player.primitives import Mesh, bone, box, cylinder, sphere
-from izmp_dynamics.report.player.visuals import Rgb, Visual, visuals_of
+from izmp_dynamics.report.player.visuals import (
+    Mesh,
+    Rgb,
+    Visual,
+    find_mesh,
+    load_mesh,
+    simplified,
+    solid,
+    visuals_of,
+)
 
 MOST_FACES = 60_000
 """Triangles of all meshes together."""
@@ -58,7 +65,7 @@ def robot_shapes(motion: Motion) -> tuple[list[Shape], str]:
             else:
                 meshes.append((visual, mesh))
         else:
-            shapes.append(_placed(model, visual, *_primitive(visual)))
+            shapes.append(_placed(model, visual, *solid(visual.kind, visual.size)))
     small = simplified([mesh for _, mesh in meshes], MOST_FACES)
     shapes += [
         _placed(model, visual, *mesh) for (visual, _), mesh in zip(meshes, small, strict=True)
@@ -91,14 +98,6 @@ def _mesh(visual: Visual, motion: Motion) -> tuple[Mesh | None, str]:
     return (vertices * np.array(visual.size), faces), ''
 
 
-def _primitive(visual: Visual) -> Mesh:
-    if visual.kind == 'box':
-        return box(visual.size)
-    if visual.kind == 'cylinder':
-        return cylinder(visual.size[0], visual.size[1])
-    return sphere(visual.size[0])
-
-
 def _placed(model: RobotModel, visual: Visual, vertices: Array, faces: Indices) -> Shape:
     mount = model.mount(visual.link)
     in_link = vertices @ visual.R.T + visual.p
@@ -119,7 +118,7 @@ def _from_inertias(model: RobotModel, links: Iterable[str]) -> list[Shape]:
     wanted = set(links)
     inertias = {segment.link: segment.segment.getInertia() for segment in model.tree.segments}
     inertias[model.root] = model.tree.root_inertia
-    vertices, faces = sphere(1.0)
+    vertices, faces = solid('sphere', (1.0,))
     shapes = []
     for link in sorted(wanted):
         axes = ellipsoid(inertias[link])
@@ -132,8 +131,18 @@ def _from_inertias(model: RobotModel, links: Iterable[str]) -> list[Shape]:
         parent = model.joint_mount(body)
         length = float(np.linalg.norm(parent.p_frame_in_body))
         if parent.body in bodies and length > _BONE:
-            shapes.append(Shape(parent.body, *bone(parent.p_frame_in_body, _BONE), None, False))
+            shapes.append(Shape(parent.body, *_bone(parent.p_frame_in_body), None, False))
     return shapes
+
+
+def _bone(end: Array) -> Mesh:
+    """A cylinder from the origin to a point (3,) [m]."""
+    length = float(np.linalg.norm(end))
+    vertices, faces = solid('cylinder', (_BONE, length))
+    z = end / length
+    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
+    x /= np.linalg.norm(x)
+    return vertices @ np.array([x, np.cross(z, x), z]) + end / 2, faces
 
 
 def ellipsoid(inertia: Any) -> tuple[Array, Array, Array] | None:
