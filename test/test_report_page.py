@@ -354,7 +354,7 @@ def test_a_page_that_plays_needs_no_matplotlib():
 
 
 def test_without_matplotlib_a_page_without_scripts_says_what_to_install(tmp_path, monkeypatch):
-    for module in ('pages.drawing', 'pages.look', 'pages.rendering', 'report.pictures'):
+    for module in ('pages.look', 'pages.rendering', 'report.pictures'):
         monkeypatch.delitem(sys.modules, f'izmp_dynamics.{module}', raising=False)
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
     page, report, html = written(walking(duration=3.0), tmp_path)

@@ -2,22 +2,21 @@ import pytest
 
 pytest.importorskip('matplotlib')
 
-from izmp_dynamics.pages import drawing
+from izmp_dynamics.pages import look
 
 
 def drawn(name, colour='mr-ad', label='time [s]'):
-    with drawing.drawing_style():
-        canvas = drawing.new_canvas(4.0, 2.0)
-        ax = canvas.add_subplot()
-        ax.plot([0.0, 1.0], [0.0, 2.0], color=drawing.PLACEHOLDERS[colour])
+    with look.PAGE.applied():
+        canvas, (ax,) = look.panels(4.0, 1)
+        ax.plot([0.0, 1.0], [0.0, 2.0], color=look.PAGE[colour])
         ax.set_xlabel(label)
-        return drawing.to_svg(canvas, name, 'a line')
+        return look.to_svg(canvas, name, 'a line')
 
 
 def test_colours_are_left_to_the_page_and_text_stays_text():
     svg = drawn('line')
     assert 'stroke: var(--mr-ad)' in svg
-    assert not any(colour in svg for colour in drawing.PLACEHOLDERS.values())
+    assert not any(colour in svg for colour in look.PLACEHOLDERS.values())
     assert '>time [s]</text>' in svg
     assert 'aria-label="a line"' in svg
     assert '<style' not in svg

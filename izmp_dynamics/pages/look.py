@@ -1,19 +1,65 @@
-"""How the experiments' pictures are drawn: colours, panels, legends; on the page and in files.
+"""How pictures are drawn: colours, panels, legends; with matplotlib, on the page and in files.
 
-On the page colours are CSS variables, as in the report; in PNG and SVG files they are those of the
-light page. Colours are those of Okabe and Ito, which the colour-blind can distinguish, and every
-series has a line style or marker of its own.
+On the page, pictures are inline SVG. Colours are drawn as placeholders that become `var(--name)`,
+so that the page's style sheet decides them (light, dark, print); text stays text and takes the
+page's font. In PNG and SVG files colours are those of the light page. They are those of Okabe
+and Ito, which the colour-blind distinguish; every series has a line style or marker of its own.
 """
 
+import io
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from izmp_dynamics.pages import drawing
-from izmp_dynamics.pages.drawing import PLACEHOLDERS
+from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.pages.styles import DARK, LIGHT, WIDE, LineStyle, style_of
+
+try:
+    import matplotlib
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+except ImportError as error:
+    raise MissingDependencyError(
+        'matplotlib', 'Drawing a picture', 'pip install matplotlib'
+    ) from error
+
+PLACEHOLDERS = {name: f'#0a0b{k:02x}' for k, name in enumerate(LIGHT, 1)}
+"""CSS variable → colour that stands for it while matplotlib draws."""
+
+_STYLE: dict[Any, Any] = {
+    'svg.fonttype': 'none',
+    'font.family': 'DejaVu Sans',
+    'font.size': 9.5,
+    'axes.labelsize': 9.5,
+    'axes.edgecolor': PLACEHOLDERS['muted'],
+    'axes.labelcolor': PLACEHOLDERS['ink'],
+    'axes.linewidth': 0.7,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'axes.axisbelow': True,
+    'axes.unicode_minus': True,
+    'grid.color': PLACEHOLDERS['grid'],
+    'grid.linewidth': 0.6,
+    'xtick.color': PLACEHOLDERS['muted'],
+    'ytick.color': PLACEHOLDERS['muted'],
+    'xtick.labelcolor': PLACEHOLDERS['ink'],
+    'ytick.labelcolor': PLACEHOLDERS['ink'],
+    'xtick.labelsize': 9,
+    'ytick.labelsize': 9,
+    'xtick.major.size': 3,
+    'ytick.major.size': 3,
+    'text.color': PLACEHOLDERS['ink'],
+    'path.simplify': True,
+    'path.simplify_threshold': 0.2,
+}
+
+
+_LONG_NUMBER = re.compile(r'(-?\d+\.\d\d)\d+')
 
 SIDE_BY_SIDE = 6.0
 """Width from which on panels stand side by side [inch]."""
@@ -37,17 +83,12 @@ class Look:
     def applied(self) -> Iterator[None]:
         """Draw and save in this look."""
         names = {colour: name for name, colour in PLACEHOLDERS.items()}
-        with drawing.drawing_style():
-            import matplotlib
-
-            rc = matplotlib.rcParams
-            mine = {
-                key: self.colours[names[value]]
-                for key, value in rc.items()
-                if isinstance(value, str) and value in names
-            }
-            with matplotlib.rc_context(mine):
-                yield
+        mine = {
+            key: self.colours[names[value]] if value in names else value
+            for key, value in _STYLE.items()
+        }
+        with matplotlib.rc_context(mine):
+            yield
 
 
 PAGE = Look(PLACEHOLDERS)
@@ -76,8 +117,6 @@ def stroke(look: Look, style: LineStyle, **more: Any) -> dict[str, Any]:
 
 def sample(look: Look, style: LineStyle, **more: Any) -> Any:
     """A sample of a line style for a legend."""
-    from matplotlib.lines import Line2D
-
     return Line2D([], [], **stroke(look, style, **more))
 
 
@@ -88,15 +127,11 @@ def legible(text: str) -> str:
 
 def line(look: Look, colour: str, **style: Any) -> Any:
     """A sample of a line for a legend."""
-    from matplotlib.lines import Line2D
-
     return Line2D([], [], color=look[colour], **style)
 
 
 def patch(look: Look, colour: str, **style: Any) -> Any:
     """A sample of an area for a legend."""
-    from matplotlib.patches import Patch
-
     return Patch(facecolor=look[colour], **style)
 
 
@@ -127,14 +162,14 @@ def panels(
     above = _TITLE if titles else 0.0
     between = _BETWEEN_ROWS + above + below
     total = top + above + rows * height + (rows - 1) * between + _BOTTOM + below
-    canvas = drawing.new_canvas(width, total)
+    canvas = Canvas(figsize=(width, total), facecolor='none')
     wide = (width - _LEFT - _RIGHT - (columns - 1) * _BETWEEN_COLUMNS) / columns
     axes = []
     for index in range(count):
         row, column = divmod(index, columns)
         left = _LEFT + column * (wide + _BETWEEN_COLUMNS)
         lower = total - top - above - (row + 1) * height - row * between
-        place = [left / width, lower / total, wide / width, height / total]
+        place = (left / width, lower / total, wide / width, height / total)
         ax = canvas.add_axes(place)
         ax.set_facecolor('none')
         axes.append(ax)
@@ -181,21 +216,34 @@ def is_wide(width: float) -> bool:
     return width >= SIDE_BY_SIDE
 
 
-__all__ = [
-    'DARK',
-    'FILES',
-    'LIGHT',
-    'PAGE',
-    'WIDE',
-    'Entry',
-    'Look',
-    'is_wide',
-    'legible',
-    'line',
-    'log_ticks',
-    'panels',
-    'patch',
-    'sample',
-    'series',
-    'stroke',
-]  # fmt: skip
+def to_svg(canvas: Any, name: str, description: str) -> str:
+    """Render `canvas` as an SVG element for inlining.
+
+    Args:
+        canvas: the matplotlib figure.
+        name: prefix of every id, unique in the page.
+        description: what is shown, for readers that do not see it.
+
+    Returns:
+        '<svg …>…</svg>', the same for the same drawing.
+    """
+    buffer = io.StringIO()
+    with matplotlib.rc_context({'svg.hashsalt': name}):
+        canvas.savefig(buffer, format='svg', transparent=True, metadata={'Date': None})
+    text = buffer.getvalue()
+    text = text[text.index('<svg') :]
+    text = re.sub(
+        r'<metadata>.*?</metadata>|<style type="text/css">.*?</style>', '', text, flags=re.S
+    )
+    text = re.sub(r'<[^>]*>', lambda tag: _LONG_NUMBER.sub(r'\1', tag.group()), text)
+    text = re.sub(r'\b(id="|url\(#|href="#)', rf'\g<1>{name}-', text)
+    for variable, colour in PLACEHOLDERS.items():
+        text = text.replace(colour, f'var(--{variable})')
+    viewbox = re.search(r'viewBox="[^"]*"', text)
+    opening = f'<svg {viewbox.group() if viewbox else ""} role="img" aria-label="{description}">'
+    return re.sub(r'<svg [^>]*>', lambda _: opening, text, count=1, flags=re.S).strip()
+
+
+__all__ = ['DARK', 'FILES', 'LIGHT', 'PAGE', 'PLACEHOLDERS', 'WIDE', 'Entry', 'Look', 'is_wide',
+           'legible', 'line', 'log_ticks', 'panels', 'patch', 'sample', 'series', 'stroke',
+           'to_svg']  # fmt: skip

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import izmp_dynamics
-from izmp_dynamics.pages import drawing
-from izmp_dynamics.pages.look import FILES, LIGHT, PAGE, WIDE, Look
+from izmp_dynamics.pages.look import FILES, LIGHT, PAGE, WIDE, Look, to_svg
 from izmp_dynamics.pages.page import Page
 from izmp_dynamics.pages.picture import Picture
 from izmp_dynamics.pages.styles import NARROW
@@ -41,14 +40,14 @@ def inline_svg(draw: Callable[[Look, float], Any], width: float, name: str, titl
         title: what is shown.
     """
     with PAGE.applied():
-        return drawing.to_svg(draw(PAGE, width), f'{name}-{round(10 * width)}', title)
+        return to_svg(draw(PAGE, width), f'{name}-{round(10 * width)}', title)
 
 
 def standalone_svg(picture: Picture) -> str:
     """Draw a picture as an SVG file on its own."""
     with PAGE.applied():
         canvas = picture.draw(PAGE, WIDE)
-        text = drawing.to_svg(canvas, picture.name, picture.title)
+        text = to_svg(canvas, picture.name, picture.title)
     for name, colour in LIGHT.items():
         text = text.replace(f'var(--{name})', colour)
     width, height = (72.0 * size for size in canvas.get_size_inches())

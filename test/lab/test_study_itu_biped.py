@@ -13,8 +13,7 @@ import pytest
 pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
 
 from izmp_dynamics.cli.main import main
-from izmp_dynamics.pages.drawing import PLACEHOLDERS
-from izmp_dynamics.pages.look import FILES, WIDE
+from izmp_dynamics.pages.look import FILES, PLACEHOLDERS, WIDE
 from izmp_dynamics.pages.styles import NARROW
 from izmp_lab.simulation.itu_experiment import Trial
 from izmp_lab.studies.itu_biped import falls, open_parameters

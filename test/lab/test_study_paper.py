@@ -20,8 +20,7 @@ from izmp_dynamics.cli.main import main
 from izmp_dynamics.compare.compare import compare_bag
 from izmp_dynamics.compare.metrics import MetricsError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.pages.drawing import PLACEHOLDERS
-from izmp_dynamics.pages.look import DARK, FILES, LIGHT, PAGE, WIDE
+from izmp_dynamics.pages.look import DARK, FILES, LIGHT, PAGE, PLACEHOLDERS, WIDE
 from izmp_dynamics.pages.picture import Fact, number
 from izmp_dynamics.pages.styles import NARROW
 from izmp_lab.studies.paper.bars import PAPER_PERCENT
