@@ -25,19 +25,17 @@ from izmp_dynamics.calibration.calibrate import (
     best_candidate,
     estimate_corrections,
 )
+from izmp_dynamics.calibration.corrected import with_inertials
 from izmp_dynamics.calibration.files import write_calibration
-from izmp_dynamics.calibration.instants import prepare
-from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS
-from izmp_dynamics.calibration.read_stretches import read_stretches
-from izmp_dynamics.calibration.regressor import (
+from izmp_dynamics.calibration.inertias import (
     link_inertias,
     moved,
     parameters_of,
     pseudo_inertia,
 )
-from izmp_dynamics.calibration.residuals import decide_contacts, points, residuals
-from izmp_dynamics.calibration.stretch import Stretch
-from izmp_dynamics.calibration.urdf_text import with_inertials
+from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS
+from izmp_dynamics.calibration.residuals import Terms, decide_contacts, residuals, zmp_and_cop
+from izmp_dynamics.calibration.segments import Segment, prepare, read_segments
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.settings import stated
@@ -278,18 +276,18 @@ def cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def prepared(folder: Path, robot: RobotFile) -> tuple[Rig, tuple[Stretch, ...]]:
+def prepared(folder: Path, robot: RobotFile) -> tuple[Rig, tuple[Segment, ...]]:
     """A real log."""
-    return read_stretches(folder, robot, load_model(robot.urdf_path, robot.root))
+    return read_segments(folder, robot, load_model(robot.urdf_path, robot.root))
 
 
 def split(folder: Path, robot: RobotFile, last: float, wanted: tuple[str, ...] | None) -> None:
     """Calibrate on the beginning of a log at 4 Hz, print the errors on the rest."""
-    rig, stretches = prepared(folder, robot)
+    rig, segments = prepared(folder, robot)
     links = link_inertias(rig.model)
-    end = stretches[0].begin + nanoseconds(last)
-    seen = [dataclasses.replace(s, end=min(s.end, end)) for s in stretches if s.begin < end]
-    rest = [dataclasses.replace(s, begin=max(s.begin, end)) for s in stretches if s.end > end]
+    end = segments[0].begin + nanoseconds(last)
+    seen = [dataclasses.replace(s, end=min(s.end, end)) for s in segments if s.begin < end]
+    rest = [dataclasses.replace(s, begin=max(s.begin, end)) for s in segments if s.end > end]
     train, test = ([prepare(part, rig, links, 4.0) for part in half] for half in (seen, rest))
     heavy = max(links, key=lambda link: float(link.theta[0])).link
     best = best_candidate(rig, train, links, heavy, wanted)
@@ -302,8 +300,9 @@ def split(folder: Path, robot: RobotFile, last: float, wanted: tuple[str, ...] |
         wrench, gaps, pairs = [], [], []
         for part in test:
             decide_contacts(part, layout, values)
-            wrench += [b.values for b in residuals(part, layout, values) if b.name == 'wrench']
-            izmp, cop = points(part, layout, values)
+            terms = Terms.of(part, layout, values)
+            wrench += [b.values for b in residuals(part, terms) if b.name == 'wrench']
+            izmp, cop = zmp_and_cop(part, terms)
             known = np.isfinite(izmp[:, 0]) & np.isfinite(cop[:, 0])
             gaps.append((izmp - cop)[known, :2])
             pairs.append(np.stack([izmp[known, :2], cop[known, :2]]))

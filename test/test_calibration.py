@@ -10,25 +10,20 @@ import yaml
 
 from izmp_dynamics.base.errors import ReplayError, UnknownNameError
 from izmp_dynamics.base.rotations import from_matrices, from_rpy
-from izmp_dynamics.calibration import calibrate
+from izmp_dynamics.calibration import solver
 from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
-from izmp_dynamics.calibration.candidate import Candidate, Trial
-from izmp_dynamics.calibration.choice import LEAST_LAG, Estimated, predict
+from izmp_dynamics.calibration.choice import LEAST_LAG, Candidate, Chooser, Trial, best_of
 from izmp_dynamics.calibration.contact import contacts
-from izmp_dynamics.calibration.divergence import Divergence
 from izmp_dynamics.calibration.files import write_calibration
 from izmp_dynamics.calibration.force_sensors import judge_force_sensors
-from izmp_dynamics.calibration.ft_frame import find_mounting
-from izmp_dynamics.calibration.instants import RATE, prepare
+from izmp_dynamics.calibration.held_out import Squares, folds
+from izmp_dynamics.calibration.held_out import errors as errors_on
+from izmp_dynamics.calibration.inertias import link_inertias
+from izmp_dynamics.calibration.mountings import find_mounting
 from izmp_dynamics.calibration.parameters import LAG, make_layout
-from izmp_dynamics.calibration.pieces import Pieces
-from izmp_dynamics.calibration.read_stretches import read_stretches
-from izmp_dynamics.calibration.regressor import link_inertias
 from izmp_dynamics.calibration.residuals import decide_contacts
-from izmp_dynamics.calibration.solver import estimate
-from izmp_dynamics.calibration.time_blocks import labels_of
-from izmp_dynamics.calibration.validation import Squares, folds
-from izmp_dynamics.calibration.validation import errors as errors_on
+from izmp_dynamics.calibration.segments import RATE, prepare, read_segments
+from izmp_dynamics.calibration.solver import estimate, labels_of
 from izmp_dynamics.calibration.wording import sentences
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -217,11 +212,11 @@ def test_a_turned_force_sensor_is_found_and_named(walks, robot, tmp_path, rotati
 
 @pytest.fixture(scope='module')
 def steps(walks, robot, tmp_path_factory):
-    """The rig and the middle of the walk, without errors, as a stretch to be corrupted."""
+    """The rig and the middle of the walk, without errors, as a segment to be corrupted."""
     ideal = recorded(
         walks['straight'], robot, tmp_path_factory.mktemp('steps') / 'ideal', SensorErrors()
     )
-    rig, (whole,) = read_stretches(ideal, robot, load_model(robot.urdf_path))
+    rig, (whole,) = read_segments(ideal, robot, load_model(robot.urdf_path))
     begin = whole.begin + nanoseconds(1.0)
     return rig, dataclasses.replace(whole, begin=begin, end=begin + nanoseconds(3.5))
 
@@ -278,7 +273,7 @@ def test_check_names_how_a_force_sensor_is_turned(steps, robot):
 
 @pytest.mark.parametrize('sign', [1, -1])
 def test_check_states_the_other_sign_than_the_file(steps, robot, sign):
-    """The stretch holds what comes out, so with sign: -1 stated, too, it is the wrong one."""
+    """The segment holds what comes out, so with sign: -1 stated, too, it is the wrong one."""
     (finding,) = with_left(steps, robot, turned((0.0, 0.0, 0.0), -1.0), sign=sign).values()
     assert finding.kind == 'force_sensor_turned'
     assert f'wrench: {{sign: {-sign}}}' in finding.remedy
@@ -403,14 +398,14 @@ def test_an_earlier_result_is_replaced_only_on_request(calibrated):
     write_calibration(calibration, folder, overwrite=True)
 
 
-def test_a_gap_ends_a_stretch(walks, robot, tmp_path):
+def test_a_gap_ends_a_segment(walks, robot, tmp_path):
     """Samples on both sides of a gap are no neighbours; a short rest is left out."""
     run = walks['straight']
     rows = np.ones(len(run), dtype=bool)
     rows[1500:1700] = False
     bag = recorded(_rows(run, rows), robot, tmp_path / 'gap', SensorErrors())
-    _, stretches = read_stretches(bag, robot, load_model(robot.urdf_path))
-    assert [round(part.duration, 1) for part in stretches] == [3.0, 2.6]
+    _, segments = read_segments(bag, robot, load_model(robot.urdf_path))
+    assert [round(part.duration, 1) for part in segments] == [3.0, 2.6]
 
 
 def _rows(run, rows):
@@ -429,70 +424,54 @@ def _rows(run, rows):
     return some(run)
 
 
-def test_motion_that_is_predicted_has_chosen_nothing(steps, robot):
+def test_motion_that_is_predicted_has_chosen_nothing(steps):
     """Whatever its data say: what the other parts choose and give stays the same."""
-    rig, stretch = steps
-    links = link_inertias(rig.model)
-    stretches = [prepare(stretch, rig, links, 10.0)]
-    layout = make_layout(rig, links, 'trunk', ('imu_rotation', 'ft_offsets'))
-    solution = estimate(stretches, layout)
+    instants, links = prepared(steps)
+    layout = make_layout(instants.rig, links, 'trunk', ('imu_rotation', 'ft_offsets'))
+    solution, parts = estimate([instants], layout), folds([instants])
     nothing = np.zeros(len(layout.parameters))
-    parts = folds(stretches)
-    before = tuple(errors_on(stretches, layout, nothing, part) for part in parts)
-    data = Estimated(stretches, layout, solution, before, Pieces(stretches))
-    predicted = predict(data, 1)
+    before = tuple(errors_on([instants], layout, nothing, part) for part in parts)
+    chooser = Chooser([instants], layout, solution, before)
+    predicted = chooser.predict(1)
     for part, same in ((1, True), (2, False)):
-        other = dataclasses.replace(data)
-        mine = np.isin(data.blocks.labels, labels_of(parts[part]))
-        blocks = dataclasses.replace(data.blocks, g=data.blocks.g + 1e3 * mine[:, None])
-        judged = [
-            dataclasses.replace(kind, b=kind.b + 1e3 * np.eye(len(parts))[part][:, None])
-            for kind in data.judged
-        ]
-        vars(other).update(blocks=blocks, judged=judged)
-        assert np.array_equal(predict(other, 1).rest, predicted.rest) == same
+        other = Chooser([instants], layout, solution, before)
+        mine = np.isin(chooser.blocks.labels, labels_of(parts[part]))
+        g = chooser.blocks.g + 1e3 * mine[:, None]
+        other.blocks = dataclasses.replace(chooser.blocks, g=g)
+        b = 1e3 * np.eye(len(parts))[part][:, None]
+        other.judged = [dataclasses.replace(each, b=each.b + b) for each in chooser.judged]
+        assert np.array_equal(other.predict(1).rest, predicted.rest) == same
     others = [0, 2, 3]
-    trial = Trial.of(data, others, data.fit(others).choice)
+    trial = chooser.trial(others, chooser.fit(others)[0])
     assert len(trial.predicted) == 3
-    assert set(data._fits) == {(0, 2, 3), (2, 3), (0, 3), (0, 2)}
+    assert set(chooser._fits) == {(0, 2, 3), (2, 3), (0, 3), (0, 2)}
 
 
-def test_a_part_is_predicted_by_the_groups_that_the_others_chose(steps, monkeypatch):
-    """Though all parts together choose the calibration matrices."""
-    rig, _ = steps
+def test_a_part_is_predicted_by_the_groups_that_the_others_chose():
+    """Though all parts together choose the second groups."""
+    one = np.ones(9)
 
     def trial(square):
-        one = np.ones(9)
         before, after = (
             Squares(size * one, size * one, np.full((9, 2), size), size * one)
             for size in (1.0, square)
         )
         return Trial((before,) * 4, (after,) * 4, nothing_needed=False)
 
-    scales = {False: (0.8, [0.5] * 4), True: (0.4, [0.4, 0.4, 0.4, 0.9])}
-
-    def make(stretches, layout, *_):
-        matrix = any(p.group == 'ft_matrix' for p in layout.parameters)
-        whole, without = scales[matrix]
-        none = np.zeros(0)
-        free = np.zeros(len(layout.parameters), dtype=bool)
-        return Candidate(
-            layout, None, free, none, none, (), trial(whole), tuple(trial(s) for s in without)
-        )
-
-    monkeypatch.setattr(calibrate, 'make_candidate', make)
-    monkeypatch.setattr(calibrate, 'finished', lambda candidate, *_: candidate)
-    links = link_inertias(rig.model)
-    best = calibrate.best_candidate(rig, [], links, 'trunk')
-    assert any(p.group == 'ft_matrix' for p in best.layout.parameters)
+    first, second = (
+        Candidate(None, None, one, one, one, None, trial(whole), tuple(map(trial, without)))
+        for whole, without in ((0.8, [0.5] * 4), (0.4, [0.4, 0.4, 0.4, 0.9]))
+    )
+    best = best_of([first, second])
+    assert best.without == second.without
     assert [part.force[0] for part in best.trial.predicted] == [0.4, 0.4, 0.4, 0.8]
 
 
 def prepared(steps, **changes):
     """Instants of the steps, with other signals."""
-    rig, stretch = steps
+    rig, segment = steps
     links = link_inertias(rig.model)
-    return prepare(dataclasses.replace(stretch, **changes), rig, links, 10.0), links
+    return prepare(dataclasses.replace(segment, **changes), rig, links, 10.0), links
 
 
 def test_contact_is_decided_with_the_delayed_forces(steps):
@@ -530,7 +509,7 @@ def test_a_foot_without_load_on_the_ground_is_not_in_the_air(steps):
 def test_standing_is_in_no_part_that_is_held_out(walks, robot, tmp_path):
     """A recording that begins with much standing is not cut into standing and walking."""
     ideal = recorded(walks['straight'], robot, tmp_path / 'ideal', SensorErrors())
-    rig, (whole,) = read_stretches(ideal, robot, load_model(robot.urdf_path))
+    rig, (whole,) = read_segments(ideal, robot, load_model(robot.urdf_path))
     instants = prepare(whole, rig, link_inertias(rig.model), 10.0)
     parts = np.array([part[0] for part in folds([instants])])
     assert not parts[:, ~instants.moving].any()
@@ -550,17 +529,17 @@ def test_a_gyroscope_that_lags_by_half_a_step_is_noticed_and_left_alone(steps):
     assert layout.value(solution.x, 'imu.delay', 1) == pytest.approx(0.0, abs=2e-4)
 
 
-def test_without_the_divergence_the_inertias_predict_other_motion_worse(steps):
+def test_without_the_divergence_the_inertias_predict_other_motion_worse(steps, monkeypatch):
     """Plain least squares: what the motion does not show takes any value, not that of a body."""
+    monkeypatch.setattr(solver, 'ITERATIONS', 2)
     instants, links = prepared(steps)
     layout = make_layout(instants.rig, links, 'trunk', ('inertias',))
-    parts = folds([instants])
-    first = (parts[0][0] | parts[1][0],)
-    rest = (parts[2][0] | parts[3][0],)
+    parts = [part for (part,) in folds([instants])]
+    first, rest = (instants.select(one | other) for one, other in (parts[:2], parts[2:]))
     izmp = {}
     for weight in (1e-9, 300.0):
-        divergence = Divergence.of(layout, weight)
-        solution = estimate([instants], layout, used=first, divergence=divergence, iterations=2)
-        squares = errors_on([instants], layout, solution.x, rest)
+        x = estimate([first], layout, divergence=layout.divergence(weight)).x
+        decide_contacts(rest, layout, x)
+        squares = errors_on([rest], layout, x, (np.ones(len(rest), dtype=bool),))
         izmp[weight] = np.sqrt(squares.izmp.sum(axis=1).mean())
     assert izmp[1e-9] > 2.0 * izmp[300.0], izmp

@@ -1,36 +1,24 @@
 """`calibrate`: recordings of a walking robot in, a robot file that agrees with Newton out."""
 
-import dataclasses
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.calibration.candidate import Candidate, Trial, finished, make_candidate
-from izmp_dynamics.calibration.choice import ALL
+from izmp_dynamics.calibration.choice import Candidate, best_of, finished, make_candidate
 from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
-from izmp_dynamics.calibration.instants import Instants, prepare
+from izmp_dynamics.calibration.inertias import LinkInertia, link_inertias
 from izmp_dynamics.calibration.mountings import with_mountings
-from izmp_dynamics.calibration.parameters import (
-    DEFAULT_GROUPS,
-    check_groups,
-    make_layout,
-)
-from izmp_dynamics.calibration.pieces import Pieces
-from izmp_dynamics.calibration.read_stretches import read_stretches
-from izmp_dynamics.calibration.regressor import LinkInertia, link_inertias
+from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, check_groups, make_layout
 from izmp_dynamics.calibration.result import CalibrationResult
+from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
-from izmp_dynamics.engine.tasks import Held
+from izmp_dynamics.engine.tasks import error_of, outcomes
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, read_urdf
@@ -40,10 +28,6 @@ from izmp_dynamics.stability.clearance import POINT, is_point
 CUTOFF = 10.0
 """Of the zero-phase filter that all signals pass, unless the robot file states one [Hz]."""
 
-MATRIX_GAIN = 0.9
-"""A calibration matrix is kept if it brings the held-out errors below this part [-]."""
-
-Flags = npt.NDArray[np.bool_]
 Progress = Callable[[float], None]
 
 
@@ -87,9 +71,9 @@ def estimate_corrections(
             calibration matrix of the force sensors where that predicts held-out motion better.
         find_ft_frame: whether the right-angled mountings of the force sensors are searched.
         payload_link: link whose mass and centre of mass are corrected; the heaviest if None.
-        cluster: where the work is done. The result is the same bit for bit on processors of one
-            kind, if BLAS has one thread in this process as in the workers
-            (OPENBLAS_NUM_THREADS=1); BLAS adds up in another order on another kind.
+        cluster: where the recordings are read, one each at a time; this process does the rest.
+            The result is the same bit for bit on processors of one kind, if BLAS has one thread
+            in this process as in the workers (OPENBLAS_NUM_THREADS=1).
         progress: called with the fraction that is done.
 
     Raises:
@@ -106,27 +90,19 @@ def estimate_corrections(
     heavy = payload_link or max(links, key=lambda link: float(link.theta[0])).link
     notes: list[str] = []
     places = bags if cluster.is_local else [os.path.abspath(bag) for bag in bags]
-    with _workers(cluster) as client:
-        rig, stretches = _prepared(places, robot, model, client, lambda f: progress(0.1 * f))
+    with _workers(cluster, len(bags)) as client:
+        rig, segments = _prepared(places, robot, model, client, lambda f: progress(0.1 * f))
         as_stated, original = robot, None
         if find_ft_frame:
             layout = make_layout(rig, links, heavy, ())
-            turned, found = with_mountings(robot, rig, stretches, layout)
-            notes += found
+            turned, notes = with_mountings(robot, rig, segments, layout)
             if turned != robot:
-                robot, original = turned, stretches
-                rig, stretches = _prepared(places, robot, model, client)
-        best = best_candidate(
-            rig,
-            stretches,
-            links,
-            heavy,
-            wanted,
-            lambda f: progress(0.1 + 0.85 * f),
-            original,
-            client,
-        )
-    result = result_of(bags, model, rig, stretches, best, notes)
+                robot, original = turned, segments
+                rig, segments = _prepared(places, robot, model, client)
+    best = best_candidate(
+        rig, segments, links, heavy, wanted, lambda f: progress(0.1 + 0.85 * f), original
+    )
+    result = result_of(bags, model, rig, segments, best, notes)
     progress(1.0)
     if not result.accepted:
         return Calibration(result, as_stated, {}, urdf)
@@ -138,31 +114,28 @@ def estimate_corrections(
 
 def best_candidate(
     rig: Rig,
-    stretches: Sequence[Instants],
+    segments: Sequence[Instants],
     links: tuple[LinkInertia, ...],
     payload_link: str,
     wanted: tuple[str, ...] | None = None,
     progress: Progress = lambda fraction: None,
     original: Sequence[Instants] | None = None,
-    client: Any = None,
 ) -> Candidate:
     """Estimate the chosen groups, or the usual ones with and without calibration matrices.
 
     Args:
         rig: the robot.
-        stretches: the recordings, prepared.
+        segments: the recordings, prepared.
         links: of the robot.
         payload_link: link whose mass and centre of mass are corrected.
         wanted: groups, or None for the usual ones.
         progress: called with the fraction that is done.
         original: the recordings before the mountings of sensors were changed, if they were.
-        client: `distributed.Client` of the workers that share the work; None for this process.
 
     Raises:
         CalibrationError: if the groups are unobservable with these sensors.
     """
     candidates = []
-    pieces = Pieces(stretches, client)
     choices = _choices(wanted, rig)
     for k, choice in enumerate(choices):
         layout = make_layout(rig, links, payload_link, choice)
@@ -178,46 +151,19 @@ def best_candidate(
             progress(0.85 * (k + fraction) / len(choices))
 
         rivals = len(choices) > 1
-        candidates.append(make_candidate(stretches, layout, report, original, rivals, pieces))
-    best = finished(_chosen(candidates), stretches, pieces)
+        candidates.append(make_candidate(segments, layout, report, original, rivals))
+    best = finished(best_of(candidates), segments)
     progress(1.0)
     return best
 
 
-def _chosen(candidates: Sequence[Candidate]) -> Candidate:
-    """The candidate that predicts held-out motion best, with the errors of choosing it as well."""
-    trials = [candidate.trial for candidate in candidates if candidate.trial is not None]
-    if not trials:
-        return candidates[0]
-    best = candidates[_best(trials)]
-    if len(candidates) == 1:
-        return best
-    predicted = (
-        trials[_best([candidate.without[part] for candidate in candidates])].predicted[part]
-        for part in ALL
-    )
-    trial = dataclasses.replace(trials[_best(trials)], predicted=tuple(predicted))
-    return dataclasses.replace(best, trial=trial)
-
-
-def _best(trials: Sequence[Trial]) -> int:
-    """Which candidate predicts the parts of these trials best; the first one unless clear."""
-    best = 0
-    for k, other in enumerate(trials[1:], 1):
-        improves = other.improves, trials[best].improves
-        clear = other.score < MATRIX_GAIN * trials[best].score
-        if improves == (True, False) or (clear and improves != (False, True)):
-            best = k
-    return best
-
-
 @contextmanager
-def _workers(cluster: Cluster) -> Iterator[Any]:
-    """A client of the workers that share the work; None if this process does it."""
-    if is_here(cluster, sys.maxsize):
+def _workers(cluster: Cluster, bags: int) -> Iterator[Any]:
+    """A client of the workers that read the recordings; None if this process does so."""
+    if is_here(cluster, bags):
         yield None
         return
-    with connected(cluster, sys.maxsize) as client:
+    with connected(cluster, bags) as client:
         yield client
 
 
@@ -228,10 +174,16 @@ def _prepared(
     client: Any,
     progress: Progress = lambda fraction: None,
 ) -> tuple[Rig, list[Instants]]:
-    read = Held(bags, client).map(_read, [(robot, model)] * len(bags), progress)
-    stretches = [instants for _, parts in read for instants in parts]
-    rig = read[-1][0] if read else None
-    if rig is None or not stretches:
+    read: dict[int, Any] = {}
+    for number, outcome in _outcomes(bags, robot, model, client):
+        read[number] = outcome
+        progress(len(read) / len(bags))
+    for number in range(len(read)):
+        if isinstance(read[number], Exception):
+            raise error_of(read[number])
+    segments = [instants for number in range(len(bags)) for instants in read[number][1]]
+    rig = read[len(bags) - 1][0] if bags else None
+    if rig is None or not segments:
         raise CalibrationError(
             'There is nothing to calibrate from: in no recording do joints, IMU and the sensors '
             'of all feet publish together for 1.5 s without a gap.',
@@ -252,15 +204,26 @@ def _prepared(
             kind='point_feet',
             feet=tuple(points),
         )
-    return rig, stretches
+    return rig, segments
+
+
+def _outcomes(
+    bags: Sequence[str | PathLike[str]], robot: RobotFile, model: RobotModel, client: Any
+) -> Iterator[tuple[int, Any]]:
+    """Read the recordings here or at the workers, whose errors are among the outcomes."""
+    if client is None:
+        for number, bag in enumerate(bags):
+            yield number, _read(number, bag, robot, model)
+        return
+    numbers = range(len(bags))
+    yield from outcomes(client, _read, numbers, given=lambda k: (bags[k], robot, model))
 
 
 def _read(
-    bag: str | PathLike[str], of: tuple[RobotFile, RobotModel]
+    _: int, bag: str | PathLike[str], robot: RobotFile, model: RobotModel
 ) -> tuple[Rig, list[Instants]]:
-    """Read a recording and prepare its stretches."""
-    robot, model = of
-    rig, parts = read_stretches(bag, robot, model)
+    """Read a recording and prepare its segments."""
+    rig, parts = read_segments(bag, robot, model)
     links, cutoff = link_inertias(model), robot.low_pass.cutoff or CUTOFF
     return rig, [prepare(part, rig, links, cutoff) for part in parts]
 

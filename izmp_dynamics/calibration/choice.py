@@ -1,47 +1,54 @@
-"""What is chosen by motion that is held out: widths of priors, and the items that are needed.
+"""What is chosen by motion that is held out: widths of priors, items, and sets of groups.
 
-The choice takes some parts of the motion and the blocks of data that it may see. With all of them
-it is what is estimated in the end; without one part and its blocks it predicts that part, so that
-the errors which a report states are those of motion that chose nothing (nested cross-validation).
+A choice takes some parts of the motion and the blocks of data that it may see. With all of them it
+is what is estimated in the end; without one part and its blocks it predicts that part, so that the
+errors which a report states are those of motion that chose nothing (nested cross-validation).
 Where sets of groups are chosen without a part, they are judged by what the others predict of each
 other.
+
+An item (a delay, a bias, the offsets of a foot, …) stays if it is significant, and if motion that
+was held out is described worse without it by more than can matter. Significance alone does not
+do: the assumptions themselves, e.g. that a foot rests or that signals after a filter obey Newton,
+hold to a fraction of a millimetre only, at every step in the same way, which no bootstrap shows.
+Items are removed one after the other, the least needed first (backward elimination), so that of
+two that trade off one stays, the likelier one if neither costs anything.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import scipy.stats
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.calibration.block_sums import BLOCK, Blocks, Total
-from izmp_dynamics.calibration.divergence import Divergence
-from izmp_dynamics.calibration.instants import Instants
-from izmp_dynamics.calibration.judged import Judged
-from izmp_dynamics.calibration.parameters import (
-    LAG,
-    LEVEL,
-    MATRIX_WIDTHS,
-    Layout,
-    with_matrix_width,
-)
-from izmp_dynamics.calibration.pieces import Pieces
-from izmp_dynamics.calibration.selection import needed
-from izmp_dynamics.calibration.solver import Solution
-from izmp_dynamics.calibration.time_blocks import (
-    Quadratic,
-    deviations,
-    estimate_from,
-    labels_of,
-)
-from izmp_dynamics.calibration.validation import (
+from izmp_dynamics.calibration.held_out import (
     FOLDS,
+    LEAST_MOTION,
     HeldOut,
+    Judged,
     Squares,
     errors,
     folds,
+    improves,
+    judge,
     motion_time,
+)
+from izmp_dynamics.calibration.inertias import Divergence
+from izmp_dynamics.calibration.linear import BLOCK
+from izmp_dynamics.calibration.parameters import LAG, LEVEL, MATRIX_WIDTHS, Layout
+from izmp_dynamics.calibration.segments import Instants
+from izmp_dynamics.calibration.solver import (
+    Blocks,
+    Minimum,
+    Normal,
+    Quadratic,
+    Solution,
+    deviations,
+    estimate,
+    estimate_from,
+    labels_of,
 )
 
 LEAST_INFO = 0.5
@@ -57,73 +64,28 @@ MOTION_FOR_WIDTH = 2.0 * FOLDS * BLOCK
 """With less motion the parts that are held out have less than two blocks, and the widest prior of
 calibration matrices, which says least, is used [s]."""
 
+MATRIX_GAIN = 0.9
+"""A calibration matrix is used if it brings the held-out errors below this part [-]."""
+
+NEGLIGIBLE = 0.1
+"""Part of what matters that does not decide between items of which one can replace another [-]."""
+
+UNLIKELY = ('ft_rotation',)
+"""Groups that are removed first then: sensors are seldom turned by some degrees, but loads are
+often missing in a URDF, and a shifted centre of mass looks like turned sensors in a short walk."""
+
+SIGNIFICANT = 0.9973
+"""Probability with which an item is not zero, that of three standard deviations [-]."""
+
 ALL = tuple(range(FOLDS))
 """The parts of the motion."""
 
 Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Estimated:
-    """An estimate of everything, near which all choices are made.
-
-    Attributes:
-        stretches: the recording, with its contacts decided.
-        layout: the parameters, with the widest priors.
-        solution: their values.
-        before: errors on each part of the motion without corrections.
-        pieces: the recording in pieces.
-    """
-
-    stretches: Sequence[Instants]
-    layout: Layout
-    solution: Solution
-    before: tuple[Squares, ...]
-    pieces: Pieces
-    _fits: 'dict[tuple[int, ...], Fit]' = field(default_factory=dict, init=False)
-    _totals: dict[tuple[int, ...], Total] = field(default_factory=dict, init=False)
-
-    def fit(self, parts: Sequence[int]) -> 'Fit':
-        """What these parts of the motion choose and give."""
-        key = tuple(parts)
-        if key not in self._fits:
-            choice = choose_items(self, *choose_priors(self, parts), parts)
-            x = estimate_from(
-                self.total_of(parts),
-                choice.layout,
-                self.solution,
-                choice.free,
-                choice.divergence,
-            )
-            self._fits[key] = Fit(choice, x)
-        return self._fits[key]
-
-    def total_of(self, parts: Sequence[int]) -> Total:
-        """The blocks of these parts of the motion together."""
-        key = tuple(parts)
-        if key not in self._totals:
-            self._totals[key] = self.blocks_of(parts).total()
-        return self._totals[key]
-
-    @cached_property
-    def parts(self) -> list[tuple[Flags, ...]]:
-        """Instants (K,) of every stretch that each part of the motion consists of."""
-        return folds(self.stretches)
-
-    @cached_property
-    def blocks(self) -> Blocks:
-        """All data."""
-        return self.solution.blocks
-
-    @cached_property
-    def judged(self) -> list[Judged]:
-        """Residuals on the parts of the motion."""
-        return self.pieces.judged(self.solution.point)
-
-    def blocks_of(self, parts: Sequence[int]) -> Blocks:
-        """The blocks of these parts of the motion, and of no motion at all."""
-        others = [labels_of(self.parts[part]) for part in ALL if part not in parts]
-        return self.blocks.without(np.concatenate([np.empty(0, np.int64), *others]))
+Items = Mapping[str, npt.NDArray[np.intp]]
+"""Item → its columns: what is corrected together or not at all."""
+Parts = Sequence[int]
+Priors = tuple[Layout, Divergence | None]
+Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -134,8 +96,8 @@ class Choice:
         layout: the parameters, with the priors that were chosen.
         divergence: keeps inertias near the URDF's; None if they are not estimated.
         free: (N,) what is estimated.
-        sigma: (N,) standard deviations with everything estimated.
-        info: (N,) information about each [-]; NaN of inertias.
+        sigma: (N,) standard deviations.
+        info: (N,) information of the recording about each [-]; NaN of inertias.
     """
 
     layout: Layout
@@ -147,100 +109,341 @@ class Choice:
     @property
     def corrected(self) -> Flags:
         """(N,) what the robot file or the URDF takes."""
-        return corrected(self.layout, self.free)
+        return self.free & ~self.layout.of_group(LEVEL)
 
 
 @dataclass(frozen=True)
-class Fit:
-    """What some parts of the motion chose and gave.
+class Trial:
+    """How a set of groups does on some parts of the motion, each predicted from the others.
 
     Attributes:
-        choice: of priors and items.
-        x: (N,) values.
+        before: errors on each of these parts without corrections.
+        predicted: with the corrections that the other parts chose and gave.
+        nothing_needed: whether these parts together correct nothing.
     """
 
-    choice: Choice
-    x: Array
+    before: tuple[Squares, ...]
+    predicted: tuple[Squares, ...]
+    nothing_needed: bool
+
+    @property
+    def improves(self) -> bool:
+        """Whether there is something to correct that does not worsen these parts of the motion."""
+        return improves(*self.errors(), better=self.nothing_needed)
+
+    @property
+    def score(self) -> float:
+        """Held-out errors against those before; small is good."""
+        before, after = self.errors()
+        return after.score(before)
+
+    def errors(self) -> tuple[HeldOut, HeldOut]:
+        """Errors before and after."""
+        return HeldOut.of(self.before), HeldOut.of(self.predicted)
 
 
-def corrected(layout: Layout, free: Flags) -> Flags:
-    """(N,) of what is estimated, what the robot file or the URDF takes."""
-    kept = [p.group != LEVEL for p in layout.parameters]
-    return free & np.array(kept, dtype=np.bool_)
+@dataclass(frozen=True)
+class Candidate(Choice):
+    """A set of groups, estimated, with what came out.
+
+    Attributes:
+        solution: values of the parameters.
+        trial: on all parts of the motion; None if there is too little motion.
+        without: for each part of the motion the trial on the others, which chooses between
+            candidates; empty if there is no other candidate.
+    """
+
+    solution: Solution
+    trial: Trial | None = None
+    without: tuple[Trial, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether there is something to correct that does not worsen what was held out."""
+        return self.trial is not None and self.trial.improves
+
+    @property
+    def unobservable(self) -> tuple[str, ...]:
+        """Names of what was left alone since the recording does not show it."""
+        unknown = (self.info < LEAST_INFO) & ~self.layout.of_group(LEVEL)
+        return tuple(self.layout.parameters[k].name for k in np.flatnonzero(unknown))
 
 
-def choose_priors(data: Estimated, parts: Sequence[int] = ALL) -> tuple[Layout, Divergence | None]:
-    """The priors that predict these parts of the motion best, each from the others of them."""
-    tried = list(_priors(data))
-    if len(tried) == 1:
-        return tried[0]
-    free = np.ones(len(data.layout.parameters), dtype=np.bool_)
-    before = HeldOut.of([data.before[part] for part in parts])
-    seen = {part: data.total_of([p for p in parts if p != part]) for part in parts}
-
-    def score(priors: tuple[Layout, Divergence | None]) -> float:
-        layout, divergence = priors
-        after = []
-        for part in parts:
-            x = Quadratic.of(seen[part], layout, data.solution, divergence).least(free)
-            after.append(errors(data.stretches, layout, x, data.parts[part]))
-        return HeldOut.of(after).score(before)
-
-    return min(tried, key=score)
-
-
-def _priors(data: Estimated) -> Iterator[tuple[Layout, Divergence | None]]:
-    """What may be chosen."""
-    layout = data.layout
-    if layout.inertias:
-        yield from ((layout, Divergence.of(layout, weight)) for weight in WEIGHTS)
-    elif any(p.group == 'ft_matrix' for p in layout.parameters) and (
-        motion_time(data.stretches) >= MOTION_FOR_WIDTH
-    ):
-        yield from ((with_matrix_width(layout, width), None) for width in MATRIX_WIDTHS)
-    else:
-        yield layout, None
-
-
-def choose_items(
-    data: Estimated,
-    layout: Layout,
-    divergence: Divergence | None,
-    parts: Sequence[int] = ALL,
-) -> Choice:
-    """Leave alone what these parts of the motion do not tell, or do not need.
+class Chooser:
+    """An estimate of everything, near which all choices are made.
 
     Args:
-        data: an estimate of everything.
-        layout: the parameters, with the priors that were chosen.
-        divergence: likewise.
-        parts: of the motion; with none, only what the recording does not tell is left alone.
+        segments: the recording, with the contacts of the solution.
+        layout: the parameters, with the widest priors.
+        solution: their values.
+        before: errors on each part of the motion without corrections.
     """
-    everything = np.ones(len(layout.parameters), dtype=np.bool_)
-    blocks = data.blocks_of(parts) if parts else data.blocks
-    sigma = deviations(blocks, layout, data.solution, everything, divergence)
-    inertial = np.array([p.group == 'inertias' for p in layout.parameters], dtype=np.bool_)
-    info = np.where(inertial, np.nan, 1.0 - (sigma / layout.priors) ** 2)
-    level = np.array([p.group == LEVEL for p in layout.parameters], dtype=np.bool_)
-    free = np.isnan(info) | level | (info >= LEAST_INFO)
-    near = Quadratic.of(blocks.total(), layout, data.solution, divergence)
-    lag = [k for k, p in enumerate(layout.parameters) if p.name == LAG]
-    free[lag] &= np.abs(near.least(free)[lag]) > LEAST_LAG
-    if parts:
-        without = {
-            part: Quadratic.of(
-                data.total_of([p for p in parts if p != part]),
-                layout,
-                data.solution,
-                divergence,
-            )
-            for part in parts
+
+    def __init__(
+        self,
+        segments: Sequence[Instants],
+        layout: Layout,
+        solution: Solution,
+        before: tuple[Squares, ...],
+    ) -> None:
+        self.segments, self.layout, self.before = segments, layout, before
+        self.solution, self.blocks = solution, solution.blocks
+        self.parts = folds(segments)
+        self.judged: list[Judged] = []
+        self._fits: dict[tuple[int, ...], tuple[Choice, Array]] = {}
+        self._totals: dict[tuple[int, ...], Normal] = {}
+
+    def trial(self, parts: Parts, choice: Choice) -> Trial:
+        """Judge what these parts chose, on them; the rest of the motion has no part in it."""
+        return Trial(
+            tuple(self.before[part] for part in parts),
+            tuple(self.predict(part, parts) for part in parts),
+            not choice.corrected.any(),
+        )
+
+    def predict(self, part: int, among: Parts = ALL) -> Squares:
+        """Errors on a part of the motion by what the others among some parts chose and gave."""
+        choice, x = self.fit([p for p in among if p != part])
+        return errors(self.segments, choice.layout, x, self.parts[part])
+
+    def fit(self, parts: Parts) -> tuple[Choice, Array]:
+        """What these parts of the motion choose, and the values (N,) that they give."""
+        key = tuple(parts)
+        if key not in self._fits:
+            choice = self.items(*self.priors(parts), parts)
+            layout, free, divergence = choice.layout, choice.free, choice.divergence
+            x = estimate_from(self._total(parts), layout, self.solution, free, divergence)
+            self._fits[key] = choice, x
+        return self._fits[key]
+
+    def priors(self, parts: Parts = ALL) -> Priors:
+        """The priors that predict these parts of the motion best, each from the others of them."""
+        layout, x = self.layout, self.solution.x
+        tried: list[Priors] = [(layout, None)]
+        if layout.inertias:
+            tried = [(layout, layout.divergence(weight)) for weight in WEIGHTS]
+        elif layout.of_group('ft_matrix').any() and motion_time(self.segments) >= MOTION_FOR_WIDTH:
+            tried = [(layout.with_matrix_width(width), None) for width in MATRIX_WIDTHS]
+        if len(tried) == 1:
+            return tried[0]
+        free = np.ones(len(x), dtype=np.bool_)
+        before = HeldOut.of([self.before[part] for part in parts])
+
+        def score(priors: Priors) -> float:
+            after = []
+            for part in parts:
+                seen = self._total([p for p in parts if p != part])
+                found = Quadratic.of(seen, priors[0], x, priors[1]).least(free)
+                after.append(errors(self.segments, priors[0], found, self.parts[part]))
+            return HeldOut.of(after).score(before)
+
+        return min(tried, key=score)
+
+    def items(self, layout: Layout, divergence: Divergence | None, parts: Parts = ALL) -> Choice:
+        """Leave alone what these parts of the motion do not tell, or do not need.
+
+        Args:
+            layout: the parameters, with the priors that were chosen.
+            divergence: likewise.
+            parts: of the motion; with none, only what the recording does not tell is left alone.
+        """
+        solution = self.solution
+        blocks = self._blocks(parts) if parts else self.blocks
+        everything = np.ones(len(solution.x), dtype=np.bool_)
+        sigma = deviations(blocks, layout, solution, everything, divergence)
+        info = 1.0 - (sigma / layout.priors) ** 2
+        info[layout.of_group('inertias')] = np.nan
+        free = np.isnan(info) | layout.of_group(LEVEL) | (info >= LEAST_INFO)
+        near = Quadratic.of(blocks.total(), layout, solution.x, divergence)
+        lag = [k for k, p in enumerate(layout.parameters) if p.name == LAG]
+        free[lag] &= np.abs(near.least(free)[lag]) > LEAST_LAG
+        if parts:
+            self.judged = self.judged or judge(self.segments, solution, self.parts)
+            seen = {part: self._total([p for p in parts if p != part]) for part in parts}
+            without = {
+                part: Quadratic.of(data, layout, solution.x, divergence)
+                for part, data in seen.items()
+            }
+            free = needed(self.judged, layout, near, without, free, sigma)
+        return Choice(layout, divergence, free, sigma, info)
+
+    def _total(self, parts: Parts) -> Normal:
+        """The blocks of these parts of the motion together."""
+        key = tuple(parts)
+        if key not in self._totals:
+            self._totals[key] = self._blocks(parts).total()
+        return self._totals[key]
+
+    def _blocks(self, parts: Parts) -> Blocks:
+        """The blocks of these parts of the motion, and of no motion at all."""
+        others = [labels_of(self.parts[part]) for part in ALL if part not in parts]
+        return self.blocks.without(np.concatenate([np.empty(0, np.int64), *others]))
+
+
+def make_candidate(
+    segments: Sequence[Instants],
+    layout: Layout,
+    progress: Progress = lambda fraction: None,
+    original: Sequence[Instants] | None = None,
+    rivals: bool = False,
+) -> Candidate:
+    """Estimate everything; choose what stays and judge it by held-out motion.
+
+    Args:
+        segments: the recording.
+        layout: what is estimated.
+        progress: called with the fraction that is done.
+        original: the recording before the mountings of sensors were changed, if they were.
+        rivals: whether there are other candidates to choose from.
+
+    Returns:
+        The candidate with everything estimated; `finished` leaves alone what is not chosen.
+    """
+    divergence = layout.divergence(WEIGHTS[1])
+    solution = estimate(
+        segments, layout, divergence=divergence, progress=lambda f: progress(0.6 * f)
+    )
+    for old, new in zip(original or segments, segments, strict=True):
+        old.rest, old.air = new.rest, new.air
+    nothing = np.zeros(len(layout.parameters))
+    before = tuple(errors(original or segments, layout, nothing, p) for p in folds(segments))
+    parts = ALL if motion_time(segments) >= LEAST_MOTION else ()
+    chooser = Chooser(segments, layout, solution, before)
+    priors = chooser.priors() if parts else (layout, divergence)
+    if priors[0] is not layout:
+        solution = estimate(segments, priors[0], start=solution.x)
+        chooser = Chooser(segments, layout, solution, before)
+    choice = chooser.items(*priors, parts)
+    progress(0.8)
+    trial = chooser.trial(parts, choice) if parts else None
+    subsets = [[p for p in parts if p != part] for part in parts] if rivals else []
+    without = tuple(chooser.trial(others, chooser.fit(others)[0]) for others in subsets)
+    progress(1.0)
+    return Candidate(**vars(choice), solution=solution, trial=trial, without=without)
+
+
+def best_of(candidates: Sequence[Candidate]) -> Candidate:
+    """The candidate that predicts held-out motion best, with the errors of choosing it as well."""
+    trials = [candidate.trial for candidate in candidates if candidate.trial is not None]
+    if not trials:
+        return candidates[0]
+    best = _best(trials)
+    if len(candidates) == 1:
+        return candidates[best]
+    predicted = (
+        trials[_best([candidate.without[part] for candidate in candidates])].predicted[part]
+        for part in ALL
+    )
+    trial = replace(trials[best], predicted=tuple(predicted))
+    return replace(candidates[best], trial=trial)
+
+
+def _best(trials: Sequence[Trial]) -> int:
+    """Which candidate predicts the parts of these trials best; the first one unless clear."""
+    best = 0
+    for k, other in enumerate(trials[1:], 1):
+        better = other.improves, trials[best].improves
+        clear = other.score < MATRIX_GAIN * trials[best].score
+        if better == (True, False) or (clear and better != (False, True)):
+            best = k
+    return best
+
+
+def finished(candidate: Candidate, segments: Sequence[Instants]) -> Candidate:
+    """Estimate anew with all that is not chosen left alone; the contacts are then those of it."""
+    layout, divergence, fixed = candidate.layout, candidate.divergence, ~candidate.free
+    if fixed.any() or divergence is not None:
+        everything, sigma = candidate.solution.x, candidate.sigma
+        start = np.where(fixed, 0.0, everything)
+        solution = estimate(segments, layout, fixed, start, divergence)
+        left = deviations(solution.blocks, layout, solution, ~fixed, divergence)
+        if divergence is None:  # what is left alone may be wrong after all
+            left = np.hypot(np.maximum(left, sigma), solution.x - everything)
+        candidate = replace(candidate, solution=solution, sigma=np.where(fixed, sigma, left))
+    for instants, (rest, air) in zip(segments, candidate.solution.contacts, strict=True):
+        instants.rest, instants.air = rest, air
+    return candidate
+
+
+def needed(
+    judged: Sequence[Judged],
+    layout: Layout,
+    near: Quadratic,
+    without: Mapping[int, Quadratic],
+    free: Flags,
+    sigma: Array,
+) -> Flags:
+    """(N,) the parameters of the items that are needed, of those that are free.
+
+    Args:
+        judged: residuals on the parts of the motion.
+        layout: the parameters.
+        near: cost of all data that may be used.
+        without: part of the motion → cost of these data without it.
+        free: (N,) parameters that were estimated.
+        sigma: (N,) their standard deviations.
+    """
+    curvature = np.sqrt(np.maximum(np.diag(near.covariance(free)), 1e-300))
+    widened = np.maximum(sigma / curvature, 1.0)
+    free = free.copy()
+    left = {name: columns[free[columns]] for name, columns in items(layout).items()}
+    left = {name: columns for name, columns in left.items() if len(columns)}
+    while left:
+        x, covariance = near.least(free), near.covariance(free)
+        covariance *= np.outer(widened, widened)
+        effects = {
+            name: effect
+            for name, effect in _effects(judged, near.x, without, free, left).items()
+            if effect < 1.0 or not _significant(layout, x, covariance, left[name])
         }
-        free = needed(data.judged, layout, near, without, free, sigma)
-    return Choice(layout, divergence, free, sigma, info)
+        if not effects:
+            break
+        free[left.pop(least_needed(layout, left, effects))] = False
+    return free
 
 
-def predict(data: Estimated, part: int, among: Sequence[int] = ALL) -> Squares:
-    """Errors on a part of the motion by what the others among some parts chose and gave."""
-    fit = data.fit([p for p in among if p != part])
-    return errors(data.stretches, fit.choice.layout, fit.x, data.parts[part])
+def items(layout: Layout) -> Items:
+    """The items of a layout; how level soles are is none."""
+    found: dict[str, list[int]] = {}
+    for k, parameter in enumerate(layout.parameters):
+        if parameter.group != LEVEL:
+            found.setdefault(parameter.item, []).append(k)
+    return {name: np.array(columns) for name, columns in found.items()}
+
+
+def _effects(
+    judged: Sequence[Judged], x: Array, without: Mapping[int, Quadratic], free: Flags, left: Items
+) -> dict[str, float]:
+    """Item → by how much its removal makes held-out residuals larger, as part of what matters."""
+    minima = [Minimum(cost, free) for cost in without.values()]
+    y = np.stack([[each.y, *map(each.without, left.values())] for each in minima])
+    errors = [kind.mean_squares(list(without), y - x) / kind.least**2 for kind in judged]
+    larger = (np.array(errors) - np.array(errors)[:, :1]).max(axis=0)
+    return dict(zip(left, larger[1:].tolist(), strict=True))
+
+
+def least_needed(layout: Layout, left: Items, effects: Mapping[str, float]) -> str:
+    """The item to remove: of those that cost nothing, the least likely one; else the cheapest."""
+
+    def cost(name: str) -> tuple[float, int, float]:
+        group = layout.parameters[left[name][0]].group
+        return max(effects[name], NEGLIGIBLE), group not in UNLIKELY, effects[name]
+
+    return min(effects, key=cost)
+
+
+def _significant(
+    layout: Layout, x: Array, covariance: Array, columns: npt.NDArray[np.intp]
+) -> bool:
+    """Whether numbers together are not zero (Wald); inertias have no zero of their own."""
+    if layout.parameters[columns[0]].group == 'inertias':
+        return True
+    mine, values = covariance[np.ix_(columns, columns)], x[columns]
+    distance = float(values @ np.linalg.pinv(mine, hermitian=True) @ values)
+    return distance > _least_distance(len(columns))
+
+
+@functools.cache
+def _least_distance(count: int) -> float:
+    """Square from which on `count` numbers together are not zero, in standard deviations."""
+    return float(scipy.stats.chi2.ppf(SIGNIFICANT, count))

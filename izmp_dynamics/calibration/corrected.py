@@ -1,20 +1,28 @@
-"""The robot file and the inertials that follow from a result."""
+"""The robot file, the inertials and the URDF that follow from a result."""
 
 import dataclasses
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
+from izmp_dynamics.calibration.inertias import tensor, transformation
 from izmp_dynamics.calibration.parameters import LAG, Layout
-from izmp_dynamics.calibration.residuals import inertia_changes
+from izmp_dynamics.calibration.residuals import force_offset, inertia_changes
 from izmp_dynamics.model.robot_file import Foot, FootWrench, Imu, RobotFile
 from izmp_dynamics.signals.correction import offset_without
 
 DIGITS = 9
 """Significant digits that are written."""
+
+MOMENTS = {'ixx': (0, 0), 'iyy': (1, 1), 'izz': (2, 2), 'ixy': (0, 1), 'ixz': (0, 2),
+           'iyz': (1, 2)}  # fmt: skip
+"""Names in a URDF → place in the tensor."""
 
 
 def corrected_robot(robot: RobotFile, layout: Layout, x: Array) -> RobotFile:
@@ -53,9 +61,7 @@ def _foot(foot: Foot, layout: Layout, x: Array) -> Foot:
     if foot.wrench is None:
         return foot
     wrench, name = foot.wrench, f'feet[{foot.name}].wrench'
-    change = layout.value(x, f'{name}.offset', 6)
-    if len(change) == 1:
-        change = np.array([0.0, 0.0, change[0], 0.0, 0.0, 0.0])
+    change = force_offset(layout, x, name)
     turn = Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
     rotation = turn @ from_rpy(wrench.rotation)
     return dataclasses.replace(
@@ -89,3 +95,43 @@ def _number(value: float) -> float:
 def _numbers(values: Any) -> Any:
     """A tuple of as many numbers."""
     return tuple(_number(float(value)) for value in values)
+
+
+def with_inertials(text: str, inertials: Mapping[str, Array]) -> str:
+    """Replace the inertials of links.
+
+    Args:
+        text: of the URDF.
+        inertials: link → (10,) parameters in the frame of the link, see `inertias`.
+
+    Raises:
+        UnknownNameError: if there is no such link.
+    """
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    root = ElementTree.fromstring(text, parser)
+    links = {link.get('name', ''): link for link in root.iter('link')}
+    for name, theta in inertials.items():
+        if name not in links:
+            raise UnknownNameError('link', name, links, 'in the URDF')
+        _write(links[name], theta)
+    return ElementTree.tostring(root, encoding='unicode', xml_declaration=True)
+
+
+def _write(link: ElementTree.Element, theta: Array) -> None:
+    mass, com = float(theta[0]), theta[1:4] / theta[0]
+    about_com = tensor((transformation(np.eye(3), -com) @ theta)[4:])
+    inertial = link.find('inertial')
+    if inertial is None:
+        inertial = ElementTree.Element('inertial')
+        link.insert(0, inertial)
+    tail, indent = inertial.tail, inertial.text
+    inertial.clear()
+    inertial.text, inertial.tail = indent, tail
+    moments = {name: f'{about_com[place]:.9g}' for name, place in MOMENTS.items()}
+    place = ' '.join(f'{value:.9g}' for value in com)
+    for tag, attributes in (
+        ('origin', {'xyz': place, 'rpy': '0 0 0'}),
+        ('mass', {'value': f'{mass:.9g}'}),
+        ('inertia', moments),
+    ):
+        ElementTree.SubElement(inertial, tag, attributes).tail = indent

@@ -7,9 +7,9 @@ from pathlib import Path
 import yaml
 
 from izmp_dynamics.calibration.calibrate import Calibration
+from izmp_dynamics.calibration.corrected import with_inertials
 from izmp_dynamics.calibration.report import render_html, render_json
 from izmp_dynamics.calibration.result import CalibrationResult
-from izmp_dynamics.calibration.urdf_text import with_inertials
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.replay.result_folder import result_folder

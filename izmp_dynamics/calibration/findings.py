@@ -1,31 +1,50 @@
-"""What a calibration found: numbers, effects, trade-offs, and what is unobservable."""
+"""What a calibration found: numbers, effects, trade-offs, and what the recording does not show."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 
 import numpy as np
+import scipy.stats
 
-from izmp_dynamics.calibration.candidate import Candidate
-from izmp_dynamics.calibration.drift import drifts
-from izmp_dynamics.calibration.excitation import remarks
-from izmp_dynamics.calibration.instants import Instants
-from izmp_dynamics.calibration.judged import LEAST_ARM, LEAST_FORCE
-from izmp_dynamics.calibration.parameters import LEVEL
-from izmp_dynamics.calibration.residuals import points
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.calibration.choice import SIGNIFICANT, Candidate
+from izmp_dynamics.calibration.held_out import LEAST_ARM, LEAST_FORCE, LEAST_MOTION, motion_time
+from izmp_dynamics.calibration.linear import Rows
+from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, LEVEL, Layout
+from izmp_dynamics.calibration.residuals import Terms, zmp_and_cop
 from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate, TradeOff
-from izmp_dynamics.calibration.validation import LEAST_MOTION, motion_time
+from izmp_dynamics.calibration.segments import RATE, Instants
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 
 TRADED = 0.9
 """Errors of two numbers that correlate more are reported together."""
 
+ENOUGH_MOTION = 10.0
+"""Less motion gets a remark [s]."""
+
+ENOUGH_FOR_MATRIX = 20.0
+"""And less than this if calibration matrices come from it, 36 numbers for each sensor [s]."""
+
+ENOUGH_TURN = 45.0
+"""A robot that turns by less walks straight [°]."""
+
+ENOUGH_LEAN = 5.0
+"""A root that leans by less shows gravity in one direction only [°]."""
+
+LEAST_SWINGS = 4
+"""Fewer swings show no drift."""
+
+LEAST_DRIFT = 0.01
+"""Drift of the force over a recording, as part of the weight, from which on it is said [-]."""
+
 
 def result_of(
     bags: Sequence[str | PathLike[str]],
     model: RobotModel,
     rig: Rig,
-    stretches: Sequence[Instants],
+    segments: Sequence[Instants],
     best: Candidate,
     notes: list[str],
 ) -> CalibrationResult:
@@ -35,56 +54,53 @@ def result_of(
         bags: the recordings.
         model: the robot.
         rig: the same, prepared.
-        stretches: the recordings, prepared.
+        segments: the recordings, prepared.
         best: the groups that were chosen.
         notes: sentences to begin with.
     """
     before, after = best.trial.errors() if best.trial else (None, None)
-    groups = tuple(dict.fromkeys(p.group for p in best.layout.parameters if p.group != LEVEL))
     estimates = tuple(
-        Estimate(
-            p.name,
-            p.group,
-            p.item,
-            p.unit,
-            float(best.solution.x[k]),
-            float(best.sigma[k]),
-            float(best.info[k]),
-            bool(best.corrected[k]) and best.accepted,
+        Estimate(p.name, p.group, p.item, p.unit, value, sigma, info, used and best.accepted)
+        for p, value, sigma, info, used in zip(
+            best.layout.parameters,
+            best.solution.x.tolist(),
+            best.sigma.tolist(),
+            best.info.tolist(),
+            best.corrected.tolist(),
+            strict=True,
         )
-        for k, p in enumerate(best.layout.parameters)
     )
     return CalibrationResult(
         bags=tuple(str(bag) for bag in bags),
         robot=model.name,
         payload_link=best.layout.payload_link.link,
-        groups=groups,
+        groups=_groups(best),
         accepted=best.accepted,
-        reason=_reason(best, stretches),
+        reason=_reason(best, segments),
         before=before,
         after=after,
         estimates=estimates,
         trade_offs=tuple(_trade_offs(best)),
-        effects=_effects(stretches, best) if best.accepted else (),
+        effects=_effects(segments, best) if best.accepted else (),
         notes=(
             *notes,
             *_limits(best, rig),
             *drifts(best.solution.rows, model.total_mass * rig.robot.gravity),
-            *remarks(stretches, best.layout, {each.group for each in estimates if each.used}),
+            *remarks(segments, best.layout, {each.group for each in estimates if each.used}),
         ),
-        motion=motion_time(stretches),
+        motion=motion_time(segments),
     )
 
 
-def _reason(best: Candidate, stretches: Sequence[Instants]) -> str:
+def _reason(best: Candidate, segments: Sequence[Instants]) -> str:
     if best.accepted:
         return ''
     if best.trial is None:
         return (
-            f'The robot moves for {motion_time(stretches):.1f} s only; to judge a calibration on '
+            f'The robot moves for {motion_time(segments):.1f} s only; to judge a calibration on '
             f'motion that it has not seen takes {LEAST_MOTION:g} s. Record some steps.'
         )
-    if best.nothing_needed:
+    if not best.corrected.any():
         return (
             'There is nothing to correct: what sensors and URDF leave over on held-out motion is '
             f'less than can be judged ({1e3 * LEAST_ARM:g} mm of IZMP, {1e3 * LEAST_FORCE:g} ‰ of '
@@ -96,89 +112,172 @@ def _reason(best: Candidate, stretches: Sequence[Instants]) -> str:
     )
 
 
+def _groups(best: Candidate) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(p.group for p in best.layout.parameters if p.group != LEVEL))
+
+
 def _trade_offs(best: Candidate) -> list[TradeOff]:
     """Pairs whose errors correlate; of inertias there are too many to list."""
-    sigma = np.sqrt(np.maximum(np.diag(best.solution.covariance), 0.0))
-    x, names = best.solution.x, best.layout.parameters
-    listed = [
-        k
-        for k, p in enumerate(names)
-        if best.free[k] and p.group not in ('inertias', 'ft_matrix', LEVEL) and sigma[k] > 0.0
-    ]
+    C, x = best.solution.covariance, best.solution.x
+    sigma = np.sqrt(np.maximum(np.diag(C), 0.0))
+    names = [parameter.name for parameter in best.layout.parameters]
+    many = best.layout.of_group('inertias', 'ft_matrix', LEVEL)
     found = []
-    for position, i in enumerate(listed):
-        for j in listed[position + 1 :]:
-            covariance = best.solution.covariance[i, j]
-            correlation = float(covariance / (sigma[i] * sigma[j]))
-            if abs(correlation) > TRADED:
-                factor = -float(covariance / sigma[j] ** 2)
-                known = float(sigma[i] * np.sqrt(max(0.0, 1.0 - correlation**2)))
-                found.append(
-                    TradeOff(
-                        names[i].name,
-                        names[j].name,
-                        correlation,
-                        factor,
-                        float(x[i] + factor * x[j]),
-                        known,
-                    )
-                )
+    for i, j in itertools.combinations(np.flatnonzero(best.free & ~many & (sigma > 0.0)), 2):
+        correlation = float(C[i, j] / (sigma[i] * sigma[j]))
+        if abs(correlation) > TRADED:
+            factor = -float(C[i, j] / sigma[j] ** 2)
+            known = float(sigma[i] * np.sqrt(max(0.0, 1.0 - correlation**2)))
+            value = float(x[i] + factor * x[j])
+            found.append(TradeOff(names[i], names[j], correlation, factor, value, known))
     return sorted(found, key=lambda pair: -abs(pair.correlation))
 
 
-def _effects(stretches: Sequence[Instants], best: Candidate) -> tuple[Effect, ...]:
+def _effects(segments: Sequence[Instants], best: Candidate) -> tuple[Effect, ...]:
     """How far every group moves IZMP or CoP, the farthest first."""
-    if not all(len(part.measured) == len(part.rig.feet) for part in stretches):
+    if not all(part.all_measured for part in segments):
         return ()
+
+    def points(x: Array) -> Array:
+        """(2, M, 3) IZMP and CoP while the robot moves."""
+        both = [zmp_and_cop(part, Terms.of(part, best.layout, x)) for part in segments]
+        return np.concatenate(
+            [np.array(two)[:, part.moving] for two, part in zip(both, segments, strict=True)],
+            axis=1,
+        )
+
     x, found = best.solution.x, []
-    with_all = [points(part, best.layout, x) for part in stretches]
-    groups = dict.fromkeys(p.group for p in best.layout.parameters)
-    for group in (group for group in groups if group != LEVEL):
-        without = np.where([p.group == group for p in best.layout.parameters], 0.0, x)
-        moved = [0.0, 0.0]
-        for point in range(2):
-            shifts = np.concatenate(
-                [
-                    (points(part, best.layout, without)[point] - both[point])[part.moving]
-                    for part, both in zip(stretches, with_all, strict=True)
-                ]
-            )
-            squares = (shifts**2).sum(axis=1)
-            known = np.isfinite(squares)
-            moved[point] = float(np.sqrt(squares[known].mean())) if known.any() else 0.0
-        found.append(Effect(group, max(moved)))
+    with_all = points(x)
+    for group in _groups(best):
+        shifts = points(np.where(best.layout.of_group(group), 0.0, x)) - with_all
+        squares = [each[np.isfinite(each)] for each in (shifts**2).sum(axis=2)]
+        moved = max(float(np.sqrt(each.mean())) if len(each) else 0.0 for each in squares)
+        found.append(Effect(group, moved))
     return tuple(sorted(found, key=lambda effect: -effect.izmp))
 
 
-def _limits(best: Candidate, rig: Rig) -> list[str]:
+def _limits(best: Candidate, rig: Rig) -> Iterator[str]:
     """What is unobservable or left open."""
-    said = []
     if best.unobservable:
         gains = [name for name in best.unobservable if '.matrix.' in name]
         names = ', '.join(name for name in best.unobservable if name not in gains)
         if gains:
             names = f'{names}{", " * bool(names)}{len(gains)} entries of calibration matrices'
-        said.append(
+        yield (
             f'Unobservable in this recording, and left alone: {names}. Lift each foot in turn, '
             'with turns of the body.'
         )
-    in_air = {name for part in best.solution.rows for name in [part.name] if len(part.values)}
+    in_air = {part.name for part in best.solution.rows if len(part.values)}
     for foot in rig.feet:
         if foot.sensor is not None and f'swing[{foot.name}]' not in in_air:
-            said.append(
+            yield (
                 f"Foot '{foot.name}' is never in the air: what its sensor reads without load is "
                 'known only from the sum of all feet. Lift it once.'
             )
     if any(foot.normal_only for foot in rig.feet):
-        said.append(
+        yield (
             'The feet measure the vertical force alone: neither mass, centre of mass nor gains '
             'can be distinguished from that.'
         )
-    if 'ft_matrix' in {p.group for p in best.layout.parameters}:
-        said.append(
+    if best.layout.of_group('ft_matrix').any():
+        yield (
             'The gains of the force sensors are relative to the masses of the URDF: a wrong mass '
             'there cannot be distinguished from a gain.'
         )
     if rig.accelerometers:
-        said.append('The further accelerometers are not calibrated, only the IMU.')
-    return said
+        yield 'The further accelerometers are not calibrated, only the IMU.'
+
+
+def remarks(
+    segments: Sequence[Instants], layout: Layout, corrected: Collection[str] = ()
+) -> Iterator[str]:
+    """Which motion the recording lacks, in sentences.
+
+    Args:
+        segments: the recording, with its contacts decided.
+        layout: what is estimated.
+        corrected: groups of which something is corrected.
+    """
+    groups = {parameter.group for parameter in layout.parameters}
+    moving = motion_time(segments)
+    if 'ft_matrix' in corrected and moving < ENOUGH_FOR_MATRIX:
+        yield (
+            'The calibration matrices of the force sensors have 36 numbers each and come from '
+            f'{moving:.1f} s of motion; {ENOUGH_FOR_MATRIX:g} s of steps with turns are enough. '
+            'Do not rely on them for other motion than that of the recording; --only '
+            f'{",".join(DEFAULT_GROUPS)} leaves them out.'
+        )
+    elif moving < ENOUGH_MOTION:
+        yield (
+            f'The robot moves for {moving:.1f} s only. Twenty seconds of steps make the standard '
+            'deviations smaller.'
+        )
+    if 'imu_rotation' in groups and (turn := _turn(segments)) < ENOUGH_TURN:
+        yield (
+            f'The robot turns by {turn:.0f}° only: a tilted floor cannot be distinguished from a '
+            'tilted IMU. Let it turn about once while it walks.'
+        )
+    both = {'imu_rotation', 'accelerometer_bias'} <= groups
+    if both and (lean := _lean(segments)) < ENOUGH_LEAN:
+        yield (
+            f'The root leans by {lean:.1f}° only: tilt of the IMU and bias of the accelerometer '
+            'are known together better than each. Let it lean by 10° to the front and to the '
+            'sides.'
+        )
+
+
+def _turn(segments: Sequence[Instants]) -> float:
+    """Range of the heading within a segment, the largest of all [°]."""
+    ranges = [0.0]
+    for part in segments:
+        up = np.mean([sole.R[:, :, 2] for sole in part.soles], axis=0)
+        omega = part.imu.at(part.times)[:, :3] @ part.rig.imu.R.T
+        heading = np.cumsum(np.einsum('ti,ti->t', omega, up)) / RATE
+        ranges.append(float(np.ptp(heading)) if len(heading) else 0.0)
+    return float(np.degrees(max(ranges)))
+
+
+def _lean(segments: Sequence[Instants]) -> float:
+    """Largest angle between the vertical in the root and its mean, while feet rest [°]."""
+    found: list[Array] = [
+        sole.R[part.rest[:, k], :, 2] for part in segments for k, sole in enumerate(part.soles)
+    ]
+    verticals = np.concatenate([np.empty((0, 3)), *found])
+    if not len(verticals):
+        return 0.0
+    mean = verticals.mean(axis=0)
+    cosines = verticals @ (mean / np.linalg.norm(mean))
+    return float(np.degrees(np.arccos(np.clip(cosines.min(), -1.0, 1.0))))
+
+
+def drifts(rows: Sequence[Rows], weight: float) -> Iterator[str]:
+    """Sentences about the sensors whose force drifts, for a recording in one segment.
+
+    Args:
+        rows: residuals at the solution.
+        weight: of the robot [N].
+    """
+    for part in rows:
+        if part.kind != 'swing' or not len(part.row) or np.ptp(part.segment):
+            continue
+        ends = np.flatnonzero(np.diff(part.row) > 1) + 1
+        swings = np.split(np.arange(len(part.row)), ends)
+        if len(swings) < LEAST_SWINGS:
+            continue
+        foot = part.name.removeprefix('swing[').removesuffix(']')
+        times = np.array([part.row[rows].mean() / RATE for rows in swings])
+        forces = part.values[:, part.vectors[0]]
+        force = np.array([np.median(forces[rows], axis=0) for rows in swings])
+        t = times - times.mean()
+        slope = t @ force / (t @ t)
+        left = force - force.mean(axis=0) - t[:, None] * slope
+        sigma = np.sqrt((left**2).sum() / (left.shape[1] * (len(t) - 2)) / (t @ t))
+        size = float(np.linalg.norm(slope))
+        axes, unknown = left.shape[1], left.shape[1] * (len(t) - 2)
+        least = axes * scipy.stats.f.ppf(SIGNIFICANT, axes, unknown)
+        if size * np.ptp(times) > LEAST_DRIFT * weight and size**2 > least * sigma**2:
+            yield (
+                f"The offset of the force sensor of foot '{foot}' drifts by {60.0 * size:.2g} ± "
+                f'{60.0 * sigma:.1g} N a minute. What is corrected is its mean: record less at '
+                'once, or tare the sensor while the robot runs (service tare).'
+            )

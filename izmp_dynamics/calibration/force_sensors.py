@@ -6,26 +6,23 @@ sensor is turned, what it reads without load, and which link is below it.
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from os import PathLike
 
 import numpy as np
 import numpy.typing as npt
 import scipy.ndimage
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
-from izmp_dynamics.calibration.ft_frame import ARM, Mounting, find_mounting
-from izmp_dynamics.calibration.instants import RATE, Instants, prepare
+from izmp_dynamics.calibration.inertias import link_inertias
+from izmp_dynamics.calibration.mountings import ARM, Mounting, find_mounting
 from izmp_dynamics.calibration.parameters import Layout, make_layout
-from izmp_dynamics.calibration.regressor import link_inertias
-from izmp_dynamics.calibration.residuals import (
-    foot_wrench,
-    in_sensor,
-    required,
-    root_motion,
-)
-from izmp_dynamics.calibration.stretch import Stretch
+from izmp_dynamics.calibration.residuals import in_sensor, read_foot, required, root_motion
+from izmp_dynamics.calibration.segments import RATE, Instants, Segment, prepare, read_segments
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.below import link_at
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.unloaded import EDGE
@@ -55,7 +52,24 @@ OF_A_LINK = 0.2
 """Reading without load that differs by so much from the weight of the foot is taken for it [-]."""
 
 
-def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Stretch]) -> list[Finding]:
+def force_sensor_findings(bag: str | PathLike[str], robot: RobotFile) -> list[Finding]:
+    """Judge the force sensors by a recording, as `judge_force_sensors` does.
+
+    Args:
+        bag: rosbag2, folder or file; one that can be evaluated.
+        robot: the robot file.
+
+    Returns:
+        Findings; none where the recording has no steps, or cannot be used for this.
+    """
+    try:
+        rig, parts = read_segments(bag, robot, load_model(robot.urdf_path, robot.root))
+    except IzmpError:
+        return []
+    return judge_force_sensors(robot, rig, parts)
+
+
+def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Segment]) -> list[Finding]:
     """Find out how the force sensors are turned, and what they read without load.
 
     Args:
@@ -76,8 +90,8 @@ def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Stretch]) ->
     return list(_findings(robot, rig, prepared, make_layout(rig, links, links[0].link, ())))
 
 
-def _first(parts: Sequence[Stretch]) -> Iterator[Stretch]:
-    """The stretches up to the longest time that is examined."""
+def _first(parts: Sequence[Segment]) -> Iterator[Segment]:
+    """The segments up to the longest time that is examined."""
     left = LONGEST
     for part in parts:
         if left > 0.0:
@@ -105,8 +119,8 @@ def _mounting(
     prepared: Sequence[Sequence[Instants]], layout: Layout, x: Array, foot: FootRig
 ) -> Mounting | None:
     """How a sensor is turned, by the first filter with which that is clear."""
-    for stretches in prepared:
-        found = find_mounting(stretches, layout, x, foot)
+    for segments in prepared:
+        found = find_mounting(segments, layout, x, foot)
         if found is not None and found.clear:
             return found
     return None
@@ -140,7 +154,7 @@ def _unloaded(
     rig: Rig,
     foot: FootRig,
     stated: FootWrench,
-    stretches: Sequence[Instants],
+    segments: Sequence[Instants],
     layout: Layout,
     x: Array,
 ) -> Iterator[Finding]:
@@ -148,10 +162,10 @@ def _unloaded(
     link = stated.below or link_at(rig.model, foot.sole)
     carried = rig.model.links_carried(link)
     excess, hanging, ups = [], [], []
-    for instants in stretches:
+    for instants in segments:
         rows = _in_air(instants, foot)
         R, _ = instants.sensors[foot.name]
-        read = foot_wrench(instants, layout, x, foot)
+        read = read_foot(instants, layout, x, foot).full
         alone = dataclasses.replace(instants, below={foot.name: carried})
         needed = required(alone, layout, x, root_motion(instants, layout, x))
         below = in_sensor(instants, foot.name, needed.below[foot.name])

@@ -1,32 +1,48 @@
-"""Residuals as rows, and their derivatives with respect to the parameters."""
+"""Residuals as rows: their derivatives with respect to the parameters, their noise and weights."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.calibration.instants import Instants
-from izmp_dynamics.calibration.parameters import GAINS, LEVEL, Layout
+from izmp_dynamics.calibration.parameters import LEVEL, Layout
 from izmp_dynamics.calibration.residuals import (
     Block,
-    blocks,
+    Terms,
     inertia_jacobian,
-    readings,
+    read_foot,
     required,
     residuals,
-    rest_blocks,
-    root_motion,
-    swing_block,
     tilts,
-    wrench_block,
 )
+from izmp_dynamics.calibration.segments import RATE, Instants
 
 STEP = 1e-3
 """Of the difference quotients, as part of the prior."""
 
+LENGTH = 20.0
+"""Time that is linearised at once: whole blocks, and few megabytes [s]."""
+
+BLOCK = 1.0
+"""Length of a block of time, within which residuals are alike [s]."""
+
+SEGMENT = 1_000_000
+"""A block's label is the index of its segment, times this, plus its number there."""
+
+HUBER = 1.345
+"""Residuals beyond so many σ count linearly."""
+
+LEAST_NOISE = {'wrench': (0.05, 0.005), 'swing': (0.02, 0.002), 'gyroscope': (5e-4, 5e-4),
+               'accelerometer': (5e-3, 5e-3)}  # fmt: skip
+"""Kind of residual → smallest σ of its first vector and of the second."""
+
+LEAST_ROWS = 10
+"""Fewer rows of a kind are no measurement."""
+
 Flags = npt.NDArray[np.bool_]
+Labels = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -35,17 +51,36 @@ class Rows:
 
     Attributes:
         name: of the kind.
-        stretch: (M,) index of the stretch of each row.
-        row: (M,) index of the instant.
+        segment: (M,) index of the segment of each row.
+        row: (M,) index of the instant there.
         share: (M,) what each row counts, see `Instants.shares`.
         values: (M, c).
     """
 
     name: str
-    stretch: npt.NDArray[np.intp]
+    segment: npt.NDArray[np.intp]
     row: npt.NDArray[np.intp]
     share: Array
     values: Array
+
+    @property
+    def kind(self) -> str:
+        """The name without the foot."""
+        return self.name.partition('[')[0]
+
+    @property
+    def labels(self) -> Labels:
+        """(M,) label of the block of time of each row."""
+        return block_labels(self.segment, self.row)
+
+    @property
+    def vectors(self) -> list[slice]:
+        """Columns that are one vector: all forces, or all moments."""
+        width = self.values.shape[1]
+        forces = 3 if width == 6 else 1
+        if self.kind in ('gyroscope', 'accelerometer') or width == forces:
+            return [slice(0, width)]
+        return [slice(0, forces), slice(forces, width)]
 
 
 @dataclass(frozen=True)
@@ -59,108 +94,132 @@ class Linear(Rows):
     jacobian: Array
 
 
-def rows_of(
-    stretches: Sequence[Instants], layout: Layout, x: Array, used: Sequence[Flags] | None = None
-) -> tuple[Rows, ...]:
-    """Residuals of all stretches for x (N,), by kind.
+def block_labels(segment: int | npt.NDArray[np.intp], row: npt.NDArray[np.intp]) -> Labels:
+    """(M,) label of the block of time of instants."""
+    labels: Labels = segment * SEGMENT + (row / (RATE * BLOCK)).astype(np.int64)
+    return labels
 
-    Args:
-        stretches: the recording.
-        layout: the parameters.
-        x: (N,) their values.
-        used: (K,) instants of each stretch that count; all if None.
-    """
+
+def rows_of(segments: Sequence[Instants], layout: Layout, x: Array) -> tuple[Rows, ...]:
+    """Residuals of all segments for the parameters x (N,), by kind."""
     kinds: dict[str, list[Rows]] = {}
-    for index, instants in enumerate(stretches):
-        for block in residuals(instants, layout, x):
-            some = None if used is None else used[index]
-            kinds.setdefault(block.name, []).append(_rows(instants, index, block, some))
+    for index, instants in enumerate(segments):
+        for block in residuals(instants, Terms.of(instants, layout, x)):
+            kinds.setdefault(block.name, []).append(_rows(instants, block, index))
+    columns = ('segment', 'row', 'share', 'values')
     return tuple(
-        Rows(
-            name,
-            np.concatenate([part.stretch for part in parts]),
-            np.concatenate([part.row for part in parts]),
-            np.concatenate([part.share for part in parts]),
-            np.concatenate([part.values for part in parts]),
-        )
+        Rows(name, *(np.concatenate([getattr(part, key) for part in parts]) for key in columns))
         for name, parts in kinds.items()
     )
 
 
-def linearise(
-    instants: Instants,
-    index: int,
-    layout: Layout,
-    x: Array,
-    free: Flags,
-    used: Flags | None = None,
-) -> list[Linear]:
-    """Residuals and their derivatives, by kind.
+def linearised(
+    segments: Sequence[Instants], layout: Layout, x: Array, free: Flags
+) -> Iterator[list[Linear]]:
+    """Residuals and their derivatives by kind, for `LENGTH` of a segment at once.
 
     Args:
-        instants: of a stretch, or some of them.
-        index: of the stretch.
+        segments: the recording.
         layout: the parameters.
         x: (N,) their values.
-        free: (N,) parameters whose derivatives are wanted.
-        used: (K,) instants that count; all if None.
+        free: (N,) parameters whose derivatives are wanted; zero of the others.
     """
-    base = residuals(instants, layout, x)
-    jacobians = _jacobians(instants, layout, x, free, base)
-    found = []
-    for block in base:
-        rows = _rows(instants, index, block, used)
-        found.append(Linear(**vars(rows), jacobian=jacobians[block.name][rows.row]))
-    return found
+    size = round(LENGTH / BLOCK) * round(BLOCK * RATE)
+    for index, segment in enumerate(segments):
+        for first in range(0, len(segment), size):
+            instants = segment.select(slice(first, first + size))
+            terms = Terms.of(instants, layout, x)
+            base = residuals(instants, terms)
+            jacobians = _jacobians(instants, layout, x, free, terms, base)
+            yield [
+                Linear(**vars(_rows(instants, block, index, first)), jacobian=jacobian[block.rows])
+                for block, jacobian in zip(base, jacobians, strict=True)
+            ]
 
 
-def _rows(instants: Instants, index: int, block: Block, used: Flags | None) -> Rows:
-    rows = np.flatnonzero(block.rows if used is None else block.rows & used)
-    return Rows(
-        block.name, np.full(len(rows), index), rows, instants.shares[rows], block.values[rows]
-    )
+def _rows(instants: Instants, block: Block, segment: int, first: int = 0) -> Rows:
+    row = np.flatnonzero(block.rows)
+    of = np.full(len(row), segment)
+    return Rows(block.name, of, first + row, instants.shares[row], block.values[row])
 
 
 def _jacobians(
-    instants: Instants, layout: Layout, x: Array, free: Flags, base: list[Block]
-) -> dict[str, Array]:
-    """Block → (K, c, N) by difference quotients; those of inertias are exact."""
-    count = len(layout.parameters)
-    motion = root_motion(instants, layout, x)
-    needed = required(instants, layout, x, motion)
-    feet = readings(instants, layout, x)
-    before = {block.name: block.values for block in base}
-    found = {b.name: np.zeros((*b.values.shape, count)) for b in base}
-    index = {foot.name: n for n, foot in enumerate(instants.rig.feet)}
-    for k, parameter in enumerate(layout.parameters):
-        if not free[k] or parameter.group == 'inertias':
-            continue
-        other = x.copy()
+    instants: Instants, layout: Layout, x: Array, free: Flags, terms: Terms, base: list[Block]
+) -> list[Array]:
+    """(K, c, N) of every block by difference quotients; those of inertias are exact."""
+    found = [np.zeros((*block.values.shape, len(x))) for block in base]
+    feet = {foot.name: foot for foot in instants.rig.feet}
+    for k in np.flatnonzero(free & ~layout.of_group('inertias')):
+        parameter, other = layout.parameters[k], x.copy()
         step = STEP * parameter.prior
         other[k] += step
-        foot = index.get(parameter.foot, -1)
         if parameter.group == LEVEL:
-            tilt = tilts(layout, other)[parameter.foot]
-            after = rest_blocks(instants, foot, motion, tilt)
-        elif foot >= 0:
-            gains = parameter.group in GAINS
-            changed = feet.with_foot(instants, layout, other, instants.rig.feet[foot], gains)
-            after = wrench_block(instants, needed, changed)
-            after += swing_block(instants, foot, needed, changed)
+            changed = replace(terms, tilts=tilts(layout, other))
+        elif parameter.foot:
+            reading = read_foot(instants, layout, other, feet[parameter.foot])
+            changed = replace(terms, feet={**terms.feet, parameter.foot: reading})
         elif parameter.group == 'payload':
-            more = required(instants, layout, other, motion)
-            after = wrench_block(instants, more, feet)
-            for n in index.values():
-                after += swing_block(instants, n, more, feet)
+            more = required(instants, layout, other, terms.motion)
+            changed = replace(terms, required=more)
         else:
-            turned = root_motion(instants, layout, other)
-            more = required(instants, layout, other, turned)
-            after = blocks(instants, turned, more, feet, tilts(layout, x))
-        for block in after:
-            found[block.name][:, :, k] = (block.values - before[block.name]) / step
+            changed = Terms.of(instants, layout, other)
+        for of, before, after in zip(found, base, residuals(instants, changed), strict=True):
+            of[:, :, k] = (after.values - before.values) / step
     if layout.inertias:
-        columns = np.array([p.group == 'inertias' for p in layout.parameters])
-        for name, jacobian in inertia_jacobian(instants, motion).items():
-            if name in found:
-                found[name][:, :, columns] = jacobian
+        exact = inertia_jacobian(instants, terms.motion)
+        for of, block in zip(found, base, strict=True):
+            if block.name in exact:
+                of[:, :, layout.of_group('inertias')] = exact[block.name]
     return found
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise of residuals of one kind.
+
+    Attributes:
+        sigma: (c,) standard deviations; infinite where there is no measurement.
+        together: (c,) rows that count as one.
+    """
+
+    sigma: Array
+    together: Array
+
+
+def noise_of(part: Rows) -> Noise:
+    """Noise of residuals, from their medians while the robot moves.
+
+    The axes of a vector have one σ, so that the estimate does not depend on how the axes lie, and
+    no axis that the parameters cannot explain is given up in favour of the others.
+    """
+    width = part.values.shape[1]
+    if part.share.sum() < LEAST_ROWS:
+        return Noise(np.full(width, np.inf), np.ones(width))
+    moving = part.share == 1.0
+    counts = moving if np.count_nonzero(moving) >= LEAST_ROWS else part.share > 0.0
+    medians = 1.4826 * np.median(np.abs(part.values[counts]), axis=0)
+    sigma, vectors = np.empty(width), part.vectors
+    for vector, least in zip(vectors, LEAST_NOISE[part.kind], strict=False):
+        sigma[vector] = max(float(np.sqrt((medians[vector] ** 2).mean())), least)
+    together = _correlated(part, sigma)
+    for vector in vectors:
+        together[vector] = together[vector].mean()
+    return Noise(sigma, together)
+
+
+def weigh(part: Rows, noise: Noise) -> Array:
+    """(M, c) what each residual counts: its share, Huber's weight / (σ² τ)."""
+    size = np.abs(part.values)
+    huber = np.minimum(1.0, HUBER * noise.sigma / np.maximum(size, 1e-12))
+    weights: Array = part.share[:, None] * huber / (noise.sigma**2 * noise.together)
+    return np.where(np.isfinite(noise.sigma), weights, 0.0)
+
+
+def _correlated(part: Rows, sigma: Array) -> Array:
+    """(c,) how many rows count as one, from the means over blocks (M rows, c columns)."""
+    clipped = np.clip(part.values, -3.0 * sigma, 3.0 * sigma) * np.sqrt(part.share)[:, None]
+    _, which, sizes = np.unique(part.labels, return_inverse=True, return_counts=True)
+    sums = np.stack([np.bincount(which, column) for column in clipped.T], axis=1)
+    variance = np.maximum((clipped**2).mean(axis=0), 1e-30)
+    per_row: Array = (sums**2).sum(axis=0) / (sizes.sum() * variance)
+    return np.clip(per_row, 1.0, RATE * BLOCK)

@@ -1,28 +1,20 @@
 """What a calibration may change, in one vector: groups, units, how far off each usually is."""
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import UnknownNameError
-from izmp_dynamics.calibration.regressor import SIZE, LinkInertia
-from izmp_dynamics.pipeline.rig import FootRig, Rig
+from izmp_dynamics.calibration.inertias import SIZE, Divergence, LinkInertia, reference
+from izmp_dynamics.pipeline.rig import Rig
 
-GROUPS = (
-    'delays',
-    'imu_rotation',
-    'gyroscope_bias',
-    'accelerometer_bias',
-    'ft_offsets',
-    'ft_rotation',
-    'ft_scale',
-    'ft_matrix',
-    'payload',
-    'inertias',
-)
+GROUPS = ('delays', 'imu_rotation', 'gyroscope_bias', 'accelerometer_bias', 'ft_offsets',
+          'ft_rotation', 'ft_scale', 'ft_matrix', 'payload', 'inertias')  # fmt: skip
 """Names for `--only`, in this order."""
 
 DEFAULT_GROUPS = tuple(
@@ -46,9 +38,9 @@ LEVEL_PRIOR = 0.5 * DEGREE
 MATRIX_WIDTHS = (0.02, 0.05, 0.1, 0.2)
 """How far a calibration matrix is off identity, as part of full scale; held-out motion chooses."""
 
-_UNITS = {0: '', 1: 'm', -1: '1/m'}  # of forces for forces, moments for forces, and so on
-
 FORCES = ('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')
+
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -97,6 +89,10 @@ class Layout:
         """(N,) standard deviations."""
         return np.array([parameter.prior for parameter in self.parameters])
 
+    def of_group(self, *groups: str) -> Flags:
+        """(N,) whether a parameter belongs to one of these groups."""
+        return np.array([p.group in groups for p in self.parameters], dtype=np.bool_)
+
     def columns(self, name: str) -> slice:
         """Columns of the numbers of that name, or with one more part; none if there are none."""
         return self._columns.get(name, slice(0, 0))
@@ -116,20 +112,21 @@ class Layout:
         values = x[self.columns(name)]
         return values if len(values) else np.zeros(size)
 
+    def divergence(self, weight: float) -> Divergence | None:
+        """What keeps the inertias near the URDF's; None if they are not estimated."""
+        if not self.inertias:
+            return None
+        columns = tuple(self.columns(f'inertia[{link.link}]') for link in self.inertias)
+        return Divergence(weight, columns, np.stack([reference(i.theta) for i in self.inertias]))
 
-def with_matrix_width(layout: Layout, width: float) -> Layout:
-    """The layout with calibration matrices that are so far off identity, of `MATRIX_WIDTHS`."""
-    ratio = width / MATRIX_WIDTHS[-1]
-    parameters = tuple(
-        dataclasses.replace(p, prior=ratio * p.prior) if p.group == 'ft_matrix' else p
-        for p in layout.parameters
-    )
-    return dataclasses.replace(layout, parameters=parameters)
-
-
-def _arm(foot: FootRig) -> float:
-    """Where a force of full scale makes a moment of full scale: at the edge of the sole [m]."""
-    return float(0.5 * np.ptp(foot.polygon, axis=0).max())
+    def with_matrix_width(self, width: float) -> 'Layout':
+        """The layout with calibration matrices that far off identity, of `MATRIX_WIDTHS`."""
+        ratio = width / MATRIX_WIDTHS[-1]
+        parameters = tuple(
+            dataclasses.replace(p, prior=ratio * p.prior) if p.group == 'ft_matrix' else p
+            for p in self.parameters
+        )
+        return dataclasses.replace(self, parameters=parameters)
 
 
 def check_groups(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -161,7 +158,6 @@ def make_layout(
     by_name = {link.link: link for link in links}
     if payload_link not in by_name:
         raise UnknownNameError('link with mass', payload_link, by_name)
-    mass = float(sum(link.theta[0] for link in links))
     parameters: list[Parameter] = []
 
     def add(
@@ -172,44 +168,38 @@ def make_layout(
             parameters.extend(Parameter(full, group, unit, prior, item or name) for full in names)
 
     axes = ('x', 'y', 'z')
-    six_axis = [foot for foot in rig.feet if foot.sensor and not foot.normal_only]
+    with_sensor = [foot for foot in rig.feet if foot.sensor is not None]
+    six_axis = [foot for foot in with_sensor if not foot.normal_only]
     add('delays', 'imu.delay', (), 's', 0.05)
     add('delays', LAG, (), 's', 0.01)
-    for foot in rig.feet:
-        if foot.sensor is not None:
-            add('delays', f'feet[{foot.name}].wrench.delay', (), 's', 0.05)
+    for foot in with_sensor:
+        add('delays', f'feet[{foot.name}].wrench.delay', (), 's', 0.05)
     add('imu_rotation', 'imu.rotation', axes, 'rad', 10.0 * DEGREE)
     add('gyroscope_bias', 'imu.gyroscope_bias', axes, 'rad/s', 1.0 * DEGREE)
     # with the mounting, as most of a bias looks like a tilt: alone it would be given to that
     add('accelerometer_bias', 'imu.accelerometer_bias', axes, 'm/s²', 0.15, 'imu.rotation')
-    for foot in rig.feet:
-        if foot.sensor is None:
-            continue
+    for foot in with_sensor:
         name = f'feet[{foot.name}].wrench.offset'
         add('ft_offsets', name, FORCES[2:3] if foot.normal_only else FORCES[:3], 'N', 30.0)
         if not foot.normal_only:
             add('ft_offsets', name, FORCES[3:], 'N·m', 3.0)
     for foot in six_axis:
-        add('ft_rotation', f'feet[{foot.name}].wrench.rotation', axes, 'rad', 5.0 * DEGREE)
-        add('ft_scale', f'feet[{foot.name}].wrench.scale', (), '', 0.05)
-        for row, output in enumerate(FORCES):
-            for column, cause in enumerate(FORCES):
-                prior = MATRIX_WIDTHS[-1] * _arm(foot) ** (row // 3 - column // 3)
-                full = f'feet[{foot.name}].wrench.matrix.{output}{cause}'
-                item = f'feet[{foot.name}].wrench.matrix'
-                add('ft_matrix', full, (), _UNITS[row // 3 - column // 3], prior, item)
+        name = f'feet[{foot.name}].wrench'
+        add('ft_rotation', f'{name}.rotation', axes, 'rad', 5.0 * DEGREE)
+        add('ft_scale', f'{name}.scale', (), '', 0.05)
+        # a force of full scale makes a moment of full scale at the edge of the sole
+        arm = float(0.5 * np.ptp(foot.polygon, axis=0).max())
+        for (row, output), (column, cause) in itertools.product(enumerate(FORCES), repeat=2):
+            power = row // 3 - column // 3
+            full, prior = f'{name}.matrix.{output}{cause}', MATRIX_WIDTHS[-1] * arm**power
+            add('ft_matrix', full, (), ('', 'm', '1/m')[power], prior, f'{name}.matrix')
     if 'inertias' in groups:
         for link in links:
-            parameters += [
-                Parameter(f'inertia[{link.link}].{k}', 'inertias', '', np.inf, 'inertias')
-                for k in range(SIZE)
-            ]
-    else:
-        add('payload', 'payload.mass', (), 'kg', 0.1 * mass)
-        if six_axis:
-            add('payload', 'payload.com', axes, 'm', 0.03)
-    if not six_axis:  # the sum of vertical forces does not separate these
-        parameters = [p for p in parameters if p.group not in ('payload',)]
+            names = tuple(map(str, range(SIZE)))
+            add('inertias', f'inertia[{link.link}]', names, '', np.inf, 'inertias')
+    elif six_axis:  # the sum of vertical forces does not separate these
+        add('payload', 'payload.mass', (), 'kg', 0.1 * float(sum(i.theta[0] for i in links)))
+        add('payload', 'payload.com', axes, 'm', 0.03)
     if not {'imu_rotation', 'accelerometer_bias'}.isdisjoint(groups):
         for foot in rig.feet:
             parameters += [
@@ -217,6 +207,5 @@ def make_layout(
                 for axis in 'xy'
             ]
     soles = tuple(foot.name for foot in rig.feet)
-    return Layout(
-        tuple(parameters), soles, by_name[payload_link], links if 'inertias' in groups else ()
-    )
+    estimated = links if 'inertias' in groups else ()
+    return Layout(tuple(parameters), soles, by_name[payload_link], estimated)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from izmp_dynamics.calibration.validation import HeldOut
+from izmp_dynamics.calibration.held_out import HeldOut
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,35 @@
 follow each other are alike: τ, the number of rows that count as one, is the variance of the means
 over blocks of `BLOCK` seconds against that of independent rows. D is the log-determinant
 divergence of pseudo-inertias (Lee, Wensing, Park 2020).
+
+The residuals are nearly linear in the parameters, so what a part of the recording gives follows
+from one Gauss–Newton step at the result, with the normal equations of the blocks that count: no
+second estimation is needed. From such steps come standard deviations (block bootstrap) and
+predictions of motion that is held out.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.stats
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.calibration.block_sums import Blocks
-from izmp_dynamics.calibration.divergence import Divergence
-from izmp_dynamics.calibration.instants import Instants
-from izmp_dynamics.calibration.linear import Rows, rows_of
-from izmp_dynamics.calibration.noise import noise_of
+from izmp_dynamics.calibration.inertias import Divergence
+from izmp_dynamics.calibration.linear import (
+    Labels,
+    Noise,
+    Rows,
+    block_labels,
+    linearised,
+    noise_of,
+    rows_of,
+    weigh,
+)
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.pieces import Pieces, Point
 from izmp_dynamics.calibration.residuals import decide_contacts
+from izmp_dynamics.calibration.segments import Instants
 
 ITERATIONS = 12
 """At most."""
@@ -30,7 +42,39 @@ ITERATIONS = 12
 CONVERGED = 0.02
 """No number moves by more of its standard deviation."""
 
+DRAWS = 200
+"""Of the bootstrap."""
+
+SEED = 1
+"""Of the bootstrap: the same recording gives the same report."""
+
 Flags = npt.NDArray[np.bool_]
+Normal = tuple[Array, Array]
+"""Normal equations H (…, N, N) and g (…, N) of data, about a solution."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Normal equations of B blocks of time, about a solution.
+
+    Attributes:
+        labels: (B,) see `block_labels`.
+        H: (B, N, N).
+        g: (B, N).
+    """
+
+    labels: Labels
+    H: Array
+    g: Array
+
+    def without(self, labels: Labels) -> 'Blocks':
+        """The other blocks."""
+        rows = ~np.isin(self.labels, labels)
+        return Blocks(self.labels[rows], self.H[rows], self.g[rows])
+
+    def total(self) -> Normal:
+        """Sum of all blocks."""
+        return self.H.sum(axis=0), self.g.sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -41,78 +85,204 @@ class Solution:
         x: (N,).
         covariance: (N, N), after the data.
         rows: residuals there, by kind.
-        point: where they were linearised at last.
+        layout: the parameters.
+        about: (N,) where the residuals were linearised last.
         blocks: normal equations of all blocks of time there.
-        iterations: how many it took.
+        contacts: (K, F) of every segment, which feet rest and which are in the air.
     """
 
     x: Array
     covariance: Array
     rows: tuple[Rows, ...]
-    point: Point
+    layout: Layout
+    about: Array
     blocks: Blocks
-    iterations: int
+    contacts: tuple[tuple[Flags, Flags], ...]
 
 
 def estimate(
-    stretches: Sequence[Instants],
+    segments: Sequence[Instants],
     layout: Layout,
     fixed: Flags | None = None,
     start: Array | None = None,
-    used: Sequence[Flags] | None = None,
     divergence: Divergence | None = None,
-    iterations: int = ITERATIONS,
-    pieces: Pieces | None = None,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> Solution:
     """Estimate all parameters of a layout.
 
     Args:
-        stretches: the recording.
+        segments: the recording, whose contacts are decided.
         layout: the parameters.
         fixed: (N,) parameters that stay where they start.
         start: (N,) where to begin; zero if None.
-        used: (K,) instants of each stretch that count; all if None.
         divergence: keeps the inertias near the URDF's, if there are any.
-        iterations: at most, and at least one.
-        pieces: the recording in pieces; None for those of this process.
         progress: called with the fraction that is done.
     """
     count = len(layout.parameters)
     x = np.zeros(count) if start is None else start.copy()
     free = np.ones(count, dtype=np.bool_) if fixed is None else ~fixed
-    pieces = pieces or Pieces(stretches)
-    some = None if used is None else tuple(used)
-    for done in range(1, iterations + 1):
-        for instants in stretches:
+    for done in range(1, ITERATIONS + 1):
+        for instants in segments:
             decide_contacts(instants, layout, x)
-        rows = rows_of(stretches, layout, x, used)
+        rows, about = rows_of(segments, layout, x), x
         noise = {part.name: noise_of(part) for part in rows}
-        rest, air = (tuple(getattr(part, name) for part in stretches) for name in ('rest', 'air'))
-        point = Point(layout, x, free, noise, rest, air, some)
-        blocks = pieces.blocks(point)
-        H, g = blocks.total()
-        gradient, hessian = prior_terms(layout, x, divergence)
-        H, g = H + hessian, g + gradient
-        step, covariance = np.zeros(count), np.zeros((count, count))
-        inverse = np.linalg.pinv(H[np.ix_(free, free)], hermitian=True)
-        covariance[np.ix_(free, free)] = inverse
-        step[free] = -inverse @ g[free]
+        blocks = _blocks(segments, layout, x, free, noise)
+        cost = Quadratic.of(blocks.total(), layout, x, divergence)
+        covariance = cost.covariance(free)
+        step = -covariance @ cost.g
         if divergence is not None:
             step *= divergence.longest_step(x, step)
         x = x + step
-        progress(done / iterations)
+        progress(done / ITERATIONS)
         sigma = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         if np.all(np.abs(step) <= CONVERGED * sigma + 1e-12):
             break
-    return Solution(x, covariance, rows, point, blocks, done)
+    contacts = tuple((part.rest, part.air) for part in segments)
+    return Solution(x, covariance, rows, layout, about, blocks, contacts)
 
 
-def prior_terms(layout: Layout, x: Array, divergence: Divergence | None) -> tuple[Array, Array]:
-    """(N,) gradient and (N, N) Hessian of the prior."""
+def _blocks(
+    segments: Sequence[Instants], layout: Layout, x: Array, free: Flags, noise: Mapping[str, Noise]
+) -> Blocks:
+    """Normal equations of all blocks of time."""
+    labels, H, g = [], [], []
+    for linear in linearised(segments, layout, x, free):
+        rows = [(part, part.labels, weigh(part, noise[part.name])) for part in linear]
+        for label in np.unique(np.concatenate([of for _, of, _ in rows])):
+            labels.append(label)
+            H.append(np.zeros((len(x), len(x))))
+            g.append(np.zeros(len(x)))
+            for part, of, weights in rows:
+                J = part.jacobian[of == label].reshape(-1, len(x))
+                weighted = J * weights[of == label].reshape(-1, 1)
+                H[-1] += weighted.T @ J
+                g[-1] += weighted.T @ part.values[of == label].reshape(-1)
+    return Blocks(np.array(labels), np.array(H), np.array(g))
+
+
+def _prior(layout: Layout, x: Array, divergence: Divergence | None) -> Normal:
+    """(N, N) Hessian and (N,) gradient of the prior."""
     information = 1.0 / layout.priors**2  # of inertias: zero
     gradient, hessian = information * x, np.diag(information)
     if divergence is not None:
         more_gradient, more_hessian = divergence.terms(x)
         gradient, hessian = gradient + more_gradient, hessian + more_hessian
-    return gradient, hessian
+    return hessian, gradient
+
+
+def labels_of(rows: Sequence[Flags]) -> Labels:
+    """Labels of the blocks that instants (K,) of every segment belong to."""
+    return np.concatenate(
+        [np.unique(block_labels(k, np.flatnonzero(mine))) for k, mine in enumerate(rows)]
+    )
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """Cost of data and prior near a solution x: ½ (y − x)ᵀ H (y − x) + gᵀ (y − x).
+
+    Attributes:
+        x: (N,).
+        H: (…, N, N); with further axes for as many costs at once.
+        g: (…, N).
+    """
+
+    x: Array
+    H: Array
+    g: Array
+
+    @classmethod
+    def of(
+        cls, data: Normal, layout: Layout, x: Array, divergence: Divergence | None = None
+    ) -> 'Quadratic':
+        """Add data, as the blocks of a solution x (N,) have it, and prior."""
+        hessian, gradient = _prior(layout, x, divergence)
+        return cls(x, data[0] + hessian, data[1] + gradient)
+
+    def least(self, free: Flags) -> Array:
+        """(…, N) where it is least; zero of what is not free (N,)."""
+        start = np.where(free, self.x, 0.0)
+        slope = self.g + self.H @ (start - self.x)
+        rows = np.flatnonzero(free)
+        step = np.linalg.solve(self.H[..., rows[:, None], rows], slope[..., rows, None])
+        y: Array = np.broadcast_to(start, slope.shape).copy()
+        y[..., rows] -= step[..., 0]
+        return y
+
+    def covariance(self, free: Flags) -> Array:
+        """(N, N) inverse of the Hessian of what is free (N,), zero elsewhere."""
+        inverse = np.zeros_like(self.H)
+        chosen = np.ix_(free, free)
+        inverse[chosen] = np.linalg.pinv(self.H[chosen], hermitian=True)
+        return inverse
+
+
+class Minimum:
+    """Where a cost is least, and from there where it is with fewer numbers free.
+
+    One factorisation serves all: with C the inverse of the Hessian of what is free, and the
+    numbers k zero as well, the minimum y moves by −C[:, k] C[k, k]⁻¹ y[k].
+
+    Args:
+        cost: a single one.
+        free: (N,) what is not zero.
+    """
+
+    def __init__(self, cost: Quadratic, free: Flags) -> None:
+        self.y = cost.least(free)
+        self._inverse = np.zeros_like(cost.H)
+        chosen = np.ix_(free, free)
+        self._inverse[chosen] = np.linalg.inv(cost.H[chosen])
+
+    def without(self, columns: npt.NDArray[np.intp]) -> Array:
+        """(N,) where it is least with these of the free numbers zero."""
+        share = np.linalg.solve(self._inverse[np.ix_(columns, columns)], self.y[columns])
+        y: Array = self.y - self._inverse[:, columns] @ share
+        y[columns] = 0.0
+        return y
+
+
+def estimate_from(
+    data: Normal, layout: Layout, solution: Solution, free: Flags, divergence: Divergence | None
+) -> Array:
+    """(N,) what such data give; as `Quadratic.least`, but with the divergence as it is."""
+    if divergence is None:
+        return Quadratic.of(data, layout, solution.x).least(free)
+    H, g = data
+    chosen = np.ix_(free, free)
+    x: Array = np.where(free, solution.x, 0.0)
+    for _ in range(5):
+        hessian, gradient = _prior(layout, x, divergence)
+        slope = g + H @ (x - solution.x) + gradient
+        step = np.zeros(len(x))
+        step[free] = -np.linalg.solve((H + hessian)[chosen], slope[free])
+        x = x + divergence.longest_step(x, step) * step
+    return x
+
+
+def deviations(
+    blocks: Blocks,
+    layout: Layout,
+    solution: Solution,
+    free: Flags,
+    divergence: Divergence | None = None,
+) -> Array:
+    """(N,) standard deviations: the larger of bootstrap and curvature, zero of what is fixed.
+
+    Few blocks tell little about their own scatter: as Student's t has it, the deviations are
+    widened so that three of them hold as often as three of a normal distribution.
+    """
+    count = len(blocks.labels)
+    near = Quadratic.of(blocks.total(), layout, solution.x, divergence)
+    curvature = np.sqrt(np.maximum(np.diag(near.covariance(free)), 0.0))
+    few = float(scipy.stats.t.ppf(scipy.stats.norm.cdf(3.0), max(1, count - 1))) / 3.0
+    if count < 4 or divergence is not None:
+        return few * curvature
+    random, chance = np.random.default_rng(SEED), np.full(count, 1.0 / count)
+    counts = random.multinomial(count, chance, DRAWS).astype(float)
+    resampled = np.tensordot(counts, blocks.H, axes=1), counts @ blocks.g
+    drawn = Quadratic.of(resampled, layout, solution.x).least(free)
+    spread: Array = 1.4826 * np.median(np.abs(drawn - near.least(free)), axis=0)
+    sigma = np.minimum(few * np.maximum(spread, curvature), layout.priors)
+    known: Array = np.where(free, sigma, 0.0)
+    return known

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the findings; 1 if a replay would fail."""
     from rich.console import Console
 
-    from izmp_dynamics.calibration.check_forces import force_sensor_findings
+    from izmp_dynamics.calibration.force_sensors import force_sensor_findings
     from izmp_dynamics.cli.check_view import show_result
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.model.robot_file import load_robot_file

@@ -130,14 +130,14 @@ class RecentSteps(PeriodicJudge):
             return ()
         # Imported in the thread that judges: it takes long, and most graphs end before.
         from izmp_dynamics.calibration.force_sensors import judge_force_sensors
-        from izmp_dynamics.calibration.stretch import cut_stretches
+        from izmp_dynamics.calibration.segments import cut_segments
 
         rig, kept = given
         signals = {
             name: Samples(np.array([s for s, _ in samples]), np.array([v for _, v in samples]))
             for name, samples in kept.items()
         }
-        parts = cut_stretches('', rig, signals)
+        parts = cut_segments(rig, signals)
         return _by_key(judge_force_sensors(rig.robot, rig, parts))
 
 

@@ -1,23 +1,19 @@
-"""Errors on motion that was held out: what a result is judged by."""
+"""Motion that is held out: errors on it, which a result is judged by, and what an item changes."""
 
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.calibration.instants import RATE, Instants
+from izmp_dynamics.calibration.linear import linearised
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.residuals import (
-    blocks,
-    readings,
-    required,
-    root_motion,
-    tilts,
-    zmp_and_cop,
-)
+from izmp_dynamics.calibration.residuals import Terms, residuals, zmp_and_cop
+from izmp_dynamics.calibration.segments import RATE, Instants
+from izmp_dynamics.calibration.solver import Solution
 
 FOLDS = 4
 """Parts that the motion is cut into; each is judged by what the others gave."""
@@ -28,11 +24,19 @@ LEAST_MOTION = 2.0
 WORSE, BETTER = 1.01, 0.97
 """Held-out errors as parts of what they were: none may rise above, one must fall below."""
 
+LEAST_FORCE = 1e-3
+"""Forces matter from this part of the weight on, as a tilt of a milliradian has it [-]."""
+
+LEAST_ARM = 0.5e-3
+"""Moments matter if they move the IZMP so far [m]."""
+
+LEAST_RATE = 1e-3
+"""Angular velocities matter from here on [rad/s]."""
+
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Squares:
+class Squares(NamedTuple):
     """Squares of errors at the instants of a part of the motion, as many as have each.
 
     Attributes:
@@ -90,44 +94,43 @@ class HeldOut:
         return float(np.mean(self.against(before)))
 
 
-def motion_time(stretches: Sequence[Instants]) -> float:
+def motion_time(segments: Sequence[Instants]) -> float:
     """How long the robot moves [s]."""
-    return sum(int(np.count_nonzero(part.moving)) for part in stretches) / RATE
+    return sum(int(np.count_nonzero(part.moving)) for part in segments) / RATE
 
 
-def folds(stretches: Sequence[Instants]) -> list[tuple[Flags, ...]]:
+def folds(segments: Sequence[Instants]) -> list[tuple[Flags, ...]]:
     """Cut the motion into parts of equal length.
 
     Returns:
-        For each part the instants (K,) of every stretch that are held out.
+        For each part the instants (K,) of every segment that are held out.
     """
-    cuts = np.linspace(0, sum(int(part.moving.sum()) for part in stretches), FOLDS + 1)
+    cuts = np.linspace(0, sum(int(part.moving.sum()) for part in segments), FOLDS + 1)
     before, numbers = 0, []
-    for part in stretches:
+    for part in segments:
         number = before + np.cumsum(part.moving) - 1
         before += int(part.moving.sum())
         numbers.append(number)
     return [
         tuple(
             part.moving & (number >= low) & (number < high)
-            for part, number in zip(stretches, numbers, strict=True)
+            for part, number in zip(segments, numbers, strict=True)
         )
         for low, high in itertools.pairwise(cuts)
     ]
 
 
 def errors(
-    stretches: Sequence[Instants], layout: Layout, x: Array, used: Sequence[Flags]
+    segments: Sequence[Instants], layout: Layout, x: Array, used: Sequence[Flags]
 ) -> Squares:
-    """Squares of the errors at the instants (K,) of every stretch that are used, for x (N,)."""
+    """Squares of the errors at the instants (K,) of every segment that are used, for x (N,)."""
     force, moment, izmp, rest = [], [], [np.empty((0, 2))], []
-    for whole, rows in zip(stretches, used, strict=True):
+    for segment, rows in zip(segments, used, strict=True):
         if not rows.any():
             continue
-        instants = whole.select(rows)
-        motion = root_motion(instants, layout, x)
-        needed, feet = required(instants, layout, x, motion), readings(instants, layout, x)
-        for block in blocks(instants, motion, needed, feet, tilts(layout, x)):
+        instants = segment.select(rows)
+        terms = Terms.of(instants, layout, x)
+        for block in residuals(instants, terms):
             values = block.values[block.rows]
             if block.name == 'wrench':
                 split = 3 if values.shape[1] == 6 else 1
@@ -135,8 +138,8 @@ def errors(
                 moment.append((values[:, split:] ** 2).sum(axis=1))
             elif block.name.startswith('accelerometer'):
                 rest.append((values**2).sum(axis=1))
-        if instants.measured and len(instants.measured) == len(instants.rig.feet):
-            one, other = zmp_and_cop(instants, needed, feet)
+        if instants.all_measured:
+            one, other = zmp_and_cop(instants, terms)
             gap = (one - other)[:, :2] ** 2
             izmp.append(gap[np.isfinite(gap).all(axis=1)])
     none = [np.empty(0)]
@@ -159,3 +162,62 @@ def improves(before: HeldOut, after: HeldOut, better: bool) -> bool:
     """
     ratios = after.against(before)
     return bool(np.all(ratios <= WORSE) and (not better or np.any(ratios < BETTER)))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Residuals of a kind on P parts of the motion, as a quadratic form in changes of x.
+
+    Attributes:
+        A: (P, N, N) Σ JᵀJ of each part.
+        b: (P, N) Σ Jᵀv.
+        c: (P,) Σ v².
+        count: (P,) rows.
+        least: what matters.
+    """
+
+    A: Array
+    b: Array
+    c: Array
+    count: Array
+    least: float
+
+    def mean_squares(self, parts: Sequence[int], changes: Array) -> Array:
+        """(I,) of residuals on P parts of the motion, with x changed by (P, I, N)."""
+        y, A, b = changes, self.A[parts], self.b[parts, :, None]
+        squares = (y @ A * y).sum(axis=2) + 2.0 * (y @ b)[..., 0] + self.c[parts, None]
+        total: Array = squares.sum(axis=0) / max(1, int(self.count[parts].sum()))
+        return total
+
+
+def judge(
+    segments: Sequence[Instants], solution: Solution, parts: Sequence[tuple[Flags, ...]]
+) -> list[Judged]:
+    """Sum up residuals near a solution on the parts of the motion, forces apart from moments."""
+    rig, size = segments[0].rig, len(solution.x)
+    weight = rig.model.total_mass * rig.robot.gravity
+    found: dict[tuple[str, int], Judged] = {}
+    free = np.ones(size, dtype=np.bool_)
+    for linear in linearised(segments, solution.layout, solution.about, free):
+        for rows in linear:
+            matter: tuple[float, ...] = (LEAST_FORCE * weight, LEAST_ARM * weight)
+            if rows.kind == 'gyroscope':
+                matter = (LEAST_RATE,)
+            if rows.kind == 'accelerometer':
+                matter = (LEAST_FORCE * rig.robot.gravity,)
+            for k, (columns, least) in enumerate(zip(rows.vectors, matter, strict=False)):
+                sums = found.setdefault((rows.name, k), _nothing(len(parts), size, least))
+                for part, of in enumerate(parts):
+                    mine = of[rows.segment[0]][rows.row] if len(rows.row) else slice(0)
+                    J = rows.jacobian[mine, columns].reshape(-1, size)
+                    v = rows.values[mine, columns].reshape(-1)
+                    sums.A[part] += J.T @ J
+                    sums.b[part] += J.T @ v
+                    sums.c[part] += v @ v
+                    sums.count[part] += len(rows.values[mine])
+    return list(found.values())
+
+
+def _nothing(parts: int, size: int, least: float) -> Judged:
+    A, b = np.zeros((parts, size, size)), np.zeros((parts, size))
+    return Judged(A, b, np.zeros(parts), np.zeros(parts), least)

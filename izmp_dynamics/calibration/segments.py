@@ -1,0 +1,380 @@
+"""Recorded segments, in which all signals publish without a gap, and their filtered instants.
+
+Each signal passes one zero-phase filter and becomes a spline, so that delays are continuous; at
+uniform instants of these all residuals are made.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.interpolate
+import scipy.ndimage
+import scipy.signal
+
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.calibration.inertias import LinkInertia
+from izmp_dynamics.dynamics.mr_ad_batch import compile_batch
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.pipeline.limits import (
+    LARGEST_JOINT_POSITION,
+    LARGEST_LOAD,
+    LARGEST_MOTION,
+    too_large,
+)
+from izmp_dynamics.pipeline.rig import FootRig, Rig
+from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.topic_use import credible_stamps
+from izmp_dynamics.signals.correction import Correction
+from izmp_dynamics.signals.gyroscope_delay import realigned
+from izmp_dynamics.signals.samples import Samples, joined
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.stability.held_joints import REMEDY, unknown_foot
+from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
+
+SHORTEST = 1.5
+"""A segment that is shorter is left out [s]."""
+
+LONGEST_GAP = 0.2
+"""A longer time without a sample ends a segment [s]; one of four periods does as well."""
+
+SPAN = 5.0
+"""Time that is read at once [s]."""
+
+ORDER = 2
+"""Of the Butterworth filter, which runs forwards and backwards."""
+
+DEGREE = 5
+"""Of the splines: the second derivative is smooth."""
+
+MOST_SAMPLES = 8.0
+"""Samples of a signal that the filter sees, in multiples of its cut-off frequency."""
+
+RATE = 50.0
+"""Of the instants [Hz]."""
+
+SLOW = 0.1
+"""A robot whose joints are all slower stands [rad/s] or [m/s]."""
+
+NEAR = 0.3
+"""Time before and after a movement that belongs to it [s]."""
+
+POSTURE = 1.0
+"""Standing counts as so much of walking, however long it lasts [s]."""
+
+EDGE = 0.3
+"""Time at both ends of a segment that is left out, for the filter and the delays [s]."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Signals of a robot over a time without gaps, less the errors that its file states.
+
+    Attributes:
+        begin: of the time that all signals share [ns].
+        end: of that time [ns].
+        joints: (T, n) positions; joints without a publisher are at zero.
+        imu: (T, 6) angular velocity [rad/s] and specific force [m/s²] in the axes of the sensor.
+        feet: foot → (T, 6) wrench in the axes of its sensor's frame, as it acts on the robot.
+    """
+
+    begin: int
+    end: int
+    joints: Samples
+    imu: Samples
+    feet: Mapping[str, Samples]
+
+    @property
+    def duration(self) -> float:
+        """How long it is [s]."""
+        return (self.end - self.begin) / NANOSECONDS
+
+
+def read_segments(
+    path: str | PathLike[str], robot: RobotFile, model: RobotModel
+) -> tuple[Rig, tuple[Segment, ...]]:
+    """Read a recording.
+
+    Args:
+        path: rosbag2, folder or file.
+        robot: the robot file; what it states about errors is taken out.
+        model: its model.
+
+    Returns:
+        The robot, prepared, and the segments in which joints, IMU and all feet's sensors publish.
+
+    Raises:
+        IzmpError: if bag, joints or IMU cannot be used, or a joint above a sole is not recorded.
+    """
+    parts: defaultdict[str, list[Samples]] = defaultdict(list)
+    with BagReader(path) as bag:
+        recording = Recording(bag, robot, model)
+        for foot, joints in recording.held_joints.items():
+            raise ReplayError(
+                f"'{path}' cannot be calibrated from: {unknown_foot(foot, joints)}. {REMEDY}",
+                kind='leg_joints_absent',
+                foot=foot,
+                joints=joints,
+            )
+        for signals, _ in recording.spans(SPAN):
+            for name, samples in signals.items():
+                parts[name].append(samples)
+    whole = {name: joined(some, some[0]) for name, some in parts.items()}
+    credible = {name: part.rows(credible_stamps(part.stamps)) for name, part in whole.items()}
+    return recording.rig, cut_segments(recording.rig, credible)
+
+
+def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...]:
+    """Cut signals into segments in which joints, IMU and all feet's sensors publish.
+
+    Args:
+        rig: the robot, prepared; what its file states about errors is taken out.
+        signals: by name as `pipeline.evaluator` takes them, in any order of their stamps.
+    """
+    joints = _usable(signals.get('joints'), Correction(), whole=False)
+    imu = _usable(signals.get('imu'), rig.imu.correction, LARGEST_MOTION)
+    imu = realigned(imu, rig.imu.correction.gyroscope_delay)
+    load = LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity
+    feet = {
+        foot.name: _usable(signals.get(f'feet[{foot.name}]'), foot.correction, load)
+        for foot in rig.feet
+        if foot.sensor is not None
+    }
+    return tuple(_cut(joints, imu, feet))
+
+
+def _usable(
+    samples: Samples | None,
+    correction: Correction,
+    largest: Array | float = np.inf,
+    whole: bool = True,
+) -> Samples:
+    """Samples (T, m) in the order of their stamps, each stamp once, without invalid ones.
+
+    Of equal stamps, which publishers of some joints each may share, the first number counts.
+
+    Args:
+        samples: (T, m); None: there are none.
+        correction: of them.
+        largest: size that no such sensor can read.
+        whole: whether all numbers of a sample must be there.
+    """
+    if samples is None:
+        return Samples.empty(6)
+    samples = correction.apply(samples.rows(~too_large(samples.values, largest)))
+    good = (samples.stamps > 0) & ~np.isinf(samples.values).any(axis=1)
+    if whole:
+        good &= np.isfinite(samples.values).all(axis=1)
+    samples = samples.rows(good)
+    stamps, which = np.unique(samples.stamps, return_inverse=True)
+    values = np.full((len(stamps), samples.values.shape[1]), np.nan)
+    for k, column in enumerate(samples.values.T):
+        known = np.flatnonzero(np.isfinite(column))[::-1]  # the last one assigned stays
+        values[which[known], k] = column[known]
+    return Samples(stamps, values)
+
+
+def _credible(positions: Array) -> Flags:
+    """Whether joint positions are finite and such that a joint can have them."""
+    flags: Flags = np.abs(np.nan_to_num(positions, nan=np.inf)) <= LARGEST_JOINT_POSITION
+    return flags
+
+
+def _cut(joints: Samples, imu: Samples, feet: Mapping[str, Samples]) -> Iterator[Segment]:
+    """The times in which no signal has a gap, each joint being one."""
+    columns = [joints.stamps[rows] for rows in _credible(joints.values).T if rows.any()]
+    signals = (*columns, imu.stamps, *(samples.stamps for samples in feet.values()))
+    if not columns or not all(len(stamps) for stamps in signals):
+        return
+    gaps = [gap for stamps in signals for gap in _gaps(stamps)]
+    begin = max(int(stamps[0]) for stamps in signals)
+    last = min(int(stamps[-1]) for stamps in signals)
+    while begin < last:
+        ahead = [gap for gap in gaps if gap[1] > begin]
+        end = min((last, *(gap[0] for gap in ahead)))
+        if end - begin >= nanoseconds(SHORTEST):
+            parts = {name: _between(samples, begin, end) for name, samples in feet.items()}
+            whole = _filled(_between(joints, begin, end))
+            yield Segment(begin, end, whole, _between(imu, begin, end), parts)
+        begin = max((gap[1] for gap in ahead if gap[0] <= end), default=last)
+
+
+def _gaps(stamps: Stamps) -> list[tuple[int, int]]:
+    """Stamps before and after every gap [ns]."""
+    rows = np.flatnonzero(np.diff(stamps) > _longest_step(stamps))
+    return [(int(stamps[k]), int(stamps[k + 1])) for k in rows]
+
+
+def _longest_step(stamps: Stamps) -> int:
+    """Time between samples that is no gap yet [ns]."""
+    steps = np.diff(stamps)
+    return max(nanoseconds(LONGEST_GAP), 4 * int(np.median(steps)) if len(steps) else 0)
+
+
+def _between(samples: Samples, begin: int, end: int) -> Samples:
+    """The samples of a time, and one neighbour on either side unless it is beyond a gap."""
+    first = max(0, int(np.searchsorted(samples.stamps, begin)) - 1)
+    part = samples.rows(slice(first, int(np.searchsorted(samples.stamps, end)) + 2))
+    reach = _longest_step(samples.stamps)
+    return part.rows((part.stamps >= begin - reach) & (part.stamps <= end + reach))
+
+
+def _filled(joints: Samples) -> Samples:
+    """Every joint at every stamp, interpolated where a message lacks it."""
+    values: Array = np.zeros_like(joints.values)
+    for k, (column, known) in enumerate(
+        zip(joints.values.T, _credible(joints.values).T, strict=True)
+    ):
+        if known.any():
+            values[:, k] = np.interp(joints.stamps, joints.stamps[known], column[known])
+    return Samples(joints.stamps, values)
+
+
+class SmoothSignal:
+    """A signal after the filter, as a spline.
+
+    Args:
+        samples: (T, m) as they were measured.
+        cutoff: of the filter [Hz].
+        origin: instant of zero seconds [ns].
+    """
+
+    def __init__(self, samples: Samples, cutoff: float, origin: int) -> None:
+        rate = max(100.0, min(500.0, 40.0 * cutoff))  # of the grid that the filter runs on [Hz]
+        times = (samples.stamps - origin) / NANOSECONDS
+        grid = np.arange(times[0], times[-1], 1.0 / rate)
+        values = np.stack([np.interp(grid, times, column) for column in samples.values.T], axis=1)
+        sections = scipy.signal.butter(ORDER, cutoff, fs=rate, output='sos')
+        padding = min(len(grid) - 1, round(3.0 * rate / cutoff))
+        smooth = scipy.signal.sosfiltfilt(sections, values, axis=0, padlen=padding)
+        some = slice(None, None, max(1, int(rate / (MOST_SAMPLES * cutoff))))
+        self._splines = [scipy.interpolate.make_interp_spline(grid[some], smooth[some], DEGREE)]
+
+    def at(self, times: Array, derivative: int = 0) -> Array:
+        """Give the signal (K, m), or a derivative of it [1/s, 1/s²], at instants (K,) [s]."""
+        while len(self._splines) <= derivative:
+            self._splines.append(self._splines[-1].derivative())
+        values: Array = self._splines[derivative](times)
+        return values
+
+
+@dataclass
+class Instants:
+    """A segment, filtered, at K uniform instants, or some of these.
+
+    Attributes:
+        rig: the robot.
+        links: its links with mass.
+        times: (K,) [s].
+        q: (K, n) joint positions [rad] or [m].
+        qd: (K, n) their derivatives.
+        qdd: (K, n) their second derivatives.
+        imu: signal (6,).
+        feet: foot → signal (6,).
+        soles: of the feet.
+        sensors: foot → root_R_sensor (K, 3, 3) and its origin (K, 3).
+        below: foot → links that its sensor does not feel.
+        rest: (K, F) which feet rest.
+        air: (K, F) which feet are in the air.
+    """
+
+    rig: Rig
+    links: tuple[LinkInertia, ...]
+    times: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    imu: SmoothSignal
+    feet: Mapping[str, SmoothSignal]
+    soles: tuple[SoleMotion, ...]
+    sensors: Mapping[str, tuple[Array, Array]]
+    below: Mapping[str, frozenset[str]]
+    rest: Flags
+    air: Flags
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @cached_property
+    def moving(self) -> Flags:
+        """(K,) whether the joints move, or have moved or will move within `NEAR`."""
+        fast = np.abs(self.qd).max(axis=1, initial=0.0) > SLOW
+        width = 2 * round(NEAR * RATE) + 1
+        flags: Flags = scipy.ndimage.binary_dilation(fast, np.ones(width))
+        return flags
+
+    @cached_property
+    def shares(self) -> Array:
+        """(K,) what an instant counts: however long the robot stands, it is one posture."""
+        shares = np.ones(len(self))
+        labels, count = scipy.ndimage.label(~self.moving)
+        for label in range(1, count + 1):
+            rows = labels == label
+            shares[rows] = min(1.0, POSTURE * RATE / np.count_nonzero(rows))
+        return shares
+
+    def select(self, rows: Flags | slice) -> 'Instants':
+        """Some of the instants; they move and count as they do in the segment."""
+
+        def of(value: Any) -> dict[str, Array]:
+            arrays = {k: v for k, v in vars(value).items() if isinstance(v, np.ndarray)}
+            return {name: np.ascontiguousarray(array[rows]) for name, array in arrays.items()}
+
+        soles = tuple(SoleMotion(**of(sole)) for sole in self.soles)
+        sensors = {name: (R[rows], p[rows]) for name, (R, p) in self.sensors.items()}
+        own = {name: array for name, array in of(self).items() if name not in ('moving', 'shares')}
+        part = replace(self, soles=soles, sensors=sensors, **own)  # type: ignore[arg-type]
+        vars(part).update(moving=self.moving[rows], shares=self.shares[rows])
+        return part
+
+    @property
+    def measured(self) -> tuple[FootRig, ...]:
+        """The feet with sensors."""
+        return tuple(foot for foot in self.rig.feet if foot.sensor is not None)
+
+    @property
+    def all_measured(self) -> bool:
+        """Whether there are feet, and all of them have sensors."""
+        return 0 < len(self.measured) == len(self.rig.feet)
+
+
+def prepare(segment: Segment, rig: Rig, links: tuple[LinkInertia, ...], cutoff: float) -> Instants:
+    """Filter a segment and move the robot's feet; which feet rest is not decided yet.
+
+    Args:
+        segment: the signals.
+        rig: the robot.
+        links: its links with mass.
+        cutoff: of the filter [Hz].
+    """
+    compile_batch()
+    joints, imu = (
+        SmoothSignal(samples, cutoff, segment.begin) for samples in (segment.joints, segment.imu)
+    )
+    feet = {n: SmoothSignal(s, cutoff, segment.begin) for n, s in segment.feet.items()}
+    times = np.arange(EDGE, segment.duration - EDGE, 1.0 / RATE)
+    q, qd, qdd = (joints.at(times, order) for order in range(3))
+    model, stated = rig.model, {foot.name: foot.wrench for foot in rig.robot.feet}
+    sensors, below = {}, {}
+    for foot in rig.feet:
+        if foot.sensor is not None:
+            wrench = stated[foot.name]
+            link = None if wrench is None else wrench.below
+            sensors[foot.name] = model.frame_pose(foot.sensor, q)
+            below[foot.name] = frozenset() if link is None else model.links_carried(link)
+    soles = tuple(
+        sole_motion(model, foot.sole, foot.polygon, lambda shift: joints.at(times + shift))
+        for foot in rig.feet
+    )
+    rest, air = np.zeros((2, len(times), len(rig.feet)), dtype=np.bool_)
+    return Instants(rig, links, times, q, qd, qdd, imu, feet, soles, sensors, below, rest, air)
