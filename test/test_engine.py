@@ -17,7 +17,7 @@ pytest.importorskip('distributed', reason='the engine is Dask')
 
 from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
-from izmp_dynamics.engine.tasks import Held, outcomes
+from izmp_dynamics.engine.tasks import outcomes, results
 
 from .raising import raising
 
@@ -64,32 +64,29 @@ def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkey
         assert dict(outcomes(client, _behave, [30, 5])) == {30: 300, 5: 50}
 
 
-def _add(value, argument):
-    """Their sum; 30 kills the worker, once; 2 and 3 are refused."""
-    _behave(argument)
-    if value in (2, 3) and argument == 0:
-        raise ValueError(f'{value} is refused')
-    return value + argument
+def _refused(number):
+    """Ten times a number; 30 kills the worker, once; 5 and 6 are refused."""
+    if number in (5, 6):
+        raise ValueError(f'{number} is refused')
+    return _behave(number)
 
 
 @pytest.mark.parametrize('workers', [0, 1])
-def test_held_values_survive_their_worker(tmp_path, monkeypatch, workers):
+def test_results_are_in_the_order_of_the_items(tmp_path, monkeypatch, workers):
     """Also without workers, in this process, where nothing is killed."""
     monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
     with connected(Cluster(1), 4) if workers else contextlib.nullcontext() as client:
-        held, done = Held([1, 2, 3, 4], client), []
-        assert held.map(_add, [10, 20, 40, 50]) == [11, 22, 43, 54]
-        last = 30 if workers else 60
-        assert held.map(_add, [10, 20, 40, last], done.append) == [11, 22, 43, 4 + last]
+        done, last = [], 30 if workers else 60
+        assert results(client, _refused, [10, 7, 7, last], done.append) == [100, 70, 70, 10 * last]
         assert done == [0.25, 0.5, 0.75, 1.0]
-        with pytest.raises(ValueError, match='2 is refused'):
-            held.map(_add, [10, 0, 0, 20])
+        with pytest.raises(ValueError, match='5 is refused'):
+            results(client, _refused, [10, 5, 6, 20])
 
 
 def test_a_worker_that_is_killed_again_and_again_is_one_sentence(monkeypatch):
     monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
     with connected(Cluster(1), 1) as client, raising(ClusterError, 'process_lost'):
-        Held([4], client).map(_add, [1])
+        results(client, _behave, [1])
 
 
 def _zero_alone(number):

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -18,7 +19,7 @@ from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, check_groups, m
 from izmp_dynamics.calibration.result import CalibrationResult
 from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
-from izmp_dynamics.engine.tasks import error_of, outcomes
+from izmp_dynamics.engine.tasks import results
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, read_urdf
@@ -174,15 +175,9 @@ def _prepared(
     client: Any,
     progress: Progress = lambda fraction: None,
 ) -> tuple[Rig, list[Instants]]:
-    read: dict[int, Any] = {}
-    for number, outcome in _outcomes(bags, robot, model, client):
-        read[number] = outcome
-        progress(len(read) / len(bags))
-    for number in range(len(read)):
-        if isinstance(read[number], Exception):
-            raise error_of(read[number])
-    segments = [instants for number in range(len(bags)) for instants in read[number][1]]
-    rig = read[len(bags) - 1][0] if bags else None
+    read = results(client, partial(_read, robot=robot, model=model), bags, progress)
+    segments = [instants for _, parts in read for instants in parts]
+    rig = read[-1][0] if read else None
     if rig is None or not segments:
         raise CalibrationError(
             'There is nothing to calibrate from: in no recording do joints, IMU and the sensors '
@@ -207,20 +202,8 @@ def _prepared(
     return rig, segments
 
 
-def _outcomes(
-    bags: Sequence[str | PathLike[str]], robot: RobotFile, model: RobotModel, client: Any
-) -> Iterator[tuple[int, Any]]:
-    """Read the recordings here or at the workers, whose errors are among the outcomes."""
-    if client is None:
-        for number, bag in enumerate(bags):
-            yield number, _read(number, bag, robot, model)
-        return
-    numbers = range(len(bags))
-    yield from outcomes(client, _read, numbers, given=lambda k: (bags[k], robot, model))
-
-
 def _read(
-    _: int, bag: str | PathLike[str], robot: RobotFile, model: RobotModel
+    bag: str | PathLike[str], robot: RobotFile, model: RobotModel
 ) -> tuple[Rig, list[Instants]]:
     """Read a recording and prepare its segments."""
     rig, parts = read_segments(bag, robot, model)

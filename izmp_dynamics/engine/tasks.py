@@ -8,7 +8,7 @@ exception.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import TopologicalSorter
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import PURPOSE
@@ -18,8 +18,6 @@ AT_A_TIME = 4000
 """Tasks that the scheduler knows at a time: enough for a thousand workers."""
 
 T = TypeVar('T')
-V = TypeVar('V')
-A = TypeVar('A')
 R = TypeVar('R')
 
 
@@ -83,63 +81,42 @@ def _outcome(future: Any) -> Any:
         return error
 
 
-class Held(Generic[V]):
-    """Values that the workers keep, or this process, for rounds of tasks on them.
+def results(
+    client: Any,
+    function: Callable[[T], R],
+    items: Sequence[T],
+    progress: Callable[[float], None] = lambda fraction: None,
+) -> list[R]:
+    """Apply a function to items; give the results in their order.
 
     Args:
-        values: as they are sent once. What a worker that dies had, another one gets.
         client: `distributed.Client`; None for this process.
+        function: importable on the workers.
+        items: what it takes.
+        progress: called with the fraction that is done.
+
+    Raises:
+        ClusterError: the connection to the scheduler is lost, or all workers that did a task died.
+        Exception: what the function raises; of several items, for the first of them.
     """
-
-    def __init__(self, values: Sequence[V], client: Any = None) -> None:
-        self._values, self._client = values, client
-        if client is not None:
-            self._futures = [client.submit(_same, value, pure=False) for value in values]
-
-    def map(
-        self,
-        function: Callable[[V, A], R],
-        arguments: Sequence[A],
-        progress: Callable[[float], None] = lambda fraction: None,
-    ) -> list[R]:
-        """Apply a function to every value and its argument; give the results in their order.
-
-        Args:
-            function: importable on the workers.
-            arguments: one for each value.
-            progress: called with the fraction that is done.
-
-        Raises:
-            ClusterError: the connection to the scheduler is lost, or all workers that did a task
-                died.
-            Exception: what the function raises; of several values, for the first of them.
-        """
-        found: dict[int, Any] = {}
-        results: list[R] = []
-        for done, (number, outcome) in enumerate(self._outcomes(function, arguments), 1):
-            found[number] = outcome
-            progress(done / len(self._values))
-            while len(results) in found:
-                first = found.pop(len(results))
-                if isinstance(first, Exception):
-                    raise error_of(first)
-                results.append(first)
-        return results
-
-    def _outcomes(
-        self, function: Callable[[V, A], R], arguments: Sequence[A]
-    ) -> Iterator[tuple[int, R | Exception]]:
-        if self._client is None:
-            return enumerate(map(function, self._values, arguments))
-        return outcomes(
-            self._client,
-            _apply,
-            range(len(self._values)),
-            given=lambda k: (function, self._futures[k], arguments[k]),
-        )
+    ended: Iterator[tuple[int, Any]] = enumerate(map(function, items))
+    if client is not None:
+        numbers = range(len(items))
+        ended = outcomes(client, _apply, numbers, given=lambda k: (function, items[k]))
+    found: dict[int, Any] = {}
+    ordered: list[R] = []
+    for done, (number, outcome) in enumerate(ended, 1):
+        found[number] = outcome
+        progress(done / len(items))
+        while len(ordered) in found:
+            first = found.pop(len(ordered))
+            if isinstance(first, Exception):
+                raise _error_of(first)
+            ordered.append(first)
+    return ordered
 
 
-def error_of(outcome: Exception) -> Exception:
+def _error_of(outcome: Exception) -> Exception:
     """The exception of a task; a sentence if the workers that did it died."""
     if type(outcome).__name__ != 'KilledWorker':
         return outcome
@@ -150,9 +127,5 @@ def error_of(outcome: Exception) -> Exception:
     )
 
 
-def _same(value: V) -> V:
-    return value
-
-
-def _apply(_: int, function: Callable[[V, A], R], value: V, argument: A) -> R:
-    return function(value, argument)
+def _apply(_: int, function: Callable[[T], R], item: T) -> R:
+    return function(item)
