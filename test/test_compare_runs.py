@@ -13,8 +13,8 @@ from scipy.signal import lfilter
 
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.compare.alignment import PHASES, align, sampled
-from izmp_dynamics.compare.caveats import caveats
 from izmp_dynamics.compare.difference import of_all, of_strides, over_time
+from izmp_dynamics.compare.publish import caveats
 from izmp_dynamics.compare.result import Result, Series, load_results
 from izmp_dynamics.compare.table import _means, as_table, escaped, rows_of, to_latex
 

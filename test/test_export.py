@@ -11,11 +11,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import MissingDependencyError, ReplayError
-from izmp_dynamics.export import replayed
-from izmp_dynamics.export.ground import soles_at
 from izmp_dynamics.export.log import TIMELINE, shown_at
-from izmp_dynamics.export.replayed import Replayed
 from izmp_dynamics.export.rerun_file import write_rerun
+from izmp_dynamics.export.robot import soles_at
+from izmp_dynamics.results import replayed
+from izmp_dynamics.results.replayed import Replayed
 
 from .command_line import Desk, assert_refused, izmp
 from .raising import raising

@@ -1,9 +1,9 @@
 """From folders of results to a page, with index.html, numbers.csv, table.tex and pictures."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from izmp_dynamics.base.errors import ReplayError
@@ -13,13 +13,13 @@ from izmp_dynamics.compare.alignment import (
     align,
     in_words,
 )
-from izmp_dynamics.compare.caveats import caveats
 from izmp_dynamics.compare.picture import picture_of
 from izmp_dynamics.compare.result import Result, load_results
 from izmp_dynamics.compare.table import Row, as_table, rows_of, shown, to_latex
 from izmp_dynamics.pages.files import files_of, to_csv, write_files
 from izmp_dynamics.pages.page import Page
 from izmp_dynamics.pages.picture import Table
+from izmp_dynamics.results.replayed import margin_known
 from izmp_dynamics.verdict.events.event import KINDS
 from izmp_dynamics.verdict.formatting import margin_mm, mm, seconds
 
@@ -135,3 +135,38 @@ def _margin(judged: Mapping[str, Any]) -> str:
     if judged['name'] == 'cop':
         return margin
     return f'{margin} ± {mm(judged["error"]["uncertainty"])}'
+
+
+_DATA = {'.mcap', '.db3', '.db3-wal'}
+
+
+def caveats(results: Sequence[Result], alignment: Alignment) -> Iterator[str]:
+    """Name results without a verdict, margins that are not known, and different recordings."""
+    for result in results:
+        verdict = result.report['verdict']
+        if verdict['state'] != 'unclear':
+            continue
+        if margin_known(result.report):
+            means = 'From its margins it does not follow that the robot was stable.'
+        else:
+            means = (
+                'Margins are not compared, and its IZMP and CoP follow from that position as well.'
+            )
+        yield f'{result.name} has no verdict: {verdict["sentence"]} {means}'
+    if alignment.by == 'time':
+        first = results[0]
+        others = [other.name for other in results[1:] if _data(other) != _data(first)]
+        if others:
+            yield (
+                f'{", ".join(others)} and {first.name} are different recordings: differences over '
+                'time mean something only where the robot did the same at the same time after '
+                'the first instant.'
+            )
+
+
+def _data(result: Result) -> frozenset[str]:
+    """SHA-256 of the files of the recording."""
+    hashes = result.report.get('hashes', {})
+    return frozenset(
+        digest for name, digest in hashes.items() if _DATA & set(PurePath(name).suffixes)
+    )

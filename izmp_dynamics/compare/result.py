@@ -1,20 +1,15 @@
 """A result of `izmp replay`, read back: its report, and its series as the bag holds them."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.results.topics import TOPICS
-
-REPORT, BAG = 'report.json', 'bag'
+from izmp_dynamics.results.replayed import Replayed, load_report, margin_known
 
 
 @dataclass(frozen=True)
@@ -120,53 +115,21 @@ def _unique(names: list[str]) -> list[str]:
     ]
 
 
-def load_report(folder: Path) -> Mapping[str, Any]:
-    """Read the report.json of a result.
-
-    Raises:
-        ReplayError: the folder is no result, or one of an older version.
-    """
-    try:
-        report = json.loads((folder / REPORT).read_text(encoding='utf-8'))
-        if not isinstance(report, dict) or 'start_stamp' not in report:
-            raise ValueError('it is no report of izmp replay')
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ReplayError(
-            f"'{folder}' is no result of izmp replay: {REPORT}: {reason}.",
-            kind='not_a_result', folder=folder,
-        ) from error  # fmt: skip
-    if 'events' not in report:
-        raise ReplayError(
-            f"'{folder}' was written by an older version, without events; run izmp replay again.",
-            kind='older_result', folder=folder,
-        )  # fmt: skip
-    return report
-
-
 def _load(folder: Path, name: str) -> Result:
     report = load_report(folder)
-    start = int(report['start_stamp'] or 0)
-    series = dict(_series(folder / BAG, start))
+    series = dict(_series(folder))
     if not margin_known(report):
         series.pop('margin', None)
     return Result(name, folder, report, series)
 
 
-def margin_known(report: Mapping[str, Any]) -> bool:
-    """Whether the joints say where all feet are that the robot stands on."""
-    return bool(report['verdict']['reason'] != 'leg_joints_absent')
-
-
-def _series(bag: Path, start: int) -> Iterator[tuple[str, Series]]:
+def _series(folder: Path) -> Iterator[tuple[str, Series]]:
     """What there is of `QUANTITIES`."""
-    with BagReader(bag) as reader:
-        there = [topic for topic in _SERIES if f'/{topic}' in reader.topics]
-        batches = reader.batches([f'/{topic}' for topic in there], 1e9) if there else iter(())
-        for batch, topic in product(batches, there):
-            stamps, values = TOPICS[topic].read(batch[f'/{topic}'])
+    for whole in Replayed.spans(folder, [f'/{topic}' for topic in _SERIES], 1e9):
+        for topic in (topic for topic in _SERIES if f'/{topic}' in whole.batch.topics):
+            stamps, values = whole.values(f'/{topic}')
             for name, quantity in _SERIES[topic].items():
-                yield name, Series((stamps - start) / NANOSECONDS, quantity(values))
+                yield name, Series((stamps - whole.start) / NANOSECONDS, quantity(values))
 
 
 _SERIES: Mapping[str, Mapping[str, Callable[[Array], Array]]] = {

@@ -8,16 +8,19 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.compare.result import load_report
-from izmp_dynamics.export.forces import draw_forces, draw_points
-from izmp_dynamics.export.ground import GROUND, height_of_ground, root_over_ground
+from izmp_dynamics.export.drawn import (
+    PANELS,
+    draw_forces,
+    draw_points,
+    write_events,
+    write_series,
+)
 from izmp_dynamics.export.log import Log
-from izmp_dynamics.export.replayed import Replayed
-from izmp_dynamics.export.robot import Robot
-from izmp_dynamics.export.series import PANELS, write_events, write_series
+from izmp_dynamics.export.robot import GROUND, Robot, height_of_ground, root_over_ground
 from izmp_dynamics.files.libraries import library
 from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.model.urdf import parse_urdf
+from izmp_dynamics.results.replayed import Replayed, load_report
 
 APPLICATION = 'izmp_dynamics'
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.compare.metrics import Estimate
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, patch
 from izmp_dynamics.pages.picture import Fact, Table, number
+from izmp_lab.studies.estimate import Estimate
 from izmp_lab.studies.paper.campaign import Score
 from izmp_lab.studies.paper.setups import Setup
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from izmp_dynamics.compare.metrics import MEASURES, Estimate, estimate
+from izmp_dynamics.compare.metrics import MEASURES
+from izmp_lab.studies.estimate import Estimate, estimate
 from izmp_lab.studies.paper.experiment import Experiment
 from izmp_lab.studies.paper.setups import PAPER_SETUPS, REFERENCE_RATE, VARIANTS, Setup
 from izmp_lab.studies.paper.tasks import as_parameters, task, walk_run

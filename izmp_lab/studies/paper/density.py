@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.compare.metrics import Estimate
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_lab.studies.estimate import Estimate
 from izmp_lab.studies.paper.bars import PAPER_PERCENT
 from izmp_lab.studies.paper.campaign import Campaign, Score
 from izmp_lab.studies.paper.setups import SETUP_A, SETUP_C, SETUP_D, SETUP_E, Setup

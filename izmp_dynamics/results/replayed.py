@@ -1,8 +1,9 @@
-"""What the bag of a replay holds, as arrays."""
+"""A result of `izmp replay`, read back: its report, and its bag as arrays."""
 
 import ast
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import numpy as np
 from izmp_dynamics.bags.batch import Batch, RawMessages
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.compare.result import BAG, load_report
+from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.results.topics import TOPICS
+
+REPORT, BAG = 'report.json', 'bag'
 
 SPAN = 30.0
 """So much of a log is held at once [s]."""
@@ -37,8 +40,15 @@ class Replayed:
     batch: Batch
 
     @classmethod
-    def spans(cls, folder: Path) -> Iterator['Replayed']:
+    def spans(
+        cls, folder: Path, topics: Collection[str] = (), span: float | None = None
+    ) -> Iterator['Replayed']:
         """Read a folder, span by span.
+
+        Args:
+            folder: what `izmp replay -o` wrote.
+            topics: that are read, as far as they are there; all if none are given.
+            span: so much of the log is held at once [s]; `SPAN` if none is given.
 
         Raises:
             ReplayError: it is no result, or one of an older version.
@@ -46,7 +56,8 @@ class Replayed:
         """
         report = load_report(folder)
         with BagReader(folder / BAG) as reader:
-            for batch in reader.batches(list(reader.topics), SPAN):
+            there = [topic for topic in reader.topics if topic in (topics or reader.topics)]
+            for batch in reader.batches(there, span or SPAN) if there else ():
                 yield cls(report, batch)
 
     @property
@@ -125,6 +136,35 @@ class Replayed:
         """The messages of a topic; None without any."""
         messages = self.batch.topics.get(topic)
         return messages if messages is not None and len(messages) else None
+
+
+def load_report(folder: Path) -> Mapping[str, Any]:
+    """Read the report.json of a result.
+
+    Raises:
+        ReplayError: the folder is no result, or one of an older version.
+    """
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding='utf-8'))
+        if not isinstance(report, dict) or 'start_stamp' not in report:
+            raise ValueError('it is no report of izmp replay')
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ReplayError(
+            f"'{folder}' is no result of izmp replay: {REPORT}: {reason}.",
+            kind='not_a_result', folder=folder,
+        ) from error  # fmt: skip
+    if 'events' not in report:
+        raise ReplayError(
+            f"'{folder}' was written by an older version, without events; run izmp replay again.",
+            kind='older_result', folder=folder,
+        )  # fmt: skip
+    return report
+
+
+def margin_known(report: Mapping[str, Any]) -> bool:
+    """Whether the joints say where all feet are that the robot stands on."""
+    return bool(report['verdict']['reason'] != 'leg_joints_absent')
 
 
 def _nothing(width: int) -> Timed:
