@@ -103,10 +103,8 @@ class CdrLayout:
         try:
             return cls(typestore, msgtype, typestore.serialize_cdr(message, msgtype))
         except (AttributeError, TypeError, KeyError, ValueError) as error:
-            raise BagError(
-                f'The example is not a message of type {msgtype}: {error}.',
-                kind='wrong_type', msgtype=msgtype,
-            ) from error  # fmt: skip
+            what = f'The example is not a message of type {msgtype}: {error}.'
+            raise BagError(what, kind='wrong_type', msgtype=msgtype) from error
 
     def rows(self, raws: Sequence[Raw]) -> Rows:
         """Stack messages, each of length `size`, to (N, size) bytes."""
@@ -138,10 +136,8 @@ class CdrLayout:
         """
         rows = self.rows(raws)
         if not self.matches(rows).all():
-            raise BagError(
-                f'A message of type {self.msgtype} deviates from its example.',
-                kind='layout_differs', msgtype=self.msgtype,
-            )  # fmt: skip
+            what = f'A message of type {self.msgtype} deviates from its example.'
+            raise BagError(what, kind='layout_differs', msgtype=self.msgtype)
         return self.fields(rows)
 
     def encode_rows(self, count: int, values: Mapping[str, npt.ArrayLike]) -> Rows:
@@ -208,10 +204,8 @@ class CdrLayout:
         if value.shape != target.shape:
             raise ShapeError(path, str(target.shape), value.shape)
         if value.dtype.kind not in ('fiub' if target.dtype.kind == 'f' else 'iub'):
-            raise BagError(
-                f'{path} of {self.msgtype} takes {target.dtype}, not {value.dtype}.',
-                kind='wrong_dtype', field=path, dtype=target.dtype.name,
-            )  # fmt: skip
+            what = f'{path} of {self.msgtype} takes {target.dtype}, not {value.dtype}.'
+            raise BagError(what, kind='wrong_dtype', field=path, dtype=target.dtype.name)
         if target.dtype.kind in 'iu':
             self._check_range(path, value, target.dtype)
         target[...] = value
@@ -219,10 +213,8 @@ class CdrLayout:
     def _check_range(self, path: str, value: npt.NDArray[Any], dtype: np.dtype[Any]) -> None:
         limits = np.iinfo(dtype)
         if value.size and not limits.min <= value.min() <= value.max() <= limits.max:
-            raise BagError(
-                f'A value of {path} of {self.msgtype} exceeds {dtype}.',
-                kind='out_of_range', field=path, dtype=dtype.name,
-            )  # fmt: skip
+            what = f'A value of {path} of {self.msgtype} exceeds {dtype}.'
+            raise BagError(what, kind='out_of_range', field=path, dtype=dtype.name)
 
     def _split(
         self, path: str, value: npt.NDArray[Any], count: int
@@ -231,10 +223,8 @@ class CdrLayout:
         if value.shape != (count,):
             raise ShapeError(path, f'({count},)', value.shape)
         if value.dtype.kind not in 'iu':
-            raise BagError(
-                f'{path} of {self.msgtype} takes integer nanoseconds.',
-                kind='wrong_dtype', field=path, dtype='int64',
-            )  # fmt: skip
+            what = f'{path} of {self.msgtype} takes integer nanoseconds.'
+            raise BagError(what, kind='wrong_dtype', field=path, dtype='int64')
         sec, nanosec = np.divmod(value.astype(np.int64), NANOSECONDS)
         self._check_range(f'{path}.sec', sec, self.columns(f'{path}.sec').dtype)
         return sec, nanosec

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.bags.raws import Raw, Raws
-from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Expansion, after, read_up_to
+from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Expansion, Storage
 from izmp_dynamics.bags.typestores import normalised
 from izmp_dynamics.base.conventions import Stamps
 from izmp_dynamics.base.errors import BagError
@@ -84,17 +84,13 @@ _Contents = tuple[dict[int, tuple[Stamps, Raws]], list[bytes], int]
 schemas and channels; how many bytes make sense as records."""
 
 
-class McapFile:
+class McapFile(Storage):
     """An open mcap file; see `storage.Storage` for the attributes."""
 
     kind = 'mcap'
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.notes: list[str] = []
-        self.damages: list[str] = []
-        self.start: int | None = None
-        self.end: int | None = None
+        super().__init__(path)
         self._counted: Counter[int] = Counter()
         self._runs: list[_Run] = []
         self._schemas: dict[int, Any] = {}
@@ -108,16 +104,12 @@ class McapFile:
             raise
         self._expansion = Expansion()
         self._runs.sort(key=lambda run: run.first)
-        self.counts: dict[int, int] | None = dict(self._counted)
+        self.counts = dict(self._counted)
         self.channels = dict(self._channels())
 
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
-
-    def count(self) -> dict[int, int]:
-        """Number of messages by channel id."""
-        return self.counts or {}
 
     def blocks(self, wanted: Collection[int]) -> Iterator[Block]:
         """One block per chunk, in the order of their first stamps."""
@@ -127,8 +119,8 @@ class McapFile:
             try:
                 messages, _, _ = self._read(run, wanted)
             except (BagError, OSError) as error:
-                first, last = after(self.start, run.first), after(self.start, run.last)
-                self._damage(
+                first, last = self.after(run.first), self.after(run.last)
+                self.damage(
                     f'is damaged at byte {run.begin}: {error}; its messages from {first} to '
                     f'{last} are left out.'
                 )
@@ -177,14 +169,9 @@ class McapFile:
                 self._schemas, self._topics = {}, {}
             ending = self._scan()
             if fault:
-                self._damage(f'is damaged: {fault}.')
+                self.damage(f'is damaged: {fault}.')
             if ending:
-                self._damage(f'{ending}; {read_up_to(self.start, self.end)}')
-
-    def _damage(self, what: str) -> None:
-        sentence = f"'{self.path.name}' {what}"
-        if sentence not in self.damages:
-            self.damages.append(sentence)
+                self.damage(f'{ending}; {self.read_up_to(self.end)}')
 
     def _declare(self, record: Any) -> None:
         if isinstance(record, _mcap('records').Schema):
@@ -291,7 +278,7 @@ class McapFile:
         except BagError as error:
             if not run.cut:
                 where = f'at byte {run.begin}; the messages of this chunk are left out'
-                self._damage(f'is damaged: {error} {where}.')
+                self.damage(f'is damaged: {error} {where}.')
 
     def _note(self, run: _Run, contents: _Contents) -> None:
         """Put a run into the index.
@@ -323,7 +310,7 @@ class McapFile:
             checksum = zlib.crc32(data, checksum)
             remaining -= len(data)
         if checksum != expected:
-            self._damage('is damaged: the checksum over all data is wrong.')
+            self.damage('is damaged: the checksum over all data is wrong.')
 
 
 def _mcap(module: str) -> Any:

@@ -130,10 +130,8 @@ class BagReader:
         try:
             typestore = choose_types(channel, recorded, self._note)
         except BagError as error:
-            raise BagError(
-                f"Topic '{topic}' of the bag '{self.path}': {error}",
-                kind=error.kind, topic=topic, **error.data,
-            ) from error  # fmt: skip
+            what = f"Topic '{topic}' of the bag '{self.path}': {error}"
+            raise BagError(what, kind=error.kind, topic=topic, **error.data) from error
         self._decoders[topic] = CdrDecoder(typestore, channel.msgtype)
         return self._decoders[topic]
 
@@ -195,10 +193,8 @@ class BagReader:
                     raise
                 self._files.damages.append(str(error))
         if not self._storages:
-            raise BagError(
-                f"No file of the bag '{self.path}' can be read. {self.damage}",
-                kind='unreadable', path=self.path,
-            )  # fmt: skip
+            what = f"No file of the bag '{self.path}' can be read. {self.damage}"
+            raise BagError(what, kind='unreadable', path=self.path)
         metadata = self._files.metadata
         self.storage = self._storages[0].kind
         self.start = min((s.start for s in self._storages if s.start is not None), default=None)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import numpy as np
 
 from izmp_dynamics.bags.raws import Raws
-from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Scratch, read_up_to
+from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Scratch, Storage
 from izmp_dynamics.bags.typestores import normalised
 from izmp_dynamics.base.errors import BagError
 
@@ -56,7 +56,7 @@ _FAILURES = (sqlite3.Error, ValueError, TypeError, OverflowError)
 """What reading a damaged database raises: names that are no text, numbers that are none …"""
 
 
-class SqliteFile:
+class SqliteFile(Storage):
     """An open sqlite3 container; see `storage.Storage` for the attributes."""
 
     kind = 'sqlite3'
@@ -71,10 +71,7 @@ class SqliteFile:
         Raises:
             BagError: it is no rosbag2 database, or the temporary folder is full.
         """
-        self.path = path
-        self.damages: list[str] = []
-        self.notes: list[str] = []
-        self.counts: dict[int, int] | None = None
+        super().__init__(path)
         self._size = path.stat().st_size
         self._connect(scratch)
         try:
@@ -99,7 +96,7 @@ class SqliteFile:
         self._connection.close()
 
     def count(self) -> dict[int, int]:
-        """Number of messages by channel; reads the whole file the first time."""
+        """Number of messages by channel id; reads the whole file the first time."""
         if self.counts is None:
             query = 'SELECT topic_id, COUNT(*) FROM messages GROUP BY topic_id'
             try:
@@ -121,10 +118,7 @@ class SqliteFile:
                 last = rows[-1][1] if type(rows[-1][1]) is int else last
                 yield _block(rows, self.start or 0 if last is None else last)
         except _FAILURES as error:
-            read = read_up_to(self.start, last)
-            sentence = f"'{self.path.name}' is damaged ({self._reason(error)}); {read}"
-            if sentence not in self.damages:
-                self.damages.append(sentence)
+            self.damage(f'is damaged ({self._reason(error)}); {self.read_up_to(last)}')
 
     # -- database ---------------------------------------------------------------------------------
 
@@ -132,13 +126,13 @@ class SqliteFile:
         """Open the file, or a copy that is merged with its write-ahead log."""
         path, mode = self.path, 'mode=ro&immutable=1'
         log, journal = (path.with_name(path.name + suffix) for suffix in ('-wal', '-journal'))
-        if journal.is_file() and journal.stat().st_size:
+        if _has_bytes(journal):
             self.notes.append(
                 f"'{journal.name}' belongs to a recorder that was killed while it wrote. Keep a "
                 f"copy of both files: any program that opens '{path.name}' with sqlite "
                 'removes what was recorded since the last commit.'
             )
-        if log.is_file() and log.stat().st_size:
+        if _has_bytes(log):
             self._size += log.stat().st_size
             path, mode = scratch.write(f'merged_{path.name}', _pieces(path)), 'mode=rw'
             scratch.write(f'{path.name}-wal', _pieces(log))
@@ -196,25 +190,22 @@ class SqliteFile:
         rows = self._query(
             f'SELECT id, name, type, serialization_format, {type_hash} FROM topics'
         ).fetchall()
-        definitions = {}
+        known: dict[str, tuple[str, str]] = {}
         if self._columns('message_definitions'):
-            definitions = {
-                str(name): (str(text), str(encoding))
-                for name, text, encoding in self._query(
-                    'SELECT topic_type, encoded_message_definition, encoding '
-                    'FROM message_definitions'
-                )
-            }
-        return {
-            int(number): Channel(
-                str(name),
-                normalised(str(msgtype)),
-                str(encoding),
-                *definitions.get(str(msgtype), ('', 'ros2msg')),
-                str(digest or ''),
+            fields = 'topic_type, encoded_message_definition, encoding'
+            for name, text, language in self._query(f'SELECT {fields} FROM message_definitions'):
+                known[str(name)] = str(text), str(language)
+        channels = {}
+        for number, topic, msgtype, encoding, digest in rows:
+            name, definition = str(msgtype), known.get(str(msgtype), ('', 'ros2msg'))
+            channels[int(number)] = Channel(
+                str(topic), normalised(name), str(encoding), *definition, str(digest or '')
             )
-            for number, name, msgtype, encoding, digest in rows
-        }
+        return channels
+
+
+def _has_bytes(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
@@ -252,7 +243,5 @@ def _block(rows: list[Row], horizon: int) -> Block:
             stamps, raws = messages.setdefault(channel, ([], []))
             stamps.append(stamp)
             raws.append(raw)
-    arrays = {
-        c: (np.array(stamps, np.int64), Raws.of(raws)) for c, (stamps, raws) in messages.items()
-    }
-    return Block(arrays, horizon)
+    parts = {c: (np.array(stamps, np.int64), Raws.of(x)) for c, (stamps, x) in messages.items()}
+    return Block(parts, horizon)

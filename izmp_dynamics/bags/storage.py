@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
@@ -17,7 +16,6 @@ FOREVER = 2**62
 
 ZSTD = b'\x28\xb5\x2f\xfd'
 """How a zstd frame begins."""
-
 
 RATIO = 200
 """Larger than any recording of sensors compresses by."""
@@ -61,7 +59,7 @@ class Block:
     horizon: int
 
 
-class Storage(Protocol):
+class Storage:
     """An open container.
 
     Attributes:
@@ -75,39 +73,45 @@ class Storage(Protocol):
         notes: one sentence for every other anomaly.
     """
 
-    path: Path
-    kind: str
-    channels: dict[int, Channel]
-    counts: dict[int, int] | None
-    start: int | None
-    end: int | None
-    damages: list[str]
-    notes: list[str]
+    kind = ''
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.channels: dict[int, Channel] = {}
+        self.counts: dict[int, int] | None = None
+        self.start: int | None = None
+        self.end: int | None = None
+        self.damages: list[str] = []
+        self.notes: list[str] = []
 
     def blocks(self, wanted: Collection[int]) -> Iterator[Block]:
         """The messages of the channels `wanted`, roughly in the order in which they came."""
-        ...
+        raise NotImplementedError
 
     def count(self) -> dict[int, int]:
         """Number of messages by channel id, even if that takes a full reading."""
-        ...
+        return self.counts or {}
 
     def close(self) -> None:
         """Close the file."""
-        ...
+        raise NotImplementedError
 
+    def damage(self, what: str) -> None:
+        """Add a sentence about the file to `damages`, once."""
+        sentence = f"'{self.path.name}' {what}"
+        if sentence not in self.damages:
+            self.damages.append(sentence)
 
-def after(start: int | None, stamp: int) -> str:
-    """A stamp as text: '12.345 s after the start'."""
-    elapsed = (stamp - (stamp if start is None else start)) / NANOSECONDS
-    return f'{elapsed:.3f} s after the start'
+    def after(self, stamp: int) -> str:
+        """A stamp as text: '12.345 s after the start'."""
+        elapsed = (stamp - (stamp if self.start is None else self.start)) / NANOSECONDS
+        return f'{elapsed:.3f} s after the start'
 
-
-def read_up_to(start: int | None, last: int | None) -> str:
-    """How far a damaged container could be read, as the end of a sentence."""
-    if last is None:
-        return 'no message could be read.'
-    return f'it is read up to {after(start, last)}.'
+    def read_up_to(self, last: int | None) -> str:
+        """How far a damaged container could be read, as the end of a sentence."""
+        if last is None:
+            return 'no message could be read.'
+        return f'it is read up to {self.after(last)}.'
 
 
 class Expansion:
@@ -133,10 +137,8 @@ class Expansion:
             BagError: it is more than is allowed; it is not counted then.
         """
         if unpacked > self.room(packed):
-            raise BagError(
-                f'it expands to more than {RATIO} times its size',
-                kind='decompression_bomb', packed=packed, unpacked=unpacked,
-            )  # fmt: skip
+            what = f'it expands to more than {RATIO} times its size'
+            raise BagError(what, kind='decompression_bomb', packed=packed, unpacked=unpacked)
         self.packed += packed
         self.unpacked += unpacked
 

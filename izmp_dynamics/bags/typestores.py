@@ -40,15 +40,11 @@ def embedded_types(definition: str, encoding: str, msgtype: str) -> Any:
         store.register(_parsed(typesys, definition, encoding, msgtype))
     except Exception as error:  # the parsers raise whatever a broken text makes them raise
         reason = f'{type(error).__name__}: {error}'.splitlines()[0]
-        raise BagError(
-            f'The definition of {msgtype} in the bag is broken ({reason}).',
-            kind='broken_definition', msgtype=msgtype,
-        ) from error  # fmt: skip
+        what = f'The definition of {msgtype} in the bag is broken ({reason}).'
+        raise BagError(what, kind='broken_definition', msgtype=msgtype) from error
     if msgtype not in store.fielddefs:
-        raise BagError(
-            f'The definition stored for {msgtype} in the bag defines another type.',
-            kind='broken_definition', msgtype=msgtype,
-        )  # fmt: skip
+        what = f'The definition stored for {msgtype} in the bag defines another type.'
+        raise BagError(what, kind='broken_definition', msgtype=msgtype)
     return store
 
 

@@ -99,10 +99,8 @@ class BagWriter:
         self._place = bag_place(Path(path), overwrite)
         self.path = self._place.path
         if storage == 'sqlite3' and set('?#%') & set(str(self.path)):
-            raise BagError(
-                f"The path '{self.path}' of a sqlite3 bag must not contain ?, # or %.",
-                kind='bad_path', path=self.path,
-            )  # fmt: skip
+            what = f"The path '{self.path}' of a sqlite3 bag must not contain ?, # or %."
+            raise BagError(what, kind='bad_path', path=self.path)
         self._marks = dict(custom_data or {})
         self._files: dict[str, str] = {}
         self._topics: dict[str, _Topic] = {}
@@ -269,10 +267,8 @@ class BagWriter:
         """
         self._check_new(name)
         if msgtype not in standard_types().fielddefs:
-            raise BagError(
-                f"The type {msgtype} of topic '{name}' is no standard one.",
-                kind='unknown_type', topic=name, msgtype=msgtype,
-            )  # fmt: skip
+            what = f"The type {msgtype} of topic '{name}' is no standard one."
+            raise BagError(what, kind='unknown_type', topic=name, msgtype=msgtype)
         with self._writing():
             if not self._recording:
                 self._recording = self._place.keep = True
@@ -375,10 +371,8 @@ class BagWriter:
             message = example(msgtype, like) if isinstance(like, Mapping) else like
             layout = CdrLayout.of_message(standard_types(), msgtype, message)
         if layout.msgtype != msgtype:
-            raise BagError(
-                f'The layout is that of {layout.msgtype}, not of {msgtype}.',
-                kind='wrong_type', msgtype=msgtype,
-            )  # fmt: skip
+            what = f'The layout is that of {layout.msgtype}, not of {msgtype}.'
+            raise BagError(what, kind='wrong_type', msgtype=msgtype)
         return layout
 
     def _connect(self, name: str, msgtype: str, qos: Qos) -> Any:
@@ -407,15 +401,11 @@ class BagWriter:
         if stamps.ndim != 1:
             raise ShapeError('stamps', '(T,)', stamps.shape)
         if stamps.dtype.kind not in 'iu':
-            raise BagError(
-                f"The stamps of topic '{topic}' are {stamps.dtype}, not integers [ns].",
-                kind='wrong_dtype', topic=topic,
-            )  # fmt: skip
+            what = f"The stamps of topic '{topic}' are {stamps.dtype}, not integers [ns]."
+            raise BagError(what, kind='wrong_dtype', topic=topic)
         if stamps.size and not 0 <= stamps.min() <= stamps.max() < FOREVER:
-            raise BagError(
-                f"A stamp of topic '{topic}' is negative or beyond the year 2116.",
-                kind='bad_stamp', topic=topic,
-            )  # fmt: skip
+            what = f"A stamp of topic '{topic}' is negative or beyond the year 2116."
+            raise BagError(what, kind='bad_stamp', topic=topic)
 
     def _check_finite(
         self, topic: str, layout: CdrLayout, rows: Rows, paths: Iterable[str], allowed: Set[str]
