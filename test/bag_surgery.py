@@ -84,7 +84,7 @@ class Part:
     def raws(self):
         """The serialized messages."""
         layout = CdrLayout.of_message(TYPES, self.msgtype, example(self.msgtype, self.like))
-        return [bytes(raw) for raw in layout.encode(len(self), self.values)]
+        return [row.tobytes() for row in layout.encode_rows(len(self), self.values)]
 
 
 class Draft:

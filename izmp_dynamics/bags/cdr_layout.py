@@ -12,7 +12,7 @@ thousands of messages are read or written as one numpy array::
     fields['header.stamp']                       # (N,) int64 [ns]
     fields['angular_velocity']                   # (N, 3), a view
     layout.strings['header.frame_id']            # 'imu_link'
-    raws = layout.encode(N, {'header.stamp': stamps, 'angular_velocity': gyro})
+    rows = layout.encode_rows(N, {'header.stamp': stamps, 'angular_velocity': gyro})
 
 A *path* names a leaf ('position', 'angular_velocity.x', 'points[0].positions'), a time (int64
 nanoseconds), or a message whose leaves follow each other and have one type (its leaves become
@@ -66,7 +66,6 @@ class CdrLayout:
         times: paths of the times and durations.
         visited: how many values the example has, with the messages and sequences in it.
         constants: where the bytes begin that all these messages have in common, and those bytes.
-        segments: the same with the padding between them, which is hardly ever different.
     """
 
     def __init__(self, typestore: Any, msgtype: str, example: Raw) -> None:
@@ -95,7 +94,6 @@ class CdrLayout:
             self._mask[begin:end] = 0xFF
         self._segments = _coalesced(walk.constants)
         self.constants = _touching(walk.raw, walk.constants)
-        self.segments = tuple((begin, walk.raw[begin:end]) for begin, end in self._segments)
 
     @classmethod
     def of_message(cls, typestore: Any, msgtype: str, message: object) -> 'CdrLayout':
@@ -128,18 +126,6 @@ class CdrLayout:
         """The numbers in rows that match; nothing is read before a path is asked for."""
         return CdrFields(self, rows)
 
-    def decode(self, raws: Sequence[Raw]) -> 'CdrFields':
-        """Read messages that all match.
-
-        Raises:
-            BagError: when one of them deviates from the example.
-        """
-        rows = self.rows(raws)
-        if not self.matches(rows).all():
-            what = f'A message of type {self.msgtype} deviates from its example.'
-            raise BagError(what, kind='layout_differs', msgtype=self.msgtype)
-        return self.fields(rows)
-
     def encode_rows(self, count: int, values: Mapping[str, npt.ArrayLike]) -> Rows:
         """Write `count` messages; what `values` does not name is as in the example.
 
@@ -168,12 +154,6 @@ class CdrLayout:
                 for part, numbers in zip(('sec', 'nanosec'), split[id(value)], strict=True):
                     self.columns(f'{path}.{part}').view(rows)[...] = numbers
         return rows
-
-    def encode(self, count: int, values: Mapping[str, npt.ArrayLike]) -> list[memoryview]:
-        """Like `encode_rows`, as one memoryview per message."""
-        data = self.encode_rows(count, values).reshape(-1).data.toreadonly()
-        size = self.size
-        return [data[at : at + size] for at in range(0, count * size, size)]
 
     def columns(self, path: str) -> _Columns:
         """Where the numbers of `path` lie.
