@@ -27,13 +27,14 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 
 from .raising import raising
-from .sample_bags import START, USED_TYPES, imu_bag, storage_file
+from .sample_bags import START, USED_TYPES, imu_bag
 
 POINT = 'geometry_msgs/msg/PointStamped'
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 TEXT = 'std_msgs/msg/String'
 TF = 'tf2_msgs/msg/TFMessage'
 
+NAN = {'point.x': np.nan}
 STORAGES = pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 
 
@@ -74,20 +75,6 @@ def test_rosbags_reads_what_was_written(tmp_path, storage):
         assert qos['/robot_description'].durability == QosDurability.TRANSIENT_LOCAL
         assert qos['/izmp'].durability == QosDurability.VOLATILE
         assert qos['/wrench'].reliability == QosReliability.BEST_EFFORT
-
-
-@STORAGES
-def test_messages_lie_in_the_order_of_their_stamps(tmp_path, storage):
-    """In the file itself, not only for a reader that sorts."""
-    write_walk(tmp_path / 'out', storage)
-    data = storage_file(tmp_path / 'out').read_bytes()
-    places = [data.find(int(s).to_bytes(8, 'little') * 2) for s in stamps(50, 5)]
-    if storage == 'mcap':
-        assert -1 not in places
-        assert places == sorted(places)
-    with BagReader(tmp_path / 'out') as bag:
-        received = [m.received for m in bag.messages(['/izmp', '/wrench'])]
-        assert received == sorted(received)
 
 
 @STORAGES
@@ -134,12 +121,8 @@ def test_what_is_written_is_read(tmp_path_factory, times, storage):
             batches = [batch[topic] for batch in bag.batches([topic], span_s=1e8)]
             pairs = [
                 pair
-                for messages in batches
-                for pair in zip(
-                    messages.received.tolist(),
-                    messages.decode().column('data').tolist(),
-                    strict=True,
-                )
+                for found in batches
+                for pair in zip(found.received, found.decode().column('data'), strict=True)
             ]
             assert sorted(pairs) == sorted(zip(received, np.arange(len(received)), strict=True))
             assert bag.topics[topic].count == len(received)
@@ -158,26 +141,16 @@ def test_pending_messages_are_bounded(tmp_path, monkeypatch):
 
 
 def test_a_tree_of_transforms(tmp_path):
-    links = {
-        'transforms': 2,
-        'transforms[0].header.frame_id': 'world',
-        'transforms[0].child_frame_id': 'pelvis',
-        'transforms[1].header.frame_id': 'pelvis',
-        'transforms[1].child_frame_id': 'foot',
-        'transforms[1].transform.rotation.w': 1.0,
-    }
     rotations = np.tile([0.0, 0.0, 0.6, 0.8], (5, 1))
     with BagWriter(tmp_path / 'out') as bag:
-        bag.add_topic('/tf', TF, links)
+        bag.add_topic('/tf', TF, {'transforms': 2, 'transforms[1].transform.rotation.w': 1.0})
         bag.write_batch('/tf', stamps(5), {'transforms[0].transform.rotation': rotations})
     with AnyReader([tmp_path / 'out']) as bag:
         for (c, stamp, raw), time in zip(bag.messages(), stamps(5), strict=True):
-            first, second = bag.deserialize(raw, c.msgtype).transforms
-            assert first.transform.rotation.z == 0.6
-            assert second.transform.rotation.w == 1.0
-            for link in (first, second):
-                head = link.header.stamp
-                assert stamp == time == head.sec * 10**9 + head.nanosec
+            links = bag.deserialize(raw, c.msgtype).transforms
+            assert [link.transform.rotation.w for link in links] == [0.8, 1.0]
+            heads = [link.header.stamp for link in links]
+            assert [h.sec * 10**9 + h.nanosec for h in heads] == [stamp, time]
 
 
 def test_polygons_of_different_sizes(tmp_path):
@@ -232,10 +205,8 @@ def test_an_interrupt_while_the_bag_is_closed_leaves_nothing(tmp_path, storage, 
 
 @pytest.mark.skipif(not os.path.exists('/dev/full'), reason='no /dev/full on this system')
 def test_a_full_disk_ends_in_a_sentence_and_leaves_nothing(tmp_path):
-    with (
-        raising(BagError, 'cannot_write', path=tmp_path / 'out', errno=errno.ENOSPC),
-        BagWriter(tmp_path / 'out') as bag,
-    ):
+    refused = raising(BagError, 'cannot_write', path=tmp_path / 'out', errno=errno.ENOSPC)
+    with refused, BagWriter(tmp_path / 'out') as bag:
         bag._writer.storage._file.close()
         bag._writer.storage._file = open('/dev/full', 'wb')  # noqa: SIM115
         bag.add_topic('/izmp', POINT, {})
@@ -295,10 +266,8 @@ def test_a_recording_that_fills_the_disk_is_kept_as_far_as_it_came(tmp_path, sto
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     message = bytes([0, 1, 0, 0, 2, 0, 0, 0, 65, 0]) + bytes(400_000)
     try:
-        with (
-            raising(BagError, 'cannot_write') as caught,
-            BagWriter(tmp_path / 'out', storage) as bag,
-        ):
+        refused = raising(BagError, 'cannot_write')
+        with refused as caught, BagWriter(tmp_path / 'out', storage) as bag:
             bag.add_raw_topic('/x', TEXT)
             resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, limits[1]))
             for k in range(100):
@@ -439,10 +408,8 @@ def test_values_that_are_not_finite_are_refused(tmp_path, bad):
     forces = np.zeros((5, 3))
     forces[3, 1] = bad
     for path, values in (('wrench.force', forces), ('wrench.force.y', forces[:, 1])):
-        with (
-            raising(BagError, 'not_finite', topic='/w', field=path, index=3),
-            BagWriter(tmp_path / 'out') as bag,
-        ):
+        refused = raising(BagError, 'not_finite', topic='/w', field=path, index=3)
+        with refused, BagWriter(tmp_path / 'out') as bag:
             bag.add_topic('/w', WRENCH, {})
             bag.write_batch('/w', stamps(5), {path: values})
     assert list(tmp_path.iterdir()) == []
@@ -458,12 +425,9 @@ def test_nan_where_it_is_allowed(tmp_path):
 
 
 def test_too_large_for_single_precision_is_not_finite(tmp_path):
-    polygon = 'geometry_msgs/msg/PolygonStamped'
-    with (
-        raising(BagError, 'not_finite', field='polygon.points'),
-        BagWriter(tmp_path / 'out') as bag,
-    ):
-        bag.add_topic('/p', polygon, {'polygon.points': 3})
+    refused = raising(BagError, 'not_finite', field='polygon.points')
+    with refused, BagWriter(tmp_path / 'out') as bag:
+        bag.add_topic('/p', 'geometry_msgs/msg/PolygonStamped', {'polygon.points': 3})
         bag.write_batch('/p', stamps(1), {'polygon.points': np.full((1, 9), 1e300)})
 
 
@@ -474,28 +438,16 @@ def test_too_large_for_single_precision_is_not_finite(tmp_path):
         (BagError, 'unknown_type', lambda b: b.add_topic('/x', 'a/msg/B', {})),
         (UnknownNameError, 'unknown_name', lambda b: b.add_topic('/x', POINT, {'frame': 1})),
         (BagError, 'wrong_type', lambda b: b.add_topic('/x', POINT, example(TEXT))),
-        (BagError, 'not_finite', lambda b: b.add_topic('/x', POINT, {'point.x': np.nan})),
+        (BagError, 'not_finite', lambda b: b.add_topic('/x', POINT, NAN)),
         (UnknownNameError, 'unknown_name', lambda b: b.write_batch('/x', stamps(1))),
         (ShapeError, 'shape', lambda b: b.write_batch('/izmp', [[1]])),
         (BagError, 'wrong_dtype', lambda b: b.write_batch('/izmp', [1.0])),
         (BagError, 'bad_stamp', lambda b: b.write_batch('/izmp', [-1])),
         (BagError, 'bad_stamp', lambda b: b.write_batch('/izmp', [2**62])),
         (ShapeError, 'shape', lambda b: b.write_batch('/izmp', stamps(2), {'point': [[1, 2, 3]]})),
-        (
-            BagError,
-            'not_finite',
-            lambda b: b.write('/izmp', 1, example(POINT, {'point.x': np.nan})),
-        ),
-        (
-            BagError,
-            'not_finite',
-            lambda b: b.write_batch('/izmp', stamps(1), like={'point.x': np.nan}),
-        ),
-        (
-            BagError,
-            'wrong_type',
-            lambda b: b.write_batch('/izmp', stamps(1), like=example(TEXT)),
-        ),
+        (BagError, 'not_finite', lambda b: b.write('/izmp', 1, example(POINT, NAN))),
+        (BagError, 'not_finite', lambda b: b.write_batch('/izmp', stamps(1), like=NAN)),
+        (BagError, 'wrong_type', lambda b: b.write_batch('/izmp', stamps(1), like=example(TEXT))),
         (BagError, 'wrong_type', lambda b: b.write('/izmp', 1, example(TEXT))),
     ],
 )
