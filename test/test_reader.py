@@ -6,6 +6,7 @@ import sqlite3
 import sys
 import tracemalloc
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -70,24 +71,20 @@ def expected(entries):
     return sorted(flat, key=lambda entry: entry[1])
 
 
+UNREPEATED = {'repeat_channels': False, 'repeat_schemas': False, 'use_summary_offsets': False}
+
+
 # -- whole bags -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('version', [8, 9])
+@pytest.mark.parametrize('version', [8, 9, 12])
 @pytest.mark.parametrize(
     ('storage', 'mode'),
-    [
-        ('mcap', 'NONE'),
-        ('mcap', 'STORAGE'),
-        ('mcap', 'FILE'),
-        ('mcap', 'MESSAGE'),
-        ('sqlite3', 'NONE'),
-        ('sqlite3', 'FILE'),
-        ('sqlite3', 'MESSAGE'),
-    ],
+    [*product(['mcap', 'sqlite3'], ['NONE', 'FILE', 'MESSAGE']), ('mcap', 'STORAGE')],
 )
 def test_reads_every_kind_of_bag(tmp_path, storage, mode, version):
-    path = write_bag(tmp_path / 'bag', logs(), storage, version, mode)
+    path = write_bag(tmp_path / 'bag', logs(), storage, min(version, 9), mode)
+    change_metadata(path, lambda info: info.update(version=version, new='thing'))
     found, damage = everything(path)
     assert found == expected(logs())
     assert damage is None
@@ -113,14 +110,8 @@ def test_reads_every_kind_of_bag(tmp_path, storage, mode, version):
         {'index_types': IndexType.NONE},
         {'index_types': IndexType.CHUNK},
         {'use_statistics': False},
-        {'repeat_channels': False, 'repeat_schemas': False},
-        {
-            'repeat_channels': False,
-            'repeat_schemas': False,
-            'use_statistics': False,
-            'index_types': IndexType.NONE,
-            'use_summary_offsets': False,
-        },
+        UNREPEATED,
+        UNREPEATED | {'use_statistics': False, 'index_types': IndexType.NONE},
     ],
     ids=str,
 )
@@ -135,26 +126,14 @@ def test_reads_databases_of_older_recorders(tmp_path, schema, version):
     assert everything(path) == (expected(logs()), None)
 
 
-def test_reads_big_endian_messages(tmp_path):
-    raw = raw_of(POINT, {'point.y': 2.5, 'header.frame_id': 'w'}, little_endian=False)
-    path = write_bag(tmp_path / 'bag', [('/p', POINT, [START], [raw])])
-    with BagReader(path) as bag:
-        (batch,) = bag.batches(['/p'])
-        assert batch['/p'].decode().column('point').tolist() == [[0, 2.5, 0]]
-
-
 def test_a_split_bag_is_one_log(tmp_path):
     """Files of a split bag overlap a little in time."""
     (topic, msgtype, stamps, raws), *_ = logs()
     folder = tmp_path / 'bag'
     folder.mkdir()
-    for number, part in enumerate((slice(0, 110), slice(110, 190), slice(190, 300))):
+    for number, part in enumerate((slice(0, 110), slice(190, 300), slice(110, 190))):
         write_mcap(folder / f'bag_{number}.mcap', [(topic, msgtype, stamps[part], raws[part])])
-    swapped = [*stamps[:109], stamps[110], stamps[109], *stamps[111:]]
-    found, damage = everything(folder)
-    assert found == expected([(topic, msgtype, stamps, raws)])
-    assert damage is None
-    assert sorted(swapped) == stamps
+    assert everything(folder) == (expected([(topic, msgtype, stamps, raws)]), None)
 
 
 def test_chunks_in_any_order(tmp_path):
@@ -164,13 +143,6 @@ def test_chunks_in_any_order(tmp_path):
     for name, options in (('a', {}), ('b', {'index_types': IndexType.NONE})):
         path = write_mcap(tmp_path / f'{name}.mcap', shuffled, **options)
         assert everything(path) == (expected([('/imu', IMU, stamps, raws)]), None)
-
-
-def test_two_publishers_on_one_topic(tmp_path):
-    (_, _, stamps, raws), *_ = logs()
-    halves = [('/imu', IMU, stamps[::2], raws[::2]), ('/imu', IMU, stamps[1::2], raws[1::2])]
-    path = write_mcap(tmp_path / 'x.mcap', halves)
-    assert everything(path) == (expected([('/imu', IMU, stamps, raws)]), None)
 
 
 def test_an_empty_bag_holds_nothing(tmp_path):
@@ -307,64 +279,39 @@ def test_custom_data_and_distribution(tmp_path):
         assert (bag.custom_data, bag.distro) == ({'fell': 'no'}, 'jazzy')
 
 
-def test_metadata_of_the_future_is_read_if_possible(tmp_path):
-    path = write_bag(tmp_path / 'bag', logs())
-    change_metadata(path, lambda info: info.update(version=12, new='thing'))
-    assert everything(path) == (expected(logs()), None)
-
-
-def make_ros1(folder):
-    (folder / 'walk.bag').write_bytes(b'#ROSBAG V2.0\n' + bytes(100))
-    return folder / 'walk.bag'
-
-
-def make_text(folder):
-    (folder / 'notes.txt').write_text('not a bag')
-    return folder / 'notes.txt'
-
-
-def make_empty(folder):
-    (folder / 'empty.mcap').touch()
-    return folder / 'empty.mcap'
-
-
-def make_nested(folder):
+def nested(folder):
     imu_bag(folder / 'day' / 'walk')
     return folder / 'day'
 
 
-def make_ros1_folder(folder):
-    make_ros1(folder)
-    return folder
-
-
-def make_missing_files(folder):
-    path = imu_bag(folder / 'bag')
-    storage_file(path).unlink()
+def without_its_file(folder):
+    storage_file(path := imu_bag(folder / 'bag')).unlink()
     return path
 
 
-def make_other_database(folder):
-    database = sqlite3.connect(folder / 'x.db3')
-    database.execute('CREATE TABLE t(a)')
-    database.commit()
-    database.close()
-    return folder / 'x.db3'
-
-
-def make_fifo(folder):
+def pipe(folder):
     os.mkfifo(folder / 'pipe.mcap')
     return folder / 'pipe.mcap'
 
 
-def make_unpackable(folder):
-    (folder / 'x.mcap.zstd').write_bytes(b'\x28\xb5\x2f\xfd' + bytes(40))
-    return folder / 'x.mcap.zstd'
+def other_database(folder):
+    database = sqlite3.connect(folder / 'x.db3')
+    database.execute('CREATE TABLE t(a)')
+    database.close()
+    return folder / 'x.db3'
 
 
-def make_broken_metadata_alone(folder):
-    (folder / 'metadata.yaml').write_text('a: [')
-    return folder
+def holding(name, data, inside=True):
+    """Makes a file in a folder; gives its path, or that of the folder."""
+
+    def make(folder):
+        (folder / name).write_bytes(data)
+        return folder / name if inside else folder
+
+    return make
+
+
+ROS1 = b'#ROSBAG V2.0\n' + bytes(100)
 
 
 @pytest.mark.parametrize(
@@ -372,30 +319,22 @@ def make_broken_metadata_alone(folder):
     [
         (lambda folder: folder / 'nothing', 'no_bag', {}),
         (lambda folder: folder, 'no_bag', {'similar': []}),
-        (make_nested, 'no_bag', {'similar': ['walk']}),
-        (make_text, 'not_a_bag', {}),
-        (make_empty, 'empty_file', {}),
-        (make_ros1, 'ros1_bag', {}),
-        (make_ros1_folder, 'ros1_bag', {}),
-        (make_missing_files, 'files_missing', {'files': ('bag.mcap',)}),
-        (make_other_database, 'not_rosbag2', {}),
-        (make_fifo, 'not_a_regular_file', {}),
-        (make_unpackable, 'cannot_decompress', {}),
-        (make_broken_metadata_alone, 'bad_metadata', {'cause': 'not_yaml'}),
+        (nested, 'no_bag', {'similar': ['walk']}),
+        (holding('notes.txt', b'not a bag'), 'not_a_bag', {}),
+        (holding('empty.mcap', b''), 'empty_file', {}),
+        (holding('walk.bag', ROS1), 'ros1_bag', {}),
+        (holding('walk.bag', ROS1, inside=False), 'ros1_bag', {}),
+        (without_its_file, 'files_missing', {'files': ('bag.mcap',)}),
+        (other_database, 'not_rosbag2', {}),
+        (pipe, 'not_a_regular_file', {}),
+        (holding('x.mcap.zstd', b'\x28\xb5\x2f\xfd' + bytes(40)), 'cannot_decompress', {}),
+        (holding('metadata.yaml', b'a: [', inside=False), 'bad_metadata', {'cause': 'not_yaml'}),
     ],
 )
 def test_what_is_no_bag_is_refused(tmp_path, make, kind, data):
     with raising(BagError, kind, **data) as caught:
         BagReader(make(tmp_path))
     assert tmp_path in (caught.value.data['path'], *caught.value.data['path'].parents)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason='root may read everything')
-def test_a_file_that_must_not_be_read(tmp_path):
-    path = storage_file(imu_bag(tmp_path / 'bag'))
-    path.chmod(0)
-    with raising(BagError, 'unreadable', path=path, errno=errno.EACCES):
-        BagReader(path)
 
 
 def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
@@ -669,28 +608,6 @@ def test_any_metadata_is_survived(tmp_path_factory, text, key):
     head = 'rosbag2_bagfile_information:\n  ' if key else ''
     (path / 'metadata.yaml').write_text(head + text, 'utf-8', errors='replace')
     assert len(everything(path)[0]) == 3
-
-
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    field=st.sampled_from(
-        [
-            'version',
-            'storage_identifier',
-            'relative_file_paths',
-            'topics_with_message_count',
-            'message_count',
-            'custom_data',
-            'ros_distro',
-        ]
-    ),
-    value=st.none() | st.integers() | st.text() | st.lists(st.integers() | st.text(), max_size=2),
-)
-def test_any_value_in_the_metadata_is_survived(tmp_path_factory, field, value):
-    path = imu_bag(tmp_path_factory.mktemp('meta') / 'bag', 3)
-    change_metadata(path, lambda info: info.update({field: value}))
-    found, _ = read_damaged(path)
-    assert found is None or len(found) == 3
 
 
 # -- a robot ----------------------------------------------------------------------------------
