@@ -151,51 +151,46 @@ def write_mcap(path, logs, **options):
 
 def write_old_sqlite(folder, schema, version, logs):
     """Write a folder as a recorder with schema 1 to 3 of the database did (Dashing to Humble)."""
-    folder.mkdir()
-    database = sqlite3.connect(folder / 'old_0.db3')
-    qos = ', offered_qos_profiles TEXT NOT NULL' if schema > 1 else ''
-    database.executescript(
-        'CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT NOT NULL, type TEXT NOT NULL,'
-        f'serialization_format TEXT NOT NULL{qos});'
-        'CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER NOT NULL,'
-        'timestamp INTEGER NOT NULL, data BLOB NOT NULL);'
-        'CREATE INDEX timestamp_idx ON messages (timestamp ASC);'
-    )
-    if schema > 2:
-        database.execute(
-            'CREATE TABLE schema(schema_version INTEGER PRIMARY KEY, ros_distro TEXT)'
-        )
-        database.execute("INSERT INTO schema VALUES (3, 'humble')")
-    topics = []
-    for number, (topic, msgtype, stamps, raws) in enumerate(logs, 1):
-        row = (number, topic, msgtype, 'cdr', *([''] if schema > 1 else []))
-        database.execute(f'INSERT INTO topics VALUES ({",".join("?" * len(row))})', row)
-        rows = ((number, stamp, raw) for stamp, raw in zip(stamps, raws, strict=True))
-        query = 'INSERT INTO messages (topic_id, timestamp, data) VALUES (?, ?, ?)'
-        database.executemany(query, rows)
-        known = {'name': topic, 'type': msgtype, 'serialization_format': 'cdr'}
-        if version >= 4:
-            known['offered_qos_profiles'] = ''
-        topics.append({'topic_metadata': known, 'message_count': len(raws)})
+    write_bag(folder, logs, 'sqlite3', msgdef=' ', rihs01=' ')
+    database = sqlite3.connect(storage_file(folder))
+    database.execute('DROP TABLE message_definitions')
+    database.execute('ALTER TABLE topics DROP COLUMN type_description_hash')
+    if schema < 3:
+        database.execute('DROP TABLE schema')
+    if schema < 2:
+        database.execute('ALTER TABLE topics DROP COLUMN offered_qos_profiles')
     database.commit()
     database.close()
-    (folder / 'metadata.yaml').write_text(yaml.safe_dump(_old_metadata(version, topics)))
+    change_metadata(folder, lambda info: info.update(_old_metadata(version, info)))
     return folder
 
 
-def _old_metadata(version, topics):
-    information = {
-        'version': version,
-        'storage_identifier': 'sqlite3',
-        # before version 4, paths were relative to the folder above
-        'relative_file_paths': ['old/old_0.db3' if version < 4 else 'old_0.db3'],
-        'duration': {'nanoseconds': 0},
-        'starting_time': {'nanoseconds_since_epoch': 0},
-        'message_count': sum(topic['message_count'] for topic in topics),
-        'topics_with_message_count': topics,
-    }
-    if version >= 3:
-        information.update(compression_format='', compression_mode='')
-    if version >= 5:
-        information['files'] = []
-    return {'rosbag2_bagfile_information': information}
+def _old_metadata(version, information):
+    for since, keys in _SINCE.items():
+        for key in keys if version < since else ():
+            del information[key]
+    for topic in information['topics_with_message_count']:
+        del topic['topic_metadata']['type_description_hash']
+        if version < 4:
+            del topic['topic_metadata']['offered_qos_profiles']
+    if version < 4:  # paths were relative to the folder above
+        information['relative_file_paths'] = [
+            f'old/{name}' for name in information['relative_file_paths']
+        ]
+    return {'version': version}
+
+
+_SINCE = {
+    3: ['compression_format', 'compression_mode'],
+    5: ['files'],
+    6: ['custom_data'],
+    8: ['ros_distro'],
+}
+
+
+def change_metadata(path, change):
+    """Change what metadata.yaml says about a bag."""
+    file = path / 'metadata.yaml'
+    content = yaml.safe_load(file.read_text())
+    change(content['rosbag2_bagfile_information'])
+    file.write_text(yaml.safe_dump(content))

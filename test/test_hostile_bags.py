@@ -10,6 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mcap.data_stream import RecordBuilder
+from mcap.reader import make_reader
+from mcap.records import Footer
 from mcap.writer import CompressionType, Writer
 
 from izmp_dynamics.bags import storage
@@ -253,41 +256,30 @@ def test_rows_that_need_more_space_than_the_file_has():
 def test_a_chunk_that_the_index_names_twice(tmp_path):
     """The index is not used; the file is read from its beginning."""
     path = write_mcap(tmp_path / 'x.mcap', [('/imu', 'sensor_msgs/msg/Imu', *imu_raws(40))])
-    data = path.read_bytes()
-    begin = int.from_bytes(data[-8 - 20 : -8 - 12], 'little')
-    records, at, entry = bytearray(), begin, b''
-    while at < len(data) - 37:
-        opcode, length = RECORD.unpack_from(data, at)
-        record = data[at : at + RECORD.size + length]
-        if opcode == 8 and not entry:
-            records += record
-            entry = record
-        if opcode == 11:
-            record = bytearray(record)
-            chunks = int.from_bytes(record[9 + 22 : 9 + 26], 'little')
-            record[9 + 22 : 9 + 26] = (chunks + 1).to_bytes(4, 'little')
-        records += record
-        at += RECORD.size + length
-    footer = data[-37:-12]
-    records += footer
-    checksum = zlib.crc32(records).to_bytes(4, 'little')
-    path.write_bytes(data[:begin] + records + checksum + data[-8:])
+    with path.open('rb') as stream:
+        found = make_reader(stream).get_summary()
+    found.statistics.chunk_count += 1
+    indices = [found.chunk_indexes[0], *found.chunk_indexes]
+    builder, data = RecordBuilder(), path.read_bytes()
+    begin = int.from_bytes(data[-28:-20], 'little')
+    for record in (*found.schemas.values(), *found.channels.values(), *indices, found.statistics):
+        record.write(builder)
+    Footer(summary_start=begin, summary_offset_start=0, summary_crc=0).write(builder)
+    summary = builder.end()[:-4]
+    path.write_bytes(data[:begin] + summary + struct.pack('<I', zlib.crc32(summary)) + data[-8:])
     file = McapFile(path)
-    assert file.damages
-    assert sum(file.counts.values()) == 40
+    assert (bool(file.damages), sum(file.counts.values())) == (True, 40)
     file.close()
 
 
 def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path, monkeypatch):
     monkeypatch.setattr('izmp_dynamics.bags.mcap_file._WINDOW', 2**24)
-    nothing = RECORD.pack(0x90, 0)
-    chunk = struct.pack('<QQQIIQ', 0, 0, 0, 0, 0, 0)
-    (tmp_path / 'x.mcap').write_bytes(
-        b'\x89MCAP0\r\n' + (nothing + RECORD.pack(6, len(chunk)) + chunk) * 60_000
+    tiny = b''.join(
+        RECORD.pack(opcode, n) + bytes(n) for opcode, n in ((0x90, 0), (5, 22), (6, 40))
     )
+    (tmp_path / 'x.mcap').write_bytes(b'\x89MCAP0\r\n' + tiny * 60_000)
     with within_a_minute():
-        file = McapFile(tmp_path / 'x.mcap')
-    file.close()
+        McapFile(tmp_path / 'x.mcap').close()
 
 
 def test_a_bag_of_countless_topics_is_opened_in_time(tmp_path):

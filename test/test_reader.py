@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcap.reader import make_reader
@@ -27,6 +26,7 @@ from .sample_bags import (
     START,
     TYPES,
     WALKING,
+    change_metadata,
     imu_bag,
     imu_raws,
     raw_of,
@@ -225,13 +225,6 @@ def test_topics_that_were_not_asked_for_do_not_appear(tmp_path):
 
 
 # -- metadata and files -----------------------------------------------------------------------
-
-
-def change_metadata(path, change):
-    file = path / 'metadata.yaml'
-    content = yaml.safe_load(file.read_text())
-    change(content['rosbag2_bagfile_information'])
-    file.write_text(yaml.safe_dump(content))
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
