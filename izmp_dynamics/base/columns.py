@@ -26,7 +26,7 @@ class Columns:
     """
 
     def __init__(
-        self, folder: Path | None = None, block: int = 1 << 15, small: int = 1 << 22
+        self, folder: Path | None = None, block: int = 1 << 15, small: int = 1 << 20
     ) -> None:
         self.folder, self.block, self.small = folder, block, small
         self.maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()

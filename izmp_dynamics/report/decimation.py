@@ -75,7 +75,7 @@ def robust_limits(
     Returns:
         lower and upper limit, always finite and apart.
     """
-    known = [signal[np.isfinite(signal)] for signal in signals]
+    known = (signal[np.isfinite(signal)] for signal in signals)
     ranges = [_central_range(values) for values in known if len(values)]
     if not ranges:
         return bounds if bounds is not None else (-1.0, 1.0)

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.model.hull_area import hull_area
 from izmp_dynamics.pages.styles import HALF, WIDE, LineStyle, back_to_front, restlessness
 from izmp_dynamics.report.decimation import decimated_path, robust_limits
 from izmp_dynamics.results.evaluation import Foot
+from izmp_dynamics.results.evaluation import Track as Points
 from izmp_dynamics.stability.support_polygon import support_polygon
 from izmp_dynamics.verdict.formatting import instant, mm
 from izmp_dynamics.verdict.scene import Scene
@@ -145,13 +147,20 @@ def _is_wide(x: Limits, y: Limits) -> bool:
 
 def _world_points(scene: Scene) -> dict[str, Array]:
     """Tracks in the world; empty unless at least half of all points are known there."""
-    found, everywhere = {}, slice(0, len(scene.evaluation.stamps))
-    for name, track in scene.evaluation.tracks.items():
-        points = scene.evaluation.in_world(track.point, everywhere)
-        if points is None:
-            return {}
-        points[~np.isfinite(points).all(axis=1)] = np.nan
-        found[name] = points[:, :2].copy()
+    evaluation = scene.evaluation
+
+    def in_world(track: Points, rows: slice) -> Array:
+        points = evaluation.in_world(track.point[rows], rows)
+        assert points is not None
+        points[~finite_rows(points)] = np.nan
+        return points[:, :2]
+
+    if evaluation.world_p_root is None or evaluation.world_R_root is None:
+        return {}
+    found: dict[str, Array] = {
+        name: scene.columns.by_blocks(len(evaluation.stamps), partial(in_world, track))
+        for name, track in evaluation.tracks.items()
+    }
     known, possible = (
         sum(np.isfinite(points[:, 0]).sum() for points in tracks.values())
         for tracks in (found, scene.points)

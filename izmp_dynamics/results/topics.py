@@ -6,6 +6,7 @@ Not in the table is what is no list of numbers: support polygon, TF, events and 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -86,19 +87,41 @@ def external_of(results: Evaluated, rig: Rig) -> Array | None:
     return external_wrench(moved, measured).as_array()
 
 
-def _some(*values: Array | None) -> Values | None:
-    found = tuple(each for each in values if each is not None)
-    return found if len(found) == len(values) else None
+_Quantity = Callable[[Evaluated, Rig], Any]  # (K, …) numbers, or None
+_GEOMETRY = 'geometry_msgs/msg/'
+_JOINTS = tuple(f'points[0].{part}' for part in ('positions', 'velocities', 'accelerations'))
 
 
-def _acceleration(results: Evaluated, rig: Rig) -> Values:
+def _row(
+    name: str,
+    kind: str,
+    frame: Literal['root', 'world', 'ground', 'points', ''],
+    quantity: _Quantity,
+    of_world: bool = False,
+    **more: Any,
+) -> Topic:
+    """One quantity of a stamped geometry message, in the field that is called like its type.
+
+    Without a frame it is a number.
+    """
+
+    def values(results: Evaluated, rig: Rig) -> Values | None:
+        found = quantity(results, rig)
+        return None if found is None else (found,)
+
+    msgtype = f'{_GEOMETRY}{kind}Stamped' if frame else f'std_msgs/msg/{kind}'
+    field = kind.removesuffix('3').lower() if frame else 'data'
+    return Topic(name, msgtype, frame, (field,), values, of_world=of_world, **more)
+
+
+def _acceleration(results: Evaluated, rig: Rig) -> Array:
     root = results.root
-    return (np.hstack([root.proper_acceleration, root.angular_acceleration]),)
+    return np.hstack([root.proper_acceleration, root.angular_acceleration])
 
 
-def _twist(results: Evaluated, rig: Rig) -> Values:
+def _twist(results: Evaluated, rig: Rig) -> Array:
     omega = results.root.angular_velocity
-    return (np.hstack([np.zeros_like(omega), omega]),)
+    return np.hstack([np.zeros_like(omega), omega])
 
 
 def _odometry(results: Evaluated, rig: Rig) -> Values | None:
@@ -110,39 +133,35 @@ def _odometry(results: Evaluated, rig: Rig) -> Values | None:
     return np.hstack([world.p, quaternions_of_matrices(R)]), np.hstack([turned, omega])
 
 
-def _momentum_rate(results: Evaluated, rig: Rig) -> ContactWrench:
-    """After MR-AD, about the root."""
-    contact = ContactWrench.from_array(results.wrenches['mr_ad'])
+def _momentum_rate(results: Evaluated, rig: Rig, method: str) -> ContactWrench:
+    """After a method, about the root."""
     down = -rig.robot.gravity * results.world.R[:, 2, :]
+    contact = ContactWrench.from_array(results.wrenches[method])
     return contact.momentum_rate(rig.model.total_mass, down, results.com)
 
 
-def _in_world(results: Evaluated, rig: Rig, rate: bool) -> Values | None:
+def _ir_md(results: Evaluated, rig: Rig, rate: bool) -> Array | None:
     """Contact wrench or rate of momentum after IR-MD, about the origin of the world."""
-    wrench, world = results.wrenches.get('ir_md'), results.world
-    if wrench is None:
+    if 'ir_md' not in results.wrenches:
         return None
-    contact = ContactWrench.from_array(wrench)
+    contact = ContactWrench.from_array(results.wrenches['ir_md'])
     if rate:
-        down = -rig.robot.gravity * world.R[:, 2, :]
-        contact = contact.momentum_rate(rig.model.total_mass, down, results.com)
-    return (contact.transformed(world.R, world.p).as_array(),)
+        contact = _momentum_rate(results, rig, 'ir_md')
+    return contact.transformed(results.world.R, results.world.p).as_array()
 
 
-def _gap(results: Evaluated, rig: Rig) -> Values | None:
+def _gap(results: Evaluated, rig: Rig) -> Array | None:
     points = results.points
-    return _some(points['mr_ad'] - points['cop']) if 'cop' in points else None
+    return points['mr_ad'] - points['cop'] if 'cop' in points else None
 
 
 def _trajectory(rig: Rig) -> Mapping[str, Any]:
-    zeros = np.zeros(rig.model.dof)
-    return {
-        'joint_names': rig.model.joint_names, 'points': 1, **dict.fromkeys(_JOINTS, zeros)
-    }  # fmt: skip
+    zeros = dict.fromkeys(_JOINTS, np.zeros(rig.model.dof))
+    return {'joint_names': rig.model.joint_names, 'points': 1, **zeros}
 
 
-def _fall(part: Literal['probability', 'alarm']) -> Callable[[Evaluated, Rig], Values | None]:
-    return lambda results, rig: _some(getattr(results.fall, part, None))
+def _fall(results: Evaluated, rig: Rig, part: str) -> Any:
+    return getattr(results.fall, part, None)
 
 
 def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
@@ -153,118 +172,56 @@ def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
     return stated
 
 
-def _point(track: str) -> Callable[[Evaluated, Rig], Values | None]:
-    return lambda results, rig: _some(results.points.get(track))
+def _point(results: Evaluated, rig: Rig, track: str) -> Array | None:
+    return results.points.get(track)
 
 
-def _in_ground(track: str) -> Callable[[Evaluated, Rig], Values | None]:
-    def seen(results: Evaluated, rig: Rig) -> Values | None:
-        point = results.points.get(track)
-        if results.frame is None or point is None:
-            return None
-        return (results.frame.points(point),)
+def _in_ground(results: Evaluated, rig: Rig, track: str) -> Array | None:
+    point, frame = results.points.get(track), results.frame
+    return None if frame is None or point is None else frame.points(point)
 
-    return seen
-
-
-_GEOMETRY = 'geometry_msgs/msg/'
-_POINT, _WRENCH = f'{_GEOMETRY}PointStamped', f'{_GEOMETRY}WrenchStamped'
-_NUMBER = 'std_msgs/msg/Float64'
-_JOINTS = tuple(f'points[0].{part}' for part in ('positions', 'velocities', 'accelerations'))
 
 POINTS = {'mr_ad': 'mr_ad/izmp', 'ir_md': 'ir_md/izmp', 'cop': 'cop'}
 """Track → topic of its point on the ground."""
 
-TOPICS: Mapping[str, Topic] = {
-    topic.name: topic
-    for topic in (
-        Topic(
-            'joint_kinematics',
-            'trajectory_msgs/msg/JointTrajectory',
-            '',
-            _JOINTS,
-            lambda e, rig: (e.joints.positions, e.joints.velocities, e.joints.accelerations),
-            rows=lambda e: e.joints.valid,
-            like=_trajectory,
-        ),
-        Topic('root_acceleration', f'{_GEOMETRY}AccelStamped', 'root', ('accel',), _acceleration),
-        Topic('root_twist', f'{_GEOMETRY}TwistStamped', 'root', ('twist',), _twist),
-        Topic('com', _POINT, 'root', ('point',), lambda e, rig: (e.com,)),
-        Topic(
-            'odom',
-            'nav_msgs/msg/Odometry',
-            'world',
-            ('pose.pose', 'twist.twist'),
-            _odometry,
-            like=lambda rig: {'child_frame_id': rig.model.root},
-            of_world=True,
-        ),
-        Topic(
-            'mr_ad/contact_wrench',
-            _WRENCH,
-            'root',
-            ('wrench',),
-            lambda e, rig: (e.wrenches['mr_ad'],),
-        ),
-        Topic(
-            'mr_ad/momentum_rate',
-            _WRENCH,
-            'root',
-            ('wrench',),
-            lambda e, rig: (_momentum_rate(e, rig).as_array(),),
-            of_world=True,
-        ),
-        Topic(
-            'ir_md/contact_wrench',
-            _WRENCH,
-            'world',
-            ('wrench',),
-            lambda e, rig: _in_world(e, rig, rate=False),
-            of_world=True,
-        ),
-        Topic(
-            'ir_md/momentum_rate',
-            _WRENCH,
-            'world',
-            ('wrench',),
-            lambda e, rig: _in_world(e, rig, rate=True),
-            of_world=True,
-        ),
-        Topic(
-            'feet/contact_wrench',
-            _WRENCH,
-            'root',
-            ('wrench',),
-            lambda e, rig: _some(e.wrenches.get('cop')),
-        ),
-        Topic(
-            'external_wrench',
-            _WRENCH,
-            'root',
-            ('wrench',),
-            lambda e, rig: _some(external_of(e, rig)),
-        ),
-        *(
-            Topic(name, _POINT, 'points', ('point',), _point(track), of_world=track == 'ir_md')
-            for track, name in POINTS.items()
-        ),
-        *(
-            Topic(
-                f'{name}_in_ground',
-                _POINT,
-                'ground',
-                ('point',),
-                _in_ground(track),
-                of_world=track == 'ir_md',
-            )
-            for track, name in POINTS.items()
-        ),
-        Topic('margin', _NUMBER, '', ('data',), lambda e, rig: (e.margins['mr_ad'],)),
-        Topic('gap', f'{_GEOMETRY}Vector3Stamped', 'points', ('vector',), _gap),
-        Topic('fall_probability', _NUMBER, '', ('data',), _fall('probability')),
-        Topic(
-            'fall_alarm', 'std_msgs/msg/Bool', '', ('data',), _fall('alarm'), rows=_alarm_stated
-        ),
-    )
-}
+_ROWS = (
+    Topic(
+        'joint_kinematics', 'trajectory_msgs/msg/JointTrajectory', '', _JOINTS,
+        lambda e, rig: (e.joints.positions, e.joints.velocities, e.joints.accelerations),
+        rows=lambda e: e.joints.valid, like=_trajectory,
+    ),
+    Topic(
+        'odom', 'nav_msgs/msg/Odometry', 'world', ('pose.pose', 'twist.twist'), _odometry,
+        like=lambda rig: {'child_frame_id': rig.model.root}, of_world=True,
+    ),
+    _row('root_acceleration', 'Accel', 'root', _acceleration),
+    _row('root_twist', 'Twist', 'root', _twist),
+    _row('com', 'Point', 'root', lambda e, rig: e.com),
+    _row('mr_ad/contact_wrench', 'Wrench', 'root', lambda e, rig: e.wrenches['mr_ad']),
+    _row(
+        'mr_ad/momentum_rate', 'Wrench', 'root',
+        lambda e, rig: _momentum_rate(e, rig, 'mr_ad').as_array(), of_world=True,
+    ),
+    _row('ir_md/contact_wrench', 'Wrench', 'world', partial(_ir_md, rate=False), of_world=True),
+    _row('ir_md/momentum_rate', 'Wrench', 'world', partial(_ir_md, rate=True), of_world=True),
+    _row('feet/contact_wrench', 'Wrench', 'root', lambda e, rig: e.wrenches.get('cop')),
+    _row('external_wrench', 'Wrench', 'root', external_of),
+    *(
+        _row(name, 'Point', 'points', partial(_point, track=track), track == 'ir_md')
+        for track, name in POINTS.items()
+    ),
+    *(
+        _row(
+            f'{name}_in_ground', 'Point', 'ground', partial(_in_ground, track=track),
+            track == 'ir_md',
+        )
+        for track, name in POINTS.items()
+    ),
+    _row('gap', 'Vector3', 'points', _gap),
+    _row('margin', 'Float64', '', lambda e, rig: e.margins['mr_ad']),
+    _row('fall_probability', 'Float64', '', partial(_fall, part='probability')),
+    _row('fall_alarm', 'Bool', '', partial(_fall, part='alarm'), rows=_alarm_stated),
+)  # fmt: skip
+
+TOPICS: Mapping[str, Topic] = {topic.name: topic for topic in _ROWS}
 """Name → topic."""
