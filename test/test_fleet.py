@@ -12,6 +12,7 @@ import time
 import pytest
 import yaml
 
+from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.base.errors import FleetError
 from izmp_dynamics.fleet.row import COLUMNS, RUN, blank, of_error, of_report
 from izmp_dynamics.fleet.sources import find_bags
@@ -237,9 +238,7 @@ def task_of(bag, robot):
 
 
 def done_row(task, **columns):
-    from izmp_dynamics.fleet.code import code
-
-    known = {'state': 'stable', 'sha256': 'abc', 'code': code()}
+    known = {'state': 'stable', 'sha256': 'abc', 'code': code_digest()}
     return blank(task.bag, task.robot) | known | {'robot_sha256': task.robot_sha256} | columns
 
 
@@ -251,7 +250,7 @@ def test_a_row_is_kept_until_bag_robot_or_code_change(kept, robot, monkeypatch):
         assert ledger.result(Task(task.bag, task.robot, task.robot_sha256, report=True)) is None
         (bag / 'walk_0.mcap').write_bytes(b'other')
         assert ledger.result(task_of(bag, robot)) is None
-    monkeypatch.setattr('izmp_dynamics.fleet.ledger.code', lambda: 'newer')
+    monkeypatch.setattr('izmp_dynamics.fleet.ledger.code_digest', lambda: 'newer')
     with Ledger(out) as ledger:
         assert ledger.result(task) is None
         assert ledger.hashes_like(task) == ()

@@ -1,7 +1,7 @@
 """Compiled functions: one typed decorator for every kernel of the package.
 
 A kernel is compiled by numba at its first call, which takes up to seconds, and cached beside the
-source (`kernel_cache`), so it is compiled once per version of the sources. Programs that must not
+source (`cache`), so it is compiled once per version of the sources. Programs that must not
 wait run all kernels once at their start, inside `announced_compilation`, which logs what happens.
 `error_model='numpy'` makes a division by zero give inf or NaN, as numpy does, instead of an
 exception.
@@ -17,7 +17,7 @@ import numba
 from numba import njit
 from numba.core import event
 
-from izmp_dynamics.base.kernel_cache import KernelCache
+from izmp_dynamics.base.cache import KernelCache
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 

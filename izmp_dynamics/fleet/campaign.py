@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.base.errors import FleetError
 from izmp_dynamics.engine.cluster import PURPOSE, Cluster, connected
 from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
 from izmp_dynamics.files.place import write_whole
-from izmp_dynamics.fleet.code import LIBRARIES, code
 from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page, libraries
 from izmp_dynamics.fleet.robots import RobotFiles
@@ -141,11 +141,11 @@ def _evaluate_all(
 def _done(task: Task, outcome: Done | Exception) -> Done:
     """What came out; a row with the error for a task that failed for a reason outside the bag."""
     if isinstance(outcome, Done):
-        if outcome.row is not None and outcome.row['code'] != code():
+        if outcome.row is not None and outcome.row['code'] != code_digest():
             raise FleetError(
                 f"The worker on '{outcome.row['host']}' runs another version of izmp_dynamics, "
-                f'{", ".join(LIBRARIES[:-1])} or {LIBRARIES[-1]} than this command; install the '
-                'same ones on all computers of the cluster.',
+                'numpy, scipy or numba than this command; install the same ones on all computers '
+                'of the cluster.',
                 kind='other_version', host=outcome.row['host'],
             )  # fmt: skip
         return outcome

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.base.errors import FleetError
 from izmp_dynamics.files.place import write_whole
-from izmp_dynamics.fleet.code import code
 from izmp_dynamics.fleet.row import Row
 from izmp_dynamics.fleet.task import Done, Task
 
@@ -51,7 +51,7 @@ class Ledger:
             self._table.execute('BEGIN EXCLUSIVE')
             self._table.execute('CREATE TABLE IF NOT EXISTS rows (code TEXT, row TEXT)')
             self._table.execute('COMMIT')
-            found = self._table.execute('SELECT row FROM rows WHERE code = ?', (code(),))
+            found = self._table.execute('SELECT row FROM rows WHERE code = ?', (code_digest(),))
             for (text,) in found.fetchall():
                 self._note(json.loads(text))
 

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 import izmp_dynamics
 from izmp_dynamics.bags.metadata import FILE
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.base.errors import FleetError, IzmpError
-from izmp_dynamics.fleet.code import code
 from izmp_dynamics.fleet.robots import digest_if_usable
 from izmp_dynamics.fleet.row import Row, blank, of_error, of_metadata, of_report
 from izmp_dynamics.fleet.sources import BagSource
@@ -90,7 +90,7 @@ def evaluate(task: Task) -> Done:
             'sha256': sha256 or None,
             'robot_sha256': task.robot_sha256,
             'version': izmp_dynamics.__version__,
-            'code': code(),
+            'code': code_digest(),
             'host': socket.gethostname(),
         }
         files: dict[str, bytes] = {}

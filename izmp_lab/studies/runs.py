@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from izmp_dynamics.base.source_closure import code_digest
+from izmp_dynamics.base.cache import code_digest
 from izmp_lab.studies.store import Arrays, Store
 
 Load = Callable[['Run'], Arrays]
@@ -45,10 +45,10 @@ class Run:
         return self.function.partition(':')[2]
 
     def key(self) -> dict[str, Any]:
-        """Everything that decides the result, the code behind the function included."""
+        """Everything that decides the result, all code included."""
         return {
             'function': self.function,
-            'code': code_digest(self.module),
+            'code': code_digest(),
             'data': self.data,
             'parameters': dict(self.parameters),
             'needs': [need.key() for need in self.needs],

@@ -6,7 +6,9 @@ import importlib
 import numpy as np
 import pytest
 
+from izmp_lab.seesaw.study import tasks
 from izmp_lab.seesaw.study.page import FIGURES
+from izmp_lab.seesaw.study.robot_digest import robot_digest
 from izmp_lab.seesaw.study.tasks import CONTROLLERS, Study
 from izmp_lab.studies.publish import files_of
 
@@ -130,3 +132,12 @@ def test_a_run_is_described_by_what_decides_it():
         assert STUDY.push(controller).key() == STUDY.push(controller).key()
         assert STUDY.push(controller).key() != other.push(controller).key()
         assert STUDY.sine(controller).key() != STUDY.sine(controller, gains='tuned').key()
+
+
+def test_another_urdf_of_the_balancing_robot_is_another_run(monkeypatch):
+    pytest.importorskip('mujoco', reason='its files are those of a robot that is simulated')
+    study = Study('biped31')
+    run = study.push('mixed')
+    assert run.data == robot_digest('biped31') != ''
+    monkeypatch.setattr(tasks, 'robot_digest', lambda name: 'other')
+    assert study.push('mixed').key() != run.key()

@@ -282,6 +282,14 @@ def test_other_parameters_are_another_run(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_the_key_of_a_run_has_all_code_and_what_it_needs(monkeypatch):
+    needing = Run(f'{__name__}:double', {}, (sum_of(1, 2),))
+    keys = [needing.key(), Run(f'{__name__}:double', {}, (sum_of(1, 3),)).key()]
+    monkeypatch.setattr(runs_module, 'code_digest', lambda: 'other')
+    keys.append(needing.key())
+    assert len(set(map(repr, keys))) == 3
+
+
 def test_a_damaged_result_is_made_again(tmp_path):
     store, run = Store(tmp_path), sum_of(1, 2)
     perform(run, store)
@@ -323,7 +331,7 @@ def test_a_worker_that_has_other_code_is_a_sentence(tmp_path, monkeypatch):
         cluster = Cluster(scheduler=client.scheduler.address)
         perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
         assert perform(sum_of(1, 2), Store(tmp_path))['sum'] == 3
-        monkeypatch.setattr(runs_module, 'code_digest', lambda module: 'other')
+        monkeypatch.setattr(runs_module, 'code_digest', lambda: 'other')
         monkeypatch.setattr(campaign, 'APPEARS', 0.0)
         with raising(StoreError, 'kept_elsewhere', folder=tmp_path):
             perform_all([sum_of(1, 2)], Store(tmp_path), cluster)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.errors import MissingDependencyError
-from izmp_dynamics.base.kept import kept
 
 INSTALL = 'pip install k3d uplot-python trimesh pycollada'
 
@@ -103,13 +102,12 @@ class Library:
         raise MissingDependencyError(self.package, self.needed_for, self.install)
 
     def packed(self) -> str:
-        """Return the text as `packing.compressed` does, which takes long for a large library.
+        """Return the text as `compressed` does.
 
         Raises:
             MissingDependencyError: as `read`.
         """
-        name = f'{self.package}.{Path(self.path).name}.gz{LEVEL}.base64'
-        return kept(name, self.read().encode(), lambda text: compressed(text).encode()).decode()
+        return compressed(self.read().encode())
 
 
 THREE = Library('k3d', 'k3d', 'static/standalone.js')

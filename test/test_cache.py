@@ -1,0 +1,189 @@
+"""Cached machine code is never older than its sources, and broken cache files are compiled again.
+
+Every run is a process of its own, with a package of two kernels.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from izmp_dynamics.base.cache import code_digest, digest_of
+
+ROOT = Path(__file__).parents[1]
+
+SOURCES = {
+    '__init__.py': '',
+    'callee.py': """
+from izmp_dynamics.base.kernel import kernel
+
+@kernel
+def scaled(x):
+    return 2.0 * x + 1.0
+""",
+    'caller.py': """
+from izmp_dynamics.base.kernel import kernel
+from tiny_kernels.callee import scaled
+
+@kernel
+def evaluate(x):
+    return scaled(x) + 100.0
+""",
+}
+
+RUN = """
+from tiny_kernels.caller import evaluate
+print(evaluate(3.0), sum(evaluate.stats.cache_hits.values()))
+"""
+
+OTHER_CODE = """
+from izmp_dynamics.base import cache
+cache.code_digest = lambda: 'other'
+"""
+
+
+class Package:
+    """A scratch package, its cache folder, and the way to run it."""
+
+    def __init__(self, folder):
+        self.folder = folder / 'tiny_kernels'
+        self.cache = folder / 'cache'
+        self.folder.mkdir()
+        for name, text in SOURCES.items():
+            (self.folder / name).write_text(text)
+
+    def edit(self, file, old, new):
+        path = self.folder / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    def run(self, code=RUN, **environment):
+        """Returns the result of `evaluate(3.0)` and how many kernels came from the cache."""
+        environment = {
+            **os.environ,
+            'PYTHONPATH': os.pathsep.join([str(self.folder.parent), str(ROOT)]),
+            'PYTHONDONTWRITEBYTECODE': '1',  # of sources written within one second
+            'NUMBA_CACHE_DIR': str(self.cache),
+            **environment,
+        }
+        done = subprocess.run(
+            [sys.executable, '-c', code], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        value, hits = done.stdout.split()
+        return float(value), int(hits)
+
+    def files(self, pattern='*.nb?'):
+        return sorted(self.cache.rglob(pattern))
+
+
+@pytest.fixture
+def package(tmp_path):
+    return Package(tmp_path)
+
+
+@pytest.fixture(scope='module')
+def sources(tmp_path_factory):
+    """A package with a file of each kind, in two folders."""
+    folder = tmp_path_factory.mktemp('sources') / 'package'
+    (folder / 'inner').mkdir(parents=True)
+    for name in ('a.py', 'inner/b.py', 'inner/page.html.j2', 'stage.js', 'style.css'):
+        (folder / name).write_text(name)
+    (folder / 'inner' / '__pycache__').mkdir()
+    return folder
+
+
+def test_another_byte_in_any_source_is_another_digest(sources):
+    before = digest_of([sources], ())
+    files = [path for path in sources.rglob('*') if path.is_file()]
+    assert len(files) == 5
+    for file in files:
+        content = file.read_bytes()
+        file.write_bytes(content + b'\n')
+        assert digest_of([sources], ()) != before
+        file.write_bytes(content)
+    (sources / 'inner' / '__pycache__' / 'b.pyc').touch()
+    assert digest_of([sources], ()) == before
+
+
+def test_another_name_and_another_version_are_another_digest(sources, tmp_path):
+    renamed = shutil.copytree(sources, tmp_path / 'package')
+    assert digest_of([renamed], ()) == digest_of([sources], ())
+    (renamed / 'a.py').rename(renamed / 'inner' / 'a.py')
+    digests = [digest_of([renamed], ()), *(digest_of([sources], v) for v in ((), ('1',), ('2',)))]
+    assert len(set(digests)) == 4
+
+
+def test_the_digest_is_the_same_in_every_process_and_place():
+    program = 'from izmp_dynamics.base.cache import code_digest; print(code_digest())'
+    done = subprocess.run(
+        [sys.executable, '-c', program], cwd='/', env={**os.environ, 'PYTHONPATH': str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == code_digest()
+
+
+def test_other_code_is_compiled_anew_into_the_same_files(package):
+    assert package.run() == (107.0, 0)
+    assert package.run() == (107.0, 1)
+    before = package.files()
+    package.edit('callee.py', '+ 1.0', '+ 2.0')  # which the file of the caller does not show
+    package.edit('caller.py', '@kernel', '\n\n@kernel')
+    assert package.run(OTHER_CODE + RUN) == (108.0, 0)
+    assert package.run(OTHER_CODE + RUN) == (108.0, 1)
+    assert package.files() == before != []
+
+
+def empty(content):
+    return b''
+
+
+def truncated(content):
+    return content[: len(content) // 2]
+
+
+def zeroed(content):
+    """As a file system leaves a file whose last blocks were not written before power failed."""
+    return content[: len(content) // 2] + bytes(len(content) - len(content) // 2)
+
+
+@pytest.mark.parametrize(
+    ('pattern', 'damage'),
+    [('*.nbi', empty), ('*.nbi', truncated), ('*.nbc', empty), ('*.nbc', zeroed)],
+)
+def test_a_damaged_cache_file_is_compiled_again_and_replaced(package, pattern, damage):
+    package.run()
+    files = package.files(pattern)
+    assert files
+    for file in files:
+        file.write_bytes(damage(file.read_bytes()))
+    assert package.run() == (107.0, 0)
+    assert package.run() == (107.0, 1)
+
+
+def test_machine_code_of_another_entry_is_not_taken_for_this_one(package):
+    """Two processes that compile at once may write each other's files."""
+    package.run()
+    caller, callee = (package.files(f'{name}*.nbc')[0] for name in ('caller', 'callee'))
+    caller.write_bytes(callee.read_bytes())
+    assert package.run() == (107.0, 0)
+
+
+def test_a_cache_that_cannot_be_written_costs_a_compilation_and_no_error(package):
+    full_disk = """
+import numba.core.caching as caching
+def fail(self, *_):
+    raise OSError(28, 'No space left on device')
+caching.IndexDataCacheFile._save_data = fail
+"""
+    assert package.run(full_disk + RUN) == (107.0, 0)
+    assert package.run() == (107.0, 0)
+
+
+def test_kernels_run_without_the_compiler(package):
+    assert package.run(RUN.replace(', sum(evaluate.stats.cache_hits.values())', ', 0'),
+                       NUMBA_DISABLE_JIT='1') == (107.0, 0)  # fmt: skip
