@@ -41,7 +41,7 @@ print(evaluate(3.0), sum(evaluate.stats.cache_hits.values()))
 
 OTHER_CODE = """
 from izmp_dynamics.base import cache
-cache.code_digest = lambda: 'other'
+cache.code_digest = lambda folders: 'other'
 """
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import izmp_dynamics
+from izmp_dynamics.base.cache import KERNELS
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.resources import find_resource, resource_folders
 from izmp_dynamics.cli.main import _parser
@@ -141,6 +142,15 @@ def test_imports_point_downwards(module):
 @pytest.mark.parametrize('module', [m for m in MODULES if m.startswith('izmp_dynamics.nodes.')])
 def test_nodes_do_not_use_the_replay(module):
     assert not {name for name in closure(module) if name.startswith('izmp_dynamics.replay')}
+
+
+def test_a_digest_of_the_rooms_of_kernels_is_one_of_all_that_they_are_made_of():
+    rooms = {room.replace('/', '.') for room in KERNELS}
+    assert all(room_of(name) in rooms for m in MODULES if room_of(m) in rooms for name in GRAPH[m])
+    kernels = [m for m in MODULES if 'izmp_dynamics.base.kernel' in GRAPH[m]]
+    compiled = {m for m in kernels if re.search(r'@(kernel|inlined)', MODULES[m].read_text())}
+    assert compiled
+    assert {room_of(module) for module in compiled} <= rooms
 
 
 def test_no_modules_import_each_other_in_a_circle():

@@ -1,9 +1,9 @@
 """Machine code of kernels on disk, never older than the sources it was made from.
 
-One digest of all sources of the packages, with the versions of Python and of the libraries that
-may change a number, decides whether it is still right. Every entry carries a seal, a digest of
-what it is and of its content: one that is empty, truncated, corrupted or replaced is compiled
-again.
+A digest of all sources in the rooms of the kernels, with the versions of Python and of the
+libraries that may change a number, decides whether it is still right. Every entry carries a seal,
+a digest of what it is and of its content: one that is empty, truncated, corrupted or replaced is
+compiled again.
 """
 
 import functools
@@ -26,15 +26,25 @@ from numba.core.serialize import dumps
 _log = logging.getLogger(__name__)
 
 _PACKAGES = ('izmp_dynamics', 'izmp_lab')
+_ROOMS = (
+    'base', 'bags', 'dynamics', 'files', 'model', 'pipeline', 'sensing', 'signals', 'stability',
+)  # fmt: skip
+KERNELS = (*(f'izmp_dynamics/{room}' for room in _ROOMS), 'izmp_lab/walking')
+"""The rooms of all kernels, and of the constants that they read: they import no other room."""
+
 _SUFFIXES = ('.py', '.j2', '.js', '.css')
 
 
 @functools.cache
-def code_digest() -> str:
-    """Digest of all that decides a result besides its inputs: any edit of a source changes it."""
+def code_digest(folders: tuple[str, ...] = _PACKAGES) -> str:
+    """Digest of all that decides a result besides its inputs: any edit of a source changes it.
+
+    Args:
+        folders: those whose sources count.
+    """
     here = Path(__file__).resolve().parents[2]
     libraries = (numba.__version__, llvmlite.__version__, np.__version__, _version('scipy'))
-    return digest_of([here / name for name in _PACKAGES], (sys.version, *libraries))
+    return digest_of([here / name for name in folders], (sys.version, *libraries))
 
 
 def digest_of(packages: Iterable[Path], versions: Iterable[str]) -> str:
@@ -83,7 +93,7 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        stamp = f'{code_digest()} {self._impl.locator.get_source_stamp()!r}'
+        stamp = f'{code_digest(KERNELS)} {self._impl.locator.get_source_stamp()!r}'
         self._cache_file = _KernelCacheFile(self._cache_path, self._impl.filename_base, stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
