@@ -34,8 +34,8 @@ def judged(positions, pieces=7, asleep=slice(0), late=0):
         passed.append(gate.push(messages))
         seen = slice(max(0, begin - late), max(0, begin - late + pieces))
         witnesses.see('imu', Samples(STAMPS, imu).rows(seen))
-        passed.append(gate.settle(NOTHING, int(messages.stamps[-1]) - PATIENCE))
-    whole = joined([*passed, gate.flush(NOTHING)], NOTHING)
+        passed.append(gate.settle(int(messages.stamps[-1]) - PATIENCE))
+    whole = joined([*passed, gate.flush()], NOTHING)
     np.testing.assert_array_equal(whole.stamps, STAMPS)
     np.testing.assert_array_equal(whole.values, positions)
     return gate
@@ -87,7 +87,7 @@ def test_messages_wait_no_longer_than_until_the_witness_is_known(asleep):
         given = Samples(STAMPS, positions).rows(slice(k, k + 1))
         count += len(gate.push(given))
         witnesses.see('imu', Samples(STAMPS, imu).rows(slice(k, k + 1)))
-        count += len(gate.settle(NOTHING, int(STAMPS[k]) - PATIENCE))
+        count += len(gate.settle(int(STAMPS[k]) - PATIENCE))
         longest = max(longest, k + 1 - count)
     assert longest == 9  # those of 0.1 s but the one with which it is known
 

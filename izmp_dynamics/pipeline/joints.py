@@ -180,8 +180,7 @@ class JointStage:
         if not any(gate.waits for gate in self._hangs):
             return self._none
         for k, gate in enumerate(self._hangs):
-            like = Samples.empty(len(self.groups[k].columns))
-            self._extend(k, gate.settle(like, self._newest - nanoseconds(self._patience)))
+            self._extend(k, gate.settle(self._newest - nanoseconds(self._patience)))
         return self._completed()
 
     def flush(self, final: bool = True) -> JointKinematics:
@@ -249,10 +248,10 @@ class JointStage:
 
     def _flush_group(self, group: int) -> None:
         """Differentiate the last messages of a group, at the end or before a pause."""
-        gate, like = self._hangs[group], Samples.empty(len(self.groups[group].columns))
+        gate = self._hangs[group]
         if self.clocks:
             self._extend(group, gate.push(Samples(*self.clocks[group].flush())))
-        self._extend(group, gate.flush(like))
+        self._extend(group, gate.flush())
         self._take(group, self._stages[group].flush())
         if group:
             self._others[group - 1].closed = True

@@ -7,7 +7,7 @@ too, the robot is at rest, as in a simulator that puts resting bodies to sleep.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -122,15 +122,13 @@ class _Stop:
         joints: (n,) which.
         since: stamp of the last message before [ns].
         due: stamp at which it is judged whether they hang [ns]; 0: too early.
-        hangs: whether they do, as was judged; None: not yet.
-        waiting: messages that wait for that.
+        hangs: whether they do.
     """
 
     joints: Flags
     since: int
     due: int = 0
-    hangs: bool | None = None
-    waiting: list[Samples] = field(default_factory=list)
+    hangs: bool = False
 
 
 class JointHangs:
@@ -154,41 +152,37 @@ class JointHangs:
         self._witnesses = witnesses
         self._spans = HangSpans(reach, width)
         self._stop: _Stop | None = None
+        self._queue = Samples.empty(width)
+        self._seen = 0  # messages of the queue that have been looked at
         # Position, changes in a row, newest step, its mean and that of its size.
         self._state = np.zeros((5, width))
         self._state[0] = np.nan
 
     def push(self, samples: Samples) -> Samples:
         """Take messages (T, n); return those that can be used by now."""
-        count, passed = 0, list[Samples]()
-        if self._stop is None:
-            count = _until_stop(samples.values, self._state, LEAST)
-            self._spans.see(samples.stamps[:count])
-            if count == len(samples):  # the usual case
-                return samples
-            passed.append(samples.rows(slice(count)))
-            samples = self._stop_at(samples.rows(slice(count, None)), passed)
-        self._take(samples, passed)
-        return joined(passed, samples)
+        self._queue = joined([self._queue, samples], samples)
+        return self._passed()
 
-    def settle(self, like: Samples, newest: int) -> Samples:
+    def settle(self, newest: int) -> Samples:
         """Return what waited, if the witnesses are known by now or not waited for any more.
 
         Args:
-            like: samples of the same width.
             newest: stamp up to which no witness is waited for any more [ns].
         """
-        stop, passed = self._stop, list[Samples]()
-        if stop is not None and self.waits:
-            self._judge(stop, passed, final=stop.due <= newest)
-        return joined(passed, like)
+        stop = self._stop
+        if stop is None or not self.waits or not self._judge(stop, stop.due <= newest):
+            return self._queue.rows(slice(0))
+        self._seen = 0
+        return self._passed()
 
-    def flush(self, like: Samples) -> Samples:
+    def flush(self) -> Samples:
         """Return all messages that wait, as nothing follows."""
-        passed = [self.settle(like, FOREVER)]
-        if self._stop is not None and self._stop.hangs is None:
-            self._release(self._stop, passed)
-        return joined(passed, like)
+        parts = [self.settle(FOREVER)]
+        while self._stop is not None and not self._stop.hangs:
+            self._release(self._stop)
+            self._seen = 0
+            parts.append(self._passed())
+        return joined(parts, self._queue.rows(slice(0)))
 
     def hangs(self, instants: Stamps) -> Flags:
         """(K, n) at which instants [ns] which joints hang, or are derived from such positions."""
@@ -202,89 +196,67 @@ class JointHangs:
     @property
     def waits(self) -> bool:
         """Whether messages wait for the witnesses."""
-        return self._stop is not None and self._stop.due > 0 and self._stop.hangs is None
+        return self._stop is not None and self._stop.due > 0 and not self._stop.hangs
 
-    def _take(self, samples: Samples, passed: list[Samples]) -> None:
-        """Judge messages; add those that pass to `passed`."""
-        while len(samples):
-            if self._stop is None:
-                samples = self._follow(samples, passed)
-            elif self.waits:
-                self._stop.waiting.append(samples)
-                return
+    def _passed(self) -> Samples:
+        """Look at the messages of the queue, one after the other; return those that pass."""
+        queue, row, end = self._queue, self._seen, 0
+        while row < len(queue) and not self.waits:
+            stop = self._stop
+            if stop is None:
+                row = end = row + self._follow(queue.rows(slice(row, None)), LEAST)
+                if row < len(queue):
+                    self._stop = self._stop_at(queue.values[row])
+                    if self._stop is None:
+                        row = end = row + self._follow(queue.rows(slice(row, row + 1)))
+                continue
+            still = stop.joints & (queue.values[row] == self._state[0])
+            if stop.hangs:
+                if (still != stop.joints).any():
+                    self._stop = None
+                    self._follow(queue.rows(slice(row, row + 1)))
+                row = end = row + 1
+            elif np.count_nonzero(still) < LEAST:
+                self._release(stop)
+                row = end
             else:
-                samples = self._see_stopped(self._stop, samples, passed)
+                stop.joints, stamp, row = still, int(queue.stamps[row]), row + 1
+                stop.due = stamp if stamp - stop.since >= self._longest else 0
+                if stop.due and self._judge(stop):
+                    row = end
+        self._queue, self._seen = queue.rows(slice(end, None)), row - end
+        return queue.rows(slice(end))
 
-    def _follow(self, samples: Samples, passed: list[Samples]) -> Samples:
-        """Let messages pass up to one with which joints stop; return the rest, from that one."""
-        count = _until_stop(samples.values, self._state, LEAST)
-        if count:
-            self._spans.see(samples.stamps[:count])
-            passed.append(samples.rows(slice(count)))
-        rest = samples.rows(slice(count, None))
-        return self._stop_at(rest, passed) if len(rest) else rest
+    def _follow(self, samples: Samples, least: int | None = None) -> int:
+        """Follow messages up to one with which `least` joints stop; return how many."""
+        count = _until_stop(samples.values, self._state, least or self._width + 1)
+        self._spans.see(samples.stamps[:count])
+        return count
 
-    def _stop_at(self, rest: Samples, passed: list[Samples]) -> Samples:
-        """Judge joints that stop with the first of these messages; return those not judged yet."""
-        stopped = (rest.values[0] == self._state[0]) & (self._state[1] >= ALIVE)
+    def _stop_at(self, positions: Array) -> _Stop | None:
+        """Judge joints that stop with this message; None if they had slowed down."""
+        stopped = (positions == self._state[0]) & (self._state[1] >= ALIVE)
         _, _, step, drift, size = self._state[:, stopped]
         abrupt = np.abs(step).sum() >= SLOWED * size.sum()
         if abrupt and np.abs(drift).max() > MOVES * self._period:
-            self._stop = _Stop(stopped, self._spans.since)
-            return rest
-        return self._pass(rest, passed)
+            return _Stop(stopped, self._spans.since)
+        return None
 
-    def _pass(self, samples: Samples, passed: list[Samples]) -> Samples:
-        """Let the first message pass as it is; return the rest."""
-        one = samples.rows(slice(1))
-        _until_stop(one.values, self._state, self._width + 1)
-        self._spans.see(one.stamps)
-        passed.append(one)
-        return samples.rows(slice(1, None))
-
-    def _see_stopped(self, stop: _Stop, samples: Samples, passed: list[Samples]) -> Samples:
-        """Judge the first message after joints stopped; return those that are to be judged."""
-        one, rest = samples.rows(slice(1)), samples.rows(slice(1, None))
-        still = stop.joints & (one.values[0] == self._state[0])
-        if stop.hangs is not None:
-            if (still != stop.joints).any():
-                self._stop = None
-                return self._pass(samples, passed)
-            passed.append(one)
-            return rest
-        if np.count_nonzero(still) < LEAST:
-            self._release(stop, passed)
-            return samples
-        stop.joints = still
-        stop.waiting.append(one)
-        if one.stamps[0] - stop.since >= self._longest:
-            stop.due = int(one.stamps[0])
-            stop.waiting.append(rest)
-            self._judge(stop, passed)
-            return samples.rows(slice(0))
-        return rest
-
-    def _judge(self, stop: _Stop, passed: list[Samples], final: bool = False) -> None:
-        """Decide whether joints hang, as soon as the witnesses are known."""
+    def _judge(self, stop: _Stop, final: bool = False) -> bool:
+        """Decide whether joints hang; False as long as the witnesses are not known."""
         begin = (stop.since + stop.due) // 2  # what falls asleep may do so a little later
         changed = self._witnesses.changed(begin, stop.due)
-        if changed is None and not final:
-            return
-        if not changed:
-            self._release(stop, passed)
-            return
-        stop.hangs = True
-        self._spans.begin(stop.joints)
-        waiting, stop.waiting = stop.waiting, []
-        for samples in waiting:
-            self._take(samples, passed)
+        if changed:
+            stop.hangs = True
+            self._spans.begin(stop.joints)
+        elif changed is not None or final:
+            self._release(stop)
+        return changed is not None or final
 
-    def _release(self, stop: _Stop, passed: list[Samples]) -> None:
+    def _release(self, stop: _Stop) -> None:
         """Let messages pass that waited, as the joints that stopped do not hang."""
         self._stop = None
         self._state[1, stop.joints] = 0.0
-        for samples in stop.waiting:
-            self._take(samples, passed)
 
 
 @kernel

@@ -64,8 +64,7 @@ class HangSpans:
 
     def see(self, stamps: Stamps) -> None:
         """Take note of stamps (T,) [ns] of samples that do not repeat the one before."""
-        for stamp in stamps[:2].tolist() + stamps[2:][-2:].tolist():  # only the ends can matter
-            note_change(self.table, stamp)
+        _note_changes(self.table, stamps)
 
     def begin(self, part: Flags) -> None:
         """Note that a part (width,) of the signal hangs since the newest sample that was seen."""
@@ -95,6 +94,12 @@ def note_change(table: Stamps, stamp: int) -> None:
         table[newest, 2 if state[OPEN] else 3] = stamp
         state[OPEN] = 0
     state[BEFORE], state[SINCE] = state[SINCE], stamp
+
+
+@kernel
+def _note_changes(table: Stamps, stamps: Stamps) -> None:
+    for stamp in stamps:
+        note_change(table, stamp)
 
 
 @kernel
